@@ -1,0 +1,90 @@
+// The catalog: one plain record for every (variant, types, operator) that was built. Bench, tests and report read nothing
+// else, so what is built cannot be forgotten. Records come from the lines in the CMakeLists.txt of handwritten/, cluster/
+// and library_baselines/ (see cmake/variants.cmake); nothing here knows a variant by name.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "rungs/contract.cuh"
+
+namespace rungs::catalog {
+
+enum class family : unsigned char { handwritten, cluster, library_baselines };
+enum class operation : unsigned char { reduce, stream_read, copy, fill, empty };
+enum class op : unsigned char { none, plus, minimum, maximum };
+enum class scalar : unsigned char { none, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64 };
+
+// What one call works on. Pointers are device pointers, or host pointers where the record executes on the host; `init`
+// is always a host pointer to one value of the accumulator type.
+struct arguments {
+  const void* d_in = nullptr;
+  void* d_out = nullptr;
+  std::size_t num_items = 0;
+  const void* init = nullptr;
+};
+
+// CUB's two-phase contract: a null d_temp_storage only answers temp_storage_bytes.
+using call_t = cudaError_t (*)(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments&, cudaStream_t);
+using height_t = std::size_t (*)(std::size_t num_items);
+
+struct record {
+  catalog::family family{};
+  std::string_view ladder;  // folder: "reductions"
+  std::string_view rung;    // the struct's name: "warp_shuffle"
+  int number = -1;          // orders the ladder: 6; -1 where the file has none
+  std::string_view source;  // from the repository's root: "handwritten/rungs/reductions/06_warp_shuffle.cuh"
+  std::string_view idea;
+
+  catalog::operation operation{};
+  catalog::op op{};
+  scalar input_type{}, accumulator_type{}, output_type{};
+
+  int block_threads = 0, items_per_thread = 0;
+  bool deterministic = false;
+  bool waits_for_host = false;
+  bool propagates_nan = true;
+  int min_cc = 75;
+  contents temp_storage = contents::uninitialised;
+  progress forward_progress = progress::guaranteed;
+  executor executes_on = executor::device;
+  std::size_t max_items = std::numeric_limits<std::size_t>::max();
+
+  call_t call = nullptr;
+  height_t summation_height = nullptr;  // null: bounded by num_items only
+};
+
+// Every record, in the order of the CMake lines.
+std::span<const record> all();
+
+constexpr std::string_view name(family value) {
+  constexpr std::string_view names[] = {"handwritten", "cluster", "library_baselines"};
+  return names[static_cast<int>(value)];
+}
+constexpr std::string_view name(operation value) {
+  constexpr std::string_view names[] = {"reduce", "stream_read", "copy", "fill", "empty"};
+  return names[static_cast<int>(value)];
+}
+constexpr std::string_view name(op value) {
+  constexpr std::string_view names[] = {"", "plus", "minimum", "maximum"};
+  return names[static_cast<int>(value)];
+}
+constexpr std::string_view name(scalar value) {
+  constexpr std::string_view names[] = {"",    "i8",  "u8",  "i16", "u16",  "i32", "u32",
+                                        "i64", "u64", "f16", "bf16", "f32", "f64"};
+  return names[static_cast<int>(value)];
+}
+constexpr std::string_view name(contents value) {
+  constexpr std::string_view names[] = {"none", "uninitialised", "zeroed_once"};
+  return names[static_cast<int>(value)];
+}
+constexpr std::size_t size_of(scalar value) {
+  constexpr std::size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  return sizes[static_cast<int>(value)];
+}
+
+}  // namespace rungs::catalog

@@ -1,0 +1,135 @@
+// Turns a variant's struct into catalog records. The only file that knows both templates and records; it is compiled once
+// per variant, in the unit that cmake/variants.cmake writes.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "catalog.hpp"
+#include "rungs/operators.cuh"
+
+namespace rungs::catalog {
+
+// The spellings that CMake lines use.
+using i8 = std::int8_t;
+using u8 = std::uint8_t;
+using i16 = std::int16_t;
+using u16 = std::uint16_t;
+using i32 = std::int32_t;
+using u32 = std::uint32_t;
+using i64 = long long;
+using u64 = unsigned long long;
+using f16 = __half;
+using bf16 = __nv_bfloat16;
+using f32 = float;
+using f64 = double;
+
+template <class Input, class Accumulator = Input>
+struct element {
+  using input = Input;
+  using accumulator = Accumulator;
+};
+template <class... Elements>
+struct elements {};
+template <class... Operators>
+struct operators {};
+
+template <class T>
+constexpr scalar scalar_of() {
+  if constexpr (std::is_same_v<T, f16>) return scalar::f16;
+  else if constexpr (std::is_same_v<T, bf16>) return scalar::bf16;
+  else if constexpr (std::is_same_v<T, f32>) return scalar::f32;
+  else if constexpr (std::is_same_v<T, f64>) return scalar::f64;
+  else {
+    static_assert(std::is_integral_v<T>, "give the type a name in catalog.hpp");
+    constexpr scalar signed_by_size[] = {scalar::i8, scalar::i16, scalar::i32, scalar::i64};
+    constexpr scalar unsigned_by_size[] = {scalar::u8, scalar::u16, scalar::u32, scalar::u64};
+    constexpr int size_class = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return std::is_signed_v<T> ? signed_by_size[size_class] : unsigned_by_size[size_class];
+  }
+}
+
+template <class Operator>
+constexpr op op_of() {
+  if constexpr (std::is_same_v<Operator, plus>) return op::plus;
+  else if constexpr (std::is_same_v<Operator, minimum>) return op::minimum;
+  else {
+    static_assert(std::is_same_v<Operator, maximum>, "give the operator a name in catalog.hpp");
+    return op::maximum;
+  }
+}
+
+// What every record of a variant shares: the flags of contract.cuh, with their defaults.
+template <class Variant>
+record describe(record about) {
+  static_assert(requires { { Variant::idea } -> std::convertible_to<const char*>; },
+                "a variant says its idea in one sentence: static constexpr auto idea = \"...\"");
+  static_assert(requires { { Variant::deterministic } -> std::convertible_to<bool>; },
+                "a variant says whether it repeats bit for bit: static constexpr bool deterministic");
+  static_assert(requires { { Variant::block_threads } -> std::convertible_to<int>; { Variant::items_per_thread } -> std::convertible_to<int>; },
+                "a variant names its launch shape: static constexpr int block_threads, items_per_thread");
+  about.idea = Variant::idea;
+  about.block_threads = Variant::block_threads;
+  about.items_per_thread = Variant::items_per_thread;
+  about.deterministic = Variant::deterministic;
+  if constexpr (requires { Variant::waits_for_host; }) about.waits_for_host = Variant::waits_for_host;
+  if constexpr (requires { Variant::propagates_nan; }) about.propagates_nan = Variant::propagates_nan;
+  if constexpr (requires { Variant::min_cc; }) about.min_cc = Variant::min_cc;
+  if constexpr (requires { Variant::temp_storage; }) about.temp_storage = Variant::temp_storage;
+  if constexpr (requires { Variant::forward_progress; }) about.forward_progress = Variant::forward_progress;
+  if constexpr (requires { Variant::executes_on; }) about.executes_on = Variant::executes_on;
+  if constexpr (requires { Variant::max_items; }) about.max_items = Variant::max_items;
+  if constexpr (requires(std::size_t n) { { Variant::summation_height(n) } -> std::convertible_to<std::size_t>; })
+    about.summation_height = [](std::size_t num_items) -> std::size_t { return Variant::summation_height(num_items); };
+  return about;
+}
+
+template <class Variant, class Element, class Operator>
+record reduction(record about) {
+  using input = typename Element::input;
+  using accumulator = typename Element::accumulator;
+  about.operation = operation::reduce;
+  about.op = op_of<Operator>();
+  about.input_type = scalar_of<input>();
+  about.accumulator_type = about.output_type = scalar_of<accumulator>();
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::reduce(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
+                           static_cast<accumulator*>(a.d_out), a.num_items, Operator{},
+                           *static_cast<const accumulator*>(a.init), stream);
+  };
+  return about;
+}
+
+// A roof moves items and computes nothing: it bounds what any variant can reach.
+template <class Variant, class Element>
+record roof(record about) {
+  using input = typename Element::input;
+  about.operation = Variant::operation;
+  about.input_type = about.output_type = scalar_of<input>();
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::move(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
+                         static_cast<input*>(a.d_out), a.num_items, stream);
+  };
+  return about;
+}
+
+template <class Variant, class... Elements, class... Operators>
+std::vector<record> enrol(record about, elements<Elements...>, operators<Operators...>) {
+  about = describe<Variant>(about);
+  std::vector<record> records;
+  if constexpr (requires { Variant::operation; }) {
+    (records.push_back(roof<Variant, Elements>(about)), ...);
+  } else {
+    const auto with_element = [&]<class Element>(Element) {
+      (records.push_back(reduction<Variant, Element, Operators>(about)), ...);
+    };
+    (with_element(Elements{}), ...);
+  }
+  return records;
+}
+
+}  // namespace rungs::catalog

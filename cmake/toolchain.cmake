@@ -1,0 +1,19 @@
+# CUDA, set up for the catalog. Included only where something is built: users of the headers need none of it.
+include_guard(GLOBAL)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# CMake 3.25's `native` fails without a GPU: take the GPU's architecture where there is one, else sm_90.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE capability ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed AND capability MATCHES "^([0-9]+)\\.([0-9]+)")
+    set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_MATCH_1}${CMAKE_MATCH_2} CACHE STRING "CUDA architectures")
+  else()
+    set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "CUDA architectures")
+  endif()
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)

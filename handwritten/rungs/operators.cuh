@@ -1,0 +1,76 @@
+// The operators of the ladders, each with its identity. Any other functor works too on the rungs that ask for none.
+//
+// minimum and maximum propagate NaN wherever it stands and order -0 before +0, so that their result does not depend on
+// the order of the items. (CUB's and the standard library's return whichever operand the comparison leaves.)
+// The identity of plus is -0: x + -0 is x for every x, where +0 would turn a sum of -0 into +0.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "rungs/version.cuh"
+
+namespace rungs::v0 {
+
+struct plus {
+  template <class T>
+  static __host__ __device__ constexpr T identity() {
+    return std::is_floating_point_v<T> ? T(-0.0) : T{};
+  }
+  template <class T>
+  __host__ __device__ constexpr T operator()(const T& a, const T& b) const {
+    return a + b;
+  }
+};
+
+struct minimum {
+  template <class T>
+  static __host__ __device__ constexpr T identity() {
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  }
+  template <class T>
+  __host__ __device__ T operator()(const T& a, const T& b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+      if constexpr (sizeof(T) == 4) {
+        float least;
+        asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+        return least;
+      }
+#endif
+      if (a != a || b != b) return a + b;
+      if (a == b) return __builtin_signbit(a) ? a : b;
+    }
+    return b < a ? b : a;
+  }
+};
+
+struct maximum {
+  template <class T>
+  static __host__ __device__ constexpr T identity() {
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  __host__ __device__ T operator()(const T& a, const T& b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+      if constexpr (sizeof(T) == 4) {
+        float most;
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+        return most;
+      }
+#endif
+      if (a != a || b != b) return a + b;
+      if (a == b) return __builtin_signbit(a) ? b : a;
+    }
+    return a < b ? b : a;
+  }
+};
+
+// Whether Op names an identity for T: then rungs may pad with it.
+template <class Op, class T, class = void>
+inline constexpr bool has_identity = false;
+template <class Op, class T>
+inline constexpr bool has_identity<Op, T, std::void_t<decltype(Op::template identity<T>())>> = true;
+
+}  // namespace rungs::v0

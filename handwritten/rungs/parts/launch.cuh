@@ -1,0 +1,33 @@
+// One launch that returns its own error and leaves an earlier one of the caller alone, as `<<<>>>` cannot.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "rungs/version.cuh"
+
+namespace rungs::v0::parts {
+
+template <class... Parameters, class... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads, cudaStream_t stream,
+                   Arguments... arguments) {
+  if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
+  config.blockDim = dim3(block_threads);
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+constexpr std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
+constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
+
+// Multiprocessors of the current device.
+inline cudaError_t multiprocessors(int& count) {
+  int device = 0;
+  if (const auto error = cudaGetDevice(&device)) return error;
+  return cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+}
+
+}  // namespace rungs::v0::parts

@@ -1,0 +1,48 @@
+// Reducing over the 32 lanes of a warp.
+#pragma once
+
+#include <type_traits>
+
+#include "rungs/operators.cuh"
+
+namespace rungs::v0::parts {
+
+inline constexpr int warp_threads = 32;
+inline constexpr unsigned full_mask = 0xffffffffu;
+
+// A shuffle for any trivially copyable type, word by word.
+template <class T>
+__device__ T shuffle_down(const T& value, int offset) {
+  if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4) {
+    return __shfl_down_sync(full_mask, value, offset);
+  } else {
+    static_assert(std::is_trivially_copyable_v<T>, "items travel between lanes bit by bit");
+    constexpr int num_words = (sizeof(T) + 3) / 4;
+    union {
+      unsigned words[num_words];
+      T value;
+    } carrier{};
+    carrier.value = value;
+    for (unsigned& word : carrier.words) word = __shfl_down_sync(full_mask, word, offset);
+    return carrier.value;
+  }
+}
+
+// The aggregate of the first `lanes` values (a power of two) of the warp, valid in lane 0. All 32 lanes call it.
+template <int lanes = warp_threads, class T, class ReductionOpT>
+__device__ T warp_reduce(T value, ReductionOpT reduction_op) {
+  static_assert(lanes > 0 && lanes <= warp_threads && (lanes & (lanes - 1)) == 0);
+#if __CUDA_ARCH__ >= 800
+  if constexpr (lanes == warp_threads && sizeof(T) == 4 && std::is_integral_v<T>) {
+    if constexpr (std::is_same_v<ReductionOpT, plus>) return __reduce_add_sync(full_mask, value);
+    if constexpr (std::is_same_v<ReductionOpT, minimum>) return __reduce_min_sync(full_mask, value);
+    if constexpr (std::is_same_v<ReductionOpT, maximum>) return __reduce_max_sync(full_mask, value);
+  }
+#endif
+#pragma unroll
+  for (int offset = lanes / 2; offset > 0; offset /= 2)
+    value = reduction_op(value, shuffle_down(value, offset));
+  return value;
+}
+
+}  // namespace rungs::v0::parts

@@ -1,0 +1,44 @@
+// Rung 6. The 32 items of a warp meet in registers, and shared memory carries one aggregate a warp.
+// Against 05_unrolled_last_warp: eight folds with a barrier each become ten shuffles and one barrier, and the shared
+// memory of a block shrinks from 256 items to 8. DRAM traffic stays the same, so large n gains only what barriers cost.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/parts/block.cuh"
+#include "rungs/parts/passes.cuh"
+
+namespace rungs::v0::reductions {
+
+template <int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void warp_shuffle_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
+                                ReductionOpT reduction_op, T init) {
+  const std::size_t i = std::size_t(blockIdx.x) * block_threads * 2 + threadIdx.x;
+  T value = ReductionOpT::template identity<T>();
+  if (i < num_items) value = static_cast<T>(d_in[i]);
+  if (i + block_threads < num_items) value = reduction_op(value, static_cast<T>(d_in[i + block_threads]));
+  value = parts::block_reduce<block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) d_out[blockIdx.x] = reduction_op(init, value);
+}
+
+struct warp_shuffle {
+  static constexpr auto idea = "the 32 items of a warp meet in registers; one barrier is left";
+  static constexpr int block_threads = 256, items_per_thread = 2;
+  static constexpr bool deterministic = true;
+  static constexpr std::size_t summation_height(std::size_t num_items) {
+    return parts::height_in_passes(num_items, block_threads * items_per_thread, 9);
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    const auto pass = [&](auto d_in, std::size_t num_items, auto d_out, T init, std::size_t grid_blocks) {
+      return parts::launch(warp_shuffle_kernel<block_threads, decltype(d_in), decltype(d_out), ReductionOpT, T>,
+                           grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+    };
+    return parts::reduce_in_passes<block_threads * items_per_thread>(
+        d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, pass);
+  }
+};
+
+}  // namespace rungs::v0::reductions
