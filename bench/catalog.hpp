@@ -61,6 +61,9 @@ struct record {
 // Every record, in the order of the CMake lines.
 std::span<const record> all();
 
+// The CCCL release (CUB, Thrust, libcu++) that the catalog was built against: "3.0.1".
+std::string_view cccl_version();
+
 constexpr std::string_view name(family value) {
   constexpr std::string_view names[] = {"handwritten", "cluster", "library_baselines"};
   return names[static_cast<int>(value)];
