@@ -1,0 +1,5 @@
+import sys
+
+from rungs_report.cli import main
+
+sys.exit(main())

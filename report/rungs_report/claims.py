@@ -1,0 +1,407 @@
+"""What the texts behind the ladder claim about reductions, each beside what this GPU measured.
+
+A claim is the text's figure, the chip it was read off, and a function from the measurements to the same figure here. No
+measured figure is written in this file: what the data cannot answer reads "not measured in this run". This is the one module
+that knows rungs by name, because the texts do.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rungs_report import compare, words
+from rungs_report.compare import HEADLINE
+from rungs_report.data import Cell, Machine, Row, Variant
+
+HOLDS, FAILS, CANNOT, UNMEASURED = (
+    "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
+)  # fmt: skip
+FALSE = "false as stated"
+SUM = HEADLINE
+MI, GI = 1 << 20, 1 << 30
+CLASSIC = ("divergent_tree", "sequential_addressing", "first_add_on_load", "unrolled_last_warp", "warp_shuffle")
+THREADS_PER_MULTIPROCESSOR = {75: 1024, 86: 1536, 87: 1536, 89: 1536, 120: 1536, 121: 1536}
+
+
+class Answer(NamedTuple):
+    """What was measured, in words, and what follows for the claim."""
+
+    measured: str
+    verdict: str
+    ratio_of_ratios: float | None = None  # ours over the text's, where both are free of the chip
+
+
+@dataclass(frozen=True)
+class Claim:
+    identity: str
+    says: str
+    figure: str  # the text's figure; empty where it gives none
+    chip: str  # the chip it was read off; empty where the text names none
+    measure: Callable[["Evidence"], Answer | None]
+
+
+class Evidence:
+    """The questions claims ask of a machine's rows. Every answer is None where a row is missing."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def rung(self, name: str) -> Variant | None:
+        ours = [v for v in self.machine.variants if v.rung == name and v.ladder == "reductions"]
+        return ours[0] if ours else next((v for v in self.machine.variants if v.rung == name), None)
+
+    def has(self, name: str, cell: Cell) -> bool:
+        variant = self.rung(name)
+        return variant is not None and bool(self.machine.rows(cell, variant))
+
+    def sizes(self, *names: str, problem: Cell = SUM) -> list[int]:
+        """Every n at which all of these rungs were measured, ascending."""
+        return [c.items for c in compare.sizes(self.machine, problem) if all(self.has(name, c) for name in names)]
+
+    def take(self, name: str, items: int, column: str, problem: Cell = SUM) -> float | None:
+        variant = self.rung(name)
+        cell = problem._replace(items=items)
+
+        def value(row: Row) -> float | None:
+            return getattr(row, column)
+
+        return compare.figure(self.machine, cell, variant, value) if variant else None
+
+    def slower(self, slow: str, fast: str, items: int, problem: Cell = SUM) -> float | None:
+        """time(slow) / time(fast), within runs."""
+        numerator, denominator = self.rung(slow), self.rung(fast)
+        if numerator is None or denominator is None:
+            return None
+        return compare.within_runs(self.machine, problem._replace(items=items), numerator, denominator)
+
+    def nearest(self, wanted: int, *names: str) -> int | None:
+        """The n measured for all of these that lies nearest the text's, within a factor of two."""
+        near = [n for n in self.sizes(*names) if wanted / 2 <= n <= wanted * 2]
+        return min(near, key=lambda n: (abs(n - wanted), n), default=None)
+
+
+def at(items: int) -> str:
+    return f"at {words.size(items)}"
+
+
+def between(value: float, low: float, high: float) -> str:
+    return HOLDS if low <= value <= high else FAILS
+
+
+# ---- A: atomics and reductions, folding up the memory pyramid
+
+
+def a1_peak(seen: Evidence) -> Answer | None:
+    sizes = [n for n in seen.sizes("atomic_per_element") if n >= MI]
+    shares = [(n, share) for n in sizes if (share := seen.take("atomic_per_element", n, "percent_of_peak")) is not None]
+    if not shares:
+        return None
+    n, share = shares[-1]
+    # The text's own figure is "about 1 to 2"; half of its lower end and a quarter above are still "about".
+    return Answer(f"{words.percent(share)} {at(n)}", between(share, 0.5, 2.5))
+
+
+def a1_threads(seen: Evidence) -> Answer | None:
+    sizes = [n for n in seen.sizes("atomic_per_element") if n >= MI]
+    if len(sizes) < 2:
+        return None
+    first, last = (seen.take("atomic_per_element", n, "gb_per_s") for n in (sizes[0], sizes[-1]))
+    if not first or not last:
+        return None
+    return Answer(
+        f"{words.significant(first)} GB/s {at(sizes[0])}, {words.significant(last)} GB/s {at(sizes[-1])}",
+        HOLDS if last / first < 1.25 else FAILS,
+    )
+
+
+def a2_tree(seen: Evidence) -> Answer | None:
+    n = seen.nearest(16 * MI, "atomic_per_element", "atomic_per_block")
+    gain = n and seen.slower("atomic_per_element", "atomic_per_block", n)
+    return Answer(f"{words.ratio(gain)} faster {at(n)}", HOLDS if gain > 2 else FAILS) if gain else None
+
+
+def a3_shuffle(seen: Evidence) -> Answer | None:
+    sizes = seen.sizes("unrolled_last_warp", "warp_shuffle")
+    if not sizes:
+        return None
+    small, large = (seen.slower("unrolled_last_warp", "warp_shuffle", n) for n in (sizes[0], sizes[-1]))
+    return Answer(
+        f"{words.ratio(large)} {at(sizes[-1])}, {words.ratio(small)} {at(sizes[0])}", HOLDS if large < 1.15 else FAILS
+    )
+
+
+def a4_peak(seen: Evidence) -> Answer | None:
+    sizes = seen.sizes("grid_stride")
+    share = seen.take("grid_stride", sizes[-1], "percent_of_peak") if sizes else None
+    if share is None:
+        return None
+    return Answer(f"{words.percent(share)} {at(sizes[-1])}", HOLDS if share >= 85 else FAILS)
+
+
+def a4_gain(seen: Evidence) -> Answer | None:
+    sizes = seen.sizes("atomic_per_element", "grid_stride")
+    gain = seen.slower("atomic_per_element", "grid_stride", sizes[-1]) if sizes else None
+    if gain is None:
+        return None
+    # The text's range has no single figure; its middle stands for it in the ratio of ratios.
+    return Answer(f"{words.ratio(gain)} {at(sizes[-1])}", between(gain, 50, 80), gain / 65)
+
+
+def a5_chunks(seen: Evidence) -> Answer | None:
+    sizes = seen.sizes("chunk_per_thread", "grid_stride")
+    slower = seen.slower("chunk_per_thread", "grid_stride", sizes[-1]) if sizes else None
+    if slower is None:
+        return None
+    return Answer(
+        f"requests are not counted here; in time it is {words.ratio(slower)} slower than grid_stride {at(sizes[-1])}", CANNOT
+    )
+
+
+def a9_copy(seen: Evidence) -> Answer | None:
+    device = seen.machine.device
+    peak = device and device.get("peak_gb_per_s")
+    copies = [
+        (entry["bytes"], entry["gb_per_s"])
+        for run in compare.main_runs(seen.machine)
+        for entry in run.document["ceilings"]
+        if entry["kind"] == "copy" and entry["mode"] == "cold" and entry["gb_per_s"]
+    ]
+    if not peak or not copies:
+        return None
+    largest = max(footprint for footprint, _ in copies)
+    share = words.median(rate for footprint, rate in copies if footprint == largest) / peak * 100
+    return Answer(f"{words.percent(share)} of peak at {words.byte_size(largest)}", between(share, 90, 100))
+
+
+def a9_bound(seen: Evidence) -> Answer | None:
+    found = [each for each in compare.bests(seen.machine, SUM) if each.percent_of_ceiling is not None]
+    if not found:
+        return None
+    last = found[-1]
+    return Answer(
+        f"{last.variant.rung} runs at {words.percent(last.percent_of_ceiling)} of the read-only ceiling {at(last.cell.items)}",
+        HOLDS if last.percent_of_ceiling > 90 else FAILS,
+    )
+
+
+# ---- C: reduction, scan, atomics
+
+
+def c1_order(seen: Evidence) -> Answer | None:
+    n = seen.nearest(16 * MI, *CLASSIC)
+    if n is None:
+        return None
+    rates = [seen.take(name, n, "gb_per_s") for name in CLASSIC]
+    gains = [seen.slower(before, after, n) for before, after in zip(CLASSIC, CLASSIC[1:])]
+    return Answer(
+        f"{words.listed([words.significant(rate) for rate in rates])} GB/s {at(n)}",
+        HOLDS if all(gain > 1 for gain in gains) else FAILS,
+    )
+
+
+def c1_total(seen: Evidence) -> Answer | None:
+    n = seen.nearest(16 * MI, CLASSIC[0], CLASSIC[-1])
+    gain = n and seen.slower(CLASSIC[0], CLASSIC[-1], n)
+    return Answer(f"{words.ratio(gain)} {at(n)}", between(gain, 4.8, 7.2), gain / 6) if gain else None
+
+
+def c1_roofline(seen: Evidence) -> Answer | None:
+    n = seen.nearest(16 * MI, "warp_shuffle")
+    share = n and seen.take("warp_shuffle", n, "percent_of_ceiling")
+    return Answer(f"{words.percent(share)} of the ceiling {at(n)}", HOLDS if share > 90 else FAILS) if share else None
+
+
+def c6_maximum(seen: Evidence) -> Answer | None:
+    problem = SUM._replace(operator="maximum")
+    common = [n for n in seen.sizes("warp_shuffle") if seen.has("warp_shuffle", problem._replace(items=n))]
+    ratios = [
+        seen.take("warp_shuffle", n, "median_us", problem) / seen.take("warp_shuffle", n, "median_us") for n in common
+    ]
+    if not ratios:
+        return None
+    worst = max(ratios, key=lambda ratio: abs(ratio - 1))
+    return Answer(
+        f"time as a maximum / as a sum: {words.ratio(words.median(ratios))} in the median of {words.plural(len(ratios), 'size')},"
+        f" {words.ratio(worst)} at the most different",
+        HOLDS if abs(words.median(ratios) - 1) < 0.05 else FAILS,
+    )
+
+
+def c8_cub(seen: Evidence) -> Answer | None:
+    found = [
+        each.ratio.verdict
+        for problem in compare.problems(seen.machine, "cold")
+        for each in compare.bests(seen.machine, problem)
+        if each.ratio and problem.operation == "reduce"
+    ]
+    if not found:
+        return None
+    wins, losses = found.count("SLOWER"), found.count("FASTER")
+    return Answer(
+        f"of {words.plural(len(found), 'problem')} CUB wins {wins}, the best rung wins {losses}, {len(found) - wins - losses} are undecided",
+        HOLDS if wins > len(found) / 2 else FAILS,
+    )
+
+
+def c8_classic(seen: Evidence) -> Answer | None:
+    n = seen.nearest(16 * MI, "warp_shuffle")
+    variant = seen.rung("warp_shuffle")
+    ratio = compare.headline(seen.machine, SUM._replace(items=n), variant) if n and variant else None
+    if ratio is None:
+        return None
+    return Answer(f"warp_shuffle runs at {words.ratio(ratio.value)} of CUB's speed {at(n)}", HOLDS if ratio.verdict == "SLOWER" else FAILS)
+
+
+def c9_atomics(seen: Evidence) -> Answer | None:
+    n = seen.nearest(MI, "atomic_per_element", "warp_shuffle")
+    slower = n and seen.slower("atomic_per_element", "warp_shuffle", n)
+    if not slower:
+        return None
+    return Answer(f"{words.ratio(slower)} slower than warp_shuffle {at(n)}", between(slower, 50, 200), slower / 100)
+
+
+def against_cub(name: str) -> Callable[[Evidence], Answer | None]:
+    """How one rung stands against CUB over all n."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        variant = seen.rung(name)
+        found = [
+            (n, ratio)
+            for n in seen.sizes(name)
+            if (ratio := compare.headline(seen.machine, SUM._replace(items=n), variant)) is not None
+        ]
+        if not found:
+            return None
+        parts = [f"{words.ratio(ratio.value)} {at(n)}" for n, ratio in (found[0], found[len(found) // 2], found[-1])]
+        ahead = sum(ratio.verdict in ("FASTER", "SAME") for _, ratio in found)
+        return Answer(
+            f"{name} over CUB: {words.listed(list(dict.fromkeys(parts)))}; level or ahead at {ahead} of {words.plural(len(found), 'size')}",
+            HOLDS if ahead > len(found) / 2 else FAILS,
+        )
+
+    return measure
+
+
+def c18_billion(seen: Evidence) -> Answer | None:
+    n = seen.nearest(GI, "host_finish")
+    if n is None:
+        return None
+    variant = seen.rung("host_finish")
+    time = seen.take("host_finish", n, "median_us")
+    ratio = compare.headline(seen.machine, SUM._replace(items=n), variant)
+    beside = f", {words.ratio(ratio.value)} of CUB's speed" if ratio else ""
+    return Answer(f"verified {at(n)}: {words.time(time)} with copy and wait{beside}", HOLDS)
+
+
+def one_launch(two: str, one: str) -> Callable[[Evidence], Answer | None]:
+    """What the second launch costs: time(two launches) / time(one), at the ends of the sweep."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        sizes = seen.sizes(two, one)
+        if not sizes:
+            return None
+        gains = [seen.slower(two, one, n) for n in sizes]
+        return Answer(
+            f"{one} over {two}: {words.ratio(gains[0])} {at(sizes[0])}, {words.ratio(gains[-1])} {at(sizes[-1])};"
+            f" ahead at {sum(gain > 1 for gain in gains)} of {words.plural(len(gains), 'size')}",
+            HOLDS if sum(gain > 1 for gain in gains) > len(gains) / 2 else FAILS,
+        )
+
+    return measure
+
+
+# ---- C17: what the texts get wrong
+
+
+def repeats(seen: Evidence) -> Answer | None:
+    names = ("atomic_per_element", "atomic_per_block", "grid_stride")
+    problem = SUM
+    answers = {
+        name: all(row.repeatable == "yes" for n in seen.sizes(name) for _, row in seen.machine.rows(problem._replace(items=n), seen.rung(name)))
+        for name in names
+        if seen.sizes(name)
+    }  # fmt: skip
+    if not answers:
+        return None
+    told = [f"{name} {'repeats' if same else 'does not repeat'}" for name, same in answers.items()]
+    return Answer(words.listed(told), HOLDS if not all(answers.values()) else FAILS)
+
+
+def resident_threads(seen: Evidence) -> Answer | None:
+    device = seen.machine.device
+    if not device or not device.get("multiprocessors"):
+        return None
+    each = THREADS_PER_MULTIPROCESSOR.get(device.get("compute_capability"), 2048)
+    return Answer(
+        f"{device['multiprocessors']} multiprocessors hold {device['multiprocessors'] * each:,} threads at once", FAILS
+    )
+
+
+def stated_wrongly(what_is_true: str) -> Callable[[Evidence], Answer]:
+    return lambda seen: Answer(what_is_true, FALSE)
+
+
+def same_bits(seen: Evidence) -> Answer | None:
+    """Parallel rungs that give one answer, bit for bit, every time: the order is fixed though it is not the serial one."""
+    rows = [row for run in seen.machine.runs for row in run.rows if compare.is_ours(seen.machine, row.variant) and row.input_type == "f32"]
+    steady = {row.rung for row in rows} - {row.rung for row in rows if row.repeatable != "yes"}
+    if not rows:
+        return None
+    exact = [row for run in seen.machine.runs for row in run.rows if compare.is_ours(seen.machine, row.variant) and row.error == 0]
+    return Answer(
+        f"{words.plural(len(steady), 'rung')} repeat bit for bit in f32, and {len(exact):,} rows have no error at all; a fixed order can be"
+        " run in parallel, and for types whose sum does not round every order is the serial answer",
+        FALSE,
+    )
+
+
+CLAIMS = (
+    Claim("A1", "One global atomic per element reaches about one percent of peak bandwidth", "1 to 2 %", "H100", a1_peak),
+    Claim("A1", "and more threads do not help it", "flat", "H100", a1_threads),
+    Claim("A2", "A shared-memory tree with one atomic per block leaves a thousandth of the atomics and is a large step", "", "H100", a2_tree),
+    Claim("A3", "Warp shuffles hardly help where bandwidth is the limit", "no 2x", "H100", a3_shuffle),
+    Claim("A4", "A grid-stride loop with one atomic per block reaches the high eighties of peak", "85 to 89 %", "H100", a4_peak),
+    Claim("A4", "which is 50 to 80 times the atomic per element", "50x to 80x", "H100", a4_gain),
+    Claim("A5", "A contiguous chunk per thread makes about 32 times the memory requests", "32x", "H100", a5_chunks),
+    Claim("A9", "One add per four bytes: memory is the limit of a sum, the adder never", "0.25 FLOP/B", "H100", a9_bound),
+    Claim("A9", "Even a copy reaches only ninety-odd percent of the datasheet's peak", "90 to 99 %", "H100", a9_copy),
+    Claim("C1", "Five classic rungs, each faster than the one before (16 Mi floats)", "13, 20, 40, 55 and 78 GB/s", "T4", c1_order),
+    Claim("C1", "from the first of them to the fifth", "6.00x", "T4", c1_total),
+    Claim("C1", "The fifth is close to the memory roofline", "78 of 250 GB/s", "T4", c1_roofline),
+    Claim("C6", "The shuffle rung is a maximum once its operator is changed, at the same speed", "", "", c6_maximum),
+    Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every size and type)", "", "", c8_cub),
+    Claim("C8", "the same, for the rung the text ends with", "", "", c8_classic),
+    Claim("C9", "A million atomics on one address are about 100 times slower than the shuffle rung", "100x", "", c9_atomics),
+    Claim("C12", "One cooperative launch over the whole grid is a way to reduce on a par with CUB's", "", "", against_cub("cooperative_grid")),
+    Claim("C18", "A billion elements need one level only, the host adding the blocks' partials", "", "", c18_billion),
+    Claim("D6", "Two kernels are the standard for what one block cannot hold (asked here: is one launch better?)", "", "A100", one_launch("two_passes", "last_block")),
+    Claim("D7", "A cooperative launch saves the second kernel", "", "A100", one_launch("two_passes", "cooperative_grid")),
+)  # fmt: skip
+
+PITFALLS = (
+    Claim("C17", "Float atomics do not repeat from run to run", "", "", repeats),
+    Claim("C17", "A few thousand threads are enough", "thousands", "H100", resident_threads),
+    Claim("C17", "The exact serial answer cannot be had in parallel", "", "", same_bits),
+    Claim("C17", "Reductions stray because addition does not commute", "", "", stated_wrongly(
+        "floating-point addition commutes; it does not associate, and it is the grouping that changes between orders")),
+    Claim("C17", "A warp runs in lockstep, so its last steps need no barrier", "", "", stated_wrongly(
+        "not since Volta: lanes are scheduled independently, and shared memory between them needs __syncwarp")),
+    Claim("C17", "The unrolled last warp works for any block", "", "", stated_wrongly(
+        "it reads 64 values, so a block of 32 reads past its own; a static_assert belongs there")),
+    Claim("C17", "A full-mask shuffle may stand where only part of the warp arrives", "", "", stated_wrongly(
+        "every lane the mask names has to execute it; with fewer the result is undefined")),
+    Claim("C17", "The output of an atomic reduction may hold anything beforehand", "", "", stated_wrongly(
+        "atomics add to what is there: it has to be set to the initial value first, within the timed call")),
+    Claim("C17", "A block may leave once the cluster's first has read its shared memory at leisure", "", "", stated_wrongly(
+        "a peer's shared memory lives only as long as the peer: a last cluster barrier has to keep it")),
+    Claim("C17", "cg::reduce takes a whole thread block", "", "", stated_wrongly(
+        "it takes tiles of a warp or less and coalesced groups; a block does not compile")),
+    Claim("C17", "A barrier may sit in a loop whose trip count differs between threads", "", "", stated_wrongly(
+        "every thread of the block has to reach every barrier; the loop has to run equally often for all")),
+)  # fmt: skip
+
+
+def answer(claim: Claim, machine: Machine) -> Answer:
+    """The claim's answer on this machine; a claim about a GPU has none on a CPU."""
+    found = claim.measure(Evidence(machine)) if machine.device or claim.chip == claim.figure == "" else None
+    return found or Answer("–", UNMEASURED)

@@ -1,0 +1,143 @@
+"""report/run: what each subcommand does, and how it fails."""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from rungs_report import data, render
+
+ROOT = Path(__file__).resolve().parents[2]
+OK, WRONG, USAGE = 0, 1, 2
+EPILOG = """exit codes:
+  0  done; check: everything is as the generator writes it
+  1  pages were written but something was refused; check: something differs; test: a test failed
+  2  usage: an unknown option, a directory that is not there, a README without its markers"""
+
+
+class Usage(Exception):
+    """A command line that cannot be followed: names the thing and what to do."""
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="report/run", description="Writes the report from the result files that bench/run left.",
+        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    # argparse never sees --no-install: report/run acts on it before any package is there.
+    made.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND")
+    places = argparse.ArgumentParser(add_help=False)
+    places.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
+    places.add_argument("--out", type=Path, metavar="DIR", help="where the pages are (default: report)")
+    places.add_argument("--readme", type=Path, metavar="FILE",
+                        help="file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)")  # fmt: skip
+    places.add_argument("--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)")
+    places.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    for name, says in (
+        ("render", "read the results and write the pages (the default)"),
+        ("check", "fail if the pages are not what render would write"),
+    ):
+        commands.add_parser(name, help=says, description=says, parents=[places], epilog=EPILOG,
+                            formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    tests = commands.add_parser("test", help="run the report's tests", description="run the report's tests; what follows goes to pytest",
+                                epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    tests.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    tests.add_argument("pytest", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
+    return made
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def complain(line: str) -> None:
+    print(f"report/run: {line}", file=sys.stderr, flush=True)
+
+
+def gather(options: argparse.Namespace) -> tuple[data.Collection, dict[str, str], Path, Path | None, str | None]:
+    """Everything render would write: the pages, and the README's path and new text where there is one to rewrite."""
+    source, out = options.data or ROOT / "report" / "data", options.out or ROOT / "report"
+    if not source.is_dir():
+        raise Usage(f"{source}: no such directory; run bench/run first, or name the results with --data DIR")
+    if out.exists() and not out.is_dir():
+        raise Usage(f"{out}: is no directory; name one with --out DIR")
+    collection = data.read(source)
+    say(collection.accounting())
+    for refusal in collection.refusals:
+        rows = f" ({refusal.rows} rows)" if refusal.rows else ""
+        complain(f"refused {refusal.file}: {refusal.reason}{rows}")
+    made = render.files(collection, options.root or ROOT, say)
+    path, own = options.readme, options.readme is None and options.data is None and options.out is None
+    path = ROOT / "README.md" if own else path
+    new = None
+    if path is not None:
+        try:
+            new = render.readme(collection, path, out)
+        except render.ReadmeFault as fault:
+            if not own:
+                raise Usage(f"{path}: {fault}") from None
+            complain(f"{path.relative_to(ROOT)} {fault}; its headline was left alone")
+            path = None
+    return collection, made, out, path, new
+
+
+def render_pages(options: argparse.Namespace) -> int:
+    collection, made, out, readme, new = gather(options)
+    try:
+        changed = sum(render.write(out / name, content) for name, content in made.items())
+        gone = render.stale(out, made)
+        render.remove(gone)
+        if readme is not None and new is not None:
+            changed += render.write(readme, new)
+    except OSError as error:
+        raise Usage(f"{error.filename}: cannot be written: {error.strerror}; name another place with --out DIR") from None
+    say(f"{len(made)} files in {out}, {changed} changed, {len(gone)} removed")
+    # A pending rung is work in progress and said so on the page; anything else that was refused is a fault.
+    return WRONG if any(not refusal.pending for refusal in collection.refusals) else OK
+
+
+def check_pages(options: argparse.Namespace) -> int:
+    _, made, out, readme, new = gather(options)
+    wanted = [(out / name, content) for name, content in made.items()]
+    if readme is not None and new is not None:
+        wanted.append((readme, new))
+    faults = []
+    for path, content in wanted:
+        if not path.is_file():
+            faults.append(f"{path} is missing")
+        elif path.read_bytes() != content.encode("utf-8"):
+            faults.append(f"{path} is not what the generator writes")
+    faults += [f"{path} is left over from an earlier rendering" for path in render.stale(out, made)]
+    for fault in faults:
+        complain(fault)
+    if faults:
+        complain("run report/run render and commit what it writes")
+        return WRONG
+    say(f"{len(wanted)} files are as the generator writes them")
+    return OK
+
+
+def run_tests(arguments: list[str]) -> int:
+    arguments = [argument for argument in arguments if argument != "--"] or [str(ROOT / "tests" / "report")]
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments], cwd=ROOT, check=False)
+    return OK if done.returncode == 0 else WRONG
+
+
+def main(arguments: list[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or (arguments[0].startswith("-") and not {"-h", "--help"} & set(arguments)):
+        arguments.insert(0, "render")
+    options = parser().parse_args(arguments)
+    try:
+        if options.command == "test":
+            return run_tests(options.pytest)
+        return (check_pages if options.command == "check" else render_pages)(options)
+    except Usage as fault:
+        complain(str(fault))
+        return USAGE
+    except BrokenPipeError:
+        return WRONG
+    except KeyboardInterrupt:
+        complain("interrupted; every file is whole")
+        return 130

@@ -1,0 +1,214 @@
+"""What may be concluded from several runs of one GPU.
+
+A ratio exists within one run, between samples that were interleaved; runs are only ever put side by side. So every figure
+here is taken in each run first, then the median over the runs is the figure and the widest of their intervals is its
+interval. Runs built against different releases of CCCL hold different contenders: they are kept apart, and the release
+that leaves us the lower ratio is the one that headlines.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rungs_report import words
+from rungs_report.data import Cell, Machine, Row, Run, Variant
+
+YARDSTICKS = "library_baselines"
+SWEEP_OF_LAUNCHES = "launch_sweep"
+HEADLINE = Cell("reduce", "plus", "f32", "f32", "f32", "", "uniform", "cold", 0)
+LADDER_ITEMS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A speed-up over CUB, over the runs built against one CCCL."""
+
+    value: float
+    low: float
+    high: float
+    verdict: str
+    runs: int
+    cccl: str
+
+
+def version_key(version: str) -> list[tuple[int, str]]:
+    """3.10.0 after 3.9.1; words after numbers of the same place."""
+    return [(int(part), "") if part.isdigit() else (1 << 30, part) for part in version.replace("-", ".").split(".")]
+
+
+def cccl_versions(machine: Machine) -> list[str]:
+    return sorted({run.cccl for run in machine.runs}, key=version_key)
+
+
+def main_cccl(machine: Machine) -> str:
+    """The release most runs were built against (the newer one of equals): where the tables' times come from."""
+    versions = cccl_versions(machine)
+    return max(versions, key=lambda version: (sum(run.cccl == version for run in machine.runs), version_key(version)))
+
+
+def main_runs(machine: Machine) -> list[Run]:
+    release = main_cccl(machine)
+    return [run for run in machine.runs if run.cccl == release]
+
+
+def joint_verdict(verdicts: list[str]) -> str:
+    """FASTER or SLOWER only where every run says so; runs that contradict each other are AMBIGUOUS."""
+    said = set(verdicts)
+    if len(said) == 1:
+        return said.pop()
+    if {"FASTER", "SLOWER"} <= said or "SAME" not in said:
+        return "AMBIGUOUS"
+    return "SAME"
+
+
+def ratios(machine: Machine, cell: Cell, variant: Variant) -> list[Ratio]:
+    """This variant's speed-up over CUB, one entry a CCCL release."""
+    found = []
+    rows = [(run, row) for run, row in machine.rows(cell, variant) if row.speedup_over_cub is not None]
+    for version in cccl_versions(machine):
+        own = [row for run, row in rows if run.cccl == version]
+        if own:
+            found.append(
+                Ratio(
+                    words.median(row.speedup_over_cub for row in own),
+                    min(row.speedup_low for row in own),
+                    max(row.speedup_high for row in own),
+                    joint_verdict([row.verdict for row in own]),
+                    len(own),
+                    version,
+                )
+            )
+    return found
+
+
+def headline(machine: Machine, cell: Cell, variant: Variant) -> Ratio | None:
+    """The ratio against the better CUB."""
+    return min(ratios(machine, cell, variant), key=lambda ratio: ratio.value, default=None)
+
+
+def figure(machine: Machine, cell: Cell, variant: Variant, take: Callable[[Row], float | None]) -> float | None:
+    """The median over the runs of the main CCCL of one column; over all runs where those lack it."""
+    rows = machine.rows(cell, variant)
+    release = main_cccl(machine)
+    return words.median(take(row) for run, row in rows if run.cccl == release) or words.median(
+        take(row) for _, row in rows
+    )
+
+
+def within_runs(machine: Machine, cell: Cell, numerator: Variant, denominator: Variant) -> float | None:
+    """time(numerator) / time(denominator), taken in each run, the median of them."""
+    return words.median(
+        run.cells[cell][numerator].median_us / run.cells[cell][denominator].median_us
+        for run in machine.runs
+        if numerator in run.cells.get(cell, {}) and denominator in run.cells.get(cell, {})
+    )
+
+
+def is_ours(machine: Machine, variant: Variant) -> bool:
+    """Hand-written or cluster, on the device, and not a mere launch shape of another rung."""
+    return (
+        variant.family != YARDSTICKS
+        and variant.ladder != SWEEP_OF_LAUNCHES
+        and machine.variants[variant].get("executes_on", "device") == "device"
+    )
+
+
+def is_cub(variant: Variant) -> bool:
+    return variant.rung.startswith("cub_device")
+
+
+def contenders(machine: Machine, cell: Cell) -> list[Variant]:
+    """Every variant with a row in this cell, in ladder order."""
+    present = {variant for run in machine.runs for variant in run.cells.get(cell, {})}
+    return sorted(present, key=machine.order.__getitem__)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The variant of ours to take for a problem of this size."""
+
+    cell: Cell
+    variant: Variant
+    ratio: Ratio | None
+    all_ratios: tuple[Ratio, ...]
+    median_us: float
+    gb_per_s: float | None
+    percent_of_ceiling: float | None
+
+
+def best(machine: Machine, cell: Cell) -> Best | None:
+    """The highest speed-up over the better CUB, or the least time where there is no CUB to compare with.
+
+    A rung that was measured against every CCCL release comes before one that was not: its ratio is the harder one.
+    """
+
+    def rank(variant: Variant) -> tuple[int, float, float, int]:
+        found = ratios(machine, cell, variant)
+        time = figure(machine, cell, variant, lambda row: row.median_us)
+        return (len(found), min((r.value for r in found), default=0.0), -time, -machine.order[variant])
+
+    ours = [variant for variant in contenders(machine, cell) if is_ours(machine, variant)]
+    if not ours:
+        return None
+    chosen = max(ours, key=rank)
+    return Best(
+        cell,
+        chosen,
+        headline(machine, cell, chosen),
+        tuple(ratios(machine, cell, chosen)),
+        figure(machine, cell, chosen, lambda row: row.median_us),
+        figure(machine, cell, chosen, lambda row: row.gb_per_s),
+        figure(machine, cell, chosen, lambda row: row.percent_of_ceiling),
+    )
+
+
+def fastest_cub(machine: Machine, cell: Cell) -> tuple[Variant, float] | None:
+    """CUB's fastest entry in the cell and its time, over the runs of the main CCCL."""
+    times = {}
+    for variant in contenders(machine, cell):
+        if is_cub(variant):
+            times[variant] = figure(machine, cell, variant, lambda row: row.median_us)
+    chosen = min(times, key=lambda variant: (times[variant], machine.order[variant]), default=None)
+    return (chosen, times[chosen]) if chosen else None
+
+
+def ceiling(machine: Machine, cell: Cell) -> float | None:
+    """GB/s of the ceiling at this footprint, as the rows' own percentages imply it."""
+    return words.median(
+        row.gb_per_s / row.percent_of_ceiling * 100
+        for run in main_runs(machine)
+        for row in run.cells.get(cell, {}).values()
+        if row.gb_per_s and row.percent_of_ceiling
+    )
+
+
+def problems(machine: Machine, mode: str | None = None) -> list[Cell]:
+    """Every problem (a cell at no particular size), most-measured first, then by name; roofs are no problems."""
+    counts: dict[Cell, int] = {}
+    for cell in machine.cells:
+        if mode in (None, cell.mode) and is_problem(machine, cell):
+            counts[cell.problem] = counts.get(cell.problem, 0) + len(contenders(machine, cell))
+    return sorted(counts, key=lambda problem: (problem != HEADLINE._replace(mode=problem.mode), -counts[problem], problem))
+
+
+def is_problem(machine: Machine, cell: Cell) -> bool:
+    """Not a roof: something of ours, CUB or a host baseline computes it. Roofs come without an operator."""
+    return bool(cell.operator) or any(is_cub(v) or is_ours(machine, v) for v in contenders(machine, cell))
+
+
+def sizes(machine: Machine, problem: Cell) -> list[Cell]:
+    return [cell for cell in machine.cells if cell.problem == problem]
+
+
+def bests(machine: Machine, problem: Cell) -> list[Best]:
+    return [found for cell in sizes(machine, problem) if (found := best(machine, cell))]
+
+
+def ladder_cell(machine: Machine, problem: Cell) -> Cell | None:
+    """The size at which the ladder is shown: 16 Mi, else where most rungs were measured (the largest of equals)."""
+    found = sizes(machine, problem)
+    for cell in found:
+        if cell.items == LADDER_ITEMS:
+            return cell
+    return max(found, key=lambda cell: (len(contenders(machine, cell)), cell.items), default=None)
+
+

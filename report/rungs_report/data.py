@@ -1,0 +1,470 @@
+"""Reads result files (SCHEMA.md) and refuses what cannot be believed, with the file's name and the reason.
+
+Two sizes of refusal: a file whose identity is in doubt (not JSON, wrong folder, rows of another GPU) is refused whole; in a
+sound file single rows are refused (not verified, implausible, duplicated, a rung still pending). Nothing is repaired, and
+every row that came in is accounted for.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+SCHEMA = "rungs.results/1"
+
+COLUMNS = (
+    "family", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type", "items", "shape",
+    "distribution", "mode", "median_us", "low_us", "high_us", "samples", "set_aside", "bytes", "gb_per_s",
+    "percent_of_ceiling", "percent_of_peak", "speedup_over_cub", "speedup_low", "speedup_high", "verdict", "verified",
+    "error", "repeatable", "kernels", "workspace_bytes", "workspace_contract", "gpu", "commit", "run",
+)  # fmt: skip
+# What a column may hold: a word out of a set, any text, a count, or a number; '?' admits null.
+WORDS = {
+    "family": {"handwritten", "cluster", "library_baselines"},
+    "mode": {"cold", "warm", "graph", "dirty", "host"},
+    "verdict": {"FASTER", "SAME", "SLOWER", "AMBIGUOUS", ""},
+    "verified": {"yes", "no"},
+    "repeatable": {"yes", "no"},
+    "workspace_contract": {"none", "uninitialised", "zeroed_once"},
+}
+COUNTS = {"items": "", "samples": "", "set_aside": "", "bytes": "", "kernels": "?", "workspace_bytes": "?"}
+NUMBERS = {
+    "median_us": "", "low_us": "", "high_us": "", "gb_per_s": "?", "percent_of_ceiling": "?", "percent_of_peak": "?",
+    "speedup_over_cub": "?", "speedup_low": "?", "speedup_high": "?", "error": "?",
+}  # fmt: skip
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+NAME = re.compile(r"[A-Za-z0-9_]+")
+RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class Refused(Exception):
+    """Why a whole file is not believed."""
+
+    rows_in = 0  # rows the file held, where it could be read that far
+
+
+class Cell(NamedTuple):
+    """One problem: what contenders must share before they may be compared."""
+
+    operation: str
+    operator: str
+    input_type: str
+    accumulator_type: str
+    output_type: str
+    shape: str
+    distribution: str
+    mode: str
+    items: int
+
+    @property
+    def problem(self) -> "Cell":
+        """The same problem at no particular size: what a sweep over n holds fixed."""
+        return self._replace(items=0)
+
+
+class Variant(NamedTuple):
+    family: str
+    ladder: str
+    rung: str
+
+
+@dataclass(slots=True)
+class Row:
+    values: dict[str, Any]
+    cell: Cell
+    variant: Variant
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.values[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass
+class Refusal:
+    file: str
+    reason: str
+    rows: int  # 0 where the file could not be read far enough to count
+    whole_file: bool
+    pending: bool = False
+
+
+@dataclass
+class Run:
+    name: str
+    file: str
+    document: dict[str, Any]
+    rows: list[Row]
+    rows_in: int
+    twins_in: int = 0
+
+    @cached_property
+    def cells(self) -> dict[Cell, dict[Variant, Row]]:
+        found: dict[Cell, dict[Variant, Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.cell, {})[row.variant] = row
+        return found
+
+    @property
+    def context(self) -> dict[str, Any]:
+        return self.document["context"]
+
+    @property
+    def cccl(self) -> str:
+        return str(self.context["versions"].get("cccl") or "unknown")
+
+
+@dataclass
+class Machine:
+    """Everything measured on one GPU, or on one CPU where there was none."""
+
+    gpu: str
+    runs: list[Run]
+    refusals: list[Refusal] = field(default_factory=list)
+
+    @cached_property
+    def variants(self) -> dict[Variant, dict[str, Any]]:
+        """Every variant any run knows, in ladder order; the newest run's word counts."""
+        merged: dict[Variant, dict[str, Any]] = {}
+        for run in reversed(self.runs):
+            for variant in run.document["variants"]:
+                merged.setdefault(Variant(variant["family"], variant["ladder"], variant["rung"]), variant)
+        return merged
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        return sorted({cell for run in self.runs for cell in run.cells})
+
+    @cached_property
+    def order(self) -> dict[Variant, int]:
+        return {variant: position for position, variant in enumerate(self.variants)}
+
+    @property
+    def device(self) -> dict[str, Any] | None:
+        return self.runs[-1].context["device"]
+
+    @property
+    def name(self) -> str:
+        context = self.runs[-1].context
+        named = context["device"] or context.get("host") or {}
+        return str(named.get("name") or named.get("cpu") or self.gpu)
+
+    def rows(self, cell: Cell, variant: Variant) -> list[tuple[Run, Row]]:
+        """This variant's row in every run that has it."""
+        return [(run, row) for run in self.runs if (row := run.cells.get(cell, {}).get(variant))]
+
+    def sorted_rows(self) -> Iterator[Row]:
+        for run in self.runs:
+            yield from sorted(run.rows, key=lambda row: (row.cell, self.order[row.variant]))
+
+
+@dataclass
+class Collection:
+    machines: list[Machine]
+    refusals: list[Refusal]  # of files that belong to no machine's folder, and all others
+    rows_in: int
+    twins: int
+
+    @property
+    def rows_out(self) -> int:
+        return sum(len(run.rows) for machine in self.machines for run in machine.runs)
+
+    @property
+    def rows_refused(self) -> int:
+        return sum(refusal.rows for refusal in self.refusals)
+
+    def accounting(self) -> str:
+        return (
+            f"{self.rows_in} rows in = {self.rows_out} rows out + {self.twins} twins of CUB"
+            f" + {self.rows_refused} rows refused"
+        )
+
+
+# ---- reading one file
+
+
+def _no_constant(token: str) -> float:
+    raise Refused(f"holds {token}, which is no JSON number; bench writes null for what it could not read")
+
+
+def _finite(token: str) -> float:
+    value = float(token)
+    if not math.isfinite(value):
+        raise Refused(f"holds {token}, which is too large for a number")
+    return value
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise Refused(f"holds an object with two fields named {repeated!r}")
+    return found
+
+
+def parse(path: Path) -> dict[str, Any]:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise Refused(f"cannot be read: {error.strerror}") from None
+    if not raw.strip():
+        raise Refused("is empty")
+    try:
+        decoded = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused(f"is not UTF-8 (byte {error.start})") from None
+    try:
+        document = json.loads(
+            decoded, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats
+        )
+    except json.JSONDecodeError as error:
+        raise Refused(f"is not JSON, perhaps truncated: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except (RecursionError, ValueError) as error:
+        raise Refused(f"is not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise Refused("holds no JSON object")
+    return document
+
+
+def _need(document: dict[str, Any], key: str, kinds: type | tuple[type, ...], where: str = "") -> Any:
+    value = document.get(key)
+    if key not in document:
+        raise Refused(f"lacks {where}{key}")
+    # JSON's true is not a count, though Python's bool is an int.
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+        raise Refused(f"has a {where}{key} of the wrong kind")
+    return value
+
+
+def _records(document: dict[str, Any], key: str, fields: dict[str, type | tuple[type, ...]]) -> None:
+    for position, record in enumerate(_need(document, key, list)):
+        if not isinstance(record, dict):
+            raise Refused(f"has a {key}[{position}] that is no object")
+        for name, kinds in fields.items():
+            _need(record, name, kinds, f"{key}[{position}].")
+
+
+def check_document(document: dict[str, Any], folder: str, stem: str) -> None:
+    """The file is what it says and where it says; SCHEMA.md's shape, checked before a row is looked at."""
+    schema = document.get("schema")
+    if schema != SCHEMA:
+        raise Refused(f"has schema {schema!r}; this generator reads {SCHEMA!r}")
+    run, gpu = _need(document, "run", str), _need(document, "gpu", str)
+    if not SLUG.fullmatch(gpu):
+        raise Refused(f"names its gpu {gpu!r}, which is no slug (lower case, digits, hyphens)")
+    if gpu != folder:
+        raise Refused(f"was measured on {gpu} but lies in the folder of {folder}")
+    if not RUN.fullmatch(run) or run != stem:
+        raise Refused(f"calls its run {run!r}, but the file's name says {stem!r}")
+    _need(document, "complete", bool)
+    _need(document, "seconds", (int, float))
+    _need(document, "commit", str)
+    _need(document, "arguments", list)
+    context = _need(document, "context", dict)
+    if not isinstance(context.get("device", ""), (dict, type(None))):
+        raise Refused("has a context.device that is neither an object nor null")
+    _need(context, "host", dict, "context.")
+    _need(context, "versions", dict, "context.")
+    _need(context, "environment", dict, "context.")
+    _need(context, "banners", list, "context.")
+    if not context["device"] and not isinstance(context["host"].get("cpu"), str):
+        raise Refused("has neither a device nor a CPU's name")
+    _records(document, "variants", {"family": str, "ladder": str, "rung": str, "source": str, "idea": str})
+    optional = (int, float, type(None))
+    _records(document, "ceilings", {"kind": str, "mode": str, "bytes": int, "gb_per_s": optional})
+    _records(document, "floors", {"kind": str, "mode": str, "median_us": optional})
+    _records(document, "twins", {"mode": str, "ratio": optional, "noise_floor": optional, "different": bool})
+    _records(document, "skipped", {"rung": str, "reason": str})
+    rows = _need(document, "rows", list)
+    if not rows:
+        raise Refused("has no rows")
+    for position, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise Refused(f"has a rows[{position}] that is no object")
+        for key, own in (("gpu", gpu), ("run", run), ("commit", document["commit"])):
+            if row.get(key) != own:
+                raise Refused(f"is mixed: rows[{position}] says {key} {row.get(key)!r}, the file says {own!r}")
+
+
+def _row_fault(row: dict[str, Any]) -> str | None:
+    """Why this row has no believable number, or None."""
+    absent = [column for column in COLUMNS if column not in row]
+    if absent:
+        return f"lacks the column {absent[0]}"
+    if row["verified"] == "no":
+        return "was not verified"
+    if row.get("implausible"):
+        return "is implausible: it beat its ceiling"
+    for column in COLUMNS:
+        value = row[column]
+        if column in WORDS:
+            if value not in WORDS[column]:
+                return f"has {column} {value!r}, which is none of {', '.join(sorted(filter(None, WORDS[column])))}"
+        elif column in COUNTS or column in NUMBERS:
+            nullable = (COUNTS.get(column) or NUMBERS.get(column)) == "?"
+            if value is None and nullable:
+                continue
+            kinds = int if column in COUNTS else (int, float)
+            if not isinstance(value, kinds) or isinstance(value, bool) or value < 0:
+                return f"has {column} {value!r}, which is no {'count' if column in COUNTS else 'number'}"
+        elif not isinstance(value, str):
+            return f"has {column} {value!r}, which is no text"
+    if not NAME.fullmatch(row["rung"]):
+        return f"has a rung {row['rung']!r}, which is no struct's name"
+    if row["samples"] < 1:
+        return "has a time without samples"
+    if not 0 < row["low_us"] <= row["median_us"] <= row["high_us"]:
+        return "has a median outside its own interval"
+    rate = row["gb_per_s"]
+    if rate and row["bytes"] and abs(rate * row["median_us"] * 1e3 / row["bytes"] - 1) > 0.02:
+        return "has a gb_per_s that is not bytes over median_us"
+    given = [row[column] is not None for column in ("speedup_over_cub", "speedup_low", "speedup_high")]
+    if any(given) != all(given) or any(given) != bool(row["verdict"]):
+        return "has a speed-up without its interval or verdict"
+    if all(given) and not row["speedup_low"] <= row["speedup_over_cub"] <= row["speedup_high"]:
+        return "has a speed-up outside its own interval"
+    return None
+
+
+def _ladder(row: dict[str, Any], candidates: list[Variant]) -> Variant | None:
+    """Rows name no ladder; where two ladders share a rung's name, the one whose name begins like the operation is meant."""
+    if len(candidates) > 1:
+        near = [each for each in candidates if each.ladder[:4] in row["operation"]]
+        candidates = near or candidates
+    return candidates[0] if candidates else None
+
+
+class Records:
+    """tests/gpu_record.json, read leniently: which rungs have not passed on a GPU as their sources stand."""
+
+    KEYS = ("family", "ladder", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type")
+
+    def __init__(self, path: Path | None) -> None:
+        self.by_rung: dict[str, list[dict[str, Any]]] = {}
+        if path is None:
+            return
+        try:
+            records = json.loads(path.read_text(encoding="utf-8")).get("records", [])
+        except (OSError, ValueError, AttributeError) as error:
+            raise Refused(f"cannot be read: {error}") from None
+        for record in records if isinstance(records, list) else []:
+            if isinstance(record, dict) and isinstance(record.get("rung"), str):
+                self.by_rung.setdefault(record["rung"], []).append(record)
+
+    def fault(self, row: dict[str, Any], variant: Variant) -> str | None:
+        own = {**row, "ladder": variant.ladder}
+        for record in self.by_rung.get(variant.rung, []):
+            outcome = record.get("outcome", "passed")
+            matches = all(record.get(key) in (None, own.get(key)) for key in self.KEYS)
+            if matches and outcome != "passed":
+                return f"belongs to a rung whose GPU record is {outcome}"
+        return None
+
+
+def _key(cell: Cell, variant: Variant, twin: bool) -> tuple[Any, ...]:
+    return (*cell, *variant, twin)
+
+
+def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusal]]:
+    """The believable rows of one file, and what was refused of it. Raises Refused where the whole file is."""
+    document = parse(path)
+    try:
+        check_document(document, path.parent.name, path.stem)
+    except Refused as refusal:
+        refusal.rows_in = len(document["rows"]) if isinstance(document.get("rows"), list) else 0
+        raise
+    by_name: dict[tuple[str, str], list[Variant]] = {}
+    for each in document["variants"]:
+        variant = Variant(each["family"], each["ladder"], each["rung"])
+        known = by_name.setdefault((variant.family, variant.rung), [])
+        if variant not in known:
+            known.append(variant)
+
+    good: dict[tuple[Any, ...], list[Row]] = {}
+    faults: Counter[tuple[str, bool]] = Counter()
+    for values in document["rows"]:
+        named = f"{values.get('family')}/{values.get('rung')}"
+        fault = _row_fault(values)
+        if fault:
+            faults[f"{named} {fault}", False] += 1
+            continue
+        variant = _ladder(values, by_name.get((values["family"], values["rung"]), []))
+        if variant is None:
+            faults[f"{named} is not among the file's variants", False] += 1
+            continue
+        if fault := records.fault(values, variant):
+            faults[f"{named} {fault}", True] += 1
+            continue
+        cell = Cell(*(values[name] for name in Cell._fields))
+        good.setdefault(_key(cell, variant, bool(values.get("twin"))), []).append(Row(values, cell, variant))
+
+    rows, twins = [], 0
+    for key, found in good.items():
+        if len(found) > 1:
+            # Which of the copies is right cannot be known, and must not depend on their order.
+            faults[f"{found[0].variant.family}/{found[0].variant.rung} is duplicated at {found[0].items} items", False] += len(found)
+        elif key[-1]:
+            twins += 1
+        else:
+            rows.append(found[0])
+    refusals = [Refusal(label, reason, count, False, pending) for (reason, pending), count in sorted(faults.items())]
+    return Run(document["run"], label, document, rows, len(document["rows"]), twins), refusals
+
+
+# ---- reading a directory
+
+
+def find_records(data: Path) -> Path | None:
+    """tests/gpu_record.json of the repository the data lies in: data is <root>/report/data."""
+    path = data.resolve().parent.parent / "tests" / "gpu_record.json"
+    return path if path.is_file() else None
+
+
+def read(data: Path) -> Collection:
+    """Everything under data/<gpu>/*.json, grouped by GPU. Runs are ordered by name, which begins with their start time."""
+    refusals: list[Refusal] = []
+    try:
+        records = Records(find_records(data))
+    except Refused as refusal:
+        refusals.append(Refusal("tests/gpu_record.json", str(refusal), 0, True))
+        records = Records(None)
+
+    runs: list[tuple[Run, list[Refusal]]] = []
+    rows_in = 0
+    for path in sorted(data.glob("*/*.json")) + sorted(data.glob("*.json")):
+        label = path.relative_to(data).as_posix()
+        try:
+            run, refused = read_run(path, label, records)
+        except Refused as refusal:
+            rows_in += refusal.rows_in
+            refusals.append(Refusal(label, str(refusal), refusal.rows_in, True))
+            continue
+        rows_in += run.rows_in
+        runs.append((run, refused))
+
+    names = Counter(run.name for run, _ in runs)
+    machines: dict[str, Machine] = {}
+    twins = 0
+    for run, refused in sorted(runs, key=lambda pair: (pair[0].name, pair[0].file)):
+        if names[run.name] > 1:
+            refusals.append(Refusal(run.file, f"shares its run id {run.name!r} with another file", run.rows_in, True))
+            continue
+        refusals.extend(refused)
+        if not run.rows:
+            refusals.append(Refusal(run.file, "has no row that can be believed", 0, True))
+            twins += run.twins_in
+            continue
+        twins += run.twins_in
+        gpu = run.document["gpu"]
+        machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
+
+    refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
+    for gpu, machine in machines.items():
+        machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
+    return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins)

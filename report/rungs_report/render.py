@@ -1,0 +1,102 @@
+"""From a data directory to the files of the report: made in memory, then written whole or compared with what is there."""
+
+import csv
+import io
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from rungs_report import charts, pages
+from rungs_report.data import COLUMNS, Collection, Machine
+
+BEGIN, END = "<!-- rungs:headline begin -->", "<!-- rungs:headline end -->"
+
+
+class ReadmeFault(Exception):
+    """Why a README cannot be rewritten."""
+
+
+def results_csv(machine: Machine) -> str:
+    """All rows of all runs, numbers as the result files hold them."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in machine.sorted_rows():
+        writer.writerow(["" if row.values[column] is None else row.values[column] for column in COLUMNS])
+    return out.getvalue()
+
+
+def files(collection: Collection, root: Path, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
+    """Every file of the report by its path under --out. root is where the rungs' sources lie."""
+    looks = charts.styles(collection.machines)
+    script = charts.script() if collection.machines else ""
+    made: dict[str, str] = {}
+    for machine in collection.machines:
+        told(f"writing the pages of {machine.gpu}")
+        lines, drawn = pages.page(machine, root, looks)
+        made[f"{machine.gpu}/index.md"] = "\n".join(lines) + "\n"
+        made[f"{machine.gpu}/index.html"] = pages.live_page(machine, drawn, script)
+        made[f"{machine.gpu}/results.csv"] = results_csv(machine)
+        for chart in drawn:
+            made[f"{machine.gpu}/charts/{chart.name}.svg"] = charts.svg(chart)
+    made["index.md"] = "\n".join(pages.index(collection)) + "\n"
+    return made
+
+
+def readme(collection: Collection, path: Path, out: Path) -> str:
+    """The README with the text between its markers replaced; everything else stays as it is, line endings too."""
+    try:
+        old = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise ReadmeFault("does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReadmeFault(f"cannot be read: {error}") from None
+    if old.count(BEGIN) != 1 or old.count(END) != 1 or old.index(BEGIN) > old.index(END):
+        raise ReadmeFault(f"needs the markers {BEGIN} and {END}, each once and in this order")
+    newline = "\r\n" if "\r\n" in old else "\n"
+    links = Path(os.path.relpath(out.resolve(), path.resolve().parent)).as_posix() + "/"
+    block = pages.readme_block(collection, charts.styles(collection.machines), "" if links == "./" else links)
+    middle = newline.join(["", "", *block, "", ""])
+    return old[: old.index(BEGIN) + len(BEGIN)] + middle + old[old.index(END) :]
+
+
+def stale(out: Path, made: dict[str, str]) -> list[Path]:
+    """What an earlier rendering left and this one would not write: charts no longer drawn, pages of a GPU without data."""
+    found = []
+    for page in sorted(out.glob("*/index.md")):
+        try:
+            ours = page.read_text(encoding="utf-8").startswith(pages.GENERATED)
+        except (OSError, UnicodeDecodeError):
+            continue
+        if ours:
+            folder = page.parent
+            written = [page, folder / "index.html", folder / "results.csv", *sorted((folder / "charts").glob("*.svg"))]
+            found += [path for path in written if path.is_file() and path.relative_to(out).as_posix() not in made]
+    return found
+
+
+def write(path: Path, content: str) -> bool:
+    """Written aside and renamed, so that an interrupted run leaves the old file or the new one. True when it changed."""
+    encoded = content.encode("utf-8")
+    if path.is_file() and path.read_bytes() == encoded:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_bytes(encoded)
+        if path.exists():
+            shutil.copymode(path, aside)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+    return True
+
+
+def remove(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink()
+        folder = path.parent
+        while folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent

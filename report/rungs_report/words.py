@@ -1,0 +1,125 @@
+"""How numbers, sizes and names are written: one place, so that every page writes them alike."""
+
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+
+UNKNOWN = "–"
+_BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Three significant digits without an exponent: 0.734, 12.3, 946, 1,230."""
+    if value == 0:
+        return "0"
+    # Rounding first: 9.996 has to become 10.0, not 10.00.
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = int(f"{abs(rounded):e}".split("e")[1])
+    return f"{rounded:,.{max(digits - 1 - exponent, 0)}f}"
+
+
+def size(count: int) -> str:
+    """1024 is 1 Ki, 2^24 is 16 Mi; what is no multiple of 1024 is written out."""
+    for unit, suffix in _BINARY:
+        if count >= unit and count % unit == 0:
+            return f"{count // unit:,} {suffix}"
+    return f"{count:,}"
+
+
+def byte_size(count: int | None) -> str:
+    if count is None:
+        return UNKNOWN
+    for unit, suffix in _BINARY:
+        if count >= unit:
+            return f"{significant(count / unit)} {suffix}B" if count % unit else f"{count // unit:,} {suffix}B"
+    return f"{count:,} B"
+
+
+def time(microseconds: float | None) -> str:
+    if microseconds is None:
+        return UNKNOWN
+    if microseconds >= 1e6:
+        return f"{significant(microseconds / 1e6)} s"
+    if microseconds >= 1e3:
+        return f"{significant(microseconds / 1e3)} ms"
+    return f"{significant(microseconds)} µs"
+
+
+def ratio(value: float | None) -> str:
+    """1.32x, 52.3x, 481x."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:.2f}x" if abs(value) < 9.995 else f"{significant(value)}x"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return ""
+    return f"{ratio(low)[:-1]} to {ratio(high)[:-1]}"
+
+
+def percent(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{significant(value)} %"
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, int):
+        return f"{value:,}"
+    return significant(value)
+
+
+def yes_no(value: bool | None) -> str:
+    return UNKNOWN if value is None else ("yes" if value else "no")
+
+
+def median(values: Iterable[float | None]) -> float | None:
+    """The median of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def plural(count: int, noun: str) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
+
+
+def listed(items: Sequence[str]) -> str:
+    """a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def text(value: object) -> str:
+    """Free text from a result file, safe inside a Markdown table or paragraph and inside HTML."""
+    flat = " ".join(str(value).split())
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~$])", r"\\\1", flat)
+
+
+def code(value: object) -> str:
+    """A name as a code span; what could end the span or the table cell is dropped."""
+    flat = re.sub(r"[`|\s]+", " ", str(value)).strip()
+    return f"`{flat}`" if flat else ""
+
+
+def html(value: object) -> str:
+    escaped = str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped.replace('"', "&quot;").replace("'", "&#39;")
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table, padded so that it reads as one in the source too. A header that begins with '>' aligns right."""
+    right = [header.startswith(">") for header in headers]
+    cells = [[header.lstrip(">") for header in headers], *[list(row) for row in rows]]
+    widths = [max(3, *(len(line[column]) for line in cells)) for column in range(len(headers))]
+
+    def line(values: Sequence[str]) -> str:
+        padded = (v.rjust(w) if r else v.ljust(w) for v, w, r in zip(values, widths, right, strict=True))
+        return "| " + " | ".join(padded) + " |"
+
+    rule = "|" + "|".join("-" * (w + 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True)) + "|"
+    return [line(cells[0]), rule, *[line(row) for row in cells[1:]]]

@@ -1,0 +1,184 @@
+"""Result files for a GPU that does not exist, from a model of time = floor + bytes / bandwidth.
+
+Every name says synthetic, so that no such number can be mistaken for a measurement.
+"""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+GPU = "synthetic-gpu"
+PEAK, CEILING, FLOOR = 4800.0, 4500.0, 3.1
+BYTES = {"f32": 4, "i32": 4, "f64": 8, "u8": 1, "bf16": 2}
+ACCUMULATOR = {"u8": "u32", "bf16": "f32"}
+# rung: (share of the ceiling at large n, extra microseconds a call)
+LADDER = {
+    "atomic_per_element": (0.005, 1.0), "atomic_per_block": (0.20, 1.0), "divergent_tree": (0.15, 1.0),
+    "sequential_addressing": (0.22, 1.0), "first_add_on_load": (0.40, 0.9), "unrolled_last_warp": (0.52, 0.8),
+    "warp_shuffle": (0.55, 0.8), "chunk_per_thread": (0.12, 1.2), "grid_stride": (0.85, 1.0),
+    "vector_loads": (0.93, 1.0), "two_passes": (0.92, 2.5), "host_finish": (0.90, 9.0), "last_block": (0.96, 1.2),
+    "cooperative_grid": (0.93, 2.4), "one_block": (0.01, 0.8), "early_ticket": (0.985, 1.0), "tile_per_block": (0.97, 0.9),
+}  # fmt: skip
+CUB = {"cub_device_reduce": (0.955, 2.2), "cub_device_reduce_expert": (0.957, 2.25)}
+OTHERS = {"thrust_reduce": (0.93, 12.0), "cg_warp_shuffle": (0.55, 0.8), "cub_block_reduce_raking": (0.80, 1.0)}
+SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
+
+
+def variant(family: str, ladder: str, rung: str, number: int, **changes: Any) -> dict[str, Any]:
+    name = f"{number:02d}_{rung}" if number >= 0 else rung
+    roots = {"cluster": "cluster/rungs/cluster"}
+    return {
+        "family": family, "ladder": ladder, "rung": rung, "number": number,
+        "source": f"{roots.get(family, family + '/rungs')}/{ladder}/{name}.cuh",
+        "idea": f"the synthetic idea of {rung.replace('_', ' ')}", "block_threads": 256, "items_per_thread": 4,
+        "deterministic": rung not in ("atomic_per_element", "atomic_per_block", "grid_stride"), "min_cc": 75,
+        "workspace_contract": "zeroed_once" if rung == "early_ticket" else "uninitialised",
+        "waits_for_host": rung in ("host_finish", "thrust_reduce"), "progress": "guaranteed",
+        "executes_on": "host" if rung.startswith("host_") and family == "library_baselines" else "device", **changes,
+    }  # fmt: skip
+
+
+def variants() -> list[dict[str, Any]]:
+    found = [variant("handwritten", "reductions", rung, number) for number, rung in enumerate(LADDER, 1)]
+    found.append(variant("cluster", "reductions", "remote_stores", 1, min_cc=90, progress="assumed"))
+    found += [variant("library_baselines", "reductions", rung, -1) for rung in (*CUB, *OTHERS)]
+    found += [variant("library_baselines", "reductions", rung, -1) for rung in ("host_serial", "host_parallel")]
+    found += [variant("library_baselines", "roofs", rung, -1) for rung in ("stream_read", "copy", "fill", "empty")]
+    return found
+
+
+def row(document: dict[str, Any], family: str, rung: str, items: int, median: float, **changes: Any) -> dict[str, Any]:
+    """One case; the derived columns follow from the time unless they are given."""
+    input_type = changes.get("input_type", "f32")
+    moved = items * BYTES[input_type] + 4
+    ceiling_us = 2.9 + moved / CEILING / 1e3
+    values = {
+        "family": family, "rung": rung, "operation": "reduce", "operator": "plus", "input_type": input_type,
+        "accumulator_type": ACCUMULATOR.get(input_type, input_type), "output_type": ACCUMULATOR.get(input_type, input_type),
+        "items": items, "shape": "", "distribution": "uniform", "mode": "cold", "median_us": median,
+        "low_us": median * 0.997, "high_us": median * 1.003, "samples": 40, "set_aside": 1, "bytes": moved,
+        "gb_per_s": moved / median / 1e3, "percent_of_ceiling": ceiling_us / median * 100,
+        "percent_of_peak": moved / median / 1e3 / PEAK * 100, "speedup_over_cub": None, "speedup_low": None,
+        "speedup_high": None, "verdict": "", "verified": "yes", "error": 0.5 if input_type in ("f32", "f64") else 0,
+        "repeatable": "yes", "kernels": 1, "workspace_bytes": 1024, "workspace_contract": "uninitialised",
+        "gpu": document["gpu"], "commit": document["commit"], "run": document["run"],
+        "iqr_us": median * 0.004, "min_us": median * 0.99, "p95_us": median * 1.01, "implausible": False, "twin": False,
+        **changes,
+    }  # fmt: skip
+    return values
+
+
+def document(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", gpu: str = GPU, **changes: Any) -> dict[str, Any]:
+    environment = {
+        "sm_clock_mhz": 1980, "sm_clock_max_mhz": 1980, "memory_clock_mhz": 3201, "throttle_reasons": [],
+        "temperature_c": 41, "power_w": 118.2, "power_limit_w": 700, "ecc": True, "mig": False, "persistence": True,
+        "other_processes": 0,
+    }  # fmt: skip
+    return {
+        "schema": "rungs.results/1", "run": run, "complete": True, "seconds": 312.4, "arguments": ["--budget=420"],
+        "gpu": gpu, "commit": run.rsplit("-", 1)[-1],
+        "context": {
+            "device": {"name": "Synthetic GPU 9000", "compute_capability": 90, "multiprocessors": 132,
+                       "l2_bytes": 50 << 20, "memory_bytes": 141 << 30, "memory_bus_bits": 6144, "peak_gb_per_s": PEAK},
+            "host": {"cpu": "Synthetic CPU", "cores": 16, "memory_bytes": 128 << 30, "kernel": "6.1"},
+            "versions": {"driver": "580.1", "cuda_runtime": "13.0", "nvcc": "13.0.88", "cccl": cccl,
+                         "compiler": "g++ 12.2", "architectures": [90], "build_type": "Release"},
+            "environment": {"before": environment, "after": {**environment, "temperature_c": 48}},
+            "variables": {"CUDA_VISIBLE_DEVICES": "0"}, "banners": [],
+        },
+        "variants": variants(), "ceilings": [], "floors": [], "twins": [], "rows": [], "skipped": [], **changes,
+    }  # fmt: skip
+
+
+def add_cell(run: dict[str, Any], items: int, times: dict[tuple[str, str], float], **changes: Any) -> None:
+    """One cell's rows with their speed-ups over the fastest CUB entry."""
+    cub = min((time for (_, rung), time in times.items() if rung.startswith("cub_device")), default=None)
+    for (family, rung), time in times.items():
+        values = row(run, family, rung, items, time, **changes)
+        if cub is not None:
+            ratio = cub / time
+            verdict = "SAME" if abs(ratio - 1) < 0.008 else ("FASTER" if ratio > 1 else "SLOWER")
+            values |= {"speedup_over_cub": ratio, "speedup_low": ratio * 0.995, "speedup_high": ratio * 1.005, "verdict": verdict}
+        run["rows"].append(values)
+
+
+def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int = 1) -> dict[str, Any]:
+    """A run as the default suite would write it."""
+    noise = random.Random(seed)
+    made = document(run, cccl)
+    newer = 0.0 if cccl.startswith("3.0") else -0.4
+
+    def time(share: float, extra: float, moved: float, mode: str) -> float:
+        base = {"cold": FLOOR, "warm": FLOOR, "graph": 0.8}[mode]
+        return (base + extra + moved / (CEILING * share) / 1e3) * (1 + noise.uniform(-0.002, 0.002))
+
+    problems = [("plus", t, m, SIZES) for t in ("f32", "i32") for m in ("cold", "graph")]
+    problems += [("plus", "f32", "warm", [s for s in SIZES if s <= 1 << 24])]
+    problems += [("maximum", "f32", "cold", SIZES), ("plus", "f64", "cold", SIZES[:-1]), ("plus", "u8", "cold", SIZES), ("plus", "bf16", "cold", SIZES)]
+    for operator, input_type, mode, sizes in problems:
+        for items in sizes:
+            moved = items * BYTES[input_type]
+            times = {}
+            for rung, (share, extra) in LADDER.items():
+                value = time(share, extra, moved, mode)
+                if value < 1e4:
+                    times["handwritten", rung] = value
+                elif mode == "cold":
+                    made["skipped"].append({"family": "handwritten", "rung": rung, "operation": "reduce", "operator": operator,
+                                            "input_type": input_type, "items": items, "mode": mode, "reason": "one sample passes 10 ms"})
+            if items <= 1 << 24:
+                times["cluster", "remote_stores"] = time(0.7, 0.7, moved, mode)
+            for rung, (share, extra) in CUB.items():
+                times["library_baselines", rung] = time(share, extra + newer, moved, mode)
+            for rung, (share, extra) in OTHERS.items():
+                times["library_baselines", rung] = time(share, extra, moved, mode)
+            add_cell(made, items, times, operator=operator, input_type=input_type, mode=mode)
+            made["twins"].append({"operation": "reduce", "operator": operator, "input_type": input_type,
+                                  "accumulator_type": ACCUMULATOR.get(input_type, input_type), "items": items, "shape": "",
+                                  "distribution": "uniform", "mode": mode, "ratio": 1 + noise.uniform(-0.004, 0.004),
+                                  "low": 0.994, "high": 1.006, "noise_floor": 0.006, "different": False})
+    for items in SIZES:
+        if items <= 1 << 24:
+            add_cell(made, items, {("library_baselines", "host_serial"): 1 + items / 2000, ("library_baselines", "host_parallel"): 30 + items / 20000},
+                     mode="host", percent_of_ceiling=None, percent_of_peak=None, kernels=None, workspace_contract="none", workspace_bytes=0)
+        for kind, rate in (("stream_read", 4500.0), ("copy", 4260.0), ("fill", 4530.0)):
+            us = 2.9 + items * 4 / rate / 1e3
+            made["ceilings"].append({"kind": kind, "mode": "cold", "bytes": items * 4, "before_us": us, "after_us": us * 1.004,
+                                     "low_us": us * 0.998, "high_us": us * 1.006, "gb_per_s": items * 4 / us / 1e3,
+                                     "drift_percent": 0.4, "marked": False})
+    for mode, us in (("cold", FLOOR), ("graph", 0.7)):
+        made["floors"].append({"mode": mode, "kind": "empty", "median_us": us, "low_us": us * 0.99, "high_us": us * 1.01})
+    for values in made["rows"]:
+        if values["rung"] in ("atomic_per_element", "atomic_per_block", "grid_stride") and values["input_type"] == "f32":
+            values |= {"repeatable": "no", "error": 3.5}
+    return made
+
+
+def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:
+    """A run on a machine without a GPU."""
+    made = document(run, gpu="synthetic-cpu")
+    made["context"]["device"] = None
+    made["context"]["banners"] = ["no usable GPU: only the host baselines ran"]
+    for items in SIZES:
+        if items <= 1 << 24:
+            add_cell(made, items, {("library_baselines", "host_serial"): 1 + items / 2000, ("library_baselines", "host_parallel"): 30 + items / 20000},
+                     mode="host", percent_of_ceiling=None, percent_of_peak=None, kernels=None, workspace_contract="none", workspace_bytes=0)
+    return made
+
+
+def write(data: Path, made: dict[str, Any], folder: str | None = None, name: str | None = None) -> Path:
+    path = data / (folder or made["gpu"]) / f"{name or made['run']}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(made, indent=1), encoding="utf-8")
+    return path
+
+
+def write_sources(root: Path) -> None:
+    """A source for every rung, each a small change of the one before."""
+    for each in variants():
+        path = root / each["source"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        body = [f"// Rung {each['number']}. {each['idea']}.", "#pragma once", "", f"struct {each['rung']} {{"]
+        body += [f"  static constexpr int step_{i} = {i};" for i in range(max(each["number"], 0))]
+        path.write_text("\n".join([*body, "};"]) + "\n", encoding="utf-8")
