@@ -34,11 +34,11 @@ using height_t = std::size_t (*)(std::size_t num_items);
 
 struct record {
   catalog::family family{};
-  std::string_view ladder;  // folder: "reductions"
-  std::string_view rung;    // the struct's name: "warp_shuffle"
+  std::string_view ladder{};  // folder: "reductions"
+  std::string_view rung{};    // the struct's name: "warp_shuffle"
   int number = -1;          // orders the ladder: 6; -1 where the file has none
-  std::string_view source;  // from the repository's root: "handwritten/rungs/reductions/06_warp_shuffle.cuh"
-  std::string_view idea;
+  std::string_view source{};  // from the repository's root: "handwritten/rungs/reductions/06_warp_shuffle.cuh"
+  std::string_view idea{};
 
   catalog::operation operation{};
   catalog::op op{};
