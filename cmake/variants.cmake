@@ -89,5 +89,8 @@ function(rungs_catalog)
   target_compile_options(rungs_catalog PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --compress-mode=size -Xptxas=-v
                                                -Xcompiler=-Wall,-Wextra -Werror=all-warnings -Xcompiler=-Wno-unused-parameter>
                                                $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>)
+  # What ptxas says about each kernel goes to <object>.ptxas beside the object, for the test that refuses spills.
+  set(launcher ${PROJECT_SOURCE_DIR}/cmake/ptxas_report ${CMAKE_CUDA_COMPILER_LAUNCHER})
+  set_target_properties(rungs_catalog PROPERTIES CUDA_COMPILER_LAUNCHER "${launcher}")
   target_compile_features(rungs_catalog PUBLIC cxx_std_20)
 endfunction()
