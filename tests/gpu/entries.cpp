@@ -1,0 +1,92 @@
+#include "gpu/entries.hpp"
+
+#include <set>
+#include <stdexcept>
+
+#include "catalog.hpp"
+#include "gpu/site.hpp"
+#include "oracles/reference.hpp"
+#include "text.hpp"
+
+namespace rungs::tests {
+namespace {
+
+// The device checker against the host oracle, on what the oracle can do: each type, distribution and some sizes.
+verdict checker_agrees_with_oracle(catalog::scalar type, const examination& how) {
+  verdict v;
+  if (!no_gpu_reason().empty()) {
+    v.skipped = no_gpu_reason();
+    return v;
+  }
+  guarded_buffer memory(device_site());
+  for (const std::size_t n : {std::size_t{1}, std::size_t{257}, std::size_t{4096}, std::size_t{99991}}) {
+    for (int d = 0; d < num_distributions; ++d) {
+      const sample s = make_sample(static_cast<distribution>(d), how.seed + n, n);
+      const std::string case_name = text("n=", n, " distribution=", name(s.kind));
+      if (!how.only_case.empty() && how.only_case != case_name) continue;
+      how.on_case(case_name);
+      ++v.cases;
+      try {
+        device::zones guards;
+        void* const d_items = memory.place(n * catalog::size_of(type), catalog::size_of(type), guards);
+        device::paint(guards, 1, nullptr);
+        device::generate(type, d_items, s, nullptr);
+        const summary on_device = device::summarise(type, d_items, n, nullptr);
+        if (device::inspect(guards, 1, nullptr)) v.findings.push_back({case_name, "the generator wrote outside"});
+        std::vector<unsigned char> items(n * catalog::size_of(type)), made(items.size());
+        device_site().read(items.data(), d_items, items.size(), nullptr);
+        host_site().generate(type, made.data(), s, nullptr);
+        if (items != made) v.findings.push_back({case_name, "host and device made different items"});
+        const bool floating = is_floating(type);
+        const catalog::scalar accumulator = floating ? (type == catalog::scalar::f64 ? type : catalog::scalar::f32) : type;
+        for (const auto which : {catalog::op::plus, catalog::op::minimum, catalog::op::maximum}) {
+          const value init = with_type(accumulator, [](auto t) { return make_value(from_double<typename decltype(t)::type>(3)); });
+          const auto ours = expect(which, type, accumulator, on_device, init);
+          const auto oracle = expect(which, type, accumulator, items.data(), n, init);
+          if (!ours) continue;  // the checker knows that it does not know
+          if (ours->is_nan != oracle.is_nan || (!oracle.is_nan && !(ours->exact == oracle.exact)) || (which == catalog::op::plus && floating && ours->is_exact != oracle.is_exact))
+            v.findings.push_back({case_name, text(catalog::name(which), ": checker ", to_string(accumulator, ours->exact), ", oracle ", to_string(accumulator, oracle.exact))});
+        }
+      } catch (const std::exception& error) {
+        v.findings.push_back({case_name, error.what()});
+        v.device_lost = true;
+        return v;
+      }
+    }
+  }
+  return v;
+}
+
+}  // namespace
+
+#ifdef RUNGS_WITH_RECORD
+std::set<std::string> names_to_rerun();
+#endif
+#ifdef RUNGS_WITH_WRONG
+void add_wrong_entries(std::vector<entry>& entries);
+#endif
+
+std::vector<entry> all_entries(bool changed) {
+  std::vector<entry> entries;
+  using catalog::scalar;
+  for (const scalar type : {scalar::i8, scalar::u8, scalar::i16, scalar::u16, scalar::i32, scalar::u32, scalar::i64, scalar::u64, scalar::f16,
+                            scalar::bf16, scalar::f32, scalar::f64})
+    entries.push_back({"checker", std::string(catalog::name(type)), [type](const examination& how) { return checker_agrees_with_oracle(type, how); }});
+#ifdef RUNGS_WITH_RECORD
+  const std::set<std::string> wanted = changed ? names_to_rerun() : std::set<std::string>{};
+#else
+  if (changed) throw std::runtime_error("built without the GPU record");
+#endif
+  for (const catalog::record& r : catalog::all()) {
+#ifdef RUNGS_WITH_RECORD
+    if (changed && !wanted.contains(full_name(r))) continue;
+#endif
+    entries.push_back({"catalog", full_name(r), [&r](const examination& how) { return examine(r, how); }});
+  }
+#ifdef RUNGS_WITH_WRONG
+  add_wrong_entries(entries);
+#endif
+  return entries;
+}
+
+}  // namespace rungs::tests

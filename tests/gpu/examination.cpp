@@ -1,0 +1,907 @@
+#include "gpu/examination.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "gpu/site.hpp"
+#include "oracles/reference.hpp"
+#include "plan/covering_array.hpp"
+#include "text.hpp"
+
+namespace rungs::tests {
+namespace {
+
+using catalog::op;
+using catalog::operation;
+using catalog::record;
+using catalog::scalar;
+
+constexpr std::uint64_t canary_key = 0x5ca1ab1e;
+constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
+constexpr int max_findings = 6;
+
+struct problem {
+  std::size_t num_items = 0;
+  distribution kind = distribution::exact;
+  std::uint64_t seed = 1;
+  int in_offset = 0, out_offset = 0;      // in elements
+  int workspace_offset = 0;               // in bytes
+  int poison = 0;                         // 0x00, 0xff, random
+  int init = 0;                           // neutral, ordinary, dominant
+  bool legacy_stream = false;
+};
+
+std::string describe(const problem& p) {
+  constexpr std::array poisons{"0x00", "0xff", "random"};
+  constexpr std::array inits{"neutral", "ordinary", "dominant"};
+  return text("n=", p.num_items, " distribution=", name(p.kind), " data-seed=", p.seed, " in+", p.in_offset, " out+", p.out_offset,
+              " workspace+", p.workspace_offset, " poison=", poisons[static_cast<std::size_t>(p.poison)], " init=",
+              inits[static_cast<std::size_t>(p.init)], p.legacy_stream ? " stream=legacy" : " stream=own");
+}
+
+value floating(scalar type, double x) {
+  return with_type(type, [&](auto t) { return make_value(from_double<typename decltype(t)::type>(x)); });
+}
+
+value init_of(op which, scalar type, int level) {
+  const bool minimum = which == op::minimum;
+  if (is_floating(type)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (which == op::plus) return floating(type, level == 0 ? 0.0 : level == 1 ? -17.0 : 1048576.0);
+    return floating(type, level == 0 ? (minimum ? infinity : -infinity) : level == 1 ? 0.125 : (minimum ? -infinity : infinity));
+  }
+  return with_type(type, [&](auto t) {
+    using T = typename decltype(t)::type;
+    if constexpr (is_float<T>) return value{};
+    else {
+      constexpr T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
+      if (which == op::plus) return make_value(level == 0 ? T{0} : level == 1 ? static_cast<T>(41) : static_cast<T>(highest / 3));
+      return make_value(level == 0 ? (minimum ? highest : lowest) : level == 1 ? static_cast<T>(9) : (minimum ? lowest : highest));
+    }
+  });
+}
+
+// The variant keeps to its contract or it does not: a finding, not an exception of the test itself.
+struct broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// The record cannot run this on this machine.
+struct refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class stream_handle {
+ public:
+  explicit stream_handle(bool on_device) {
+    if (on_device) device::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+  ~stream_handle() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  stream_handle(const stream_handle&) = delete;
+  stream_handle& operator=(const stream_handle&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Fills the stack below the caller, so that host memory a captured call still points at no longer holds what it held.
+[[gnu::noinline]] void scribble_on_the_stack() {
+  volatile unsigned char frame[16384];
+  for (std::size_t i = 0; i < sizeof frame; ++i) frame[i] = 0xa5;
+}
+
+// A call's buffers and its stream. One thread uses it.
+class bench_top {
+ public:
+  bench_top(const record& subject, site& where, bool exact)
+      : subject_(subject), where_(where), exact_(exact), in_(where, exact), out_(where, exact), workspace_(where, exact),
+        stream_(subject.executes_on == executor::device) {}
+
+  const record& subject() const { return subject_; }
+  site& where() const { return where_; }
+  cudaStream_t stream() const { return stream_; }
+
+  std::size_t output_items(std::size_t num_items) const {
+    switch (subject_.operation) {
+      case operation::reduce: return 1;
+      case operation::copy:
+      case operation::fill: return num_items;
+      default: return 0;
+    }
+  }
+
+  std::size_t workspace_bytes(const problem& p) {
+    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
+    std::size_t bytes = 0;
+    const cudaError_t status = subject_.call(nullptr, bytes, {d_in_, d_out_, p.num_items, &init.bits}, stream_);
+    if (status == cudaErrorNotSupported) throw refused(text("refused by the variant: ", cudaGetErrorString(status)));
+    if (status != cudaSuccess) throw broken(text("the size query returned ", cudaGetErrorName(status)));
+    if (bytes == 0) throw broken("the size query answered 0");
+    return bytes;
+  }
+
+  // Places everything and makes the data. The workspace is painted as the problem says, or zeroed where the contract says so.
+  void prepare(const problem& p) {
+    where_.wait(stream_);
+    guards_ = {};
+    const std::size_t in_size = catalog::size_of(subject_.input_type), out_size = catalog::size_of(subject_.output_type);
+    d_in_ = in_.place(p.num_items * in_size, static_cast<std::size_t>(p.in_offset) * in_size, guards_);
+    output_bytes_ = output_items(p.num_items) * out_size;
+    d_out_ = out_.place(output_bytes_, static_cast<std::size_t>(p.out_offset) * out_size, guards_);
+    place_workspace(p);
+    where_.paint(guards_, canary_key, stream_);
+    accumulator_bits_ = subject_.accumulator_type == scalar::f64 ? 53 : 24;
+    where_.generate(subject_.input_type, d_in_, make_sample(p.kind, p.seed, p.num_items, accumulator_bits_), stream_);
+    poison_workspace(p);
+    where_.wait(stream_);
+  }
+
+  void poison_output(int byte, cudaStream_t stream) {
+    if (output_bytes_ > 0) where_.fill(d_out_, byte, output_bytes_, stream);
+  }
+  void poison_workspace(const problem& p) {
+    if (subject_.temp_storage == contents::zeroed_once) {
+      where_.fill(d_workspace_, 0, bytes_, stream_);
+    } else if (!exact_ && subject_.temp_storage == contents::uninitialised) {  // initcheck must see what is uninitialised
+      if (p.poison == 2) where_.scramble(d_workspace_, bytes_, p.seed, stream_);
+      else where_.fill(d_workspace_, p.poison == 0 ? 0x00 : 0xff, bytes_, stream_);
+    }
+  }
+
+  summary input_summary(std::size_t num_items) { return where_.summarise(subject_.input_type, d_in_, num_items, stream_); }
+
+  expectation expected(const problem& p, const summary& of_input) {
+    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
+    // Small inputs go to the host oracle, which shares nothing with the device checker; large ones only if they must.
+    if (p.num_items > 4096) {
+      if (const auto e = expect(subject_.op, subject_.input_type, subject_.accumulator_type, of_input, init)) return *e;
+    }
+    h_items_.resize(p.num_items * catalog::size_of(subject_.input_type) + 8);
+    if (p.num_items > 0) where_.read(h_items_.data(), d_in_, p.num_items * catalog::size_of(subject_.input_type), stream_);
+    return expect(subject_.op, subject_.input_type, subject_.accumulator_type, h_items_.data(), p.num_items, init);
+  }
+
+  // The call, with arguments that live no longer than it.
+  [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream) { return enqueue(p, stream, bytes_); }
+  [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream, std::size_t bytes) {
+    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
+    const catalog::arguments call{d_in_, d_out_, p.num_items, &init.bits};
+    return subject_.call(d_workspace_, bytes, call, stream);
+  }
+
+  void run(const problem& p, cudaStream_t stream) {
+    const cudaError_t status = enqueue(p, stream);
+    if (status == cudaErrorNotSupported) throw refused(text("refused by the variant: ", cudaGetErrorString(status)));
+    if (status != cudaSuccess) throw broken(text("the call returned ", cudaGetErrorName(status)));
+    where_.wait(stream);
+    if (subject_.executes_on == executor::device) {
+      if (const cudaError_t left = cudaPeekAtLastError(); left != cudaSuccess) {
+        cudaGetLastError();
+        throw broken(text("the call returned success and left ", cudaGetErrorName(left), " behind"));
+      }
+    }
+  }
+
+  value output() {
+    value v;
+    where_.read(&v.bits, d_out_, catalog::size_of(subject_.output_type), stream_);
+    return v;
+  }
+  void* d_in() const { return d_in_; }
+  void* d_out() const { return d_out_; }
+  std::size_t bytes() const { return bytes_; }
+  int accumulator_bits() const { return accumulator_bits_; }
+
+  tolerance allowed(std::size_t num_items) const {
+    tolerance t;
+    t.height = (subject_.summation_height != nullptr ? subject_.summation_height(num_items) : num_items) + 1;  // and init
+    t.propagates_nan = subject_.propagates_nan;
+    t.keeps_zero_sign = subject_.family != catalog::family::library_baselines;
+    // f32 atomics on global memory flush denormals to zero: what does not repeat may use them.
+    if (!subject_.deterministic && subject_.accumulator_type == scalar::f32) t.absolute = static_cast<double>(num_items + 1) * 0x1p-126;
+    return t;
+  }
+
+  // Throws what is wrong with the result.
+  void judge(const problem& p, const expectation& e, std::string_view which) {
+    if (subject_.operation != operation::reduce) {
+      judge_roof(p, which);
+      return;
+    }
+    if (const auto wrong = disagreement(e, output(), allowed(p.num_items))) throw broken(text(which, ": ", *wrong));
+  }
+
+  void judge_surroundings(const problem& p, const summary& before, std::string_view which) {
+    if (const auto damage = where_.inspect(guards_, canary_key, stream_)) {
+      const char* const place = damage->zone < static_cast<int>(zone_names_.size()) ? zone_names_[static_cast<std::size_t>(damage->zone)] : "?";
+      throw broken(text(which, ": wrote outside: ", place, ", byte ", damage->offset));
+    }
+    if (p.num_items > 0 && input_summary(p.num_items).checksum != before.checksum) throw broken(text(which, ": changed its input"));
+  }
+
+ private:
+  void place_workspace(const problem& p) {
+    zone_names_ = {"before the input", "after the input", "before the output", "after the output"};
+    bytes_ = workspace_bytes(p);
+    d_workspace_ = workspace_.place(bytes_, static_cast<std::size_t>(p.workspace_offset), guards_);
+    zone_names_.push_back("before the workspace");
+    zone_names_.push_back("after the workspace");
+    if (!exact_ && subject_.temp_storage == contents::none) {
+      guards_.add(d_workspace_, bytes_);
+      zone_names_.push_back("the workspace, of which no byte may be touched");
+    }
+  }
+
+  void judge_roof(const problem& p, std::string_view which) {
+    if (p.num_items == 0 || output_items(p.num_items) == 0) return;
+    const summary out = where_.summarise(subject_.output_type, d_out_, p.num_items, stream_);
+    if (subject_.operation == operation::copy && out.checksum != input_summary(p.num_items).checksum)
+      throw broken(text(which, ": the copy differs from the input"));
+    if (subject_.operation == operation::fill && (out.any_bit != 0 || out.off_grid != 0 || out.nans != 0))
+      throw broken(text(which, ": the output is not all zeros"));
+  }
+
+  const record& subject_;
+  site& where_;
+  bool exact_;
+  guarded_buffer in_, out_, workspace_;
+  stream_handle stream_;
+  device::zones guards_;
+  std::vector<const char*> zone_names_;
+  void *d_in_ = nullptr, *d_out_ = nullptr, *d_workspace_ = nullptr;
+  std::size_t bytes_ = 0, output_bytes_ = 0;
+  int accumulator_bits_ = 24;
+  std::vector<unsigned char> h_items_;
+};
+
+class examiner {
+ public:
+  examiner(const record& subject, const examination& how)
+      : subject_(subject), how_(how), on_device_(subject.executes_on == executor::device),
+        where_(on_device_ ? device_site() : host_site()), start_(std::chrono::steady_clock::now()) {}
+
+  verdict run() {
+    try {
+      refuse_what_cannot_run();
+      top_ = std::make_unique<bench_top>(subject_, where_, sanitizing());
+      if (on_device_) {
+        int device = 0;
+        device::check(cudaGetDevice(&device), "cudaGetDevice");
+        device::check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+      }
+      small_inputs();
+      pairwise();
+      same_workspace_again();
+      too_many_items();
+      if (on_device_) on_streams();
+      if (on_device_ && !sanitizing()) under_disturbance();
+      if (!sanitizing()) large_inputs();
+    } catch (const refused& reason) {
+      if (result_.cases <= 1) result_.skipped = reason.what();
+      else report("refusal", reason.what());
+    } catch (const std::exception& error) {
+      report("device", error.what());
+      result_.device_lost = true;
+    }
+    if (capped_cases_ > 0) result_.notes.push_back(text(capped_cases_, " cases capped at n = ", largest_affordable_, ": its time budget of ", how_.seconds, " s was spent"));
+    return std::move(result_);
+  }
+
+ private:
+  bool sanitizing() const { return how_.how_much == extent::sanitizer; }
+  bool full() const { return how_.how_much == extent::full; }
+
+  void refuse_what_cannot_run() const {
+    if (!on_device_) return;
+    if (!no_gpu_reason().empty()) throw refused(no_gpu_reason());
+    int device = 0, major = 0, minor = 0;
+    device::check(cudaGetDevice(&device), "cudaGetDevice");
+    device::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+    device::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+    if (10 * major + minor < subject_.min_cc)
+      throw refused(text("needs compute capability ", subject_.min_cc / 10, '.', subject_.min_cc % 10, ", this GPU has ", major, '.', minor));
+  }
+
+  void report(const std::string& case_name, const std::string& what) {
+    if (static_cast<int>(result_.findings.size()) < max_findings) result_.findings.push_back({case_name, what});
+  }
+
+  // Runs one case. What is wrong with the variant becomes a finding; what is wrong with the device ends the examination.
+  template <class F>
+  void one_case(const std::string& case_name, const std::string& described, F&& body) {
+    if (!how_.only_case.empty() && how_.only_case != case_name) return;
+    if (static_cast<int>(result_.findings.size()) >= max_findings) return;
+    how_.on_case(text(case_name, " ", described));
+    ++result_.cases;
+    try {
+      body();
+    } catch (const broken& b) {
+      report(case_name, text(b.what(), " [", described, "]"));
+    } catch (const refused&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw std::runtime_error(text(case_name, " [", described, "]: ", error.what()));
+    }
+  }
+
+  // A problem that this record can be asked, and that its time allows.
+  problem fitting(problem p) {
+    p.num_items = std::min(p.num_items, subject_.max_items);
+    const bool float_sum = subject_.op == op::plus && is_floating(subject_.accumulator_type);
+    if (float_sum && (p.kind == distribution::special || p.kind == distribution::wide)) p.num_items = std::min(p.num_items, host_oracle_items);
+    if (!subject_.propagates_nan && subject_.op != op::plus && p.kind == distribution::special && p.seed % 5 == 1) ++p.seed;  // no NaN
+    if (sanitizing()) p.num_items = std::min<std::size_t>(p.num_items, 70000);
+    if (!on_device_) p.num_items = std::min<std::size_t>(p.num_items, full() ? 1u << 24 : 1u << 17);
+    const std::size_t affordable = affordable_items();
+    if (p.num_items > affordable) {
+      p.num_items = affordable;
+      ++capped_cases_;
+      largest_affordable_ = affordable;
+    }
+    return p;
+  }
+
+  // By the slowest rate seen: one call may take a twentieth of the record's time, and less when most of it is gone.
+  std::size_t affordable_items() const {
+    if (seconds_per_item_ == 0) return std::numeric_limits<std::size_t>::max();
+    const double left = std::max(0.05 * how_.seconds, how_.seconds - large_seconds_);
+    return std::max<std::size_t>(std::size_t{1} << 15, static_cast<std::size_t>(left / 20 / seconds_per_item_));
+  }
+
+  void timed_run(bench_top& top, const problem& p, cudaStream_t stream) {
+    const auto start = std::chrono::steady_clock::now();
+    top.run(p, stream);
+    const double seconds = seconds_since(start);
+    if (p.num_items >= 30000 && runs_++ > 0) {
+      seconds_per_item_ = std::max(0.9 * seconds_per_item_, seconds / static_cast<double>(p.num_items));
+      large_seconds_ += seconds;
+    }
+  }
+
+  void ordinary_case(const std::string& case_name, problem p) {
+    p = fitting(p);
+    one_case(case_name, describe(p), [&] {
+      bench_top& top = *top_;
+      top.prepare(p);
+      const summary before = top.input_summary(p.num_items);
+      const expectation e = top.expected(p, before);
+      const cudaStream_t stream = p.legacy_stream ? nullptr : top.stream();
+      top.poison_output(0xff, top.stream());
+      top.where().wait(top.stream());
+      timed_run(top, p, stream);
+      top.judge(p, e, "first call");
+      // Again: the workspace as the first call left it, the output poisoned with another pattern.
+      top.poison_output(0x55, top.stream());
+      top.where().wait(top.stream());
+      timed_run(top, p, stream);
+      top.judge(p, e, "second call, workspace as the first left it");
+      if (!sanitizing()) top.judge_surroundings(p, before, "after two calls");
+      if (subject_.temp_storage != contents::none) {
+        const cudaError_t status = top.enqueue(p, stream, top.bytes() - 1);
+        top.where().wait(top.stream());
+        if (on_device_ && p.legacy_stream) device::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        if (status != cudaErrorInvalidValue) throw broken(text("a workspace of one byte too few gave ", cudaGetErrorName(status), ", not cudaErrorInvalidValue"));
+        cudaGetLastError();
+      }
+    });
+  }
+
+  void small_inputs() {
+    const int most = sanitizing() ? 3 : 33;
+    for (int n = 0; n <= most; ++n) {
+      problem p;
+      p.num_items = static_cast<std::size_t>(sanitizing() && n == 3 ? 33 : n);
+      p.kind = n % 3 == 2 ? distribution::uniform : distribution::exact;
+      p.seed = how_.seed + static_cast<std::uint64_t>(n);
+      p.in_offset = n % 4 == 2 ? 3 : n % 2;
+      p.out_offset = n % 3 == 1 ? 1 : 0;
+      p.workspace_offset = n % 5;
+      p.poison = n % 3;
+      p.init = n % 3;
+      ordinary_case(text("small:", n), p);
+    }
+    if (!full()) return;
+    const std::size_t tile = tile_items();
+    for (std::size_t n = 34; n <= std::min<std::size_t>(2 * tile + 1, 4200); ++n) {
+      problem p;
+      p.num_items = n;
+      p.seed = how_.seed + n;
+      p.in_offset = static_cast<int>(n % 4);
+      p.init = static_cast<int>(n % 3);
+      ordinary_case(text("small:", n), p);
+    }
+  }
+
+  std::size_t tile_items() const { return std::max<std::size_t>(1, static_cast<std::size_t>(subject_.block_threads) * static_cast<std::size_t>(subject_.items_per_thread)); }
+
+  std::size_t size_of_class(int size_class, std::uint64_t pick) const {
+    const std::size_t block = std::max<std::size_t>(2, static_cast<std::size_t>(subject_.block_threads)), tile = tile_items();
+    switch (size_class) {
+      case 0: return 1;
+      case 1: return 32;
+      case 2: return block;
+      case 3: return tile;
+      case 4: return tile * (2 + pick % 32);
+      case 5: return block * (2 + pick % 63) + 16;
+      case 6: return std::min<std::size_t>(tile * static_cast<std::size_t>(multiprocessors_) * std::max<std::size_t>(1, 2048 / block), 1u << 25);
+      case 7: return 65536;
+      case 8: return 999983;
+      default: return std::size_t{1} << 24;
+    }
+  }
+
+  void pairwise() {
+    static const std::vector<int> levels{10, 3, num_distributions, 3, 3, 4, 3, 3, 2};
+    const auto rows = covering_array(levels, how_.seed);
+    constexpr std::array element_offsets{0, 1, 3};
+    constexpr std::array byte_offsets{0, 1, 7, 255};
+    std::vector<std::pair<problem, std::string>> problems;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto level = [&](int axis) { return static_cast<std::size_t>(rows[r][static_cast<std::size_t>(axis)]); };
+      if (sanitizing() && (r % 12 != 0)) continue;
+      problem p;
+      p.seed = detail::hash(how_.seed, r) >> 8;
+      p.num_items = size_of_class(static_cast<int>(level(0)), p.seed);
+      if (p.num_items + level(1) > 0) p.num_items = p.num_items + level(1) - 1;
+      p.kind = static_cast<distribution>(level(2));
+      p.in_offset = element_offsets[level(3)];
+      p.out_offset = element_offsets[level(4)];
+      p.workspace_offset = byte_offsets[level(5)];
+      p.poison = static_cast<int>(level(6));
+      p.init = static_cast<int>(level(7));
+      p.legacy_stream = level(8) == 1;
+      problems.emplace_back(p, text("pairwise:", r));
+    }
+    if (sanitizing()) {
+      problem p;
+      p.num_items = 70000;
+      p.seed = how_.seed;
+      problems.emplace_back(p, "largest");
+      p.in_offset = 1;
+      problems.emplace_back(p, "largest, misaligned");
+    }
+    // Small ones first: a slow rung is known to be slow before the large ones come.
+    std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) { return a.first.num_items < b.first.num_items; });
+    for (const auto& [p, case_name] : problems) ordinary_case(case_name, p);
+  }
+
+  // One workspace, calls of different sizes, nothing reset in between.
+  void same_workspace_again() {
+    const std::size_t tile = tile_items();
+    const std::array<std::size_t, 7> sizes{40 * tile + 3, 1, 3 * tile, 0, 65521, tile + 1, 40 * tile + 3};
+    problem largest;
+    for (const std::size_t n : sizes) {
+      problem p;
+      p.num_items = n;
+      if (const problem q = fitting(p); q.num_items >= largest.num_items) largest = q;
+    }
+    largest.poison = 2;
+    one_case("same workspace again", describe(largest), [&] {
+      bench_top& top = *top_;
+      top.prepare(largest);
+      for (std::size_t k = 0; k < sizes.size(); ++k) {
+        problem p = largest;
+        p.num_items = std::min(sizes[k], largest.num_items);
+        p.init = static_cast<int>(k % 3);
+        if (top.workspace_bytes(p) > top.bytes()) {
+          result_.notes.push_back(text("workspace for n = ", p.num_items, " is larger than for n = ", largest.num_items));
+          continue;
+        }
+        const expectation e = top.expected(p, top.input_summary(p.num_items));
+        top.poison_output(0xff, top.stream());
+        timed_run(top, p, top.stream());
+        top.judge(p, e, text("call ", k, " of several, n = ", p.num_items));
+      }
+    });
+  }
+
+  void too_many_items() {
+    if (subject_.max_items > (std::size_t{1} << 26)) return;
+    problem p;
+    p.num_items = subject_.max_items;
+    ordinary_case("max_items", p);
+    p.num_items = subject_.max_items + 1;
+    one_case("max_items + 1", describe(p), [&] {
+      std::size_t bytes = 0;
+      const value init{};
+      const cudaError_t queried = subject_.call(nullptr, bytes, {nullptr, nullptr, p.num_items, &init.bits}, top_->stream());
+      if (queried != cudaSuccess) {
+        cudaGetLastError();
+        return;  // refused, as it should be
+      }
+      top_->prepare(p);
+      const cudaError_t called = top_->enqueue(p, top_->stream());
+      where_.wait(top_->stream());
+      cudaGetLastError();
+      if (called == cudaSuccess) throw broken("took more than max_items items without an error");
+    });
+  }
+
+  problem medium(std::uint64_t salt) {
+    problem p;
+    p.num_items = sanitizing() ? 5000 : 199999;
+    p.seed = how_.seed + salt;
+    p.init = 1;
+    return fitting(p);
+  }
+
+  void on_streams() {
+    const problem p = medium(11);
+    one_case("size query launches nothing", describe(p), [&] {
+      top_->prepare(p);
+      cudaGraph_t graph = nullptr;
+      device::check(cudaStreamBeginCapture(top_->stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+      std::string wrong;
+      try {
+        top_->workspace_bytes(p);
+      } catch (const broken& b) {
+        wrong = text("while its stream was being captured: ", b.what());
+      }
+      const cudaError_t ended = cudaStreamEndCapture(top_->stream(), &graph);
+      if (ended != cudaSuccess) {
+        cudaGetLastError();
+        throw broken(text("the size query broke a capture: ", cudaGetErrorName(ended)));
+      }
+      std::size_t nodes = 0;
+      device::check(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes");
+      cudaGraphDestroy(graph);
+      if (!wrong.empty()) throw broken(wrong);
+      if (nodes != 0) throw broken(text("the size query enqueued ", nodes, " operations"));
+    });
+    if (!sanitizing()) delayed_producer();
+    if (!subject_.waits_for_host) graph_replays();
+  }
+
+  // Input, output and workspace get their contents late in the call's own stream: work in any other stream comes too early.
+  void delayed_producer() {
+    const problem p = medium(12);
+    one_case("delayed producer", describe(p), [&] {
+      bench_top& top = *top_;
+      top.prepare(p);
+      const summary before = top.input_summary(p.num_items);
+      const expectation e = top.expected(p, before);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        if (p.num_items > 0) where_.fill(top.d_in(), 0x3c, p.num_items * catalog::size_of(subject_.input_type), top.stream());
+        where_.wait(top.stream());
+        device::delay(1.0, top.stream());
+        where_.generate(subject_.input_type, top.d_in(), make_sample(p.kind, p.seed, p.num_items, top.accumulator_bits()), top.stream());
+        top.poison_output(0xff, top.stream());
+        if (repeat == 0) top.poison_workspace(p);
+        top.run(p, top.stream());
+        top.judge(p, e, "behind a delayed producer");
+      }
+      top.judge_surroundings(p, before, "behind a delayed producer");
+    });
+  }
+
+  // Captured once, replayed three times with new data, after everything the capturing call had on its stack is gone.
+  void graph_replays() {
+    problem p = medium(13);
+    one_case("graph", describe(p), [&] {
+      bench_top& top = *top_;
+      top.prepare(p);
+      cudaGraph_t graph = nullptr;
+      device::check(cudaStreamBeginCapture(top.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+      const cudaError_t called = top.enqueue(p, top.stream());
+      const cudaError_t ended = cudaStreamEndCapture(top.stream(), &graph);
+      scribble_on_the_stack();
+      if (called != cudaSuccess || ended != cudaSuccess) {
+        cudaGetLastError();
+        throw broken(text("cannot be captured: the call returned ", cudaGetErrorName(called), ", the capture ", cudaGetErrorName(ended)));
+      }
+      note_launch_attributes(graph);
+      cudaGraphExec_t executable = nullptr;
+      device::check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+      std::string wrong;
+      for (int replay = 0; replay < 3 && wrong.empty(); ++replay) {
+        problem q = p;
+        q.seed += static_cast<std::uint64_t>(replay) * 1000;
+        where_.generate(subject_.input_type, top.d_in(), make_sample(q.kind, q.seed, q.num_items, top.accumulator_bits()), top.stream());
+        top.poison_output(0xff, top.stream());
+        const expectation e = top.expected(q, top.input_summary(q.num_items));
+        device::check(cudaGraphLaunch(executable, top.stream()), "cudaGraphLaunch");
+        where_.wait(top.stream());
+        try {
+          top.judge(q, e, text("graph replay ", replay));
+        } catch (const broken& b) {
+          wrong = b.what();
+        }
+      }
+      cudaGraphExecDestroy(executable);
+      cudaGraphDestroy(graph);
+      if (!wrong.empty()) throw broken(wrong);
+    });
+  }
+
+  // A cooperative or cluster launch may wait for room; any other must get on with the room there is.
+  void note_launch_attributes(cudaGraph_t graph) {
+    std::size_t count = 0;
+    device::check(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
+    std::vector<cudaGraphNode_t> nodes(count);
+    device::check(cudaGraphGetNodes(graph, nodes.data(), &count), "cudaGraphGetNodes");
+    for (const cudaGraphNode_t node : nodes) {
+      cudaGraphNodeType type{};
+      device::check(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
+      if (type != cudaGraphNodeTypeKernel) continue;
+      cudaLaunchAttributeValue cooperative{}, cluster{};
+      if (cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &cooperative) == cudaSuccess && cooperative.cooperative != 0)
+        needs_room_ = true;
+      if (cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeClusterDimension, &cluster) == cudaSuccess && cluster.clusterDim.x > 1)
+        needs_room_ = true;
+      cudaGetLastError();
+    }
+  }
+
+  void under_disturbance() {
+    many_threads();
+    if (subject_.deterministic) repeats();
+    if (subject_.forward_progress == progress::guaranteed) makes_progress();
+    else result_.notes.push_back("assumes the order in which blocks start: not run beside a squatter or itself");
+  }
+
+  void many_threads() {
+    const int num_threads = full() ? 8 : 4, calls = full() ? 50 : 6;
+    if (subject_.forward_progress != progress::guaranteed) return;
+    const problem base = medium(14);
+    one_case("threads", describe(base), [&] {
+      std::mutex guard;
+      std::string wrong;
+      std::exception_ptr lost;
+      std::vector<std::thread> threads;
+      for (int t = 0; t < num_threads; ++t)
+        threads.emplace_back([&, t] {
+          try {
+            bench_top top(subject_, where_, false);
+            for (int c = 0; c < calls; ++c) {
+              problem p = base;
+              p.seed += static_cast<std::uint64_t>(100 * t + c);
+              p.num_items = std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000);
+              p.init = (t + c) % 3;
+              top.prepare(p);
+              const expectation e = top.expected(p, top.input_summary(p.num_items));
+              for (int repeat = 0; repeat < 3; ++repeat) {
+                top.poison_output(0xff, top.stream());
+                top.run(p, top.stream());
+                top.judge(p, e, text("thread ", t, ", call ", c, ", n = ", p.num_items));
+              }
+            }
+          } catch (const broken& b) {
+            const std::lock_guard lock(guard);
+            wrong = b.what();
+          } catch (...) {
+            const std::lock_guard lock(guard);
+            lost = std::current_exception();
+          }
+        });
+      for (auto& thread : threads) thread.join();
+      if (lost) std::rethrow_exception(lost);
+      if (!wrong.empty()) throw broken(wrong);
+    });
+  }
+
+  // The same bits, whatever the address, the alignment, the stream and the neighbours.
+  void repeats() {
+    if (subject_.operation != operation::reduce) return;
+    problem p = medium(15);
+    p.kind = distribution::uniform;
+    one_case("repeats bit for bit", describe(p), [&] {
+      std::optional<value> first;
+      bench_top other(subject_, where_, false);
+      stream_handle neighbour(true);
+      void* const scratch = where_.allocate(std::size_t{16} << 20);
+      std::string wrong;
+      try {
+        for (int repeat = 0; repeat < 20 && wrong.empty(); ++repeat) {
+          bench_top& top = repeat % 2 == 0 ? *top_ : other;
+          problem q = p;
+          q.in_offset = repeat % 5;
+          q.out_offset = repeat % 3;
+          q.workspace_offset = repeat * 13 % 256;
+          q.poison = repeat % 3;
+          top.prepare(q);
+          top.poison_output(0xff, top.stream());
+          where_.wait(top.stream());
+          if (repeat % 4 == 3) device::make_noise(0.3, scratch, std::size_t{16} << 20, neighbour);
+          top.run(q, repeat % 7 == 6 ? nullptr : top.stream());
+          const value got = top.output();
+          if (!first) first = got;
+          const std::size_t size = catalog::size_of(subject_.output_type);
+          if (!same_bytes(&got, size, &*first, size))
+            wrong = text("run ", repeat, " gave ", to_string(subject_.output_type, got), ", the first ", to_string(subject_.output_type, *first),
+                         " [", describe(q), "]");
+        }
+        where_.wait(neighbour);
+      } catch (...) {
+        cudaDeviceSynchronize();
+        where_.free(scratch);
+        throw;
+      }
+      where_.free(scratch);
+      if (!wrong.empty()) throw broken(wrong);
+    });
+  }
+
+  void makes_progress() {
+    problem p = medium(16);
+    p.num_items = fitting([&] {
+                    problem q = p;
+                    q.num_items = std::size_t{1} << 20;
+                    return q;
+                  }()).num_items;
+    const std::vector<int> free_multiprocessors = full() ? std::vector{1, 2, 3, 8, 14} : std::vector{1, 8};
+    for (const int left_free : free_multiprocessors) {
+      one_case(text("squatter:", left_free), describe(p), [&] {
+        bench_top& top = *top_;
+        top.prepare(p);
+        const expectation e = top.expected(p, top.input_summary(p.num_items));
+        top.poison_output(0xff, top.stream());
+        where_.wait(top.stream());
+        const bool may_wait = needs_room_ || subject_.waits_for_host;
+        {
+          device::squatter squatter(left_free, may_wait ? 10 : 3000);
+          squatter.settled();
+          if (may_wait) {
+            top.run(p, top.stream());
+          } else {
+            const cudaError_t status = top.enqueue(p, top.stream());
+            const auto start = std::chrono::steady_clock::now();
+            bool done = false;
+            while (!(done = cudaStreamQuery(top.stream()) != cudaErrorNotReady) && seconds_since(start) < 2) std::this_thread::yield();
+            squatter.release();
+            where_.wait(top.stream());
+            if (status != cudaSuccess) throw broken(text("the call returned ", cudaGetErrorName(status)));
+            if (!done) throw broken(text("made no progress in 2 s while ", left_free, " multiprocessors were free"));
+          }
+        }
+        top.judge(p, e, text("with ", left_free, " multiprocessors free"));
+      });
+    }
+    one_case("two streams at once", describe(p), [&] {
+      bench_top other(subject_, where_, false);
+      problem q = p;
+      q.seed += 1;
+      top_->prepare(p);
+      other.prepare(q);
+      const expectation first = top_->expected(p, top_->input_summary(p.num_items));
+      const expectation second = other.expected(q, other.input_summary(q.num_items));
+      for (int repeat = 0; repeat < 10; ++repeat) {
+        top_->poison_output(0xff, top_->stream());
+        other.poison_output(0xff, other.stream());
+        const cudaError_t a = top_->enqueue(p, top_->stream()), b = other.enqueue(q, other.stream());
+        where_.wait(top_->stream());
+        where_.wait(other.stream());
+        if (a != cudaSuccess || b != cudaSuccess) throw broken(text("the calls returned ", cudaGetErrorName(a), " and ", cudaGetErrorName(b)));
+        top_->judge(p, first, "two streams at once");
+        other.judge(q, second, "two streams at once");
+      }
+    });
+  }
+
+  // Around 2^31 and 2^32 items, where 32-bit counts and offsets wrap. By default integers only: they prove it for the others.
+  void large_inputs() {
+    if (!on_device_ || subject_.max_items < (1ull << 31) || subject_.operation != operation::reduce) return;
+    const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32;
+    if (!full() && !(narrow_or_int && subject_.op == op::plus)) return;
+    for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
+      const std::string case_name = text("large:", n);
+      if (!how_.only_case.empty() && how_.only_case != case_name) continue;
+      if (!full() && n == (1ull << 31) - 1) continue;
+      const double predicted = seconds_per_item_ * static_cast<double>(n);
+      if (predicted > (full() ? 4.0 : 0.5)) {
+        result_.notes.push_back(text("n = ", n, " left out: about ", predicted, " s a call"));
+        continue;
+      }
+      problem p;
+      p.num_items = n;
+      p.seed = 7;  // one seed for all: the input is made once for a type
+      p.init = 1;
+      one_case(case_name, describe(p), [&] { large_case(p); });
+    }
+  }
+
+  // Inputs this large are made once for a type and kept; their prefixes serve the smaller sizes.
+  struct large_input {
+    void* items = nullptr;
+    std::map<std::size_t, summary> summaries;
+  };
+  static large_input& kept_input(scalar type, site& where, cudaStream_t stream) {
+    static std::map<scalar, large_input> kept;
+    large_input& input = kept[type];
+    if (input.items == nullptr) {
+      const std::size_t n = (1ull << 32) + 1;
+      for (auto& [other, old] : kept)  // full runs hold one type at a time
+        if (other != type && old.items != nullptr && where.free_memory() < n * catalog::size_of(type) + (std::size_t{4} << 30)) {
+          where.free(old.items);
+          old = {};
+        }
+      if (where.free_memory() < n * catalog::size_of(type) + (std::size_t{2} << 30)) return input;
+      input.items = where.allocate(n * catalog::size_of(type));
+      where.generate(type, input.items, make_sample(distribution::exact, 7, n), stream);
+    }
+    return input;
+  }
+
+  void large_case(const problem& p) {
+    bench_top& top = *top_;
+    large_input& input = kept_input(subject_.input_type, where_, top.stream());
+    if (input.items == nullptr) {
+      result_.notes.push_back(text("n = ", p.num_items, " left out: not enough memory"));
+      --result_.cases;
+      return;
+    }
+    if (!input.summaries.contains(p.num_items))
+      input.summaries[p.num_items] = where_.summarise(subject_.input_type, input.items, p.num_items, top.stream());
+    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
+    const auto e = expect(subject_.op, subject_.input_type, subject_.accumulator_type, input.summaries[p.num_items], init);
+    if (!e) throw broken("no reference for a large input");
+    problem small = p;
+    small.num_items = 1;
+    top.prepare(small);  // places the output
+    std::size_t bytes = 0;
+    const catalog::arguments call{input.items, top.d_out(), p.num_items, &init.bits};
+    const cudaError_t queried = subject_.call(nullptr, bytes, call, top.stream());
+    if (queried != cudaSuccess || bytes == 0) throw broken(text("the size query returned ", cudaGetErrorName(queried), " and ", bytes, " bytes"));
+    guarded_buffer workspace(where_);
+    device::zones guards;
+    void* const d_workspace = workspace.place(bytes, 1, guards);
+    where_.paint(guards, canary_key, top.stream());
+    where_.fill(d_workspace, subject_.temp_storage == contents::zeroed_once ? 0 : 0xff, bytes, top.stream());
+    top.poison_output(0xff, top.stream());
+    const cudaError_t status = subject_.call(d_workspace, bytes, call, top.stream());
+    where_.wait(top.stream());
+    if (status != cudaSuccess) throw broken(text("the call returned ", cudaGetErrorName(status)));
+    top.judge(p, *e, "large input");
+    if (where_.inspect(guards, canary_key, top.stream())) throw broken("wrote outside its workspace");
+  }
+
+  const record& subject_;
+  const examination& how_;
+  bool on_device_;
+  site& where_;
+  std::chrono::steady_clock::time_point start_;
+  std::unique_ptr<bench_top> top_;
+  verdict result_;
+  int multiprocessors_ = 1, runs_ = 0, capped_cases_ = 0;
+  bool needs_room_ = false;
+  double seconds_per_item_ = 0, large_seconds_ = 0;
+  std::size_t largest_affordable_ = 0;
+};
+
+}  // namespace
+
+verdict examine(const record& subject, const examination& how) { return examiner(subject, how).run(); }
+
+std::string full_name(const record& subject) {
+  std::string types(catalog::name(subject.input_type));
+  if (subject.accumulator_type != subject.input_type && subject.accumulator_type != scalar::none) types += text('_', catalog::name(subject.accumulator_type));
+  return text(catalog::name(subject.family), '/', subject.ladder, '/', subject.rung, '/',
+              subject.op == op::none ? catalog::name(subject.operation) : catalog::name(subject.op), '/', types);
+}
+
+const std::string& no_gpu_reason() {
+  static const std::string reason = [] {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    cudaGetLastError();
+    if (status != cudaSuccess) return text("no usable GPU: ", cudaGetErrorString(status));
+    if (count == 0) return std::string("no usable GPU: none found");
+    return std::string();
+  }();
+  return reason;
+}
+
+}  // namespace rungs::tests

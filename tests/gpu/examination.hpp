@@ -1,0 +1,46 @@
+// The cases that every record of the catalog meets. The catalog's tests, the variants wrong on purpose and the sanitizer run
+// all call examine(), so that what refuses a planted bug is what guards the ladders.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog.hpp"
+
+namespace rungs::tests {
+
+enum class extent { normal, full, sanitizer };
+
+struct examination {
+  std::uint64_t seed = 1;
+  extent how_much = extent::normal;
+  double seconds = 0.8;           // a record's time for large inputs; beyond it sizes shrink, and a note says so
+  std::string only_case;          // run this one alone
+  std::function<void(const std::string&)> on_case = [](const std::string&) {};  // called before each
+};
+
+struct finding {
+  std::string case_name;  // for --case
+  std::string what;
+};
+
+struct verdict {
+  int cases = 0;
+  std::vector<finding> findings;
+  std::vector<std::string> notes;  // what was left out, and why
+  std::string skipped;             // not empty: nothing was run, for this reason
+  bool device_lost = false;        // an error that stays: this process is of no more use
+};
+
+verdict examine(const catalog::record& subject, const examination& how);
+
+// "handwritten/reductions/warp_shuffle/plus/f32", with "u8_u32" where the accumulator's type differs.
+std::string full_name(const catalog::record& subject);
+
+// Empty where a usable GPU is present, else the reason.
+const std::string& no_gpu_reason();
+
+}  // namespace rungs::tests

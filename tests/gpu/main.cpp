@@ -1,0 +1,357 @@
+// rungs_gpu_tests: every record of the catalog over the cases of examination.cpp, one GoogleTest entry a record.
+//
+// The process that is started supervises: the tests run in a child of it, which reports on a pipe. A child that hangs or
+// loses its device fails the test it was in, and the next child goes on after it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gpu/entries.hpp"
+#include "text.hpp"
+
+#ifdef RUNGS_WITH_RECORD
+#include "record/gpu_record.hpp"
+#endif
+
+namespace rungs::tests {
+namespace {
+
+struct settings {
+  examination how;
+  std::string filter = "*", record_file, summary_file;
+  bool changed = false, require_gpu = false, list = false, in_process = false;
+  double watchdog_seconds = 0;  // without a sign of life; 0: 30, or 120 with --full
+  int first = 0;                // children only: where to begin
+  int pipe = -1;
+  std::vector<char*> for_gtest;
+};
+
+[[noreturn]] void usage(int status) {
+  (status == 0 ? std::cout : std::cerr) <<
+      R"(rungs_gpu_tests: the correctness of every record in the catalog, on this machine's GPU.
+
+  --full                   everything: exhaustive small sizes, 2^32 items for every type, more threads
+  --sanitizer              the small subset to run under compute-sanitizer (implies --in-process)
+  --seed=N                 the seed of all data; printed, and in every replay command
+  --case=NAME              with --gtest_filter: that case alone
+  --record FILE            enter what was run into the GPU record
+  --changed                only what is missing, stale or pending in the GPU record (--record's, or the tree's)
+  --require-gpu            fail, not skip, where there is no usable GPU
+  --seconds=S              time for the large inputs of one record (0.8)
+  --watchdog=S             seconds without a sign of life after which a test is ended
+  --in-process             no supervisor: for debuggers
+  --summary FILE           outcome of every test as JSON, in the form of --gtest_output=json
+  --gtest_filter=PATTERN, --gtest_list_tests and GoogleTest's other options
+
+Exit codes: 0 passed or skipped, 1 something failed, 2 usage, 3 no usable GPU where one was required.
+)";
+  std::exit(status);
+}
+
+settings parse(int argc, char** argv) {
+  settings s;
+  s.how.seed = 20261121;
+  s.for_gtest.push_back(argv[0]);
+  const auto value_of = [&](int& i, std::string_view name) -> const char* {
+    const std::string_view argument = argv[i];
+    if (argument == name) {
+      if (i + 1 >= argc) {
+        std::cerr << "rungs_gpu_tests: " << name << " needs a value\n";
+        usage(2);
+      }
+      return argv[++i];
+    }
+    if (argument.size() > name.size() && argument.substr(0, name.size()) == name && argument[name.size()] == '=') return argv[i] + name.size() + 1;
+    return nullptr;
+  };
+  const auto number = [&](const char* text_of_it, std::string_view name) {
+    char* end = nullptr;
+    const double x = std::strtod(text_of_it, &end);
+    if (end == text_of_it || *end != '\0' || !(x >= 0)) {
+      std::cerr << "rungs_gpu_tests: " << name << " takes a number, not '" << text_of_it << "'\n";
+      std::exit(2);
+    }
+    return x;
+  };
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view a = argv[i];
+    if (a == "--help" || a == "-h") usage(0);
+    else if (a == "--full") s.how.how_much = extent::full;
+    else if (a == "--sanitizer") { s.how.how_much = extent::sanitizer; s.in_process = true; }
+    else if (a == "--changed") s.changed = true;
+    else if (a == "--require-gpu") s.require_gpu = true;
+    else if (a == "--in-process") s.in_process = true;
+    else if (a == "--gtest_list_tests") { s.list = true; s.for_gtest.push_back(argv[i]); }
+    else if (const char* v = value_of(i, "--seed")) s.how.seed = std::strtoull(v, nullptr, 10);
+    else if (const char* v = value_of(i, "--case")) s.how.only_case = v;
+    else if (const char* v = value_of(i, "--seconds")) s.how.seconds = number(v, "--seconds");
+    else if (const char* v = value_of(i, "--watchdog")) s.watchdog_seconds = number(v, "--watchdog");
+    else if (const char* v = value_of(i, "--record")) s.record_file = v;
+    else if (const char* v = value_of(i, "--summary")) s.summary_file = v;
+    else if (const char* v = value_of(i, "--child-first")) s.first = std::atoi(v);
+    else if (const char* v = value_of(i, "--child-pipe")) s.pipe = std::atoi(v);
+    else if (const char* v = value_of(i, "--gtest_filter")) { s.filter = v; s.for_gtest.push_back(argv[i]); }
+    else if (a.substr(0, 8) == "--gtest_") s.for_gtest.push_back(argv[i]);
+    else {
+      std::cerr << "rungs_gpu_tests: unknown argument '" << a << "'; --help lists them\n";
+      std::exit(2);
+    }
+  }
+  if (s.watchdog_seconds == 0) s.watchdog_seconds = s.how.how_much == extent::full ? 120 : 30;
+  return s;
+}
+
+// --- the child: GoogleTest over the entries
+
+settings current;
+
+void tell(const std::string& line) {
+  if (current.pipe < 0) return;
+  const std::string whole = line + '\n';
+  if (write(current.pipe, whole.data(), whole.size()) < 0) std::_Exit(4);
+}
+
+std::string one_line(std::string s) {
+  for (char& c : s)
+    if (c == '\n' || c == '\t') c = ' ';
+  return s;
+}
+
+class entry_test : public testing::Test {
+ public:
+  entry_test(const entry& e, int index) : entry_(e), index_(index) {}
+
+  void TestBody() override {
+    tell(text("begin\t", index_, '\t', entry_.suite, '.', entry_.name));
+    const auto start = std::chrono::steady_clock::now();
+    examination how = current.how;
+    how.on_case = [](const std::string& described) { tell(text("case\t", one_line(described))); };
+    const verdict v = entry_.run(how);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::string notes;
+    for (const std::string& note : v.notes) {
+      std::cout << "  note: " << note << '\n';
+      notes += (notes.empty() ? "" : "; ") + note;
+    }
+    std::string first;
+    for (const finding& f : v.findings) {
+      ADD_FAILURE() << f.case_name << ": " << f.what << "\n  replay: rungs_gpu_tests --gtest_filter='" << entry_.suite << '.' << entry_.name
+                    << "' --seed=" << how.seed << " --case='" << f.case_name << "'";
+      if (first.empty()) first = text(f.case_name, ": ", f.what);
+    }
+    const bool skipped = v.findings.empty() && !v.skipped.empty();
+    const bool unwanted_skip = skipped && current.require_gpu && !no_gpu_reason().empty();
+    if (unwanted_skip) ADD_FAILURE() << v.skipped;
+    tell(text("end\t", !v.findings.empty() || unwanted_skip ? "failed" : skipped ? "skipped" : "passed", '\t', v.cases, '\t', seconds, '\t',
+              one_line(skipped ? v.skipped : first), '\t', one_line(notes)));
+    if (v.device_lost) std::_Exit(42);
+    if (skipped && !unwanted_skip) GTEST_SKIP() << v.skipped;
+  }
+
+ private:
+  const entry& entry_;
+  int index_;
+};
+
+int run_tests(const std::vector<entry>& entries) {
+  int argc = static_cast<int>(current.for_gtest.size());
+  current.for_gtest.push_back(nullptr);
+  testing::InitGoogleTest(&argc, current.for_gtest.data());
+  for (int i = current.first; i < static_cast<int>(entries.size()); ++i) {
+    const entry& e = entries[static_cast<std::size_t>(i)];
+    testing::RegisterTest(e.suite.c_str(), e.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [&e, i]() -> testing::Test* { return new entry_test(e, i); });
+  }
+  if (!current.list) std::cout << "seed " << current.how.seed << std::endl;
+  return RUN_ALL_TESTS();
+}
+
+// --- the supervisor
+
+struct outcome {
+  std::string name, result, reason, notes;
+  int cases = 0;
+  double seconds = 0;
+};
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> parts(1);
+  for (const char c : line)
+    if (c == '\t') parts.emplace_back();
+    else parts.back() += c;
+  return parts;
+}
+
+// Runs one child from entry `first` on. Returns the entry to go on with, or -1 when the child finished.
+int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, int& exit_status) {
+  int ends[2];
+  if (pipe(ends) != 0) std::exit(4);
+  std::vector<std::string> arguments(argv, argv + argc);
+  arguments.push_back(text("--child-first=", first));
+  arguments.push_back(text("--child-pipe=", ends[1]));
+  std::vector<char*> raw;
+  for (std::string& a : arguments) raw.push_back(a.data());
+  raw.push_back(nullptr);
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    execv("/proc/self/exe", raw.data());
+    std::_Exit(127);
+  }
+  close(ends[1]);
+
+  int index = -1;
+  std::string name, last_case, unread;
+  bool in_test = false, hung = false;
+  for (;;) {
+    pollfd waiting{ends[0], POLLIN, 0};
+    // The first sign of life may take as long as loading the driver and all kernels does.
+    const double patience = in_test ? current.watchdog_seconds : std::max(60.0, current.watchdog_seconds);
+    const int ready = poll(&waiting, 1, static_cast<int>(patience * 1000));
+    if (ready == 0) {
+      hung = true;
+      kill(child, SIGKILL);
+      break;
+    }
+    if (ready < 0) continue;
+    char block[4096];
+    const ssize_t got = read(ends[0], block, sizeof block);
+    if (got <= 0) break;
+    unread.append(block, static_cast<std::size_t>(got));
+    for (std::size_t newline; (newline = unread.find('\n')) != std::string::npos; unread.erase(0, newline + 1)) {
+      const auto parts = split(unread.substr(0, newline));
+      if (parts[0] == "begin") {
+        index = std::atoi(parts.at(1).c_str());
+        name = parts.at(2);
+        last_case.clear();
+        in_test = true;
+      } else if (parts[0] == "case") {
+        last_case = parts.at(1);
+      } else if (parts[0] == "end") {
+        outcomes.push_back({name, parts.at(1), parts.at(4), parts.at(5), std::atoi(parts.at(2).c_str()), std::atof(parts.at(3).c_str())});
+        in_test = false;
+      }
+    }
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  const bool finished = !hung && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 1) && !in_test;
+  if (finished) {
+    exit_status = std::max(exit_status, WEXITSTATUS(status));
+    return -1;
+  }
+  exit_status = 1;
+  if (in_test) {
+    const std::string how = hung ? text("no sign of life for ", current.watchdog_seconds, " s: ended by the watchdog")
+                            : WIFSIGNALED(status) ? text("died of signal ", WTERMSIG(status)) : text("ended with exit code ", WEXITSTATUS(status));
+    outcomes.push_back({name, "failed", text(how, " in case ", last_case), "", 0, 0});
+    std::cout << "[  FAILED  ] " << name << ": " << how << " in case " << last_case << std::endl;
+  } else if (index < first && !(WIFEXITED(status) && WEXITSTATUS(status) == 42)) {
+    std::cerr << "rungs_gpu_tests: the test process ended before its first test\n";
+    return -2;
+  }
+  std::cout << "[ RESTART  ] going on after " << name << std::endl;
+  return index + 1;
+}
+
+std::string quoted(const std::string& s) {
+  std::string q = "\"";
+  for (const char c : s) {
+    if (c == '"' || c == '\\') q += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) q += ' ';
+    else q += c;
+  }
+  return q + '"';
+}
+
+void write_summary(const std::string& file, const std::vector<outcome>& outcomes) {
+  const auto count = [&](std::string_view result) { return std::count_if(outcomes.begin(), outcomes.end(), [&](const outcome& o) { return o.result == result; }); };
+  std::ofstream out(file + ".part");
+  out << "{\"tests\": " << outcomes.size() << ", \"failures\": " << count("failed") << ", \"skipped\": " << count("skipped")
+      << ", \"seed\": " << current.how.seed << ", \"name\": \"rungs_gpu_tests\", \"testsuites\": [{\"name\": \"rungs_gpu_tests\", \"testsuite\": [\n";
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const outcome& o = outcomes[i];
+    out << "{\"name\": " << quoted(o.name) << ", \"classname\": \"rungs_gpu_tests\", \"status\": \"RUN\", \"result\": \""
+        << (o.result == "skipped" ? "SKIPPED" : "COMPLETED") << "\", \"cases\": " << o.cases << ", \"time\": \"" << o.seconds << "s\"";
+    if (o.result == "failed") out << ", \"failures\": [{\"failure\": " << quoted(o.reason) << "}]";
+    if (o.result == "skipped") out << ", \"skipped\": [{\"message\": " << quoted(o.reason) << "}]";
+    if (!o.notes.empty()) out << ", \"notes\": " << quoted(o.notes);
+    out << '}' << (i + 1 < outcomes.size() ? "," : "") << '\n';
+  }
+  out << "]}]}\n";
+  out.close();
+  if (!out || std::rename((file + ".part").c_str(), file.c_str()) != 0) {
+    std::cerr << "rungs_gpu_tests: cannot write " << file << '\n';
+    std::exit(2);
+  }
+}
+
+int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
+  std::vector<outcome> outcomes;
+  int exit_status = 0, next = 0;
+  while (next >= 0 && next < static_cast<int>(entries.size())) next = supervise(argc, argv, next, outcomes, exit_status);
+  if (next == -2) exit_status = 4;
+  int passed = 0, failed = 0, skipped = 0, cases = 0;
+  for (const outcome& o : outcomes) {
+    (o.result == "passed" ? passed : o.result == "failed" ? failed : skipped) += 1;
+    cases += o.cases;
+  }
+  if (outcomes.empty() && exit_status == 0) {
+    std::cerr << "rungs_gpu_tests: no test matches '" << current.filter << "'\n";
+    return 2;
+  }
+  for (const outcome& o : outcomes)
+    if (o.result == "failed") std::cout << "failed: " << o.name << ": " << o.reason << '\n';
+  if (!current.summary_file.empty()) write_summary(current.summary_file, outcomes);
+#ifdef RUNGS_WITH_RECORD
+  if (!current.record_file.empty()) {
+    std::vector<record::run> runs;
+    for (const outcome& o : outcomes) {
+      const std::string prefix = "catalog.";
+      if (o.name.rfind(prefix, 0) == 0) runs.push_back({o.name.substr(prefix.size()), o.result == "passed", o.result == "skipped", o.cases});
+    }
+    record::enter(current.record_file, runs);
+  }
+#endif
+  std::cout << cases << " cases, seed " << current.how.seed << '\n' << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
+  return failed > 0 ? 1 : exit_status;
+}
+
+}  // namespace
+}  // namespace rungs::tests
+
+int main(int argc, char** argv) {
+  using namespace rungs::tests;
+  current = parse(argc, argv);
+  const bool child = current.pipe >= 0;
+  // Asking for the GPU initialises the driver, which does not survive a fork: the supervisor asks in a process of its own.
+  const auto gpu_missing = [] {
+    const pid_t asker = fork();
+    if (asker == 0) std::_Exit(no_gpu_reason().empty() ? 0 : 1);
+    int status = 0;
+    waitpid(asker, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  };
+  if (!child && !current.list && (current.require_gpu || !current.record_file.empty()) && gpu_missing()) {
+    std::cerr << "rungs_gpu_tests: no usable GPU: " << (current.record_file.empty() ? "--require-gpu was given" : "a record can only be written on one") << '\n';
+    return 3;
+  }
+  const std::vector<entry> entries = all_entries(current.changed);
+  if (child || current.list || current.in_process) return run_tests(entries);
+  return run_supervised(argc, argv, entries);
+}

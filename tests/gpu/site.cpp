@@ -1,0 +1,124 @@
+#include "gpu/site.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "oracles/bits.hpp"
+
+namespace rungs::tests {
+namespace {
+
+class on_device : public site {
+ public:
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    device::check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    return memory;
+  }
+  void free(void* memory) override { cudaFree(memory); }
+  void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) override { device::generate(type, items, s, stream); }
+  summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) override {
+    return device::summarise(type, items, num_items, stream);
+  }
+  void paint(const device::zones& painted, std::uint64_t key, cudaStream_t stream) override { device::paint(painted, key, stream); }
+  std::optional<device::damage> inspect(const device::zones& painted, std::uint64_t key, cudaStream_t stream) override {
+    return device::inspect(painted, key, stream);
+  }
+  void fill(void* memory, int byte, std::size_t bytes, cudaStream_t stream) override {
+    device::check(cudaMemsetAsync(memory, byte, bytes, stream), "cudaMemsetAsync");
+  }
+  void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t stream) override { device::scramble(memory, bytes, key, stream); }
+  void read(void* to, const void* from, std::size_t bytes, cudaStream_t stream) override {
+    device::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+    wait(stream);
+  }
+  void wait(cudaStream_t stream) override { device::check(cudaStreamSynchronize(stream), "cudaStreamSynchronize"); }
+  std::size_t free_memory() const override {
+    std::size_t free = 0, total = 0;
+    device::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+  }
+};
+
+class on_host : public site {
+ public:
+  void* allocate(std::size_t bytes) override {
+    void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+  }
+  void free(void* memory) override { std::free(memory); }
+  void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t) override {
+    with_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (std::size_t i = 0; i < s.num_items; ++i) static_cast<T*>(items)[i] = item<T>(s, i);
+    });
+  }
+  summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t) override {
+    summary all;
+    with_type(type, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (std::size_t i = 0; i < num_items; ++i) all.absorb(static_cast<const T*>(items)[i], i);
+    });
+    return all;
+  }
+  void paint(const device::zones& painted, std::uint64_t key, cudaStream_t) override {
+    for (int z = 0; z < painted.count; ++z)
+      for (std::size_t i = 0; i < painted.each[z].bytes; ++i) painted.each[z].begin[i] = canary(painted.each[z].begin + i, key);
+  }
+  std::optional<device::damage> inspect(const device::zones& painted, std::uint64_t key, cudaStream_t) override {
+    for (int z = 0; z < painted.count; ++z)
+      for (std::size_t i = 0; i < painted.each[z].bytes; ++i)
+        if (painted.each[z].begin[i] != canary(painted.each[z].begin + i, key)) return device::damage{z, i};
+    return std::nullopt;
+  }
+  void fill(void* memory, int byte, std::size_t bytes, cudaStream_t) override { std::memset(memory, byte, bytes); }
+  void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t) override {
+    for (std::size_t i = 0; i < bytes; ++i) static_cast<unsigned char*>(memory)[i] = static_cast<unsigned char>(detail::hash(key, i));
+  }
+  void read(void* to, const void* from, std::size_t bytes, cudaStream_t) override { std::memcpy(to, from, bytes); }
+  void wait(cudaStream_t) override {}
+  std::size_t free_memory() const override { return std::size_t{1} << 30; }
+
+ private:
+  static unsigned char canary(const unsigned char* address, std::uint64_t key) {
+    return static_cast<unsigned char>(detail::hash(key, reinterpret_cast<std::uint64_t>(address)));
+  }
+};
+
+}  // namespace
+
+site& device_site() {
+  static on_device where;
+  return where;
+}
+site& host_site() {
+  static on_host where;
+  return where;
+}
+
+void guarded_buffer::release() {
+  if (memory_ != nullptr) where_->free(memory_);
+  memory_ = nullptr;
+  capacity_ = 0;
+}
+
+void* guarded_buffer::place(std::size_t bytes, std::size_t offset, device::zones& guards) {
+  if (exact_) {
+    release();
+    memory_ = static_cast<unsigned char*>(where_->allocate(offset + bytes > 0 ? offset + bytes : 1));
+    return memory_ + offset;
+  }
+  const std::size_t needed = red_zone + offset + bytes + red_zone;
+  if (needed > capacity_) {
+    release();
+    memory_ = static_cast<unsigned char*>(where_->allocate(needed));
+    capacity_ = needed;
+  }
+  guards.add(memory_, red_zone + offset);
+  guards.add(memory_ + red_zone + offset + bytes, red_zone);
+  return memory_ + red_zone + offset;
+}
+
+}  // namespace rungs::tests

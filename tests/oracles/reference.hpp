@@ -1,0 +1,52 @@
+// What a reduction must return, and whether it did. result = op(init, reduce(items)); no items give init.
+//
+// Integers wrap and compare bit for bit. Minimum and maximum compare bit for bit: any NaN gives NaN and -0 < +0. (Any NaN is
+// as good as any other: arithmetic does not specify the payload.) Floating-point sums whose every partial sum is representable
+// compare exactly; the others must satisfy |error| <= gamma_h * sum|x| + u * |sum| against the exact sum.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "catalog.hpp"
+#include "oracles/bits.hpp"
+#include "oracles/summary.hpp"
+#include "oracles/superaccumulator.hpp"
+
+namespace rungs::tests {
+
+struct expectation {
+  catalog::op op{};
+  catalog::scalar type{};  // of the accumulator
+  value exact{};           // the result; of a sum that is not exact, the sum rounded once
+  bool is_nan = false;
+  bool is_exact = true;
+  bool overflows = false;  // a sum whose partial sums may overflow in some order: any infinity or NaN is allowed too
+  superaccumulator sum{};  // floating-point sums only
+  double magnitudes = 0;   // of items and init
+  std::size_t num_items = 0;
+};
+
+// The host oracle: a serial pass over host items.
+expectation expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const void* items, std::size_t num_items,
+                   value init);
+
+// The same from a summary; empty where the summary cannot say (floats off the grid).
+std::optional<expectation> expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const summary& of_items,
+                                  value init);
+
+struct tolerance {
+  std::size_t height = 0;       // most additions an item passes through
+  bool propagates_nan = true;   // else -0 and +0 are equal, and NaN must not occur
+  bool keeps_zero_sign = true;  // a sum of -0 is -0; else zeros are equal
+  double absolute = 0;          // f32 atomics on global memory flush denormals
+};
+
+// gamma_h = h u / (1 - h u); infinite where h u >= 1.
+double gamma(std::size_t height, double unit_roundoff);
+
+// Empty if `got` is right, else what is wrong with it.
+std::optional<std::string> disagreement(const expectation& expected, value got, const tolerance& allowed);
+
+}  // namespace rungs::tests

@@ -1,0 +1,50 @@
+"""The generator's tests use results of a GPU that does not exist, in temporary directories only."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__file__).resolve().parent)]
+
+import synthetic  # noqa: E402
+
+from rungs_report import cli  # noqa: E402
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """An empty repository: report/data to be filled, and a README with the markers."""
+    (tmp_path / "report" / "data").mkdir(parents=True)
+    (tmp_path / "README.md").write_text("# synthetic\n\n<!-- rungs:headline begin -->\nold\n<!-- rungs:headline end -->\n\nThe rest.\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """report/run's main on that repository: exit code, stdout, stderr."""
+
+    def call(command: str = "render", *more: str) -> tuple[int, str, str]:
+        code = cli.main([command, "--data", str(repository / "report/data"), "--out", str(repository / "report"),
+                         "--root", str(repository), *more])  # fmt: skip
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return call
+
+
+@pytest.fixture
+def small() -> dict[str, Any]:
+    """One run with one cell: two rungs and CUB."""
+    made = synthetic.document()
+    add_small_cell(made)
+    return made
+
+
+def add_small_cell(made: dict[str, Any], items: int = 1 << 24, ours: float = 20.0, cub: float = 22.0) -> None:
+    synthetic.add_cell(made, items, {
+        ("handwritten", "grid_stride"): ours * 1.5, ("handwritten", "last_block"): ours,
+        ("library_baselines", "cub_device_reduce"): cub,
+    })  # fmt: skip

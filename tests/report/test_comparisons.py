@@ -1,0 +1,177 @@
+"""What may be concluded from several runs, and what the claims make of the data."""
+
+import copy
+
+import pytest
+import synthetic
+from conftest import add_small_cell
+
+from rungs_report import claims, compare, data, words
+from rungs_report.compare import HEADLINE
+from rungs_report.data import Variant
+
+CELL = HEADLINE._replace(items=1 << 24)
+LAST = Variant("handwritten", "reductions", "last_block")
+
+
+def machine(repository, *documents):
+    for document in documents:
+        synthetic.write(repository / "report/data", document)
+    return data.read(repository / "report/data").machines[0]
+
+
+def one_run(hour: int, cub: float, cccl: str = "3.0.1"):
+    made = synthetic.document(f"2030-01-02T{hour:02d}0000Z-abc1234", cccl)
+    add_small_cell(made, ours=20.0, cub=cub)
+    return made
+
+
+def test_the_median_run_headlines(repository):
+    seen = machine(repository, one_run(1, 22.0), one_run(2, 26.0), one_run(3, 21.0))
+    ratio = compare.headline(seen, CELL, LAST)
+    assert ratio.value == pytest.approx(1.1) and ratio.runs == 3 and ratio.verdict == "FASTER"
+    assert ratio.low == pytest.approx(1.05 * 0.995) and ratio.high == pytest.approx(1.3 * 1.005)
+
+
+def test_the_better_cub_headlines(repository):
+    seen = machine(repository, one_run(1, 24.0), one_run(2, 24.0), one_run(3, 21.0, "3.6.0"))
+    assert [(r.cccl, round(r.value, 2)) for r in compare.ratios(seen, CELL, LAST)] == [("3.0.1", 1.2), ("3.6.0", 1.05)]
+    assert compare.headline(seen, CELL, LAST).cccl == "3.6.0"
+    assert compare.main_cccl(seen) == "3.0.1"
+
+
+def test_ratios_never_cross_runs(repository):
+    """A run in which everything was twice as slow changes no ratio, though it would if medians of times were divided."""
+    slow = synthetic.document("2030-01-02T020000Z-abc1234")
+    add_small_cell(slow, ours=40.0, cub=44.0)
+    other = synthetic.document("2030-01-02T030000Z-abc1234")
+    synthetic.add_cell(other, 1 << 24, {("library_baselines", "cub_device_reduce"): 11.0})
+    seen = machine(repository, one_run(1, 22.0), slow, other)
+    assert compare.headline(seen, CELL, LAST).value == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize(
+    ("said", "joint"),
+    [
+        (["FASTER"] * 3, "FASTER"), (["FASTER", "FASTER", "SAME"], "SAME"), (["FASTER", "SLOWER"], "AMBIGUOUS"),
+        (["SLOWER", "SAME"], "SAME"), (["FASTER", "SAME", "SLOWER"], "AMBIGUOUS"), (["FASTER", "AMBIGUOUS"], "AMBIGUOUS"),
+    ],
+)  # fmt: skip
+def test_joint_verdicts(said, joint):
+    assert compare.joint_verdict(said) == joint
+
+
+def test_versions_are_ordered_as_numbers():
+    assert sorted(["3.10.0", "3.9.1", "unknown", "3.0.1"], key=compare.version_key) == ["3.0.1", "3.9.1", "3.10.0", "unknown"]
+
+
+def test_ties_are_told_as_ties(repository, run):
+    synthetic.write(repository / "report/data", one_run(1, 20.05))
+    run()
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "level with it at 1 and slower at 0 of 1 size." in page and "| tie " in page
+    assert "Ties:" in page
+
+
+def test_losses_are_told_as_losses(repository, run):
+    synthetic.write(repository / "report/data", one_run(1, 15.0))
+    run()
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "**CUB wins**" in page and "slower at 1 of 1 size" in page
+
+
+def test_what_runs_on_the_host_is_no_rung(repository):
+    made = one_run(1, 22.0)
+    next(v for v in made["variants"] if v["rung"] == "last_block")["executes_on"] = "host"
+    assert compare.best(machine(repository, made), CELL).variant.rung == "grid_stride"
+
+
+def test_gain_is_over_the_rung_before_that_was_measured(repository):
+    seen = machine(repository, one_run(1, 22.0))
+    grid_stride = Variant("handwritten", "reductions", "grid_stride")
+    assert compare.within_runs(seen, CELL, grid_stride, LAST) == pytest.approx(1.5)
+
+
+# ---- claims
+
+
+def answered(seen, identity):
+    return [claims.answer(claim, seen) for claim in (*claims.CLAIMS, *claims.PITFALLS) if claim.identity == identity]
+
+
+def ladder_run(**times):
+    made = synthetic.document()
+    synthetic.add_cell(made, 1 << 24, {("handwritten", rung): time for rung, time in times.items()} | {("library_baselines", "cub_device_reduce"): 22.0})
+    return made
+
+
+def test_claims_without_data_say_so(repository):
+    made = synthetic.document()
+    synthetic.add_cell(made, 1 << 24, {("library_baselines", "cub_device_reduce"): 22.0})
+    seen = machine(repository, made)
+    answers = [claims.answer(claim, seen) for claim in claims.CLAIMS]
+    assert {answer.verdict for answer in answers} == {claims.UNMEASURED}
+
+
+def test_every_claim_is_answered_by_a_full_run(repository):
+    seen = machine(repository, synthetic.full())
+    assert claims.UNMEASURED not in {claims.answer(claim, seen).verdict for claim in (*claims.CLAIMS, *claims.PITFALLS)}
+    wanted = {"A1", "A2", "A3", "A4", "A5", "A9", "C1", "C6", "C8", "C9", "C12", "C18", "D6", "D7"}
+    assert {claim.identity for claim in claims.CLAIMS} == wanted and {claim.identity for claim in claims.PITFALLS} == {"C17"}
+
+
+def test_c1(repository):
+    rising = dict(zip(claims.CLASSIC, (120.0, 80.0, 40.0, 30.0, 20.0), strict=True))
+    order, total, roofline = answered(machine(repository, ladder_run(**rising)), "C1")
+    assert order.verdict == claims.HOLDS and total.verdict == claims.HOLDS
+    assert total.ratio_of_ratios == pytest.approx(1.0) and "6.00x at 16 Mi" in total.measured
+
+
+def test_c1_out_of_order(repository):
+    times = dict(zip(claims.CLASSIC, (120.0, 80.0, 40.0, 20.0, 30.0), strict=True))
+    order, total, _ = answered(machine(repository, ladder_run(**times)), "C1")
+    assert order.verdict == claims.FAILS and total.verdict == claims.FAILS and total.ratio_of_ratios == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize(("slow", "verdict"), [(1300.0, claims.HOLDS), (9000.0, claims.FAILS), (400.0, claims.FAILS)])
+def test_a4(repository, slow, verdict):
+    seen = machine(repository, ladder_run(atomic_per_element=slow, grid_stride=20.0))
+    gain = answered(seen, "A4")[1]
+    assert gain.verdict == verdict and gain.ratio_of_ratios == pytest.approx(slow / 20 / 65)
+
+
+def test_float_atomics(repository):
+    made = ladder_run(atomic_per_element=1000.0, grid_stride=20.0)
+    assert answered(machine(repository, made), "C17")[0].verdict == claims.FAILS
+    unsteady = copy.deepcopy(made)
+    unsteady["rows"][0]["repeatable"] = "no"
+    assert answered(machine(repository, unsteady), "C17")[0].verdict == claims.HOLDS
+
+
+# ---- words
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, "0"), (1000, "1,000"), (1024, "1 Ki"), (3 << 10, "3 Ki"), (1 << 24, "16 Mi"), ((1 << 24) + 1, "16,777,217"), (1 << 30, "1 Gi")],
+)
+def test_sizes(count, said):
+    assert words.size(count) == said
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "said"),
+    [(0.7344, "0.734 µs"), (3.1, "3.10 µs"), (9.996, "10.0 µs"), (99.96, "100 µs"), (999.4, "999 µs"), (1234.5, "1.23 ms"), (2.5e6, "2.50 s"), (None, "–")],
+)
+def test_times(microseconds, said):
+    assert words.time(microseconds) == said
+
+
+@pytest.mark.parametrize(("value", "said"), [(1.324, "1.32x"), (9.996, "10.0x"), (52.34, "52.3x"), (481.2, "481x"), (0.00713, "0.0071x"), (1.0, "1.00x"), (None, "–")])
+def test_ratios(value, said):
+    assert words.ratio(value) == said
+
+
+def test_tables_are_aligned():
+    lines = words.table(["rung", ">time"], [["a", "1.00 µs"], ["longer", "12 µs"]])
+    assert len({len(line) for line in lines}) == 1 and lines[1] == "|--------|--------:|"

@@ -1,0 +1,213 @@
+"""The pages: what they say, that they are the same bytes every time, and that they are whole."""
+
+import csv
+import json
+import random
+import re
+import time
+
+import pytest
+import synthetic
+from conftest import add_small_cell
+
+from rungs_report import charts, data, render
+
+RUNS = [("2030-01-02T030405Z-abc1234", "3.0.1", 1), ("2030-01-02T040405Z-abc1234", "3.0.1", 2), ("2030-01-02T060405Z-abc1234", "3.6.0", 3)]
+
+
+@pytest.fixture
+def full(repository):
+    for run, cccl, seed in RUNS:
+        synthetic.write(repository / "report/data", synthetic.full(run, cccl, seed))
+    synthetic.write(repository / "report/data", synthetic.host_only())
+    synthetic.write_sources(repository)
+    return repository
+
+
+def tree(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and "data" not in path.parts}
+
+
+def test_a_full_report(full, run):
+    code, out, err = run("render", "--readme", str(full / "README.md"))
+    assert (code, err) == (0, "")
+    page = (full / "report/synthetic-gpu/index.md").read_text()
+    for heading in ("What was measured on what", "Ceilings", "The ladder: f32 sum, cold, 16 Mi items", "What each rung changed", "The sweep over n",
+                    "Where CUB wins, and where it is a tie", "Other types and operators", "Other ways of running", "Accuracy and repeatability", "Noise",
+                    "What the texts claim", "Skipped and refused"):  # fmt: skip
+        assert f"## {heading}" in page
+    for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page):
+        assert (full / "report/synthetic-gpu" / image).read_text().startswith("<svg")
+    assert "- Executed on: Synthetic GPU 9000" in page and "- Compiled for: sm\\_90" in page or "- Compiled for: sm_90" in page
+    assert page.count("<details>") == page.count("</details>")
+    assert "+  static constexpr int step_1 = 1;" in page, "the diff of a rung against the one before"
+    readme = (full / "README.md").read_text()
+    assert readme.startswith("# synthetic\n\n<!-- rungs:headline begin -->\n") and readme.endswith("<!-- rungs:headline end -->\n\nThe rest.\n")
+    assert "old" not in readme and "(report/synthetic-gpu/charts/headline.svg)" in readme
+    assert run("check", "--readme", str(full / "README.md"))[0] == 0
+
+
+def test_csv(full, run):
+    run()
+    with (full / "report/synthetic-gpu/results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == data.COLUMNS
+    written = [row for run, _, _ in RUNS for row in json.loads((full / f"report/data/synthetic-gpu/{run}.json").read_text())["rows"]]
+    assert len(rows) == len(written)
+
+    def told(row):
+        return tuple("" if row[column] is None else str(row[column]) for column in data.COLUMNS)
+
+    assert sorted(tuple(row.values()) for row in rows) == sorted(map(told, written)), "every number exactly as it was measured"
+
+
+def test_row_order_does_not_matter(full, run):
+    run()
+    first = tree(full / "report")
+    for path in (full / "report/data").glob("*/*.json"):
+        document = json.loads(path.read_text())
+        for part in ("rows", "twins", "ceilings", "floors", "skipped"):
+            random.Random(7).shuffle(document[part])
+        path.write_text(json.dumps(document))
+    run()
+    assert tree(full / "report") == first
+
+
+def test_check_finds_every_difference(full, run):
+    assert run("check")[0] == 1, "nothing rendered yet"
+    run()
+    assert run("check")[0] == 0
+    page = full / "report/synthetic-gpu/index.md"
+    page.write_text(page.read_text() + "by hand\n")
+    left = full / "report/synthetic-gpu/charts/forgotten.svg"
+    left.write_text("<svg/>")
+    (full / "report/synthetic-gpu/results.csv").unlink()
+    code, _, err = run("check")
+    assert code == 1
+    assert "index.md is not what" in err and "forgotten.svg is left over" in err and "results.csv is missing" in err
+    run()
+    assert run("check")[0] == 0 and not left.exists()
+
+
+def test_pages_of_a_gpu_without_data_go(full, run):
+    run()
+    for path in (full / "report/data/synthetic-gpu").glob("*.json"):
+        path.unlink()
+    assert run("check")[0] == 1
+    run()
+    assert not (full / "report/synthetic-gpu").exists() and (full / "report/synthetic-cpu").exists()
+
+
+def test_a_machine_without_a_gpu(repository, run):
+    synthetic.write(repository / "report/data", synthetic.host_only())
+    assert run("render", "--readme", str(repository / "README.md"))[0] == 0
+    page = (repository / "report/synthetic-cpu/index.md").read_text()
+    assert "# Synthetic CPU" in page and "no usable GPU" in page and "host\\_serial" not in page and "`host_serial`" in page
+    assert "over CUB" not in page and "What the texts claim" not in page
+    assert "No GPU has been measured yet" in (repository / "README.md").read_text()
+
+
+def test_no_results_yet(repository, run):
+    code, out, _ = run()
+    assert code == 0 and "0 rows in = 0 rows out" in out
+    assert "Nothing has been measured yet" in (repository / "report/index.md").read_text()
+
+
+def test_banners(repository, run, small):
+    document = json.loads(json.dumps(small).replace("abc1234", "abc1234-dirty"))
+    document["context"]["banners"] = ["another process used the GPU <b>|</b>"]
+    document["complete"] = False
+    synthetic.write(repository / "report/data", document)
+    assert run()[0] == 0
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in page
+    assert "uncommitted changes" in page and "incomplete" in page
+
+
+def test_hostile_text_stays_text(repository, run, small):
+    small["context"]["device"]["name"] = "Synthetic <script>alert(1)</script> | `GPU`"
+    next(v for v in small["variants"] if v["rung"] == "last_block")["idea"] = "a | b\n</details> [x](y) *z*"
+    small["arguments"] = ["--filter=`a|b`", "</script>"]
+    small["context"]["banners"] = ["</script><img src=x>"]
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "<script>" not in page and "a \\| b &lt;/details&gt; \\[x\\](y) \\*z\\*" in page
+    live = (repository / "report/synthetic-gpu/index.html").read_text()
+    assert "<img" not in live.split("<script>")[0] and live.count("</script>") == 2
+
+
+def test_a_source_outside_the_repository_is_not_read(repository, run, small):
+    for variant in small["variants"]:
+        if variant["rung"] in ("grid_stride", "last_block"):
+            variant["source"] = "../../../etc/passwd"
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "root:" not in page and "is not in the tree" in page
+
+
+def test_live_page_needs_no_network(full, run):
+    run()
+    live = (full / "report/synthetic-gpu/index.html").read_text()
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", live)
+    assert live.count("vegaEmbed(\"#") == len(list((full / "report/synthetic-gpu/charts").glob("*.svg")))
+
+
+def test_a_variant_looks_the_same_everywhere(full):
+    collection = data.read(full / "report/data")
+    looks = charts.styles(collection.machines)
+    assert looks == charts.styles(reversed(collection.machines))
+    ours = [look for variant, look in looks.items() if variant.family != "library_baselines"]
+    assert len({(look.colour, look.mark, look.dash) for look in ours}) == len(ours)
+
+
+def test_charts_hold_no_generated_names(full):
+    """Counters in a library would make the second page of a process differ from the first."""
+    collection = data.read(full / "report/data")
+    first = render.files(collection, full)
+    assert render.files(data.read(full / "report/data"), full) == first
+
+
+def test_launch_shapes(repository, run, small):
+    small["variants"].append(synthetic.variant("handwritten", "launch_sweep", "shape_512x8", -1, block_threads=512))
+    synthetic.add_cell(small, 1 << 24, {("handwritten", "shape_512x8"): 1.0 * 19.0})
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "## Launch shapes" in page and "| 16 Mi | `shape_512x8` |   512 |" in page
+    assert "shape_512x8" not in page[: page.index("## Launch shapes")], "a launch shape is no rung"
+
+
+def test_large_data_quickly(repository, run):
+    made = synthetic.document()
+    for step in range(5000):
+        synthetic.add_cell(made, 1000 + step, {("handwritten", rung): 5.0 + i for i, rung in enumerate(list(synthetic.LADDER)[:14])} | {
+            ("library_baselines", rung): 9.0 + i for i, rung in enumerate([*synthetic.CUB, *synthetic.OTHERS, "host_serial"])},
+            input_type=("f32", "i32", "f64", "u8", "bf16")[step % 5])  # fmt: skip
+    assert len(made["rows"]) == 100_000
+    synthetic.write(repository / "report/data", made)
+    start = time.monotonic()
+    code, out, _ = run()
+    assert code == 0 and "100000 rows in = 100000 rows out" in out
+    assert time.monotonic() - start < 30
+
+
+def test_interrupted_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text("old")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(render.os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        render.write(page, "new")
+    assert page.read_text() == "old" and list(tmp_path.iterdir()) == [page]
+
+
+def test_a_new_size_is_found_without_any_list(repository, run, small):
+    add_small_cell(small, items=(1 << 20) + 7)
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    assert "1,048,583" in (repository / "report/synthetic-gpu/index.md").read_text()
