@@ -12,9 +12,17 @@
 
 namespace rungs::v0 {
 
+// Only the arithmetic types are known well enough to name an identity.
+template <class T>
+using if_arithmetic = std::enable_if_t<std::is_arithmetic_v<T>, T>;
+template <class T, class Limits = std::numeric_limits<T>>
+inline constexpr T greatest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+template <class T, class Limits = std::numeric_limits<T>>
+inline constexpr T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+
 struct plus {
   template <class T>
-  static __host__ __device__ constexpr T identity() {
+  static __host__ __device__ constexpr if_arithmetic<T> identity() {
     return std::is_floating_point_v<T> ? T(-0.0) : T{};
   }
   template <class T>
@@ -25,17 +33,17 @@ struct plus {
 
 struct minimum {
   template <class T>
-  static __host__ __device__ constexpr T identity() {
-    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  static __host__ __device__ constexpr if_arithmetic<T> identity() {
+    return greatest<T>;
   }
   template <class T>
   __host__ __device__ T operator()(const T& a, const T& b) const {
     if constexpr (std::is_floating_point_v<T>) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
       if constexpr (sizeof(T) == 4) {
-        float least;
-        asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
-        return least;
+        float result;
+        asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+        return result;
       }
 #endif
       if (a != a || b != b) return a + b;
@@ -47,17 +55,17 @@ struct minimum {
 
 struct maximum {
   template <class T>
-  static __host__ __device__ constexpr T identity() {
-    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  static __host__ __device__ constexpr if_arithmetic<T> identity() {
+    return least<T>;
   }
   template <class T>
   __host__ __device__ T operator()(const T& a, const T& b) const {
     if constexpr (std::is_floating_point_v<T>) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
       if constexpr (sizeof(T) == 4) {
-        float most;
-        asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
-        return most;
+        float result;
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+        return result;
       }
 #endif
       if (a != a || b != b) return a + b;

@@ -20,6 +20,23 @@ cudaError_t launch(void (*kernel)(Parameters...), std::size_t grid_blocks, int b
   return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
+// The same, with all blocks resident at once, or not at all (cudaErrorCooperativeLaunchTooLarge).
+template <class... Parameters, class... Arguments>
+cudaError_t launch_cooperatively(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads,
+                                 cudaStream_t stream, Arguments... arguments) {
+  if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
+  config.blockDim = dim3(block_threads);
+  config.stream = stream;
+  config.attrs = &cooperative;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
 constexpr std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
 constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 

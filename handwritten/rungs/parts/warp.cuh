@@ -28,21 +28,30 @@ __device__ T shuffle_down(const T& value, int offset) {
   }
 }
 
+// Since sm_80 a warp reduces 32-bit integers in one instruction.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+inline constexpr bool has_redux = true;
+#else
+inline constexpr bool has_redux = false;
+#endif
+
 // The aggregate of the first `lanes` values (a power of two) of the warp, valid in lane 0. All 32 lanes call it.
 template <int lanes = warp_threads, class T, class ReductionOpT>
 __device__ T warp_reduce(T value, ReductionOpT reduction_op) {
   static_assert(lanes > 0 && lanes <= warp_threads && (lanes & (lanes - 1)) == 0);
-#if __CUDA_ARCH__ >= 800
-  if constexpr (lanes == warp_threads && sizeof(T) == 4 && std::is_integral_v<T>) {
-    if constexpr (std::is_same_v<ReductionOpT, plus>) return __reduce_add_sync(full_mask, value);
-    if constexpr (std::is_same_v<ReductionOpT, minimum>) return __reduce_min_sync(full_mask, value);
-    if constexpr (std::is_same_v<ReductionOpT, maximum>) return __reduce_max_sync(full_mask, value);
-  }
-#endif
+  constexpr bool redux = has_redux && lanes == warp_threads && sizeof(T) == 4 && std::is_integral_v<T>;
+  if constexpr (redux && std::is_same_v<ReductionOpT, plus>) {
+    return __reduce_add_sync(full_mask, value);
+  } else if constexpr (redux && std::is_same_v<ReductionOpT, minimum>) {
+    return __reduce_min_sync(full_mask, value);
+  } else if constexpr (redux && std::is_same_v<ReductionOpT, maximum>) {
+    return __reduce_max_sync(full_mask, value);
+  } else {
 #pragma unroll
-  for (int offset = lanes / 2; offset > 0; offset /= 2)
-    value = reduction_op(value, shuffle_down(value, offset));
-  return value;
+    for (int offset = lanes / 2; offset > 0; offset /= 2)
+      value = reduction_op(value, shuffle_down(value, offset));
+    return value;
+  }
 }
 
 }  // namespace rungs::v0::parts

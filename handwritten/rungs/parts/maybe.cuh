@@ -1,0 +1,46 @@
+// A reduction of any type with any operator, made one that has an identity: nothing. Rungs pad, and padding must not
+// reach the caller's operator, so an operator without an identity is lifted to values that may be absent.
+#pragma once
+
+#include "rungs/operators.cuh"
+
+namespace rungs::v0::parts {
+
+template <class T>
+struct maybe {
+  T value;
+  bool present;
+
+  maybe() = default;
+  template <class Item>
+  __host__ __device__ explicit maybe(const Item& item) : value(static_cast<T>(item)), present(true) {}
+  __host__ __device__ maybe(const T& value, bool present) : value(value), present(present) {}
+};
+
+template <class ReductionOpT>
+struct lifted {
+  ReductionOpT reduction_op;
+
+  template <class M>
+  static __host__ __device__ M identity() {
+    return M{};
+  }
+  template <class T>
+  __device__ maybe<T> operator()(const maybe<T>& a, const maybe<T>& b) const {
+    if (!a.present) return b;
+    if (!b.present) return a;
+    return maybe<T>(static_cast<T>(reduction_op(a.value, b.value)), true);
+  }
+};
+
+// Writes a result, which is there by now.
+template <class OutputIteratorT, class T>
+__device__ void store(OutputIteratorT d_out, const T& result) {
+  *d_out = result;
+}
+template <class OutputIteratorT, class T>
+__device__ void store(OutputIteratorT d_out, const maybe<T>& result) {
+  *d_out = result.value;
+}
+
+}  // namespace rungs::v0::parts

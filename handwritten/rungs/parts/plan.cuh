@@ -1,0 +1,34 @@
+// How many blocks a grid has, and what that means for rounding.
+#pragma once
+
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/tile.cuh"
+
+namespace rungs::v0::parts {
+
+// One block a tile, at most blocks_per_multiprocessor on each multiprocessor of the current device, at least one.
+inline cudaError_t plan_grid(std::size_t num_items, int tile_items, int blocks_per_multiprocessor,
+                             std::size_t& grid_blocks) {
+  int num_multiprocessors;
+  const cudaError_t error = multiprocessors(num_multiprocessors);
+  if (error != cudaSuccess) return error;
+  const std::size_t num_tiles = ceil_div(num_items, tile_items);
+  grid_blocks = at_most(num_tiles > 0 ? num_tiles : 1, std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
+  return cudaSuccess;
+}
+
+// Most additions one item passes through in a grid planned so, whose blocks' aggregates are then added up by one block:
+// tiles in a thread, vectors and items in a tile, lanes and warps, aggregates, init. Without a device it is taken to have
+// one multiprocessor.
+inline std::size_t grid_height(std::size_t num_items, int block_threads, int vectors_per_thread,
+                               int blocks_per_multiprocessor) {
+  const int least_tile_items = block_threads * vectors_per_thread * 2;  // of 8-byte items
+  int num_multiprocessors;
+  if (multiprocessors(num_multiprocessors) != cudaSuccess) num_multiprocessors = 1;
+  const std::size_t most_blocks = std::size_t(num_multiprocessors) * blocks_per_multiprocessor;
+  const std::size_t num_tiles = ceil_div(num_items, least_tile_items);
+  return ceil_div(num_tiles, most_blocks) + log2_ceil(vectors_per_thread) + 16 + 2 * log2_ceil(block_threads) +
+         ceil_div(most_blocks, block_threads) + 1;
+}
+
+}  // namespace rungs::v0::parts

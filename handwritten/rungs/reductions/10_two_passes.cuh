@@ -1,0 +1,53 @@
+// Rung 10. Every block leaves its aggregate in the workspace, and a second launch of one block adds those up.
+// Against 09_vector_loads: no atomics, so the order is fixed and the bits repeat; d_out need not be initialised first,
+// so there are two launches as before, but the second waits for the first to drain.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/parts/block.cuh"
+#include "rungs/parts/plan.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tile.cuh"
+
+namespace rungs::v0::reductions {
+
+template <class Tile, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void two_passes_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
+                                  ReductionOpT reduction_op, T init) {
+  T value = Tile::template reduce_tiles<T>(d_in, num_items, blockIdx.x, gridDim.x, reduction_op);
+  value = parts::block_reduce<block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) d_out[blockIdx.x] = reduction_op(init, value);
+}
+
+struct two_passes {
+  static constexpr auto idea = "block aggregates to memory, a second launch adds them up";
+  static constexpr int block_threads = 256, vectors_per_thread = 4, items_per_thread = 16;
+  static constexpr int blocks_per_multiprocessor = 8;
+  static constexpr bool deterministic = true;
+  static std::size_t summation_height(std::size_t num_items) {
+    return parts::grid_height(num_items, block_threads, vectors_per_thread, blocks_per_multiprocessor);
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+    using aggregate_tile = parts::tile_reader<block_threads, vectors_per_thread, const T*>;
+    std::size_t grid_blocks;
+    char* region;
+    cudaError_t error = parts::plan_grid(num_items, tile::tile_items, blocks_per_multiprocessor, grid_blocks);
+    if (error != cudaSuccess) return error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
+    T* const aggregates = reinterpret_cast<T*>(region);
+    error = parts::launch(two_passes_kernel<tile, block_threads, InputIteratorT, T*, ReductionOpT, T>, grid_blocks,
+                          block_threads, stream, d_in, num_items, aggregates, reduction_op,
+                          ReductionOpT::template identity<T>());
+    if (error != cudaSuccess) return error;
+    return parts::launch(
+        two_passes_kernel<aggregate_tile, block_threads, const T*, OutputIteratorT, ReductionOpT, T>, 1, block_threads,
+        stream, aggregates, grid_blocks, d_out, reduction_op, init);
+  }
+};
+
+}  // namespace rungs::v0::reductions

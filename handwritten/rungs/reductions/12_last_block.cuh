@@ -1,0 +1,68 @@
+// Rung 12. One launch: the block that arrives last adds up what the others left.
+// Against 10_two_passes: the second launch becomes an atomic increment per block and one more block reduction. The
+// partials are added in the order of the blocks, whoever is last, so the bits repeat; nobody waits for anybody. The
+// counter wraps to 0 by itself, so a workspace is zeroed once and not before every call.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/parts/block.cuh"
+#include "rungs/parts/plan.cuh"
+#include "rungs/parts/state.cuh"
+#include "rungs/parts/tile.cuh"
+
+namespace rungs::v0::reductions {
+
+template <class Tile, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void last_block_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
+                                  ReductionOpT reduction_op, T init, T* aggregates, parts::state* state) {
+  __shared__ bool is_last;
+  T value = Tile::template reduce_tiles<T>(d_in, num_items, blockIdx.x, gridDim.x, reduction_op);
+  value = parts::block_reduce<block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) {
+    aggregates[blockIdx.x] = value;
+    __threadfence();  // the aggregate before the arrival
+    is_last = atomicInc(&state->arrivals, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();  // the arrival before the others' aggregates
+  }
+  __syncthreads();
+  if (!is_last) return;
+
+  value = ReductionOpT::template identity<T>();
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += block_threads)
+    value = reduction_op(value, aggregates[block]);
+  value = parts::block_reduce<block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) *d_out = reduction_op(init, value);
+}
+
+struct last_block {
+  static constexpr auto idea = "one launch: the last block to arrive adds up what the others left";
+  static constexpr int block_threads = 256, vectors_per_thread = 4, items_per_thread = 16;
+  static constexpr int blocks_per_multiprocessor = 8;
+  static constexpr bool deterministic = true;
+  static constexpr contents temp_storage = contents::zeroed_once;
+  static std::size_t summation_height(std::size_t num_items) {
+    return parts::grid_height(num_items, block_threads, vectors_per_thread, blocks_per_multiprocessor);
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+    std::size_t grid_blocks;
+    int num_multiprocessors;
+    char* region;
+    cudaError_t error = parts::multiprocessors(num_multiprocessors);
+    if (error == cudaSuccess)
+      error = parts::plan_grid(num_items, tile::tile_items, blocks_per_multiprocessor, grid_blocks);
+    if (error != cudaSuccess) return error;
+    const std::size_t state_bytes = parts::state_bytes(num_multiprocessors);
+    if (parts::answered(d_temp_storage, temp_storage_bytes, state_bytes + grid_blocks * sizeof(T), region, error))
+      return error;
+    return parts::launch(last_block_kernel<tile, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>,
+                         grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
+                         reinterpret_cast<T*>(region + state_bytes), reinterpret_cast<parts::state*>(region));
+  }
+};
+
+}  // namespace rungs::v0::reductions

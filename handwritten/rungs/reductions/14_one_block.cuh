@@ -1,0 +1,49 @@
+// Rung 14. One block, for inputs so small that a second block costs more than it saves.
+// Against 13_cooperative_grid: no barrier between blocks, no workspace, no state. The whole call is a launch, one round
+// trip to DRAM and a block reduction.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/parts/block.cuh"
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tile.cuh"
+
+namespace rungs::v0::reductions {
+
+template <class Tile, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void __launch_bounds__(block_threads)
+    one_block_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out, ReductionOpT reduction_op,
+                     T init) {
+  T value = Tile::template reduce_tiles<T>(d_in, num_items, 0, 1, reduction_op);
+  value = parts::block_reduce<block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) *d_out = reduction_op(init, value);
+}
+
+template <int block_threads_, int vectors_per_thread_>
+struct one_block_shaped {
+  static constexpr auto idea = "one block and nothing else, for small inputs";
+  static constexpr int block_threads = block_threads_, vectors_per_thread = vectors_per_thread_;
+  static constexpr int items_per_thread = 4 * vectors_per_thread;
+  static constexpr bool deterministic = true;
+  static constexpr contents temp_storage = contents::none;
+  static constexpr std::size_t summation_height(std::size_t num_items) {
+    return parts::ceil_div(num_items, block_threads * vectors_per_thread) + 32;
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+    char* unused;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    return parts::launch(one_block_kernel<tile, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>, 1,
+                         block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+  }
+};
+
+using one_block = one_block_shaped<512, 4>;
+
+}  // namespace rungs::v0::reductions
