@@ -1,0 +1,175 @@
+#include "oracles/reference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace rungs::tests {
+namespace {
+
+using catalog::op;
+using catalog::scalar;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const double nan = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+std::vector<T> make_items(const sample& s) {
+  std::vector<T> items(s.num_items);
+  for (std::size_t i = 0; i < s.num_items; ++i) items[i] = item<T>(s, i);
+  return items;
+}
+
+expectation of_floats(op which, const std::vector<float>& items, float init) {
+  return expect(which, scalar::f32, scalar::f32, items.data(), items.size(), make_value(init));
+}
+bool accepts(const expectation& e, float got, tolerance t = {}) { return !disagreement(e, make_value(got), t); }
+
+TEST(bytes, differ_in_the_sign_of_zero_the_payload_of_nan_the_size_and_any_bit) {
+  const float plus_zero = 0.0f, minus_zero = -0.0f;
+  EXPECT_FALSE(same_bytes(&plus_zero, 4, &minus_zero, 4));
+  const auto a = std::bit_cast<float>(0x7fc00000u), b = std::bit_cast<float>(0x7fc00001u);
+  EXPECT_FALSE(same_bytes(&a, 4, &b, 4));
+  EXPECT_TRUE(same_bytes(&a, 4, &a, 4));
+  EXPECT_FALSE(same_bytes(&a, 4, &a, 3));
+  EXPECT_TRUE(same_bytes(nullptr, 0, nullptr, 0));
+  std::vector<unsigned char> bytes(67, 0x5a);
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    auto flipped = bytes;
+    flipped[bit / 8] = static_cast<unsigned char>(flipped[bit / 8] ^ (1 << bit % 8));
+    EXPECT_FALSE(same_bytes(bytes.data(), bytes.size(), flipped.data(), flipped.size()));
+  }
+}
+
+TEST(reference, no_items_give_init) {
+  for (const auto which : {op::plus, op::minimum, op::maximum}) {
+    EXPECT_EQ(of_floats(which, {}, -7.5f).exact, make_value(-7.5f));
+    EXPECT_EQ(of_floats(which, {}, -0.0f).exact, make_value(-0.0f));
+    EXPECT_EQ(expect(which, scalar::u8, scalar::u32, nullptr, 0, make_value(9u)).exact, make_value(9u));
+    EXPECT_EQ(expect(which, scalar::f32, scalar::f32, summary{}, make_value(-7.5f))->exact, make_value(-7.5f));
+  }
+}
+
+TEST(reference, init_takes_part_once) {
+  EXPECT_EQ(of_floats(op::plus, {1, 2, 3}, 10).exact, make_value(16.0f));
+  EXPECT_EQ(of_floats(op::minimum, {1, 2, 3}, 0.5f).exact, make_value(0.5f));
+  EXPECT_EQ(of_floats(op::maximum, {1, 2, 3}, 0.5f).exact, make_value(3.0f));
+  const std::int32_t items[] = {std::numeric_limits<std::int32_t>::max(), 1};
+  EXPECT_EQ(expect(op::plus, scalar::i32, scalar::i32, items, 2, make_value(1)).exact, make_value(std::numeric_limits<std::int32_t>::min() + 1));
+}
+
+TEST(reference, minimum_and_maximum_propagate_nan_and_order_zeros) {
+  for (const auto which : {op::minimum, op::maximum})
+    for (int place = 0; place < 3; ++place) {
+      std::vector<float> items{1, 2, 3};
+      items[static_cast<std::size_t>(place)] = static_cast<float>(nan);
+      EXPECT_TRUE(of_floats(which, items, 0).is_nan);
+    }
+  EXPECT_TRUE(of_floats(op::maximum, {1}, static_cast<float>(nan)).is_nan);
+  EXPECT_EQ(of_floats(op::minimum, {0.0f, -0.0f}, 0.0f).exact, make_value(-0.0f));
+  EXPECT_EQ(of_floats(op::maximum, {-0.0f, 0.0f}, -0.0f).exact, make_value(0.0f));
+  EXPECT_EQ(of_floats(op::minimum, {static_cast<float>(infinity)}, static_cast<float>(infinity)).exact, make_value(static_cast<float>(infinity)));
+  EXPECT_FALSE(accepts(of_floats(op::minimum, {0.0f, -0.0f}, 0.0f), 0.0f));
+  EXPECT_TRUE(accepts(of_floats(op::minimum, {0.0f, -0.0f}, 0.0f), 0.0f, {.propagates_nan = false}));
+  EXPECT_TRUE(accepts(of_floats(op::maximum, {static_cast<float>(nan)}, 0), std::bit_cast<float>(0xffc01234u)));
+  EXPECT_FALSE(accepts(of_floats(op::maximum, {static_cast<float>(nan)}, 0), 0));
+}
+
+TEST(reference, a_sum_of_minus_zeros_is_minus_zero) {
+  EXPECT_EQ(of_floats(op::plus, {-0.0f, -0.0f}, -0.0f).exact, make_value(-0.0f));
+  EXPECT_EQ(of_floats(op::plus, {-0.0f, -0.0f}, 0.0f).exact, make_value(0.0f));
+  EXPECT_EQ(of_floats(op::plus, {1.0f, -1.0f}, -0.0f).exact, make_value(0.0f));
+  EXPECT_FALSE(accepts(of_floats(op::plus, {-0.0f}, -0.0f), 0.0f));
+  EXPECT_TRUE(accepts(of_floats(op::plus, {-0.0f}, -0.0f), 0.0f, {.keeps_zero_sign = false}));
+}
+
+TEST(reference, infinities_and_nan_in_a_sum) {
+  const auto inf = static_cast<float>(infinity);
+  EXPECT_TRUE(of_floats(op::plus, {1, inf, -inf}, 0).is_nan);
+  EXPECT_TRUE(accepts(of_floats(op::plus, {1, inf, 3}, 0), inf));
+  EXPECT_FALSE(accepts(of_floats(op::plus, {1, inf, 3}, 0), -inf));
+  EXPECT_FALSE(accepts(of_floats(op::plus, {1, inf, 3}, 0), 4));
+  EXPECT_FALSE(accepts(of_floats(op::plus, {1, 3}, 0), inf, {.height = 10}));
+  EXPECT_FALSE(accepts(of_floats(op::plus, {1, 3}, 0), static_cast<float>(nan), {.height = 10}));
+}
+
+TEST(reference, one_lost_item_in_an_exact_sum_is_noticed) {
+  const sample s = make_sample(distribution::exact, 5, 5000);
+  const auto items = make_items<float>(s);
+  const auto e = of_floats(op::plus, items, -17);
+  ASSERT_TRUE(e.is_exact);
+  const auto right = as<float>(e.exact);
+  EXPECT_TRUE(accepts(e, right, {.height = 5000}));
+  for (const float x : items)
+    EXPECT_TRUE(x == 0 || !accepts(e, right - x, {.height = 5000}));
+}
+
+TEST(reference, a_general_sum_may_err_by_gamma_and_no_more) {
+  const sample s = make_sample(distribution::uniform, 5, 100000);
+  const auto items = make_items<float>(s);
+  const auto e = of_floats(op::plus, items, 0);
+  ASSERT_FALSE(e.is_exact);
+  float serial = 0;
+  for (const float x : items) serial += x;
+  EXPECT_TRUE(accepts(e, serial, {.height = items.size()}));
+  EXPECT_TRUE(accepts(e, as<float>(e.exact)));  // the correctly rounded sum, whatever the height
+  const double bound = gamma(20, 0x1p-24) * e.magnitudes;
+  EXPECT_TRUE(accepts(e, static_cast<float>(as<float>(e.exact) + 0.9 * bound), {.height = 20}));
+  EXPECT_FALSE(accepts(e, static_cast<float>(as<float>(e.exact) + 1.2 * bound), {.height = 20}));
+  EXPECT_TRUE(std::isinf(gamma(std::size_t{1} << 24, 0x1p-24)));
+}
+
+// The two ways to the expected result share no code but the sample's: they must agree wherever the summary has an answer.
+TEST(reference, summary_and_host_oracle_agree) {
+  int answered = 0;
+  for (const auto& [input, accumulator] : std::vector<std::pair<scalar, scalar>>{{scalar::i8, scalar::i32}, {scalar::u8, scalar::u32}, {scalar::i32, scalar::i32},
+        {scalar::u32, scalar::u32}, {scalar::i64, scalar::i64}, {scalar::u64, scalar::u64}, {scalar::f16, scalar::f32}, {scalar::bf16, scalar::f32},
+        {scalar::f32, scalar::f32}, {scalar::f64, scalar::f64}, {scalar::i16, scalar::i16}, {scalar::u16, scalar::u32}})
+    for (int d = 0; d < num_distributions; ++d)
+      for (std::uint64_t seed = 0; seed < 10; ++seed)
+        for (const std::size_t n : {1ul, 7ul, 1000ul})
+          for (const auto which : {op::plus, op::minimum, op::maximum}) {
+            const sample s = make_sample(static_cast<distribution>(d), seed, n);
+            expectation oracle;
+            std::optional<expectation> ours;
+            const value init = with_type(accumulator, [](auto t) { return make_value(from_double<typename decltype(t)::type>(-0.0)); });
+            with_type(input, [&](auto tag) {
+              using T = typename decltype(tag)::type;
+              const auto items = make_items<T>(s);
+              oracle = expect(which, input, accumulator, items.data(), n, init);
+              summary all;
+              for (std::size_t i = 0; i < n; ++i) all.absorb(items[i], i);
+              ours = expect(which, input, accumulator, all, init);
+            });
+            if (!ours) continue;
+            ++answered;
+            const auto where = ::testing::Message() << catalog::name(input) << ' ' << name(s.kind) << " seed " << seed << " n " << n << ' ' << catalog::name(which);
+            EXPECT_EQ(ours->is_nan, oracle.is_nan) << where;
+            EXPECT_EQ(oracle.is_nan ? value{} : ours->exact, oracle.is_nan ? value{} : oracle.exact) << where;
+            EXPECT_EQ(ours->is_exact, oracle.is_exact) << where;
+            EXPECT_EQ(ours->magnitudes, oracle.magnitudes) << where;
+          }
+  EXPECT_GT(answered, 6000);
+}
+
+TEST(summary, sees_every_change_of_an_item_and_every_exchange_of_two) {
+  const sample s = make_sample(distribution::uniform, 1, 50);
+  auto items = make_items<float>(s);
+  const auto checksum = [&] {
+    summary all;
+    for (std::size_t i = 0; i < items.size(); ++i) all.absorb(items[i], i);
+    return all.checksum;
+  };
+  const auto before = checksum();
+  std::swap(items[3], items[4]);
+  EXPECT_NE(checksum(), before);
+  std::swap(items[3], items[4]);
+  EXPECT_EQ(checksum(), before);
+  items[49] = std::nextafter(items[49], 2.0f);
+  EXPECT_NE(checksum(), before);
+}
+
+}  // namespace
+}  // namespace rungs::tests
