@@ -6,15 +6,16 @@ colour, mark and dash everywhere, the colours are Okabe and Ito's for colour-bli
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import altair as alt
 import vl_convert
 
 from rungs_report import compare, words
-from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine, Variant
 
 INK = "#7a7f87"  # 4:1 against white and against GitHub's dark page alike
@@ -67,27 +68,34 @@ def styles(machines: Iterable[Machine]) -> dict[Variant, Style]:
     return looks
 
 
-def _values(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
-    # Five digits are more than a pixel; shorter numbers keep the committed charts small and their diffs readable.
-    short = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-    return alt.InlineData(values=short)
+class Drawing:
+    """One chart in the making. Its rows stay out of Altair, which would check and copy every one of them, and are put
+    into the finished description instead."""
 
+    def __init__(self) -> None:
+        self.datasets: dict[str, list[dict[str, Any]]] = {}
 
-def _finish(name: str, title: str, chart: alt.Chart | alt.LayerChart, width: int = WIDTH, height: int | None = HEIGHT) -> Chart:
-    sized = chart.properties(width=width) if height is None else chart.properties(width=width, height=height)
-    configured = (
-        sized.configure(background="transparent", font=FONT, padding={"left": 6, "right": 10, "top": 8, "bottom": 6})
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, gridColor=INK, gridOpacity=0.18,
-            labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelFontWeight="normal",
-        )
-        .configure_text(color=INK, fontSize=11)
-        .configure_legend(labelColor=INK, titleColor=INK)
-    )  # fmt: skip
-    spec = configured.to_dict(validate=True)
-    spec.pop("usermeta", None)
-    return Chart(name, title, spec)
+    def values(self, rows: Sequence[dict[str, Any]]) -> alt.NamedData:
+        name = f"rows_{len(self.datasets)}"
+        # Five digits are more than a pixel; shorter numbers keep the committed charts small and their diffs readable.
+        self.datasets[name] = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+        return alt.NamedData(name=name)
+
+    def finish(self, name: str, title: str, layers: Sequence[alt.Chart], height: int = HEIGHT) -> Chart:
+        configured = (
+            alt.layer(*layers).properties(width=WIDTH, height=height)
+            .configure(background="transparent", font=FONT, padding={"left": 6, "right": 10, "top": 8, "bottom": 6})
+            .configure_view(stroke=None)
+            .configure_axis(
+                labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, gridColor=INK, gridOpacity=0.18,
+                labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelFontWeight="normal",
+            )
+            .configure_text(color=INK, fontSize=11)
+            .configure_legend(labelColor=INK, titleColor=INK)
+        )  # fmt: skip
+        spec = configured.to_dict(validate=True)
+        spec.pop("usermeta", None)
+        return Chart(name, title, {**spec, "datasets": self.datasets})
 
 
 def _n_axis(cells: Sequence[Cell]) -> alt.X:
@@ -142,22 +150,41 @@ def _sweep_rows(machine: Machine, problem: Cell, column: str) -> list[dict[str, 
         for variant in compare.contenders(machine, cell):
             if column == "speedup":
                 ratio = compare.headline(machine, cell, variant)
-                extra = {"speedup": ratio.value, "low": ratio.low, "high": ratio.high, "verdict": ratio.verdict} if ratio else None
+                extra = (
+                    {"speedup": ratio.value, "low": ratio.low, "high": ratio.high, "verdict": ratio.verdict} if ratio else None
+                )
             else:
-                rate = compare.figure(machine, cell, variant, lambda row: row.gb_per_s)
+                rate = compare.figure(machine, cell, variant, "gb_per_s")
                 extra = {"rate": rate} if rate else None
             if extra is None or variant.ladder == compare.SWEEP_OF_LAUNCHES:
                 continue
-            time = compare.figure(machine, cell, variant, lambda row: row.median_us)
-            rows.append({"items": cell.items, "n": words.size(cell.items), "rung": variant.rung,
-                         "key": "/".join(variant), "time": words.time(time), **extra})  # fmt: skip
+            time = compare.figure(machine, cell, variant, "median_us")
+            rows.append(
+                {
+                    "items": cell.items,
+                    "n": words.size(cell.items),
+                    "rung": variant.rung,
+                    "key": "/".join(variant),
+                    "time": words.time(time),
+                    **extra,
+                }
+            )
     return rows
 
 
 def _lines(
-    machine: Machine, looks: dict[Variant, Style], named: list[Variant], rows: list[dict[str, Any]],
-    x: alt.X, y: alt.Y, column: str, domain: tuple[float, float], log: bool, tooltip: list[str],
-) -> list[alt.Chart]:  # fmt: skip
+    drawing: Drawing,
+    machine: Machine,
+    looks: dict[Variant, Style],
+    named: list[Variant],
+    rows: list[dict[str, Any]],
+    x: alt.X,
+    y: alt.Y,
+    column: str,
+    domain: tuple[float, float],
+    log: bool,
+    tooltip: list[str],
+) -> list[alt.Chart]:
     """Grey lines for all, the named ones on top in their own look, each with its name at its right-hand end."""
     keys = {"/".join(variant): looks[variant] for variant in named}
     colour = alt.Color("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[s.colour for s in keys.values()]))
@@ -167,14 +194,14 @@ def _lines(
     dim = [row for row in rows if row["key"] not in keys]
     layers = []
     if dim:
-        layers.append(
-            alt.Chart(_values(dim)).mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True,
-                                             point=alt.OverlayMarkDef(size=9, color=FAINT, opacity=0.45))
-            .encode(x=x, y=y, detail="key:N", tooltip=tooltip)
-        )  # fmt: skip
-    base = alt.Chart(_values(bright))
+        grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail="key:N")
+        layers.append(grey.mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True))
+        inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]))
+        layers.append(inside.mark_circle(color=FAINT, size=12, opacity=0.5).encode(x=x, y=y, tooltip=tooltip))
+    base = alt.Chart(drawing.values(bright))
     layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail="key:N"))
-    layers.append(base.mark_point(filled=True, size=46, opacity=1, clip=True).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip))
+    shown = alt.Chart(drawing.values([row for row in bright if domain[0] <= row[column] <= domain[1]]))
+    layers.append(shown.mark_point(filled=True, size=46, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip))
 
     ends: dict[str, dict[str, Any]] = {}
     for row in bright:
@@ -183,12 +210,10 @@ def _lines(
     last = max((row["items"] for row in rows), default=1)
     # Lines that end early are labelled where they end; those that reach the edge share one column of labels.
     edge = _spread([(row[column], key) for key, row in ends.items() if row["items"] == last], *domain, log)
-    labels = [
-        {**row, column: edge.get(key, row[column])} for key, row in sorted(ends.items())
-    ]
+    labels = [{**row, column: edge.get(key, row[column])} for key, row in sorted(ends.items())]
     if labels:
         layers.append(
-            alt.Chart(_values(labels)).mark_text(align="left", dx=9, fontSize=11, clip=False)
+            alt.Chart(drawing.values(labels)).mark_text(align="left", dx=9, fontSize=11, clip=False)
             .encode(x=x, y=y, text="rung:N", color=colour)
         )  # fmt: skip
     return layers
@@ -196,30 +221,43 @@ def _lines(
 
 def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """GB/s over n, both logarithmic, the measured ceiling drawn in."""
+    drawing = Drawing()
     rows = _sweep_rows(machine, problem, "rate")
     if len({row["items"] for row in rows}) < 2:
         return None
     cells = compare.sizes(machine, problem)
-    ceiling = [{"items": cell.items, "rate": limit, "n": words.size(cell.items)}
-               for cell in cells if cell.items and (limit := compare.ceiling(machine, cell))]  # fmt: skip
+    ceiling = [
+        {"items": cell.items, "rate": limit, "n": words.size(cell.items)}
+        for cell in cells
+        if cell.items and (limit := compare.ceiling(machine, cell))
+    ]
     rates = [row["rate"] for row in rows + ceiling]
     named = _highlighted(machine, problem)
     slowest = min(row["rate"] for row in rows if row["key"] in {"/".join(variant) for variant in named})
     domain = (slowest / 2, max(rates) * 1.35)
     x = _n_axis(cells)
-    y = alt.Y("rate:Q", title="GB/s", scale=alt.Scale(type="log", domain=list(domain), nice=False), axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"))
-    layers = _lines(machine, looks, named, rows, x, y, "rate", domain, True, ["rung:N", "n:N", "time:N", "rate:Q"])
+    y = alt.Y(
+        "rate:Q",
+        title="GB/s",
+        scale=alt.Scale(type="log", domain=list(domain), nice=False),
+        axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"),
+    )
+    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, ["rung:N", "n:N", "time:N", "rate:Q"])
     if ceiling:
-        limit = alt.Chart(_values(ceiling))
-        layers.insert(0, limit.mark_line(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, y=y, tooltip=["n:N", "rate:Q"]))
-        first = alt.Chart(_values([{**ceiling[len(ceiling) // 2], "label": "measured ceiling"}]))
+        limit = alt.Chart(drawing.values(ceiling))
+        layers.insert(
+            0,
+            limit.mark_line(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, y=y, tooltip=["n:N", "rate:Q"]),
+        )
+        first = alt.Chart(drawing.values([{**ceiling[len(ceiling) // 2], "label": "measured ceiling"}]))
         layers.append(first.mark_text(align="right", dx=-8, dy=-8, color=CEILING_COLOUR).encode(x=x, y=y, text="label:N"))
     title = f"GB/s over the number of items: {describe(problem)}"
-    return _finish(name, title, alt.layer(*layers))
+    return drawing.finish(name, title, layers)
 
 
 def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """Speed-up over CUB over n, with intervals, a rule where both are level."""
+    drawing = Drawing()
     rows = _sweep_rows(machine, problem, "speedup")
     if len({row["items"] for row in rows}) < 2:
         return None
@@ -234,12 +272,28 @@ def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, 
     y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
     colour = alt.Color("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[looks[v].colour for v in keys.values()]))
     band = (
-        alt.Chart(_values(bright)).mark_area(opacity=0.18, clip=True, line=False)
+        alt.Chart(drawing.values(bright)).mark_area(opacity=0.18, clip=True, line=False)
         .encode(x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2="high:Q", color=colour, detail="key:N")
     )  # fmt: skip
-    level = alt.Chart(_values([{"speedup": 1}])).mark_rule(color=INK, strokeDash=[4, 4]).encode(y=y)
-    layers = [level, band, *_lines(machine, looks, named, rows, x, y, "speedup", domain, False, ["rung:N", "n:N", "time:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"])]
-    return _finish(name, f"Speed-up over CUB over the number of items: {describe(problem)}", alt.layer(*layers))
+    level = alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=INK, strokeDash=[4, 4]).encode(y=y)
+    layers = [
+        level,
+        band,
+        *_lines(
+            drawing,
+            machine,
+            looks,
+            named,
+            rows,
+            x,
+            y,
+            "speedup",
+            domain,
+            False,
+            ["rung:N", "n:N", "time:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"],
+        ),
+    ]
+    return drawing.finish(name, f"Speed-up over CUB over the number of items: {describe(problem)}", layers)
 
 
 def _crowded(counts: Sequence[int]) -> list[bool]:
@@ -253,73 +307,114 @@ def _crowded(counts: Sequence[int]) -> list[bool]:
 
 def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """The README's chart: at each n the best rung's speed-up over CUB, ties drawn hollow."""
+    drawing = Drawing()
     found = [each for each in compare.bests(machine, problem) if each.ratio and each.cell.items]
     if len(found) < 2:
         return None
     rows = [
-        {"items": each.cell.items, "n": words.size(each.cell.items), "rung": each.variant.rung, "key": "/".join(each.variant),
-         "speedup": each.ratio.value, "low": each.ratio.low, "high": each.ratio.high, "verdict": each.ratio.verdict,
-         "label": "" if crowded else words.ratio(each.ratio.value) if each.ratio.verdict in ("FASTER", "SLOWER") else "tie"}
+        {
+            "items": each.cell.items,
+            "n": words.size(each.cell.items),
+            "rung": each.variant.rung,
+            "key": "/".join(each.variant),
+            "speedup": each.ratio.value,
+            "low": each.ratio.low,
+            "high": each.ratio.high,
+            "verdict": each.ratio.verdict,
+            "label": "" if crowded else words.ratio(each.ratio.value) if each.ratio.verdict in ("FASTER", "SLOWER") else "tie",
+        }
         for each, crowded in zip(found, _crowded([each.cell.items for each in found]), strict=True)
-    ]  # fmt: skip
+    ]
     keys = {"/".join(each.variant): looks[each.variant] for each in found}
     low = min(0.9, *(row["low"] for row in rows)) * 0.97
     high = max(1.1, *(row["high"] for row in rows)) * 1.06
     x = _n_axis([each.cell for each in found])
     scale = alt.Scale(domain=[low, high], nice=False)
     y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
-    legend = alt.Legend(title=None, orient="top", symbolSize=70, labelFontSize=11, columns=5,
-                        labelExpr="split(datum.label, '/')[2]", symbolStrokeWidth=1.5)  # fmt: skip
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        symbolSize=70,
+        labelFontSize=11,
+        columns=5,
+        labelExpr="split(datum.label, '/')[2]",
+        symbolStrokeWidth=1.5,
+    )
     colour = alt.Color("key:N", legend=legend, scale=alt.Scale(domain=list(keys), range=[s.colour for s in keys.values()]))
     shape = alt.Shape("key:N", legend=legend, scale=alt.Scale(domain=list(keys), range=[s.mark for s in keys.values()]))
-    base = alt.Chart(_values(rows))
+    base = alt.Chart(drawing.values(rows))
     tooltip = ["n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"]
-    level = alt.Chart(_values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y)
-    cub = alt.Chart(_values([{"speedup": 1, "items": rows[-1]["items"], "label": "CUB"}]))
+    level = (
+        alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y)
+    )
+    cub = alt.Chart(drawing.values([{"speedup": 1, "items": rows[-1]["items"], "label": "CUB"}]))
     certain = "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
     layers = [
         level,
         cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text="label:N"),
         base.mark_line(color=FAINT, strokeWidth=1.2, opacity=0.7).encode(x=x, y=y),
-        base.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2="high:Q", color=colour),
-        base.transform_filter(certain).mark_point(filled=True, size=75, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-        base.transform_filter(f"!({certain})").mark_point(filled=False, size=75, opacity=1, strokeWidth=1.8).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
+        base.mark_rule(strokeWidth=1.5).encode(
+            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2="high:Q", color=colour
+        ),
+        base.transform_filter(certain)
+        .mark_point(filled=True, size=75, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
+        base.transform_filter(f"!({certain})")
+        .mark_point(filled=False, size=75, opacity=1, strokeWidth=1.8)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
         base.mark_text(dy=-13).encode(x=x, y=y, text="label:N"),
-    ]  # fmt: skip
+    ]
     title = f"Best rung against CUB on {machine.name}: {describe(problem)}; 1.0 is CUB, hollow marks are ties"
-    return _finish(name, title, alt.layer(*layers), height=280)
+    return drawing.finish(name, title, layers, height=280)
 
 
 def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str) -> Chart | None:
     """One bar a rung at one size, in ladder order, the ceiling and CUB as rules."""
+    drawing = Drawing()
     rows = []
     for variant in compare.contenders(machine, cell):
-        rate = compare.figure(machine, cell, variant, lambda row: row.gb_per_s)
+        rate = compare.figure(machine, cell, variant, "gb_per_s")
         if rate and variant.ladder != compare.SWEEP_OF_LAUNCHES:
-            time = compare.figure(machine, cell, variant, lambda row: row.median_us)
-            rows.append({"rung": variant.rung, "key": "/".join(variant), "rate": rate, "time": words.time(time),
-                         "label": f"{words.significant(rate)} GB/s", "colour": looks[variant].colour})  # fmt: skip
+            time = compare.figure(machine, cell, variant, "median_us")
+            rows.append(
+                {
+                    "rung": variant.rung,
+                    "key": "/".join(variant),
+                    "rate": rate,
+                    "time": words.time(time),
+                    "label": f"{words.significant(rate)} GB/s",
+                    "colour": looks[variant].colour,
+                }
+            )
     if len(rows) < 2:
         return None
     limit = compare.ceiling(machine, cell)
     top = max([row["rate"] for row in rows] + [limit or 0]) * 1.16
-    y = alt.Y("key:N", sort=[row["key"] for row in rows], title=None,
-              axis=alt.Axis(labelExpr="split(datum.value, '/')[2]", labelLimit=260, ticks=False, domain=False, grid=False))  # fmt: skip
+    y = alt.Y(
+        "key:N",
+        sort=[row["key"] for row in rows],
+        title=None,
+        axis=alt.Axis(labelExpr="split(datum.value, '/')[2]", labelLimit=260, ticks=False, domain=False, grid=False),
+    )
     x = alt.X("rate:Q", title="GB/s", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=6, format=",d"))
-    base = alt.Chart(_values(rows))
+    base = alt.Chart(drawing.values(rows))
     layers = [
-        base.mark_bar(height={"band": 0.7}).encode(x=x, y=y, color=alt.Color("colour:N", scale=None), tooltip=["rung:N", "time:N", "rate:Q"]),
+        base.mark_bar(height={"band": 0.7}).encode(
+            x=x, y=y, color=alt.Color("colour:N", scale=None), tooltip=["rung:N", "time:N", "rate:Q"]
+        ),
         base.mark_text(align="left", dx=5).encode(x=x, y=y, text="label:N"),
     ]
     rules = []
     if limit:
         rules.append({"rate": limit, "label": "measured ceiling", "colour": CEILING_COLOUR})
     if rules:
-        drawn = alt.Chart(_values(rules))
+        drawn = alt.Chart(drawing.values(rules))
         layers.append(drawn.mark_rule(strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, color=alt.Color("colour:N", scale=None)))
-        layers.append(drawn.mark_text(align="right", dx=-4, y=-6).encode(x=x, text="label:N", color=alt.Color("colour:N", scale=None)))
+        layers.append(
+            drawn.mark_text(align="right", dx=-4, y=-6).encode(x=x, text="label:N", color=alt.Color("colour:N", scale=None))
+        )
     title = f"GB/s of every rung at {words.size(cell.items)} items: {describe(cell.problem)}"
-    return _finish(name, title, alt.layer(*layers), height=max(120, 21 * len(rows)))
+    return drawing.finish(name, title, layers, height=max(120, 21 * len(rows)))
 
 
 def describe(problem: Cell) -> str:
@@ -327,15 +422,28 @@ def describe(problem: Cell) -> str:
     types = [t for t in (problem.input_type, problem.accumulator_type, problem.output_type) if t]
     named = " to ".join(dict.fromkeys(types))
     operator = {"plus": "sum"}.get(problem.operator, problem.operator)
-    said = [" ".join(filter(None, (named, operator if problem.operation == "reduce" else f"{problem.operation} {operator}".strip())))]
-    said += [part for part in (problem.shape, "" if problem.distribution == "uniform" else problem.distribution, problem.mode) if part]
+    said = [
+        " ".join(filter(None, (named, operator if problem.operation == "reduce" else f"{problem.operation} {operator}".strip())))
+    ]
+    said += [
+        part for part in (problem.shape, "" if problem.distribution == "uniform" else problem.distribution, problem.mode) if part
+    ]
     return ", ".join(said).replace("_", " ")
 
 
 def svg(chart: Chart) -> str:
-    return vl_convert.vegalite_to_svg(chart.spec, allowed_base_urls=[]) + "\n"
+    drawn = vl_convert.vegalite_to_svg(chart.spec, allowed_base_urls=[])
+    # Vega numbers its clip paths over the life of the process; numbered within the chart, the same chart is the same bytes.
+    names: dict[str, str] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        return found[1] + names.setdefault(found[2], f"{chart.name}_{len(names)}")
+
+    drawn = re.sub(r'(id="|url\(#|href="#)((?:clip|gradient_)\d+)', renamed, drawn)
+    return drawn + "\n"
 
 
+@cache
 def script() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script, so that the interactive page needs no network."""
     return vl_convert.javascript_bundle().replace("</script", "<\\/script")

@@ -30,18 +30,35 @@ def parser() -> argparse.ArgumentParser:
     places = argparse.ArgumentParser(add_help=False)
     places.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
     places.add_argument("--out", type=Path, metavar="DIR", help="where the pages are (default: report)")
-    places.add_argument("--readme", type=Path, metavar="FILE",
-                        help="file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)")  # fmt: skip
-    places.add_argument("--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)")
+    places.add_argument(
+        "--readme",
+        type=Path,
+        metavar="FILE",
+        help="file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)",
+    )
+    places.add_argument(
+        "--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)"
+    )
     places.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     for name, says in (
         ("render", "read the results and write the pages (the default)"),
         ("check", "fail if the pages are not what render would write"),
     ):
-        commands.add_parser(name, help=says, description=says, parents=[places], epilog=EPILOG,
-                            formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    tests = commands.add_parser("test", help="run the report's tests", description="run the report's tests; what follows goes to pytest",
-                                epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+        commands.add_parser(
+            name,
+            help=says,
+            description=says,
+            parents=[places],
+            epilog=EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+    tests = commands.add_parser(
+        "test",
+        help="run the report's tests",
+        description="run the report's tests; what follows goes to pytest",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     tests.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     tests.add_argument("pytest", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
     return made

@@ -6,11 +6,11 @@ interval. Runs built against different releases of CCCL hold different contender
 that leaves us the lower ratio is the one that headlines.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from rungs_report import words
-from rungs_report.data import Cell, Machine, Row, Run, Variant
+from rungs_report.data import Cell, Machine, Run, Variant
 
 YARDSTICKS = "library_baselines"
 SWEEP_OF_LAUNCHES = "launch_sweep"
@@ -35,10 +35,12 @@ def version_key(version: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (1 << 30, part) for part in version.replace("-", ".").split(".")]
 
 
+@cache
 def cccl_versions(machine: Machine) -> list[str]:
     return sorted({run.cccl for run in machine.runs}, key=version_key)
 
 
+@cache
 def main_cccl(machine: Machine) -> str:
     """The release most runs were built against (the newer one of equals): where the tables' times come from."""
     versions = cccl_versions(machine)
@@ -85,13 +87,12 @@ def headline(machine: Machine, cell: Cell, variant: Variant) -> Ratio | None:
     return min(ratios(machine, cell, variant), key=lambda ratio: ratio.value, default=None)
 
 
-def figure(machine: Machine, cell: Cell, variant: Variant, take: Callable[[Row], float | None]) -> float | None:
+def figure(machine: Machine, cell: Cell, variant: Variant, column: str) -> float | None:
     """The median over the runs of the main CCCL of one column; over all runs where those lack it."""
     rows = machine.rows(cell, variant)
     release = main_cccl(machine)
-    return words.median(take(row) for run, row in rows if run.cccl == release) or words.median(
-        take(row) for _, row in rows
-    )
+    own = words.median(row.values[column] for run, row in rows if run.cccl == release)
+    return own if own is not None else words.median(row.values[column] for _, row in rows)
 
 
 def within_runs(machine: Machine, cell: Cell, numerator: Variant, denominator: Variant) -> float | None:
@@ -116,6 +117,7 @@ def is_cub(variant: Variant) -> bool:
     return variant.rung.startswith("cub_device")
 
 
+@cache
 def contenders(machine: Machine, cell: Cell) -> list[Variant]:
     """Every variant with a row in this cell, in ladder order."""
     present = {variant for run in machine.runs for variant in run.cells.get(cell, {})}
@@ -135,6 +137,7 @@ class Best:
     percent_of_ceiling: float | None
 
 
+@cache
 def best(machine: Machine, cell: Cell) -> Best | None:
     """The highest speed-up over the better CUB, or the least time where there is no CUB to compare with.
 
@@ -143,7 +146,7 @@ def best(machine: Machine, cell: Cell) -> Best | None:
 
     def rank(variant: Variant) -> tuple[int, float, float, int]:
         found = ratios(machine, cell, variant)
-        time = figure(machine, cell, variant, lambda row: row.median_us)
+        time = figure(machine, cell, variant, "median_us")
         return (len(found), min((r.value for r in found), default=0.0), -time, -machine.order[variant])
 
     ours = [variant for variant in contenders(machine, cell) if is_ours(machine, variant)]
@@ -155,9 +158,9 @@ def best(machine: Machine, cell: Cell) -> Best | None:
         chosen,
         headline(machine, cell, chosen),
         tuple(ratios(machine, cell, chosen)),
-        figure(machine, cell, chosen, lambda row: row.median_us),
-        figure(machine, cell, chosen, lambda row: row.gb_per_s),
-        figure(machine, cell, chosen, lambda row: row.percent_of_ceiling),
+        figure(machine, cell, chosen, "median_us"),
+        figure(machine, cell, chosen, "gb_per_s"),
+        figure(machine, cell, chosen, "percent_of_ceiling"),
     )
 
 
@@ -166,11 +169,12 @@ def fastest_cub(machine: Machine, cell: Cell) -> tuple[Variant, float] | None:
     times = {}
     for variant in contenders(machine, cell):
         if is_cub(variant):
-            times[variant] = figure(machine, cell, variant, lambda row: row.median_us)
+            times[variant] = figure(machine, cell, variant, "median_us")
     chosen = min(times, key=lambda variant: (times[variant], machine.order[variant]), default=None)
     return (chosen, times[chosen]) if chosen else None
 
 
+@cache
 def ceiling(machine: Machine, cell: Cell) -> float | None:
     """GB/s of the ceiling at this footprint, as the rows' own percentages imply it."""
     return words.median(
@@ -196,7 +200,7 @@ def is_problem(machine: Machine, cell: Cell) -> bool:
 
 
 def sizes(machine: Machine, problem: Cell) -> list[Cell]:
-    return [cell for cell in machine.cells if cell.problem == problem]
+    return machine.sweeps.get(problem, [])
 
 
 def bests(machine: Machine, problem: Cell) -> list[Best]:
@@ -210,5 +214,3 @@ def ladder_cell(machine: Machine, problem: Cell) -> Cell | None:
         if cell.items == LADDER_ITEMS:
             return cell
     return max(found, key=lambda cell: (len(contenders(machine, cell)), cell.items), default=None)
-
-

@@ -120,9 +120,10 @@ class Run:
         return str(self.context["versions"].get("cccl") or "unknown")
 
 
-@dataclass
+@dataclass(eq=False)
 class Machine:
-    """Everything measured on one GPU, or on one CPU where there was none."""
+    """Everything measured on one GPU, or on one CPU where there was none. Not changed once it is read, so what is
+    concluded from it may be remembered."""
 
     gpu: str
     runs: list[Run]
@@ -155,6 +156,14 @@ class Machine:
         named = context["device"] or context.get("host") or {}
         return str(named.get("name") or named.get("cpu") or self.gpu)
 
+    @cached_property
+    def sweeps(self) -> dict[Cell, list[Cell]]:
+        """The cells of each problem, ascending in n."""
+        found: dict[Cell, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.problem, []).append(cell)
+        return found
+
     def rows(self, cell: Cell, variant: Variant) -> list[tuple[Run, Row]]:
         """This variant's row in every run that has it."""
         return [(run, row) for run in self.runs if (row := run.cells.get(cell, {}).get(variant))]
@@ -180,10 +189,7 @@ class Collection:
         return sum(refusal.rows for refusal in self.refusals)
 
     def accounting(self) -> str:
-        return (
-            f"{self.rows_in} rows in = {self.rows_out} rows out + {self.twins} twins of CUB"
-            f" + {self.rows_refused} rows refused"
-        )
+        return f"{self.rows_in} rows in = {self.rows_out} rows out + {self.twins} twins of CUB + {self.rows_refused} rows refused"
 
 
 # ---- reading one file
@@ -220,9 +226,7 @@ def parse(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise Refused(f"is not UTF-8 (byte {error.start})") from None
     try:
-        document = json.loads(
-            decoded, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats
-        )
+        document = json.loads(decoded, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats)
     except json.JSONDecodeError as error:
         raise Refused(f"is not JSON, perhaps truncated: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except (RecursionError, ValueError) as error:
@@ -408,7 +412,9 @@ def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusa
     for key, found in good.items():
         if len(found) > 1:
             # Which of the copies is right cannot be known, and must not depend on their order.
-            faults[f"{found[0].variant.family}/{found[0].variant.rung} is duplicated at {found[0].items} items", False] += len(found)
+            faults[f"{found[0].variant.family}/{found[0].variant.rung} is duplicated at {found[0].items} items", False] += len(
+                found
+            )
         elif key[-1]:
             twins += 1
         else:
@@ -457,7 +463,7 @@ def read(data: Path) -> Collection:
             continue
         refusals.extend(refused)
         if not run.rows:
-            refusals.append(Refusal(run.file, "has no row that can be believed", 0, True))
+            refusals.append(Refusal(run.file, "has no row that can be believed", 0, True, all(each.pending for each in refused)))
             twins += run.twins_in
             continue
         twins += run.twins_in

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-
 @dataclass(frozen=True)
 class Diff:
     added: int
@@ -30,9 +29,7 @@ def between(root: Path, before: str, after: str) -> Diff | None:
         return None
     lines = tuple(difflib.unified_diff(old, new, before, after, n=2, lineterm=""))
     body = lines[2:]
-    return Diff(
-        sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body), lines
-    )
+    return Diff(sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body), lines)
 
 
 def folded(summary: str, diff: Diff) -> list[str]:
@@ -45,5 +42,3 @@ def folded(summary: str, diff: Diff) -> list[str]:
 
 def changed(diff: Diff) -> str:
     return f"+{diff.added} −{diff.removed} {'line' if diff.added + diff.removed == 1 else 'lines'}"
-
-

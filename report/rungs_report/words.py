@@ -46,16 +46,19 @@ def time(microseconds: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """1.32x, 52.3x, 481x."""
+    """1.32x, 52.3x, 481x; what is far below one keeps two digits: 0.0071x."""
     if value is None:
         return UNKNOWN
+    if abs(value) < 0.095:
+        return f"{significant(value, 2)}x"
     return f"{value:.2f}x" if abs(value) < 9.995 else f"{significant(value)}x"
 
 
 def interval(low: float | None, high: float | None) -> str:
+    """One digit more than the ratio has: whether 1 lies inside is what an interval is read for."""
     if low is None or high is None:
         return ""
-    return f"{ratio(low)[:-1]} to {ratio(high)[:-1]}"
+    return " to ".join(f"{v:.3f}" if 0.0995 <= abs(v) < 9.9995 else significant(v) for v in (low, high))
 
 
 def percent(value: float | None) -> str:

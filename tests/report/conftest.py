@@ -18,7 +18,9 @@ from rungs_report import cli  # noqa: E402
 def repository(tmp_path: Path) -> Path:
     """An empty repository: report/data to be filled, and a README with the markers."""
     (tmp_path / "report" / "data").mkdir(parents=True)
-    (tmp_path / "README.md").write_text("# synthetic\n\n<!-- rungs:headline begin -->\nold\n<!-- rungs:headline end -->\n\nThe rest.\n")
+    (tmp_path / "README.md").write_text(
+        "# synthetic\n\n<!-- rungs:headline begin -->\nold\n<!-- rungs:headline end -->\n\nThe rest.\n"
+    )
     return tmp_path
 
 
@@ -27,8 +29,18 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
     """report/run's main on that repository: exit code, stdout, stderr."""
 
     def call(command: str = "render", *more: str) -> tuple[int, str, str]:
-        code = cli.main([command, "--data", str(repository / "report/data"), "--out", str(repository / "report"),
-                         "--root", str(repository), *more])  # fmt: skip
+        code = cli.main(
+            [
+                command,
+                "--data",
+                str(repository / "report/data"),
+                "--out",
+                str(repository / "report"),
+                "--root",
+                str(repository),
+                *more,
+            ]
+        )
         told = capsys.readouterr()
         return code, told.out, told.err
 
@@ -44,7 +56,12 @@ def small() -> dict[str, Any]:
 
 
 def add_small_cell(made: dict[str, Any], items: int = 1 << 24, ours: float = 20.0, cub: float = 22.0) -> None:
-    synthetic.add_cell(made, items, {
-        ("handwritten", "grid_stride"): ours * 1.5, ("handwritten", "last_block"): ours,
-        ("library_baselines", "cub_device_reduce"): cub,
-    })  # fmt: skip
+    synthetic.add_cell(
+        made,
+        items,
+        {
+            ("handwritten", "grid_stride"): ours * 1.5,
+            ("handwritten", "last_block"): ours,
+            ("library_baselines", "cub_device_reduce"): cub,
+        },
+    )

@@ -115,7 +115,12 @@ def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int
 
     problems = [("plus", t, m, SIZES) for t in ("f32", "i32") for m in ("cold", "graph")]
     problems += [("plus", "f32", "warm", [s for s in SIZES if s <= 1 << 24])]
-    problems += [("maximum", "f32", "cold", SIZES), ("plus", "f64", "cold", SIZES[:-1]), ("plus", "u8", "cold", SIZES), ("plus", "bf16", "cold", SIZES)]
+    problems += [
+        ("maximum", "f32", "cold", SIZES),
+        ("plus", "f64", "cold", SIZES[:-1]),
+        ("plus", "u8", "cold", SIZES),
+        ("plus", "bf16", "cold", SIZES),
+    ]
     for operator, input_type, mode, sizes in problems:
         for items in sizes:
             moved = items * BYTES[input_type]
@@ -125,8 +130,18 @@ def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int
                 if value < 1e4:
                     times["handwritten", rung] = value
                 elif mode == "cold":
-                    made["skipped"].append({"family": "handwritten", "rung": rung, "operation": "reduce", "operator": operator,
-                                            "input_type": input_type, "items": items, "mode": mode, "reason": "one sample passes 10 ms"})
+                    made["skipped"].append(
+                        {
+                            "family": "handwritten",
+                            "rung": rung,
+                            "operation": "reduce",
+                            "operator": operator,
+                            "input_type": input_type,
+                            "items": items,
+                            "mode": mode,
+                            "reason": "one sample passes 10 ms",
+                        }
+                    )
             if items <= 1 << 24:
                 times["cluster", "remote_stores"] = time(0.7, 0.7, moved, mode)
             for rung, (share, extra) in CUB.items():
@@ -134,19 +149,55 @@ def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int
             for rung, (share, extra) in OTHERS.items():
                 times["library_baselines", rung] = time(share, extra, moved, mode)
             add_cell(made, items, times, operator=operator, input_type=input_type, mode=mode)
-            made["twins"].append({"operation": "reduce", "operator": operator, "input_type": input_type,
-                                  "accumulator_type": ACCUMULATOR.get(input_type, input_type), "items": items, "shape": "",
-                                  "distribution": "uniform", "mode": mode, "ratio": 1 + noise.uniform(-0.004, 0.004),
-                                  "low": 0.994, "high": 1.006, "noise_floor": 0.006, "different": False})
+            made["twins"].append(
+                {
+                    "operation": "reduce",
+                    "operator": operator,
+                    "input_type": input_type,
+                    "accumulator_type": ACCUMULATOR.get(input_type, input_type),
+                    "items": items,
+                    "shape": "",
+                    "distribution": "uniform",
+                    "mode": mode,
+                    "ratio": 1 + noise.uniform(-0.004, 0.004),
+                    "low": 0.994,
+                    "high": 1.006,
+                    "noise_floor": 0.006,
+                    "different": False,
+                }
+            )
     for items in SIZES:
         if items <= 1 << 24:
-            add_cell(made, items, {("library_baselines", "host_serial"): 1 + items / 2000, ("library_baselines", "host_parallel"): 30 + items / 20000},
-                     mode="host", percent_of_ceiling=None, percent_of_peak=None, kernels=None, workspace_contract="none", workspace_bytes=0)
+            add_cell(
+                made,
+                items,
+                {
+                    ("library_baselines", "host_serial"): 1 + items / 2000,
+                    ("library_baselines", "host_parallel"): 30 + items / 20000,
+                },
+                mode="host",
+                percent_of_ceiling=None,
+                percent_of_peak=None,
+                kernels=None,
+                workspace_contract="none",
+                workspace_bytes=0,
+            )
         for kind, rate in (("stream_read", 4500.0), ("copy", 4260.0), ("fill", 4530.0)):
             us = 2.9 + items * 4 / rate / 1e3
-            made["ceilings"].append({"kind": kind, "mode": "cold", "bytes": items * 4, "before_us": us, "after_us": us * 1.004,
-                                     "low_us": us * 0.998, "high_us": us * 1.006, "gb_per_s": items * 4 / us / 1e3,
-                                     "drift_percent": 0.4, "marked": False})
+            made["ceilings"].append(
+                {
+                    "kind": kind,
+                    "mode": "cold",
+                    "bytes": items * 4,
+                    "before_us": us,
+                    "after_us": us * 1.004,
+                    "low_us": us * 0.998,
+                    "high_us": us * 1.006,
+                    "gb_per_s": items * 4 / us / 1e3,
+                    "drift_percent": 0.4,
+                    "marked": False,
+                }
+            )
     for mode, us in (("cold", FLOOR), ("graph", 0.7)):
         made["floors"].append({"mode": mode, "kind": "empty", "median_us": us, "low_us": us * 0.99, "high_us": us * 1.01})
     for values in made["rows"]:
@@ -162,8 +213,20 @@ def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:
     made["context"]["banners"] = ["no usable GPU: only the host baselines ran"]
     for items in SIZES:
         if items <= 1 << 24:
-            add_cell(made, items, {("library_baselines", "host_serial"): 1 + items / 2000, ("library_baselines", "host_parallel"): 30 + items / 20000},
-                     mode="host", percent_of_ceiling=None, percent_of_peak=None, kernels=None, workspace_contract="none", workspace_bytes=0)
+            add_cell(
+                made,
+                items,
+                {
+                    ("library_baselines", "host_serial"): 1 + items / 2000,
+                    ("library_baselines", "host_parallel"): 30 + items / 20000,
+                },
+                mode="host",
+                percent_of_ceiling=None,
+                percent_of_peak=None,
+                kernels=None,
+                workspace_contract="none",
+                workspace_bytes=0,
+            )
     return made
 
 

@@ -21,7 +21,9 @@ def test_help(arguments):
     assert done.returncode == 0 and "usage: report/run" in done.stdout and "exit codes" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--unknown"], ["paint"], ["render", "--data"], ["render", "--data", "/nonexistent"], ["check", "extra"]])
+@pytest.mark.parametrize(
+    "arguments", [["--unknown"], ["paint"], ["render", "--data"], ["render", "--data", "/nonexistent"], ["check", "extra"]]
+)
 def test_usage(arguments):
     done = shell(*arguments)
     assert done.returncode == 2 and done.stderr.strip() and not done.stdout.startswith("Traceback")
@@ -85,7 +87,9 @@ def test_readme_keeps_everything_else(repository, run, small):
     readme.write_bytes("Vörher\r\n<!-- rungs:headline begin -->x<!-- rungs:headline end -->\r\nafter \\1 \\g<0>\r\n".encode())
     assert run("render", "--readme", str(readme))[0] == 0
     text = readme.read_bytes().decode()
-    assert text.startswith("Vörher\r\n<!-- rungs:headline begin -->\r\n") and text.endswith("<!-- rungs:headline end -->\r\nafter \\1 \\g<0>\r\n")
+    assert text.startswith("Vörher\r\n<!-- rungs:headline begin -->\r\n") and text.endswith(
+        "<!-- rungs:headline end -->\r\nafter \\1 \\g<0>\r\n"
+    )
     assert "](../report/synthetic-gpu/index.md)" in text and "\n" not in text.replace("\r\n", "")
     before = readme.stat().st_mtime_ns
     assert run("render", "--readme", str(readme))[0] == 0

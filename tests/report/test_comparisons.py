@@ -101,7 +101,11 @@ def answered(seen, identity):
 
 def ladder_run(**times):
     made = synthetic.document()
-    synthetic.add_cell(made, 1 << 24, {("handwritten", rung): time for rung, time in times.items()} | {("library_baselines", "cub_device_reduce"): 22.0})
+    synthetic.add_cell(
+        made,
+        1 << 24,
+        {("handwritten", rung): time for rung, time in times.items()} | {("library_baselines", "cub_device_reduce"): 22.0},
+    )
     return made
 
 
@@ -153,7 +157,15 @@ def test_float_atomics(repository):
 
 @pytest.mark.parametrize(
     ("count", "said"),
-    [(0, "0"), (1000, "1,000"), (1024, "1 Ki"), (3 << 10, "3 Ki"), (1 << 24, "16 Mi"), ((1 << 24) + 1, "16,777,217"), (1 << 30, "1 Gi")],
+    [
+        (0, "0"),
+        (1000, "1,000"),
+        (1024, "1 Ki"),
+        (3 << 10, "3 Ki"),
+        (1 << 24, "16 Mi"),
+        ((1 << 24) + 1, "16,777,217"),
+        (1 << 30, "1 Gi"),
+    ],
 )
 def test_sizes(count, said):
     assert words.size(count) == said
@@ -161,13 +173,25 @@ def test_sizes(count, said):
 
 @pytest.mark.parametrize(
     ("microseconds", "said"),
-    [(0.7344, "0.734 µs"), (3.1, "3.10 µs"), (9.996, "10.0 µs"), (99.96, "100 µs"), (999.4, "999 µs"), (1234.5, "1.23 ms"), (2.5e6, "2.50 s"), (None, "–")],
+    [
+        (0.7344, "0.734 µs"),
+        (3.1, "3.10 µs"),
+        (9.996, "10.0 µs"),
+        (99.96, "100 µs"),
+        (999.4, "999 µs"),
+        (1234.5, "1.23 ms"),
+        (2.5e6, "2.50 s"),
+        (None, "–"),
+    ],
 )
 def test_times(microseconds, said):
     assert words.time(microseconds) == said
 
 
-@pytest.mark.parametrize(("value", "said"), [(1.324, "1.32x"), (9.996, "10.0x"), (52.34, "52.3x"), (481.2, "481x"), (0.00713, "0.0071x"), (1.0, "1.00x"), (None, "–")])
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(1.324, "1.32x"), (9.996, "10.0x"), (52.34, "52.3x"), (481.2, "481x"), (0.00713, "0.0071x"), (1.0, "1.00x"), (None, "–")],
+)
 def test_ratios(value, said):
     assert words.ratio(value) == said
 

@@ -48,7 +48,7 @@ BROKEN_DOCUMENTS = {
     "no device": (lambda made: made["context"].pop("device"), "context.device"),
     "variant without a source": (lambda made: made["variants"][0].pop("source"), "variants[0].source"),
     "complete is no boolean": (change(complete=1), "complete of the wrong kind"),
-}
+}  # fmt: skip
 
 BROKEN_ROWS = {
     "unverified": (dict(verified="no", median_us=None, low_us=None, high_us=None), "was not verified"),
@@ -67,7 +67,7 @@ BROKEN_ROWS = {
     "ratio outside its interval": (dict(speedup_low=5.0), "outside its own interval"),
     "unknown rung": (dict(rung="nobody"), "not among the file's variants"),
     "a rung with markup": (dict(rung="<script>"), "no struct's name"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BROKEN_FILES)
@@ -160,11 +160,25 @@ def test_files_outside_a_folder_are_refused(repository, run, small):
 def test_records_that_have_not_passed(repository, run, small, outcome):
     (repository / "tests").mkdir()
     records = [
-        {"family": "handwritten", "ladder": "reductions", "rung": "last_block", "operator": "plus", "input_type": "f32", "outcome": outcome},
-        {"family": "handwritten", "ladder": "reductions", "rung": "grid_stride", "operation": "reduce", "outcome": "passed", "more": 1},
+        {
+            "family": "handwritten",
+            "ladder": "reductions",
+            "rung": "last_block",
+            "operator": "plus",
+            "input_type": "f32",
+            "outcome": outcome,
+        },
+        {
+            "family": "handwritten",
+            "ladder": "reductions",
+            "rung": "grid_stride",
+            "operation": "reduce",
+            "outcome": "passed",
+            "more": 1,
+        },
         {"family": "handwritten", "rung": "grid_stride", "operator": "minimum", "outcome": "pending"},
         "nonsense",
-    ]  # fmt: skip
+    ]
     (repository / "tests/gpu_record.json").write_text(json.dumps({"records": records}))
     synthetic.write(repository / "report/data", small)
     code, out, err = run()

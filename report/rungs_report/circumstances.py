@@ -1,0 +1,294 @@
+"""What stands around the numbers: environment, ceilings, noise, accuracy, claims, and what was left out."""
+
+from rungs_report import claims, compare, words
+from rungs_report.data import Refusal, Run, Variant
+from rungs_report.page import Page
+from rungs_report.words import code, table, text
+
+FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+def banners(page: Page) -> list[str]:
+    machine, notes = page.machine, []
+    for run in page.machine.runs:
+        notes += [f"Run {code(run.name)}: {text(banner)}." for banner in run.context["banners"]]
+        if run.document["commit"].endswith("-dirty"):
+            notes.append(f"Run {code(run.name)} was built from a tree with uncommitted changes ({code(run.document['commit'])}).")
+        if not run.document["complete"]:
+            notes.append(f"Run {code(run.name)} is incomplete: its budget ended before every case was sampled.")
+        if different := sum(twin["different"] for twin in run.document["twins"]):
+            notes.append(f"Run {code(run.name)}: CUB differed from itself in {words.plural(different, 'cell')}.")
+        marked = [entry for entry in run.document["ceilings"] if entry.get("marked")]
+        if marked:
+            notes.append(f"Run {code(run.name)}: {words.plural(len(marked), 'ceiling')} drifted by more than 2 % within the run.")
+    for variant, entry in machine.variants.items():
+        if entry.get("deterministic") and any(
+            row.repeatable == "no" for run in machine.runs for row in run.rows if row.variant == variant
+        ):
+            notes.append(f"{code(variant.rung)} is declared deterministic but did not repeat bit for bit.")
+    refused = [refusal for refusal in machine.refusals if not refusal.pending]
+    if refused:
+        notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed [below](#skipped-and-refused).")
+    return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
+
+
+def environment(page: Page) -> list[str]:
+    machine = page.machine
+    lines = ["## What was measured on what", ""]
+    device = machine.device
+    if device:
+        lines += [
+            f"- Executed on: {text(machine.name)}, compute capability {capability(device.get('compute_capability'))},"
+            f" {words.number(device.get('multiprocessors'))} multiprocessors, {words.byte_size(device.get('l2_bytes'))} L2,"
+            f" {words.byte_size(device.get('memory_bytes'))} memory, peak {words.number(device.get('peak_gb_per_s'))} GB/s by clock and bus width",
+        ]
+    else:
+        lines.append(f"- Executed on: {text(machine.name)} (no GPU)")
+    host = machine.runs[-1].context["host"]
+    lines.append(
+        f"- Host: {text(host.get('cpu'))}, {words.number(host.get('cores'))} cores, {words.byte_size(host.get('memory_bytes'))} memory,"
+        f" kernel {text(host.get('kernel'))}"
+    )
+    compiled = sorted({str(a) for run in machine.runs for a in run.context["versions"].get("architectures") or []})
+    lines += [f"- Compiled for: {words.listed([f'sm_{text(a)}' for a in compiled]) or 'no GPU architecture'}", ""]
+
+    def version(run: Run, name: str) -> str:
+        return text(run.context["versions"].get(name) or words.UNKNOWN)
+
+    lines += table(
+        ["run", "commit", "complete", ">seconds", ">rows", ">refused", "CCCL", "runtime", "driver", "nvcc", "compiler", "build", "arguments"],
+        [[code(run.name), code(run.document["commit"]), words.yes_no(run.document["complete"]), words.number(run.document["seconds"]),
+          f"{len(run.rows):,}", f"{run.rows_in - run.twins_in - len(run.rows):,}", version(run, "cccl"), version(run, "cuda_runtime"),
+          version(run, "driver"), version(run, "nvcc"), version(run, "compiler"), version(run, "build_type"),
+          code(" ".join(map(str, run.document["arguments"])))] for run in machine.runs],
+    )  # fmt: skip
+    lines.append("")
+
+    readings = {}
+    for run in machine.runs:
+        for moment in ("before", "after"):
+            values = run.context["environment"].get(moment)
+            if isinstance(values, dict):
+                readings[run.name, moment] = values
+    names = list(dict.fromkeys(name for values in readings.values() for name in values))
+    names = [name for name in names if any(values.get(name) not in (None, [], "") for values in readings.values())]
+    if device and readings and names:
+        lines += ["<details>", "<summary>The GPU before and after each run</summary>", ""]
+        lines += table(
+            ["run", "", *[f">{text(name.replace('_', ' '))}" for name in names]],
+            [[code(run), moment, *[reading(values.get(name)) for name in names]] for (run, moment), values in readings.items()],
+        )
+        lines += ["", "</details>", ""]
+    variables = sorted({f"{k}={v}" for run in machine.runs for k, v in (run.context.get("variables") or {}).items()})
+    if variables:
+        lines += [f"Environment variables that change behaviour: {words.listed([code(v) for v in variables])}.", ""]
+    return lines
+
+
+def capability(value: object) -> str:
+    return f"{value // 10}.{value % 10}" if isinstance(value, int) else words.UNKNOWN
+
+
+def reading(value: object) -> str:
+    if isinstance(value, bool) or value is None:
+        return words.yes_no(value)
+    if isinstance(value, list):
+        return text(", ".join(map(str, value))) or "none"
+    return words.number(value) if isinstance(value, (int, float)) else text(value)
+
+
+def ceilings(page: Page) -> list[str]:
+    runs = compare.main_runs(page.machine)
+    kinds = sorted({entry["kind"] for run in runs for entry in run.document["ceilings"]})
+    lines: list[str] = []
+    for mode in sorted({entry["mode"] for run in runs for entry in run.document["ceilings"]}):
+        rates: dict[tuple[int, str], list[float]] = {}
+        drifts: dict[int, list[float]] = {}
+        for run in runs:
+            for entry in run.document["ceilings"]:
+                if entry["mode"] == mode and entry["gb_per_s"] is not None:
+                    rates.setdefault((entry["bytes"], entry["kind"]), []).append(entry["gb_per_s"])
+                    drifts.setdefault(entry["bytes"], []).append(abs(entry.get("drift_percent") or 0.0))
+        footprints = sorted({footprint for footprint, _ in rates})
+        if not footprints:
+            continue
+        lines += [f"In GB/s, bytes read and written, {text(mode)}:", ""]
+        lines += table(
+            [">footprint", *[f">{text(kind)}" for kind in kinds], ">largest drift"],
+            [
+                [
+                    words.byte_size(f),
+                    *[words.number(words.median(rates.get((f, k), []))) for k in kinds],
+                    f"{max(drifts[f]):.1f} %",
+                ]
+                for f in footprints
+            ],
+        )
+        lines.append("")
+    floors: dict[tuple[str, str], list[float]] = {}
+    for run in runs:
+        for entry in run.document["floors"]:
+            if entry["median_us"] is not None:
+                floors.setdefault((entry["mode"], entry["kind"]), []).append(entry["median_us"])
+    if floors:
+        said = [
+            f"{words.time(words.median(values))} {text(mode)} ({text(kind)})" for (mode, kind), values in sorted(floors.items())
+        ]
+        lines += [f"Launch floor: {words.listed(said)}. No time below can be less.", ""]
+    if not lines:
+        return []
+    intro = "The ceiling of a row is the roof measured at its footprint in the same process, before and after its group."
+    return ["## Ceilings", "", intro, "", *lines]
+
+
+def accuracy(page: Page) -> list[str]:
+    machine = page.machine
+    types = [t for t in FLOATS if any(row.input_type == t for run in machine.runs for row in run.rows)]
+    worst: dict[tuple[Variant, str], float] = {}
+    steady: dict[Variant, bool] = {}
+    for run in machine.runs:
+        for row in run.rows:
+            steady[row.variant] = steady.get(row.variant, True) and row.repeatable == "yes"
+            if row.error is not None and row.input_type in types and row.operator == "plus":
+                worst[row.variant, row.input_type] = max(row.error, worst.get((row.variant, row.input_type), 0.0))
+    variants = [v for v in machine.variants if v.ladder != compare.SWEEP_OF_LAUNCHES and any((v, t) in worst for t in types)]
+    if not variants:
+        return []
+    rows = [
+        [
+            code(v.rung),
+            *[words.number(worst.get((v, t))) for t in types],
+            words.yes_no(steady[v]),
+            words.yes_no(machine.variants[v].get("deterministic")),
+        ]
+        for v in variants
+    ]
+    return [
+        "## Accuracy and repeatability",
+        "",
+        "The largest error of a sum over all sizes and runs, in units of the output's last place; whether 20 runs gave the same bits in every"
+        " case; and whether the variant promises that.",
+        "",
+        *table(["rung", *[f">{t} error" for t in types], "repeats", "promised"], rows),
+        "",
+    ]
+
+
+def noise(page: Page) -> list[str]:
+    rows = []
+    for number, run in enumerate(page.machine.runs, 1):
+        by_mode: dict[str, list[dict]] = {}
+        for twin in run.document["twins"]:
+            by_mode.setdefault(twin["mode"], []).append(twin)
+        for mode, twins in sorted(by_mode.items()):
+            apart = sorted(abs(twin["ratio"] - 1) * 100 for twin in twins if twin["ratio"] is not None)
+            floors = sorted(twin["noise_floor"] * 100 for twin in twins if twin["noise_floor"] is not None)
+            rows.append(
+                [
+                    str(number),
+                    text(mode),
+                    str(len(twins)),
+                    f"{words.median(apart):.2f} %" if apart else words.UNKNOWN,
+                    f"{apart[-1]:.2f} %" if apart else words.UNKNOWN,
+                    f"{floors[0]:.2f} to {floors[-1]:.2f} %" if floors else words.UNKNOWN,
+                    str(sum(twin["different"] for twin in twins)),
+                ]
+            )
+    if not rows:
+        return []
+    return [
+        "## Noise",
+        "",
+        "CUB is entered twice in every cell; how far it lies from itself is the noise. A cell's floor comes from the twins of the other cells of"
+        " like footprint, and a difference below it is a tie.",
+        "",
+        *table([">run", "mode", ">cells", ">twins apart, median", ">at most", ">noise floor", ">called different"], rows),
+        "",
+    ]
+
+
+def claimed(page: Page) -> list[str]:
+    machine = page.machine
+    if not machine.device:
+        return []
+    rows = []
+    for claim in claims.CLAIMS:
+        found = claims.answer(claim, machine)
+        rows.append(
+            [
+                claim.identity,
+                text(claim.says),
+                text(claim.figure) or words.UNKNOWN,
+                text(claim.chip) or words.UNKNOWN,
+                text(found.measured),
+                words.ratio(found.ratio_of_ratios),
+                f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict,
+            ]
+        )
+    pitfalls = []
+    for claim in claims.PITFALLS:
+        found = claims.answer(claim, machine)
+        pitfalls.append([claim.identity, text(claim.says), text(found.measured), found.verdict])
+    return [
+        "## What the texts claim, and what was measured",
+        "",
+        f"The texts this ladder comes from quote other chips; what they say is given in our words, with their figure and its chip, beside {text(machine.name)}."
+        " Where a figure is a ratio, ours over theirs is the last number: 1.00x would be full agreement.",
+        "",
+        *table(["", "the text says", "figure", "chip", "measured here", ">ours over theirs", "verdict"], rows),
+        "",
+        "### Pitfalls and errors in the texts",
+        "",
+        *table(["", "the text says or relies on", "what is so", "verdict"], pitfalls),
+        "",
+    ]
+
+
+def omissions(page: Page) -> list[str]:
+    machine = page.machine
+    skipped: dict[tuple[str, str], dict[str, set]] = {}
+    for run in machine.runs:
+        for entry in run.document["skipped"]:
+            seen = skipped.setdefault((entry["rung"], entry["reason"]), {"items": set(), "what": set(), "count": set()})
+            seen["items"].add(entry.get("items") or 0)
+            seen["what"].add(" ".join(filter(None, (entry.get("input_type"), entry.get("operator"), entry.get("mode")))))
+            seen["count"].add((run.name, *(str(entry.get(k)) for k in ("operation", "operator", "input_type", "items", "mode"))))
+    lines = []
+    if skipped:
+        rows = []
+        for (rung, reason), seen in sorted(skipped.items()):
+            counts = sorted(seen["items"])
+            span = words.size(counts[0]) if len(counts) == 1 else f"{words.size(counts[0])} to {words.size(counts[-1])}"
+            what = sorted(seen["what"])
+            rows.append(
+                [
+                    code(rung),
+                    text(reason),
+                    str(len(seen["count"])),
+                    span,
+                    text(", ".join(what[:4]) + (" …" if len(what) > 4 else "")),
+                ]
+            )
+        lines += ["Skipped by the benchmark:", "", *table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
+    if machine.refusals:
+        lines += ["Refused by this report:", "", *refusal_table(machine.refusals), ""]
+    return ["## Skipped and refused", "", *lines] if lines else []
+
+
+def refusal_table(refusals: list[Refusal]) -> list[str]:
+    return table(["file", "reason", ">rows"], [[code(r.file), text(r.reason), f"{r.rows:,}"] for r in refusals])
+
+
+def reading_guide(page: Page) -> list[str]:
+    return [
+        "## How to read this",
+        "",
+        "Every time is the median of at least 15 samples with its 95 % interval, of calls verified before, after and on changed input. Cold: the data comes"
+        " from memory. GB/s counts each input byte once and each output byte once. A verdict compares with CUB's fastest entry: faster and CUB wins need"
+        " an interval clear of 1 and a difference above the noise floor, anything else is a tie or undecided."
+        ' "Asks for" lists what a variant needs beyond CUB\'s contract: a workspace zeroed once before its first use, the host to wait, blocks that are'
+        " assumed to run side by side.",
+        "",
+        f"All rows: [results.csv](results.csv). Live charts: index.html. Raw results: `report/data/{page.machine.gpu}/`.",
+        "",
+    ]

@@ -1,0 +1,227 @@
+"""The ladder at one size: what each rung costs, gains, asks for and changes against the one before."""
+
+from functools import partial
+
+from rungs_report import charts, compare, diffs, words
+from rungs_report.data import Cell, Variant
+from rungs_report.page import Page, interval, over_cub, verdict
+from rungs_report.words import code, table, text
+
+
+def ladder_groups(page: Page, cell: Cell) -> dict[tuple[str, str], list[Variant]]:
+    """The cell's contenders by family and ladder, hand-written first, yardsticks last, each in ladder order."""
+    groups: dict[tuple[str, str], list[Variant]] = {}
+    for variant in compare.contenders(page.machine, cell):
+        if variant.ladder != compare.SWEEP_OF_LAUNCHES:
+            groups.setdefault((variant.family, variant.ladder), []).append(variant)
+    order = ("handwritten", "cluster", compare.YARDSTICKS)
+    return dict(sorted(groups.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
+
+
+def before(page: Page, cell: Cell, variant: Variant) -> Variant | None:
+    """The rung before this one on its ladder, of those measured in the cell; yardsticks are no ladder."""
+    if variant.family == compare.YARDSTICKS:
+        return None
+    ladder = [each for each in compare.contenders(page.machine, cell) if each[:2] == variant[:2]]
+    position = ladder.index(variant)
+    return ladder[position - 1] if position else None
+
+
+def gain(page: Page, cell: Cell, variant: Variant) -> float | None:
+    previous = before(page, cell, variant)
+    return compare.within_runs(page.machine, cell, previous, variant) if previous else None
+
+
+def ladder(page: Page) -> list[str]:
+    if page.main is None:
+        return []
+    machine = page.machine
+    cell = compare.ladder_cell(machine, page.main)
+    if cell is None:
+        return []
+    lines = [f"## The ladder: {text(charts.describe(page.main))}, {words.size(cell.items)} items", ""]
+    if machine.device and cell.items != compare.LADDER_ITEMS:
+        lines += ["16 Mi items were not measured; this is the size at which most rungs were.", ""]
+    lines += page.drawn(charts.ladder(machine, page.looks, cell, "ladder"))
+    versions = compare.cccl_versions(machine)
+    several = len(versions) > 1
+    compared = any(compare.ratios(machine, cell, variant) for variant in compare.contenders(machine, cell))
+    for (family, name), variants in ladder_groups(page, cell).items():
+        climbing = family != compare.YARDSTICKS
+        headers = ["rung", "idea", ">time", ">GB/s"] + ([">% of ceiling"] if machine.device else [])
+        headers += [">gain over the one before"] * climbing
+        if compared:
+            headers += [f">over CUB {v}" for v in versions] if several else [">over CUB"]
+            headers += ["interval", "verdict"]
+        details = [
+            "rung",
+            ">error (ulp)",
+            "repeatable",
+            ">kernels",
+            ">workspace",
+            "contract",
+            "waits for host",
+            "progress",
+            ">block",
+            ">items a thread",
+        ]
+        rows, more = [], []
+        for variant in variants:
+            entry = machine.variants[variant]
+            take = partial(compare.figure, machine, cell, variant)
+            row = [code(variant.rung), text(entry["idea"]), words.time(take("median_us")), words.number(take("gb_per_s"))]
+            if machine.device:
+                row.append(words.percent(take("percent_of_ceiling")))
+            if climbing:
+                row.append(words.ratio(gain(page, cell, variant)))
+            if compared:
+                found = {ratio.cccl: ratio for ratio in compare.ratios(machine, cell, variant)}
+                lowest = compare.headline(machine, cell, variant)
+                row += [over_cub(found.get(v)) for v in versions] if several else [over_cub(lowest)]
+                row += [interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
+            rows.append(row)
+            latest = machine.rows(cell, variant)[-1][1]
+            workspace = words.median(r.workspace_bytes for _, r in machine.rows(cell, variant))
+            more.append(
+                [
+                    code(variant.rung),
+                    words.number(take("error")),
+                    latest.repeatable,
+                    words.number(latest.kernels),
+                    words.byte_size(None if workspace is None else int(workspace)),
+                    latest.workspace_contract.replace("_", " "),
+                    words.yes_no(entry.get("waits_for_host")),
+                    text(entry.get("progress") or words.UNKNOWN),
+                    words.number(entry.get("block_threads") or None),
+                    words.number(entry.get("items_per_thread") or None),
+                ]
+            )
+        lines += [f"### {text(family.replace('_', ' '))}: {text(name)}", "", *table(headers, rows), ""]
+        lines += ["What each asks for and what it answers with:", "", *table(details, more), ""]
+        stopped = [
+            entry
+            for run in machine.runs
+            for entry in run.document["skipped"]
+            if entry.get("family") == family
+            and all(entry.get(k) == getattr(cell, k) for k in ("operation", "operator", "input_type", "items", "mode"))
+        ]
+        named = sorted({f"{code(entry['rung'])} ({text(entry['reason'])})" for entry in stopped})
+        if named:
+            lines += [f"Not run at this size: {words.listed(named)}.", ""]
+    if compared:
+        lines += [
+            "A gain is the time of the rung before over this one's, within a run; it may come with another launch shape as well as another idea.",
+            "",
+        ]
+    if len(machine.runs) > 1:
+        lines += run_by_run(page, cell)
+    return lines
+
+
+def run_by_run(page: Page, cell: Cell) -> list[str]:
+    """Every run's own time and ratio, so that the medians above can be checked."""
+    machine = page.machine
+    rows = []
+    for variants in ladder_groups(page, cell).values():
+        for variant in variants:
+            row = [code(variant.rung)]
+            for run in machine.runs:
+                found = run.cells.get(cell, {}).get(variant)
+                row.append(words.time(found.median_us) if found else words.UNKNOWN)
+                row.append(words.ratio(found.speedup_over_cub) if found else words.UNKNOWN)
+            rows.append(row)
+    headers = ["rung"]
+    for number, _ in enumerate(machine.runs, 1):
+        headers += [f">run {number}", ">over CUB"]
+    key = [f"run {number} is {code(run.name)}, CCCL {text(run.cccl)}" for number, run in enumerate(machine.runs, 1)]
+    return [
+        "<details>",
+        "<summary>Run by run</summary>",
+        "",
+        "; ".join(key) + ".",
+        "",
+        *table(headers, rows),
+        "",
+        "</details>",
+        "",
+    ]
+
+
+def lessons(page: Page) -> list[str]:
+    """Each rung's change against the one before, beside what it gained."""
+    machine = page.machine
+    cell = compare.ladder_cell(machine, page.main) if page.main else None
+    if cell is None or not machine.device:
+        return []
+    lines: list[str] = []
+    for variants in ladder_groups(page, cell).values():
+        for variant in variants:
+            previous = before(page, cell, variant)
+            if previous is None:
+                continue
+            old, new = (machine.variants[each]["source"] for each in (previous, variant))
+            won = words.ratio(gain(page, cell, variant))
+            summary = f"<code>{words.html(variant.rung)}</code> after <code>{words.html(previous.rung)}</code>: {won}"
+            diff = diffs.between(page.root, old, new)
+            if diff is None:
+                absent = [name for name in (old, new) if diffs.source(page.root, name) is None]
+                lines += [
+                    f"{code(variant.rung)} after {code(previous.rung)}: {won}; no diff, for {words.listed([code(a) for a in absent])} is not in the tree.",
+                    "",
+                ]
+            else:
+                lines += diffs.folded(f"{summary}, {diffs.changed(diff)}", diff)
+    if not lines:
+        return []
+    return [
+        "## What each rung changed, and what that gained",
+        "",
+        f"The diff of each rung's file against the one before; the gain is the one at {words.size(cell.items)} items.",
+        "",
+        *lines,
+    ]
+
+
+def launch_shapes(page: Page) -> list[str]:
+    """The sweep over block sizes and blocks per multiprocessor: what a gain owes to its launch shape."""
+    machine = page.machine
+    lines = []
+    for problem in compare.problems(machine):
+        rows = []
+        for cell in compare.sizes(machine, problem):
+            shapes = [v for v in compare.contenders(machine, cell) if v.ladder == compare.SWEEP_OF_LAUNCHES]
+            times = {v: compare.figure(machine, cell, v, "median_us") for v in shapes}
+            least = min(times.values(), default=None)
+            for variant in shapes:
+                entry = machine.variants[variant]
+                rate = compare.figure(machine, cell, variant, "gb_per_s")
+                time = words.time(times[variant])
+                rows.append(
+                    [
+                        words.size(cell.items),
+                        code(variant.rung),
+                        words.number(entry.get("block_threads")),
+                        words.number(entry.get("items_per_thread")),
+                        f"**{time}**" if times[variant] == least else time,
+                        words.number(rate),
+                        words.ratio(times[variant] / least),
+                    ]
+                )
+        if rows:
+            lines += [
+                f"{text(charts.describe(problem))}:",
+                "",
+                *table([">n", "shape", ">block", ">items a thread", ">time", ">GB/s", ">time over the best"], rows),
+                "",
+            ]
+    return (
+        [
+            "## Launch shapes",
+            "",
+            "One kernel under many launch shapes, so that a rung's gain is not an accident of its own.",
+            "",
+            *lines,
+        ]
+        if lines
+        else []
+    )
