@@ -1,0 +1,53 @@
+#include "device.hpp"
+
+#include "check.hpp"
+
+namespace rungs::bench {
+
+std::optional<device_facts> find_device(std::string& why_not) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+    cudaGetLastError();
+    why_not = error == cudaSuccess ? "the driver shows no GPU"
+                                   : std::string(cudaGetErrorString(error)) + " (error " + std::to_string(error) + ")";
+    return std::nullopt;
+  }
+  check(error);
+  device_facts facts;
+  check(cudaGetDevice(&facts.ordinal));
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, facts.ordinal));
+  facts.name = properties.name;
+  char bus_id[32] = {};
+  check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, facts.ordinal));
+  facts.pci_bus_id = bus_id;
+  facts.compute_capability = 10 * properties.major + properties.minor;
+  facts.multiprocessors = properties.multiProcessorCount;
+  facts.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  check(cudaMemGetInfo(&facts.free_bytes, &facts.memory_bytes));
+  facts.memory_bus_bits = properties.memoryBusWidth;
+  if (cudaDeviceGetAttribute(&facts.memory_clock_khz, cudaDevAttrMemoryClockRate, facts.ordinal) != cudaSuccess) {
+    cudaGetLastError();
+    facts.memory_clock_khz = 0;
+  }
+  return facts;
+}
+
+device_memory::device_memory(std::size_t num_bytes) : size_(num_bytes) {
+  if (num_bytes != 0) check(cudaMalloc(&address_, num_bytes));
+}
+
+stream make_stream() {
+  cudaStream_t handle;
+  check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking));
+  return stream(handle);
+}
+
+event make_event() {
+  cudaEvent_t handle;
+  check(cudaEventCreate(&handle));
+  return event(handle);
+}
+
+}  // namespace rungs::bench

@@ -1,0 +1,334 @@
+// rungs_bench: the command line around the suite. Google Benchmark registers and prints the cases; the suite measures
+// them.
+#include <benchmark/benchmark.h>
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <iostream>
+
+#include "build_info.hpp"
+#include "check.hpp"
+#include "environment.hpp"
+#include "exit_codes.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "results.hpp"
+#include "suite.hpp"
+
+namespace rungs::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t signalled = 0;
+
+// The first Ctrl-C ends the run after the sample in flight and writes what there is; the second ends the program.
+void listen_for_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { signalled = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H%M%SZ", &utc);
+  return text;
+}
+
+struct destination {
+  fs::path results, samples;
+};
+
+// Decided, and proved writable, before anything is measured. Only the newest samples are kept in a folder.
+destination choose_destination(const options& given, const std::string& gpu, const std::string& run) {
+  fs::path folder = given.out.empty() ? fs::path(build::source_dir()) / "report" / "data" / gpu : given.out;
+  destination to{folder / (run + ".json"), folder / "samples.json.gz"};
+  if (given.out.extension() == ".json" && !fs::is_directory(given.out)) {
+    folder = given.out.has_parent_path() ? given.out.parent_path() : fs::path(".");
+    to = {given.out, fs::path(given.out).replace_extension(".samples.json.gz")};
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const fs::path probe = folder / (run + ".probe");
+  write_atomically(probe, "");
+  fs::remove(probe, error);
+  return to;
+}
+
+// One line a case, as it comes; cases that were not measured are counted at the end instead.
+class console : public benchmark::BenchmarkReporter {
+ public:
+  console(progress_line& line, bool colour) : line_(line), colour_(colour) {}
+
+  bool ReportContext(const Context& context) override {
+    width_ = std::max<std::size_t>(context.name_field_width > 26 ? context.name_field_width - 26 : 10, 60);
+    return true;
+  }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      const std::string& name = run.run_name.function_name;
+      if (run.counters.count("median_us") == 0) {
+        if (run.report_label.empty()) continue;
+        line_.clear();
+        std::printf("%s%-*s  %s%s\n", colour_ ? "\033[31m" : "", static_cast<int>(width_), name.c_str(),
+                    run.report_label.c_str(), colour_ ? "\033[0m" : "");
+      } else {
+        line_.clear();
+        header();
+        const auto value = [&](const char* counter) { return static_cast<double>(run.counters.at(counter)); };
+        std::printf("%-*s %11.3f %6.2f %9.1f", static_cast<int>(width_), name.c_str(), value("median_us"),
+                    value("spread_percent"), value("gb_per_s"));
+        if (run.counters.count("percent_of_ceiling"))
+          std::printf(" %8.1f", value("percent_of_ceiling"));
+        else
+          std::printf(" %8s", "");
+        if (run.counters.count("speedup_over_cub")) std::printf(" %8.3f", value("speedup_over_cub"));
+        std::printf("\n");
+      }
+      std::fflush(stdout);
+    }
+  }
+
+ private:
+  void header() {
+    if (std::exchange(printed_, true)) return;
+    std::printf("%-*s %11s %6s %9s %8s %8s\n", static_cast<int>(width_), "case", "median us", "+- %", "GB/s", "% roof",
+                "CUB/this");
+  }
+
+  progress_line& line_;
+  bool colour_, printed_ = false;
+  std::size_t width_ = 60;
+};
+
+void print_case(benchmark::State& state, suite& all, const bench_case& one) {
+  all.visit(one.problem);
+  const row* result = all.find(one);
+  if (result == nullptr) {
+    state.SkipWithError(all.why_not(one).c_str());
+    return;
+  }
+  if (!result->timed()) {
+    state.SetLabel("WRONG: " + result->defect);
+    state.SkipWithError(result->defect.c_str());
+    return;
+  }
+  const auto about = summarise(result->samples.accepted);
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    state.SetIterationTime(about.median * 1e-6);
+  }
+  state.counters["median_us"] = about.median;
+  state.counters["spread_percent"] = 50 * (about.high - about.low) / about.median;
+  state.counters["gb_per_s"] = static_cast<double>(result->about.bytes()) / about.median * 1e-3;
+  double cub_us = 0;
+  for (const row& other : all.found.rows) {
+    if (other.mode != result->mode || other.about.num_items != result->about.num_items || !other.timed()) continue;
+    if (other.twin || !is_cub(*other.record) || other.record->op != result->record->op ||
+        types_name(*other.record) != types_name(*result->record))
+      continue;
+    const double other_us = median(other.samples.accepted);
+    if (cub_us == 0 || other_us < cub_us) cub_us = other_us;
+  }
+  if (cub_us > 0) state.counters["speedup_over_cub"] = cub_us / about.median;
+  for (const ceiling& roof : all.found.ceilings) {
+    if (roof.kind == catalog::operation::stream_read && roof.mode == result->mode &&
+        roof.bytes == result->about.input_bytes())
+      state.counters["percent_of_ceiling"] = 100 * roof.median_us() / about.median;
+  }
+}
+
+// Prints through Google Benchmark, which also serves its own --benchmark_out.
+void run_cases(const options& given, const run_plan& plan, suite& all, progress_line& line) {
+  bool custom_console = true, colour = wants_colour(1), own_unit = false;
+  std::vector<std::string> arguments{"rungs_bench"};
+  for (const auto& flag : given.google) {
+    arguments.push_back(flag);
+    const auto value = flag.substr(flag.find('=') + 1);
+    if (flag.starts_with("--benchmark_format=")) custom_console = value == "console";
+    if (flag.starts_with("--benchmark_color=") && value != "auto")
+      colour = value == "true" || value == "yes" || value == "1";
+    if (flag.starts_with("--benchmark_time_unit=")) own_unit = true;
+    if (flag.starts_with("--benchmark_out=")) write_atomically(value, "");
+  }
+  std::vector<char*> pointers;
+  for (auto& argument : arguments) pointers.push_back(argument.data());
+  int count = static_cast<int>(pointers.size());
+  pointers.push_back(nullptr);
+  benchmark::Initialize(&count, pointers.data());
+  for (const bench_case& one : plan.cases) {
+    if (!one.asked_for) continue;
+    auto* registered = benchmark::RegisterBenchmark(
+        one.name.c_str(), [&all, &one](benchmark::State& state) { print_case(state, all, one); });
+    registered->Iterations(1)->UseManualTime();
+    if (!own_unit) registered->Unit(benchmark::kMicrosecond);
+  }
+  if (custom_console) {
+    console printer(line, colour);
+    benchmark::RunSpecifiedBenchmarks(&printer, "all");
+  } else {
+    benchmark::RunSpecifiedBenchmarks("all");
+  }
+  line.clear();
+}
+
+json device_json(const device_facts& device) {
+  json facts;
+  facts["name"] = device.name;
+  facts["compute_capability"] = device.compute_capability;
+  facts["multiprocessors"] = device.multiprocessors;
+  facts["l2_bytes"] = device.l2_bytes;
+  facts["memory_bytes"] = device.memory_bytes;
+  facts["memory_bus_bits"] = device.memory_bus_bits != 0 ? json(device.memory_bus_bits) : json(nullptr);
+  facts["peak_gb_per_s"] = device.peak_gb_per_s() > 0 ? json(device.peak_gb_per_s()) : json(nullptr);
+  return facts;
+}
+
+std::vector<const catalog::record*> distinct_variants(std::span<const catalog::record> records) {
+  std::vector<const catalog::record*> variants;
+  for (const auto& record : records) {
+    const bool known = std::any_of(variants.begin(), variants.end(), [&](const catalog::record* one) {
+      return one->family == record.family && one->ladder == record.ladder && one->rung == record.rung;
+    });
+    if (!known) variants.push_back(&record);
+  }
+  return variants;
+}
+
+// What a person should know at the end; the file holds the rest.
+int summarise_run(const suite& all, const options& given, const destination& to,
+                  const std::vector<std::string>& notices) {
+  std::size_t timed = 0, wrong = 0, implausible = 0, marked = 0, different = 0, set_aside = 0;
+  for (const row& one : all.found.rows) {
+    timed += one.timed();
+    wrong += !one.timed();
+    set_aside += one.samples.set_aside.size();
+    if (one.implausible) {
+      ++implausible;
+      std::cerr << "implausible: " << case_name(one.about, *one.record, one.mode) << " took " << one.summary.median
+                << " us, its ceiling " << one.ceiling_us.value_or(0) << " us; this is a defect of the measurement\n";
+    }
+  }
+  for (const ceiling& one : all.found.ceilings) marked += one.drift() > largest_drift;
+  for (const twin_pair& one : all.found.twins) different += one.different();
+  for (const auto& notice : notices) std::cerr << "notice: " << notice << '\n';
+  std::cerr << timed << " rows measured, " << wrong << " wrong, " << implausible << " implausible, "
+            << all.found.omissions.size() << " left out (the file says why); " << set_aside << " samples set aside; "
+            << marked << " of " << all.found.ceilings.size() << " ceilings drifted over 2 %; " << different << " of "
+            << all.found.twins.size() << " CUB twins read different\n"
+            << (all.complete() ? "complete"
+                : signalled    ? "interrupted"
+                               : "ended by the budget")
+            << " after " << format_duration(all.seconds()) << "; written to " << to.results.string() << '\n';
+  if (signalled) return exit_interrupted;
+  if (all.failed() || wrong > 0 || implausible > 0) return exit_wrong;
+  if (given.strict && !notices.empty()) return exit_environment;
+  return exit_ok;
+}
+
+int run(int argc, char** argv) {
+  const auto [given, done] = parse_options(argc, argv);
+  if (done) return *done;
+  const auto records = catalog::all();
+
+  const environment surroundings;  // before the first CUDA call
+  std::string why_no_device;
+  const auto device = find_device(why_no_device);
+  if (given.list) {
+    for (const auto& one : make_plan(records, given.wanted, device ? device : imaginary_device(), "").cases) {
+      if (one.asked_for) std::cout << one.name << '\n';
+    }
+    return exit_ok;
+  }
+  const run_plan plan = make_plan(records, given.wanted, device, why_no_device);
+  if (!device) {
+    std::cerr << "no usable GPU: " << why_no_device << "; " << plan.omissions.size()
+              << " device variants cannot run here" << (given.require_gpu ? "\n" : ", only the host baselines do\n");
+    if (given.require_gpu) return exit_no_gpu;
+  }
+
+  run_facts about;
+  about.commit = build::commit();
+  about.run = utc_now() + "-" + about.commit.substr(0, about.commit.find('-'));
+  about.gpu = slug(device ? device->name : cpu_name());
+  about.arguments = given.command_line;
+  const destination to = choose_destination(given, about.gpu, about.run);
+
+  const auto read_environment = [&] { return device ? surroundings.read(*device) : json(nullptr); };
+  const json before = read_environment(), variables = variables_that_matter();
+  if (const auto refused = banners(before, nullptr, variables, build::is_release()); given.strict && !refused.empty()) {
+    for (const auto& banner : refused) std::cerr << "refused under --strict: " << banner << '\n';
+    return exit_environment;
+  }
+
+  listen_for_interrupts();
+  suite_rules rules;
+  rules.budget_seconds = given.budget_seconds;
+  if (given.wanted.full) rules.stop_us = 1e6;
+  suite all(plan, records, device, rules, [] { return signalled != 0; });
+  progress_line line(all.num_cells());
+  all.on_progress = [&](const std::string& what) {
+    line.show(all.cells_done(), what, all.seconds_left().value_or(-1));
+  };
+  std::string broken;
+  try {
+    run_cases(given, plan, all, line);
+  } catch (const cuda_error& error) {
+    broken = error.what();  // the context may be lost, but what was measured is not
+  }
+
+  const json after = broken.empty() ? read_environment() : json(nullptr);
+  compare(all.found, device ? device->peak_gb_per_s() : 0);
+  auto notices = banners(before, after, variables, build::is_release());
+  about.complete = all.complete() && broken.empty();
+  about.seconds = all.seconds();
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  const auto dotted = [](int version) {
+    return version == 0 ? json(nullptr)
+                        : json(std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10));
+  };
+  about.context["device"] = device ? device_json(*device) : json(nullptr);
+  about.context["host"] = host_facts();
+  about.context["versions"] = {{"driver", surroundings.driver_version()}, {"driver_cuda", dotted(driver)},
+                               {"cuda_runtime", dotted(runtime)},         {"nvcc", build::nvcc_version()},
+                               {"cccl", build::cccl_version()},           {"compiler", build::compiler_version()},
+                               {"architectures", build::architectures()}, {"build_type", build::build_type()}};
+  about.context["environment"] = {{"before", before}, {"after", after}};
+  about.context["variables"] = variables;
+  about.context["banners"] = notices;
+  about.context["seed"] = rules.seed;
+  if (!device) about.context["no_gpu"] = why_no_device;
+  const auto variants = distinct_variants(records);
+  write_atomically(to.results, to_json(all.found, about, variants).dump(1) + "\n");
+  write_gzip_atomically(to.samples, samples_to_json(all.found, about).dump());
+  const int code = summarise_run(all, given, to, notices);
+  if (broken.empty()) return code;
+  std::cerr << "the GPU failed: " << broken << "; what was measured before stands in the file\n";
+  return exit_internal;
+}
+
+}  // namespace
+}  // namespace rungs::bench
+
+int main(int argc, char** argv) {
+  using namespace rungs::bench;
+  try {
+    return run(argc, argv);
+  } catch (const usage_error& error) {
+    std::cerr << "rungs_bench: " << error.what() << '\n';
+    return exit_usage;
+  } catch (const std::exception& error) {
+    std::cerr << "rungs_bench: internal error: " << error.what() << '\n';
+    return exit_internal;
+  }
+}

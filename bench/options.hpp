@@ -1,0 +1,35 @@
+// The command line.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner.hpp"
+
+namespace rungs::bench {
+
+struct options {
+  selection wanted;
+  bool list = false, require_gpu = false, strict = false;
+  std::optional<double> budget_seconds;
+  std::filesystem::path out;              // empty: report/data/<gpu>/ in the source tree
+  std::vector<std::string> google;        // Google Benchmark's flags, validated, as --name=value
+  std::vector<std::string> command_line;  // as given
+};
+
+struct parsed {
+  options given;
+  std::optional<int> exit_code;  // set where there is nothing to do: --help, --version
+};
+
+// Prints help or version. Throws usage_error.
+parsed parse_options(int argc, const char* const* argv);
+
+// Throws usage_error for an unknown flag of Google Benchmark, a bad value, or a flag that our own sampler makes
+// meaningless.
+// --benchmark_filter and --benchmark_list_tests become --filter and --list.
+void take_google_flag(const std::string& flag, options& into);
+
+}  // namespace rungs::bench

@@ -1,0 +1,78 @@
+// Which cases a run measures, in which order. A problem is what contenders share: operation, types, number of items. A
+// cell is a problem in one mode; a case is one contender in one cell.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catalog.hpp"
+#include "device.hpp"
+#include "instruments.hpp"
+
+namespace rungs::bench {
+
+struct selection {
+  std::string filter;              // ECMAScript regular expression searched in a case's name; empty: all
+  std::vector<mode> modes;         // empty: the default suite's
+  std::vector<std::size_t> sizes;  // likewise
+  std::vector<std::string> types;  // "f32" or "f16:f32"; likewise
+  bool full = false;
+  bool dirty_flush = false;
+  int shard = 1, num_shards = 1;
+};
+
+struct problem {
+  catalog::operation operation{};
+  catalog::op op{};
+  catalog::scalar input_type{}, accumulator_type{}, output_type{};
+  std::size_t num_items = 0;
+  bool on_host = false;
+  bool every_rung = false;  // else only baselines and what a pilot finds fast
+  std::vector<mode> modes;
+  std::vector<const catalog::record*> contenders;
+
+  std::size_t input_bytes() const { return num_items * catalog::size_of(input_type); }
+  std::size_t bytes() const { return input_bytes() + catalog::size_of(output_type); }
+};
+
+struct bench_case {
+  std::size_t problem = 0;  // index
+  const catalog::record* record = nullptr;
+  bench::mode mode{};
+  std::string name;
+  bool asked_for = true;  // false: CUB, sampled along because the others are compared with it
+};
+
+// What was planned but cannot be or was not measured, and why.
+struct omission {
+  const catalog::record* record = nullptr;
+  std::optional<std::size_t> num_items;
+  std::optional<bench::mode> mode;
+  std::string reason;
+};
+
+struct run_plan {
+  std::vector<problem> problems;  // in the order of visits
+  std::vector<bench_case> cases;  // grouped by problem, in that order
+  std::vector<omission> omissions;
+};
+
+inline constexpr std::size_t largest_host_items = std::size_t{16} << 20;
+
+// Without a device only host cases are planned, and each device record is an omission with `why_no_device`. Throws
+// usage_error for what the catalog cannot answer: a filter that matches nothing, an unknown type, a size that does not
+// fit the memory.
+run_plan make_plan(std::span<const catalog::record> records, const selection& wanted,
+                   const std::optional<device_facts>& device, const std::string& why_no_device);
+
+// Everything that could be measured somewhere: as on a device with room for all.
+device_facts imaginary_device();
+
+std::string case_name(const problem& about, const catalog::record& record, mode how);
+std::string types_name(const catalog::record& record);
+bool is_cub(const catalog::record& record);  // a call of CUB's device-wide interface
+
+}  // namespace rungs::bench

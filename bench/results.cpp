@@ -1,0 +1,341 @@
+#include "results.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "check.hpp"
+
+namespace rungs::bench {
+namespace {
+
+using catalog::operation;
+
+// A number that JSON can hold, or null.
+json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+json number(const std::optional<double>& value) { return value ? number(*value) : json(nullptr); }
+json text(std::string_view value) { return std::string(value); }
+json yes_no(bool value) { return value ? "yes" : "no"; }
+
+std::vector<double> joined(const ceiling& one) {
+  std::vector<double> all = one.before;
+  all.insert(all.end(), one.after.begin(), one.after.end());
+  return all;
+}
+
+auto cell_of(const row& one) {
+  return std::tuple(one.about.operation, one.about.op, one.about.input_type, one.about.accumulator_type,
+                    one.about.output_type, one.about.num_items, one.about.on_host, one.mode);
+}
+
+// Footprints within a factor of four are alike: the same caches hold them, and launches weigh as much.
+bool alike(const twin_pair& a, const twin_pair& b) {
+  const double factor = static_cast<double>(a.about.bytes()) / static_cast<double>(b.about.bytes());
+  return a.mode == b.mode && factor <= 4.01 && factor >= 1 / 4.01;
+}
+
+double floor_for(const std::vector<twin_pair>& twins, const twin_pair& cell) {
+  std::vector<double> others, same_mode;
+  for (const auto& twin : twins) {
+    if (&twin == &cell || twin.mode != cell.mode) continue;
+    same_mode.push_back(twin.ratio.value);
+    if (alike(twin, cell)) others.push_back(twin.ratio.value);
+  }
+  if (!others.empty()) return noise_floor(others);
+  if (!same_mode.empty()) return noise_floor(same_mode);
+  // The only cell: its own twin, and no better than 1 %.
+  return std::max(0.01, noise_floor(std::vector{cell.ratio.value}));
+}
+
+}  // namespace
+
+double ceiling::median_us() const { return median(joined(*this)); }
+
+double ceiling::drift() const {
+  if (before.empty() || after.empty()) return 0;
+  const double first = median(before);
+  return std::abs(median(after) - first) / first;
+}
+
+bool beats_ceiling(double low_us, double ceiling_low_us) {
+  return low_us < ceiling_low_us / 1.03 && low_us < ceiling_low_us - 0.5;
+}
+
+void compare(findings& found, double peak_gb_per_s) {
+  std::map<std::tuple<operation, bench::mode, std::size_t>, const ceiling*> ceilings;
+  for (const auto& one : found.ceilings) ceilings[{one.kind, one.mode, one.bytes}] = &one;
+
+  using cell = decltype(cell_of(std::declval<row>()));
+  std::map<cell, std::vector<row*>> cells;
+  for (auto& one : found.rows) {
+    if (!one.timed()) continue;
+    one.summary = summarise(one.samples.accepted);
+    cells[cell_of(one)].push_back(&one);
+    const double gb_per_s = static_cast<double>(one.about.bytes()) / one.summary.median * 1e-3;
+    if (one.mode == mode::host) continue;
+    if (peak_gb_per_s > 0) one.percent_of_peak = 100 * gb_per_s / peak_gb_per_s;
+    const auto roof = ceilings.find({operation::stream_read, one.mode, one.about.input_bytes()});
+    if (roof == ceilings.end() || joined(*roof->second).empty()) continue;
+    const auto about = summarise(joined(*roof->second));
+    one.ceiling_us = about.median;
+    one.percent_of_ceiling = 100 * about.median / one.summary.median;
+    one.implausible = beats_ceiling(one.summary.low, about.low);
+  }
+
+  found.twins.clear();
+  std::map<cell, double> floors;
+  std::vector<cell> cells_of_twins;
+  for (const auto& [key, members] : cells) {
+    const auto twin = std::find_if(members.begin(), members.end(), [](const row* one) { return one->twin; });
+    if (twin == members.end()) continue;
+    const auto original = std::find_if(members.begin(), members.end(),
+                                       [&](const row* one) { return !one->twin && one->record == (*twin)->record; });
+    if (original == members.end()) continue;
+    found.twins.push_back({(*twin)->about, (*twin)->mode,
+                           ratio_of_medians((*original)->samples.accepted, (*twin)->samples.accepted, ratio_confidence),
+                           0});
+    cells_of_twins.push_back(key);
+  }
+  for (std::size_t i = 0; i < found.twins.size(); ++i) {
+    found.twins[i].floor = floor_for(found.twins, found.twins[i]);
+    floors[cells_of_twins[i]] = found.twins[i].floor;
+  }
+
+  for (const auto& [key, members] : cells) {
+    const row* fastest = nullptr;
+    for (const row* one : members) {
+      if (is_cub(*one->record) && !one->twin && (fastest == nullptr || one->summary.median < fastest->summary.median))
+        fastest = one;
+    }
+    if (fastest == nullptr) continue;
+    for (row* one : members) {
+      if (one == fastest) {
+        one->speedup = ratio{1, 1, 1};
+        one->verdict = "SAME";
+        continue;
+      }
+      one->speedup = ratio_of_medians(fastest->samples.accepted, one->samples.accepted, ratio_confidence);
+      const auto floor = floors.find(key);
+      one->verdict = verdict(*one->speedup, floor == floors.end() ? 0.01 : floor->second);
+    }
+  }
+}
+
+json to_json(const findings& found, const run_facts& about, const std::vector<const catalog::record*>& variants) {
+  json file;
+  file["schema"] = "rungs.results/1";
+  file["run"] = about.run;
+  file["complete"] = about.complete;
+  file["seconds"] = number(about.seconds);
+  file["arguments"] = about.arguments;
+  file["gpu"] = about.gpu;
+  file["commit"] = about.commit;
+  file["context"] = about.context;
+
+  file["variants"] = json::array();
+  for (const auto* one : variants) {
+    json entry;
+    entry["family"] = text(name(one->family));
+    entry["ladder"] = text(one->ladder);
+    entry["rung"] = text(one->rung);
+    entry["number"] = one->number;
+    entry["source"] = text(one->source);
+    entry["idea"] = text(one->idea);
+    entry["block_threads"] = one->block_threads;
+    entry["items_per_thread"] = one->items_per_thread;
+    entry["deterministic"] = one->deterministic;
+    entry["min_cc"] = one->min_cc;
+    entry["workspace_contract"] = text(catalog::name(one->temp_storage));
+    entry["waits_for_host"] = one->waits_for_host;
+    entry["progress"] = one->forward_progress == progress::guaranteed ? "guaranteed" : "assumed";
+    entry["executes_on"] = one->executes_on == executor::device ? "device" : "host";
+    file["variants"].push_back(entry);
+  }
+
+  file["ceilings"] = json::array();
+  file["floors"] = json::array();
+  for (const auto& one : found.ceilings) {
+    const auto all = summarise(joined(one));
+    if (all.count == 0) continue;
+    json entry;
+    if (one.kind == operation::empty) {
+      entry["mode"] = text(name(one.mode));
+      entry["kind"] = "empty";
+      entry["median_us"] = number(all.median);
+      entry["low_us"] = number(all.low);
+      entry["high_us"] = number(all.high);
+      file["floors"].push_back(entry);
+      continue;
+    }
+    entry["kind"] = text(name(one.kind));
+    entry["mode"] = text(name(one.mode));
+    entry["bytes"] = one.bytes;
+    entry["before_us"] = number(median(one.before));
+    entry["after_us"] = number(median(one.after));
+    entry["low_us"] = number(all.low);
+    entry["high_us"] = number(all.high);
+    entry["gb_per_s"] = number(static_cast<double>(one.bytes) / all.median * 1e-3);
+    entry["drift_percent"] = number(100 * one.drift());
+    entry["marked"] = one.drift() > largest_drift;
+    file["ceilings"].push_back(entry);
+  }
+
+  const auto identify = [](const problem& of) {
+    json entry;
+    entry["operation"] = text(name(of.operation));
+    entry["operator"] = text(name(of.op));
+    entry["input_type"] = text(name(of.input_type));
+    entry["accumulator_type"] = text(name(of.accumulator_type));
+    return entry;
+  };
+  file["twins"] = json::array();
+  for (const auto& twin : found.twins) {
+    json entry = identify(twin.about);
+    entry["items"] = twin.about.num_items;
+    entry["shape"] = "";
+    entry["distribution"] = "uniform";
+    entry["mode"] = text(name(twin.mode));
+    entry["ratio"] = number(twin.ratio.value);
+    entry["low"] = number(twin.ratio.low);
+    entry["high"] = number(twin.ratio.high);
+    entry["noise_floor"] = number(twin.floor);
+    entry["different"] = twin.different();
+    file["twins"].push_back(entry);
+  }
+
+  file["rows"] = json::array();
+  for (const auto& one : found.rows) {
+    const bool timed = one.timed();
+    const auto time = [&](double value) { return timed ? number(value) : json(nullptr); };
+    json entry;
+    entry["family"] = text(name(one.record->family));
+    entry["rung"] = text(one.record->rung);
+    const json identity = identify(one.about);
+    for (const auto& [key, value] : identity.items()) entry[key] = value;
+    entry["output_type"] = text(name(one.about.output_type));
+    entry["items"] = one.about.num_items;
+    entry["shape"] = "";
+    entry["distribution"] = "uniform";
+    entry["mode"] = text(name(one.mode));
+    entry["median_us"] = time(one.summary.median);
+    entry["low_us"] = time(one.summary.low);
+    entry["high_us"] = time(one.summary.high);
+    entry["samples"] = one.samples.accepted.size();
+    entry["set_aside"] = one.samples.set_aside.size();
+    entry["bytes"] = one.about.bytes();
+    entry["gb_per_s"] = time(static_cast<double>(one.about.bytes()) / one.summary.median * 1e-3);
+    entry["percent_of_ceiling"] = timed ? number(one.percent_of_ceiling) : json(nullptr);
+    entry["percent_of_peak"] = timed ? number(one.percent_of_peak) : json(nullptr);
+    entry["speedup_over_cub"] = one.speedup && timed ? number(one.speedup->value) : json(nullptr);
+    entry["speedup_low"] = one.speedup && timed ? number(one.speedup->low) : json(nullptr);
+    entry["speedup_high"] = one.speedup && timed ? number(one.speedup->high) : json(nullptr);
+    entry["verdict"] = timed ? one.verdict : "";
+    entry["verified"] = yes_no(one.verified);
+    entry["error"] = number(one.error_ulps);
+    entry["repeatable"] = yes_no(one.repeatable);
+    entry["kernels"] = one.kernels ? json(*one.kernels) : json(nullptr);
+    entry["workspace_bytes"] = one.workspace_bytes;
+    entry["workspace_contract"] = text(catalog::name(one.record->temp_storage));
+    entry["gpu"] = about.gpu;
+    entry["commit"] = about.commit;
+    entry["run"] = about.run;
+    entry["iqr_us"] = time(one.summary.iqr);
+    entry["min_us"] = time(one.summary.min);
+    entry["p95_us"] = time(one.summary.p95);
+    entry["implausible"] = one.implausible;
+    entry["twin"] = one.twin;
+    if (!one.defect.empty()) entry["defect"] = one.defect;
+    file["rows"].push_back(entry);
+  }
+
+  file["skipped"] = json::array();
+  for (const auto& one : found.omissions) {
+    json entry;
+    entry["family"] = text(name(one.record->family));
+    entry["rung"] = text(one.record->rung);
+    entry["operation"] = text(name(one.record->operation));
+    entry["operator"] = text(name(one.record->op));
+    entry["input_type"] = text(name(one.record->input_type));
+    entry["accumulator_type"] = text(name(one.record->accumulator_type));
+    entry["items"] = one.num_items ? json(*one.num_items) : json(nullptr);
+    entry["mode"] = one.mode ? text(name(*one.mode)) : json("");
+    entry["reason"] = one.reason;
+    file["skipped"].push_back(entry);
+  }
+  return file;
+}
+
+json samples_to_json(const findings& found, const run_facts& about) {
+  json file;
+  file["schema"] = "rungs.samples/1";
+  file["run"] = about.run;
+  file["rows"] = json::array();
+  const auto rounded = [](const std::vector<double>& samples) {
+    json all = json::array();
+    for (const double sample : samples) all.push_back(std::round(sample * 1e4) / 1e4);
+    return all;
+  };
+  for (const auto& one : found.rows) {
+    if (!one.timed()) continue;
+    json entry;
+    entry["case"] = case_name(one.about, *one.record, one.mode);
+    entry["twin"] = one.twin;
+    entry["samples_us"] = rounded(one.samples.accepted);
+    entry["set_aside_us"] = rounded(one.samples.set_aside);
+    file["rows"].push_back(entry);
+  }
+  return file;
+}
+
+void write_atomically(const std::filesystem::path& path, const std::string& bytes) {
+  const auto fail = [&](const std::string& what) {
+    return usage_error(path.string() + ": " + what + ": " + std::strerror(errno) + "; give another --out");
+  };
+  std::error_code ignored;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  auto aside = path;
+  aside += ".part";
+  const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) throw fail("cannot write");
+  std::size_t written = 0;
+  while (written < bytes.size()) {
+    const ssize_t count = ::write(file, bytes.data() + written, bytes.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  const bool stored = written == bytes.size() && fsync(file) == 0;
+  const bool closed = close(file) == 0;
+  if (!stored || !closed || std::rename(aside.c_str(), path.c_str()) != 0) {
+    const auto error = fail("cannot write");
+    unlink(aside.c_str());
+    throw error;
+  }
+}
+
+void write_gzip_atomically(const std::filesystem::path& path, const std::string& bytes) {
+  z_stream deflate_state{};
+  constexpr int gzip_window = 15 + 16;
+  if (deflateInit2(&deflate_state, 9, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("zlib failed to start");
+  std::string packed(deflateBound(&deflate_state, bytes.size()), '\0');
+  deflate_state.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  deflate_state.avail_in = static_cast<uInt>(bytes.size());
+  deflate_state.next_out = reinterpret_cast<Bytef*>(packed.data());
+  deflate_state.avail_out = static_cast<uInt>(packed.size());
+  const int ended = deflate(&deflate_state, Z_FINISH);
+  packed.resize(deflate_state.total_out);
+  deflateEnd(&deflate_state);
+  if (ended != Z_STREAM_END) throw std::runtime_error("zlib failed to compress the samples");
+  write_atomically(path, packed);
+}
+
+}  // namespace rungs::bench

@@ -1,0 +1,90 @@
+// What a run found, and the file it becomes (report/SCHEMA.md).
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "environment.hpp"
+#include "planner.hpp"
+#include "sampler.hpp"
+#include "statistics.hpp"
+
+namespace rungs::bench {
+
+// One contender in one cell.
+struct row {
+  const catalog::record* record = nullptr;
+  problem about;
+  bench::mode mode{};
+  bool twin = false, asked_for = true;
+  bool verified = false;
+  std::string defect;  // what was wrong, where not verified
+  series samples;
+  summary_of_samples summary{};
+  std::optional<double> ceiling_us, percent_of_ceiling, percent_of_peak;
+  std::optional<ratio> speedup;
+  std::string verdict;
+  double error_ulps = 0;
+  bool repeatable = false;
+  std::optional<int> kernels;
+  std::size_t workspace_bytes = 0;
+  bool implausible = false;
+
+  bool timed() const { return verified && !samples.accepted.empty(); }
+};
+
+// One roof at one footprint in one mode; samples of all visits together.
+struct ceiling {
+  catalog::operation kind{};
+  bench::mode mode{};
+  std::size_t bytes = 0;
+  std::vector<double> before, after;
+
+  double median_us() const;
+  double drift() const;  // as a fraction
+};
+
+inline constexpr double largest_drift = 0.02;
+
+struct twin_pair {
+  problem about;
+  bench::mode mode{};
+  bench::ratio ratio{};
+  double floor = 0;
+  bool different() const { return ratio.low > 1 || ratio.high < 1; }
+};
+
+struct findings {
+  std::vector<row> rows;
+  std::vector<ceiling> ceilings;  // the empty kernel among them: the launch floor
+  std::vector<twin_pair> twins;
+  std::vector<omission> omissions;
+};
+
+// Ratios against the fastest CUB entry of each cell, twins, noise floors from other cells of like footprint, verdicts,
+// ceilings and plausibility. Call once all cells are sampled.
+void compare(findings& found, double peak_gb_per_s);
+
+// Faster than its ceiling by more than 3 % and by more than 0.5 us, at the fast end of both intervals.
+bool beats_ceiling(double low_us, double ceiling_low_us);
+
+struct run_facts {
+  std::string run, gpu, commit;
+  bool complete = true;
+  double seconds = 0;
+  std::vector<std::string> arguments;
+  json context;
+};
+
+json to_json(const findings& found, const run_facts& about, const std::vector<const catalog::record*>& variants);
+json samples_to_json(const findings& found, const run_facts& about);
+
+// Write aside and rename: whoever reads the path sees the old file or the new one. Throw usage_error where that cannot
+// be.
+void write_atomically(const std::filesystem::path& path, const std::string& bytes);
+void write_gzip_atomically(const std::filesystem::path& path, const std::string& bytes);
+
+}  // namespace rungs::bench

@@ -1,0 +1,51 @@
+// How many samples are taken, in which order, and which of them count. Knows nothing of CUDA: an instrument runs
+// contenders and reads its clock, and tests bring their own.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace rungs::bench {
+
+struct reading {
+  double microseconds = 0;
+  double clock_mhz = 0;  // of the multiprocessors just before; 0: not known
+};
+
+class instrument {
+ public:
+  virtual ~instrument() = default;
+  // Runs these contenders in this order, each once, and answers one reading for each.
+  virtual std::vector<reading> run(std::span<const int> order) = 0;
+};
+
+// Remembers the fastest clock of the run.
+class clock_guard {
+ public:
+  static constexpr double tolerance = 0.96;
+  bool accepts(double clock_mhz);  // unknown clocks are accepted
+  double fastest_mhz() const { return fastest_; }
+
+ private:
+  double fastest_ = 0;
+};
+
+struct stop_rule {
+  int enough = 30;  // samples of each contender before precision counts
+  int fewest = 6;   // samples of each contender whatever the time
+  int most = 100;
+  double precision = 0.01;  // width of every median's 95 % interval, as a fraction of the median
+  double seconds = 0.4;     // for the whole cell, once it has the fewest samples
+};
+
+struct series {
+  std::vector<double> accepted, set_aside;
+};
+
+// Samples all contenders of a cell together, in mirrored rounds (A B C C B A). One pair of rounds goes first and does
+// not count. Stops at the rule's end, or when `stop` answers true.
+std::vector<series> sample(instrument& with, int num_contenders, const stop_rule& rule, clock_guard& clocks,
+                           const std::function<double()>& seconds_now, const std::function<bool()>& stop);
+
+}  // namespace rungs::bench

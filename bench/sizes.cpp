@@ -1,0 +1,50 @@
+#include "sizes.hpp"
+
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "check.hpp"
+
+namespace rungs::bench {
+namespace {
+constexpr std::pair<std::string_view, int> suffixes[] = {{"Gi", 30}, {"Mi", 20}, {"Ki", 10}, {"", 0}};
+}
+
+std::size_t parse_size(std::string_view text) {
+  const auto refuse = [&](const char* why) {
+    return usage_error("size '" + std::string(text) + "' " + why +
+                       "; write a positive number of items such as 1048576, 1Ki or 16Mi");
+  };
+  std::size_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::result_out_of_range) throw refuse("is too large");
+  if (error != std::errc{}) throw refuse(text.starts_with('-') ? "is negative" : "is not a number");
+  const std::string_view suffix(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  for (const auto& [name, shift] : suffixes) {
+    if (suffix != name) continue;
+    if (number == 0) throw refuse("is zero");
+    if (number > (std::numeric_limits<std::size_t>::max() >> shift)) throw refuse("is too large");
+    return number << shift;
+  }
+  throw refuse("has an unknown suffix");
+}
+
+std::vector<std::size_t> parse_sizes(std::string_view text) {
+  std::vector<std::size_t> sizes;
+  for (;;) {
+    const auto comma = text.find(',');
+    sizes.push_back(parse_size(text.substr(0, comma)));
+    if (comma == text.npos) return sizes;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string format_size(std::size_t size) {
+  for (const auto& [name, shift] : suffixes) {
+    if (size != 0 && size % (std::size_t{1} << shift) == 0) return std::to_string(size >> shift) + std::string(name);
+  }
+  return std::to_string(size);
+}
+
+}  // namespace rungs::bench

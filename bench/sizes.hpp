@@ -1,0 +1,18 @@
+// Numbers of items as people write them: 1000, 1Ki, 16Mi, 2Gi.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rungs::bench {
+
+// Throws usage_error, naming the text, for anything but a positive whole number with an optional Ki, Mi or Gi.
+std::size_t parse_size(std::string_view text);
+std::vector<std::size_t> parse_sizes(std::string_view comma_separated);
+
+// The shortest exact form: 16777216 is 16Mi, 1000 is 1000.
+std::string format_size(std::size_t size);
+
+}  // namespace rungs::bench

@@ -1,0 +1,55 @@
+// What is said about samples: order statistics, and intervals that assume no distribution.
+// Samples must be finite; anything else throws std::invalid_argument. No samples give NaN.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace rungs::bench {
+
+struct summary_of_samples {
+  std::size_t count = 0;
+  double median, low, high;  // and the 95 % confidence interval of the median
+  double iqr, min, p95;
+};
+
+struct interval {
+  double low, high;
+};
+
+// median(numerator) / median(denominator) with its interval. The interval is NaN with fewer than six samples on a side.
+struct ratio {
+  double value, low, high;
+};
+
+double median(std::span<const double> samples);
+
+// Linear interpolation between order statistics (R's type 7); 0 <= fraction <= 1.
+double quantile(std::span<const double> samples, double fraction);
+
+// The narrowest symmetric pair of order statistics that covers the median with at least this confidence; the extremes
+// where no pair does (fewer than six samples at 95 %).
+interval median_interval(std::span<const double> samples, double confidence);
+
+summary_of_samples summarise(std::span<const double> samples);
+
+// The standard normal's quantile.
+double normal_quantile(double probability);
+
+// Price and Bonett, "Distribution-free confidence intervals for difference and ratio of medians", J. Stat. Comput.
+// Simul. 72 (2002): the variance of each log median from two order statistics. A clock's step, seen as the smallest
+// distance between samples, widens the interval, so that a difference of one tick does not count.
+ratio ratio_of_medians(std::span<const double> numerator, std::span<const double> denominator, double confidence);
+
+inline constexpr double ratio_confidence = 0.99;
+
+// How far apart two entries of the same code were seen: the largest |ln ratio| of these twins, or their 95th percentile
+// from twenty on, as a fraction. 0 without twins.
+double noise_floor(std::span<const double> twin_ratios);
+
+// FASTER or SLOWER only if the interval excludes 1 and the difference exceeds the floor. SAME otherwise; AMBIGUOUS
+// where the interval is wider than 10 % or missing, so that not even SAME can be said.
+std::string_view verdict(const ratio& speedup, double floor);
+
+}  // namespace rungs::bench

@@ -1,0 +1,381 @@
+#include "suite.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+
+#include "check.hpp"
+#include "sizes.hpp"
+
+namespace rungs::bench {
+namespace {
+
+constexpr int changed_init = 3;  // of the second verification's sums
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string in_words(double microseconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, microseconds < 1000 ? "%.3g us" : "%.3g ms",
+                microseconds < 1000 ? microseconds : microseconds / 1000);
+  return text;
+}
+
+workload general_input(const problem& about, std::uint64_t seed) {
+  return {about.input_type, about.num_items, seed, false};
+}
+workload changed_input(const problem& about, std::uint64_t seed) {
+  return {about.input_type, about.num_items, ~seed, true};
+}
+
+}  // namespace
+
+// A contender in a visit.
+struct suite::entrant {
+  contender bound;
+  std::vector<mode> modes;
+  std::vector<mode> asked_for;
+  std::string defect;
+  double error_ulps = 0, pilot_us = 0;
+  bool repeatable = false, out = false;
+  std::optional<int> kernels;
+  std::vector<std::size_t> rows;  // in findings
+};
+
+suite::suite(const run_plan& plan, std::span<const catalog::record> records, const std::optional<device_facts>& device,
+             suite_rules rules, std::function<bool()> interrupted)
+    : plan_(plan),
+      records_(records),
+      rules_(rules),
+      interrupted_(std::move(interrupted)),
+      start_(steady_seconds()),
+      visited_(plan.problems.size()) {
+  found.omissions = plan.omissions;
+  std::size_t largest = 0;
+  for (const auto& about : plan.problems) {
+    num_cells_ += about.modes.size();
+    if (!about.on_host) largest = std::max(largest, about.input_bytes());
+  }
+  host_ = std::make_unique<host_place>();
+  if (device && largest > 0) {
+    device_ = std::make_unique<device_place>(*device, largest);
+    device_->warm_up();
+  }
+}
+
+double suite::seconds() const { return steady_seconds() - start_; }
+
+std::optional<double> suite::seconds_left() const {
+  if (!rules_.budget_seconds) return std::nullopt;
+  return std::max(0.0, *rules_.budget_seconds - seconds());
+}
+
+bool suite::out_of_time() const { return rules_.budget_seconds && seconds() >= *rules_.budget_seconds; }
+
+bool suite::complete() const {
+  return !unfinished_ && std::all_of(visited_.begin(), visited_.end(), [](bool seen) { return seen; });
+}
+
+const row* suite::find(const bench_case& one) const {
+  const auto at = rows_by_name_.find(one.name);
+  return at == rows_by_name_.end() ? nullptr : &found.rows[at->second];
+}
+
+std::string suite::why_not(const bench_case& one) const {
+  const auto at = reasons_by_name_.find(one.name);
+  return at == reasons_by_name_.end() ? "not reached" : at->second;
+}
+
+void suite::visit(std::size_t index) {
+  if (visited_[index] || interrupted_()) return;
+  if (out_of_time()) {
+    unfinished_ = true;
+    return;
+  }
+  visited_[index] = true;
+  measure(plan_.problems[index], index);
+}
+
+void suite::omit(const problem& about, const entrant& one, const std::string& reason) {
+  for (const mode how : one.modes) {
+    if (one.bound.twin) continue;
+    found.omissions.push_back({one.bound.record, about.num_items, how, reason});
+    reasons_by_name_[case_name(about, *one.bound.record, how)] = reason;
+  }
+}
+
+double suite::predicted_us(const catalog::record& record, std::size_t num_items) const {
+  // Below this, launching may cost more than the items do, and nothing can be said about more of them.
+  constexpr double dominated_by_items_us = 200;
+  const auto known = pilots_.find(&record);
+  if (known == pilots_.end()) return 0;
+  double predicted = 0;
+  for (const auto& [size, microseconds] : known->second) {
+    if (size <= num_items && microseconds >= dominated_by_items_us)
+      predicted = microseconds * static_cast<double>(num_items) / static_cast<double>(size);
+  }
+  return predicted;
+}
+
+stop_rule suite::rule_for(const problem& about) const {
+  stop_rule rule;
+  rule.enough = about.bytes() > rules_.large_bytes ? rules_.enough_large : rules_.enough;
+  rule.most = std::max(rules_.most, rule.enough);
+  rule.seconds = std::numeric_limits<double>::infinity();
+  if (const auto left = seconds_left()) {
+    const double cells_left = static_cast<double>(std::max<std::size_t>(1, num_cells_ - cells_done_));
+    rule.seconds = std::min(rules_.cell_seconds, 0.8 * *left / cells_left);
+  }
+  return rule;
+}
+
+// Who may be sampled: what answers rightly, in time, and (where not every rung is measured) fast enough.
+void suite::admit(place& where, const problem& about, std::vector<entrant>& entrants, const summary_of_items& facts) {
+  const auto limit = [&](double microseconds) {
+    return "one sample takes " + in_words(microseconds) + " at " + format_size(about.num_items) +
+           " items, over the limit of " + in_words(rules_.stop_us);
+  };
+  const auto leave_out = [&](entrant& one, const std::string& reason) {
+    one.out = true;
+    omit(about, one, reason);
+  };
+  double best_us = std::numeric_limits<double>::infinity();
+  for (entrant& one : entrants) {
+    if (one.out) continue;
+    if (const double predicted = predicted_us(*one.bound.record, about.num_items); predicted > 1.2 * rules_.stop_us) {
+      leave_out(one, limit(predicted) + " (extrapolated from a smaller size)");
+      continue;
+    }
+    where.poison_output(one.bound);
+    if (const cudaError_t error = where.call(one.bound); error == cudaErrorNotSupported) {
+      leave_out(one, "refused by the variant: " + std::string(cudaGetErrorString(error)));
+      continue;
+    } else if (error != cudaSuccess) {
+      one.defect = std::string("the call failed: ") + cudaGetErrorString(error);
+      continue;
+    }
+    const judgement verdict = judge(*one.bound.record, facts, about.num_items, 0, false, where.output(one.bound));
+    one.error_ulps = verdict.error_ulps;
+    if (!verdict.right) {
+      one.defect = "wrong before timing: " + verdict.why;
+      continue;
+    }
+    const int twice[] = {0, 0};
+    const auto readings = where.clock(about.on_host ? mode::host : mode::cold, {&one.bound})->run(twice);
+    one.pilot_us = std::min(readings[0].microseconds, readings[1].microseconds);
+    if (!one.bound.twin) pilots_[one.bound.record][about.num_items] = one.pilot_us;
+    if (one.pilot_us > rules_.stop_us)
+      leave_out(one, limit(one.pilot_us));
+    else
+      best_us = std::min(best_us, one.pilot_us);
+  }
+  for (entrant& one : entrants) {
+    const bool baseline = one.bound.record->family == catalog::family::library_baselines;
+    if (one.out || !one.defect.empty() || baseline || about.every_rung || one.pilot_us <= rules_.fast_factor * best_us)
+      continue;
+    char factor[32];
+    std::snprintf(factor, sizeof factor, "%.1f", one.pilot_us / best_us);
+    leave_out(one, std::string(factor) + "x slower than the fastest here in a pilot call; --full measures it");
+  }
+}
+
+// Facts that need no clock.
+void suite::look_at(place& where, entrant& one) {
+  if (device_ && one.bound.record->executes_on == executor::device)
+    one.kernels = count_kernels(one.bound, device_->stream());
+  const auto outputs = where.repeat(one.bound, rules_.repeats);
+  one.repeatable = !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
+                                                   [&](const value_bytes& bytes) { return bytes == outputs[0]; });
+}
+
+void suite::measure_ceilings(const problem& about, mode how, bool before) {
+  if (about.on_host) return;
+  using catalog::operation;
+  std::vector<contender> roofs;
+  for (const operation kind : {operation::empty, operation::stream_read, operation::copy, operation::fill}) {
+    const auto record = std::find_if(records_.begin(), records_.end(), [&](const catalog::record& one) {
+      return one.operation == kind && one.executes_on == executor::device;
+    });
+    if (record != records_.end()) roofs.push_back(device_->roof(*record, about.input_bytes()));
+  }
+  if (roofs.empty()) return;
+  std::vector<const contender*> pointers;
+  for (contender& roof : roofs) {
+    roof.workspace = device_->scratch();
+    roof.workspace_bytes = device_place::scratch_bytes;
+    if (roof.call(device_->stream()) != cudaSuccess) {
+      cudaGetLastError();
+      return;
+    }
+    pointers.push_back(&roof);
+  }
+  stop_rule rule{.enough = 10, .fewest = 6, .most = 16};
+  rule.seconds = std::min(rule_for(about).seconds, 0.1);
+  const auto clock = device_->clock(how, pointers);
+  const auto all = sample(*clock, static_cast<int>(roofs.size()), rule, clocks_, steady_seconds, interrupted_);
+  for (std::size_t i = 0; i < roofs.size(); ++i) {
+    const auto kind = roofs[i].record->operation;
+    const std::size_t bytes = kind == operation::empty ? 0 : about.input_bytes();
+    auto at = std::find_if(found.ceilings.begin(), found.ceilings.end(), [&](const ceiling& one) {
+      return one.kind == kind && one.mode == how && one.bytes == bytes;
+    });
+    if (at == found.ceilings.end()) at = found.ceilings.insert(at, ceiling{kind, how, bytes, {}, {}});
+    auto& into = before ? at->before : at->after;
+    into.insert(into.end(), all[i].accepted.begin(), all[i].accepted.end());
+  }
+}
+
+void suite::measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants,
+                         const summary_of_items& facts) {
+  std::vector<entrant*> in_cell;
+  for (entrant& one : entrants) {
+    if (one.out || !one.defect.empty() || !std::count(one.modes.begin(), one.modes.end(), how)) continue;
+    if (how == mode::graph && calls_per_graph * one.pilot_us > rules_.stop_us) {
+      found.omissions.push_back(
+          {one.bound.record, about.num_items, how, "a graph of 20 calls takes over " + in_words(rules_.stop_us)});
+      reasons_by_name_[case_name(about, *one.bound.record, how)] = found.omissions.back().reason;
+      continue;
+    }
+    in_cell.push_back(&one);
+  }
+  if (in_cell.empty()) return;
+
+  measure_ceilings(about, how, true);
+  std::vector<const contender*> contenders;
+  for (entrant* one : in_cell) {
+    where.poison_output(one->bound);
+    contenders.push_back(&one->bound);
+  }
+  const auto clock = where.clock(how, contenders);
+  const auto all =
+      sample(*clock, static_cast<int>(contenders.size()), rule_for(about), clocks_, steady_seconds, interrupted_);
+  if (interrupted_()) {
+    unfinished_ = true;
+    return;
+  }
+  for (std::size_t i = 0; i < in_cell.size(); ++i) {
+    entrant& one = *in_cell[i];
+    const judgement last = judge(*one.bound.record, facts, about.num_items, 0, false, where.output(one.bound));
+    if (!last.right) one.defect = "wrong after the last sample: " + last.why;
+    if (last.right && all[i].accepted.empty()) {
+      found.omissions.push_back({one.bound.record, about.num_items, how,
+                                 "no accepted samples: the SM clock stayed under 96 % of its maximum"});
+      reasons_by_name_[case_name(about, *one.bound.record, how)] = found.omissions.back().reason;
+      failed_ = true;
+      continue;
+    }
+    row result;
+    result.record = one.bound.record;
+    result.about = about;
+    result.mode = how;
+    result.twin = one.bound.twin;
+    result.asked_for = std::count(one.asked_for.begin(), one.asked_for.end(), how) > 0;
+    result.samples = all[i];
+    result.error_ulps = one.error_ulps;
+    result.repeatable = one.repeatable;
+    result.kernels = one.kernels;
+    result.workspace_bytes = one.bound.workspace_bytes;
+    one.rows.push_back(found.rows.size());
+    if (!one.bound.twin) rows_by_name_[case_name(about, *one.bound.record, how)] = found.rows.size();
+    found.rows.push_back(std::move(result));
+  }
+  measure_ceilings(about, how, false);
+}
+
+void suite::measure(const problem& about, std::size_t index) {
+  place& where = about.on_host ? static_cast<place&>(*host_) : static_cast<place&>(*device_);
+  const value_bytes init = init_of(about.op, about.accumulator_type, 0),
+                    other_init = init_of(about.op, about.accumulator_type, changed_init);
+
+  std::vector<entrant> entrants;
+  for (const auto* record : about.contenders) {
+    entrant one;
+    one.bound.record = record;
+    one.bound.arguments.num_items = about.num_items;
+    one.bound.arguments.init = init.data();
+    for (const auto& planned : plan_.cases) {
+      if (planned.problem != index || planned.record != record) continue;
+      one.modes.push_back(planned.mode);
+      if (planned.asked_for) one.asked_for.push_back(planned.mode);
+    }
+    entrants.push_back(std::move(one));
+  }
+  // CUB enters twice, the second time last, so that the mirrored rounds hold the two as far apart as any pair.
+  const auto cub =
+      std::find_if(entrants.begin(), entrants.end(), [](const entrant& one) { return is_cub(*one.bound.record); });
+  if (cub != entrants.end()) {
+    entrant twin = *cub;
+    twin.bound.twin = true;
+    entrants.push_back(std::move(twin));
+  }
+
+  on_progress(case_name(about, *about.contenders.front(), about.modes.front()));
+  const summary_of_items facts = where.fill(general_input(about, rules_.seed));
+  std::vector<contender> bound;
+  for (const auto& one : entrants) bound.push_back(one.bound);
+  const auto errors = where.bind(bound);
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    entrants[i].bound = bound[i];
+    if (errors[i] == cudaSuccess) continue;
+    if (errors[i] == cudaErrorNotSupported) {
+      entrants[i].out = true;
+      omit(about, entrants[i], "refused by the variant: " + std::string(cudaGetErrorString(errors[i])));
+    } else {
+      entrants[i].defect = std::string("the size query failed: ") + cudaGetErrorString(errors[i]);
+    }
+  }
+  admit(where, about, entrants, facts);
+  for (entrant& one : entrants) {
+    if (!one.out && one.defect.empty()) look_at(where, one);
+  }
+  for (const mode how : about.modes) {
+    if (interrupted_()) break;
+    on_progress(case_name(about, *about.contenders.front(), how));
+    measure_cell(where, about, how, entrants, facts);
+    ++cells_done_;
+  }
+
+  const summary_of_items other_facts = where.fill(changed_input(about, rules_.seed));
+  for (entrant& one : entrants) {
+    if (one.out) continue;
+    if (one.defect.empty()) {
+      contender changed = one.bound;
+      changed.arguments.init = other_init.data();
+      where.poison_output(changed);
+      const cudaError_t error = where.call(changed);
+      const judgement verdict =
+          judge(*changed.record, other_facts, about.num_items, changed_init, true, where.output(changed));
+      if (error != cudaSuccess)
+        one.defect = std::string("the call failed on changed input: ") + cudaGetErrorString(error);
+      else if (!verdict.right)
+        one.defect = "wrong on changed input: " + verdict.why;
+    }
+    if (one.defect.empty()) {
+      for (const std::size_t i : one.rows) found.rows[i].verified = true;
+      continue;
+    }
+    // Every case of a wrong contender becomes a row without a time.
+    failed_ = true;
+    for (const std::size_t i : one.rows) found.rows[i].defect = one.defect;
+    for (const mode how : one.modes) {
+      if (std::any_of(one.rows.begin(), one.rows.end(), [&](std::size_t i) { return found.rows[i].mode == how; }))
+        continue;
+      row wrong;
+      wrong.record = one.bound.record;
+      wrong.about = about;
+      wrong.mode = how;
+      wrong.twin = one.bound.twin;
+      wrong.asked_for = std::count(one.asked_for.begin(), one.asked_for.end(), how) > 0;
+      wrong.defect = one.defect;
+      wrong.error_ulps = one.error_ulps;
+      wrong.workspace_bytes = one.bound.workspace_bytes;
+      if (!wrong.twin) rows_by_name_[case_name(about, *one.bound.record, how)] = found.rows.size();
+      found.rows.push_back(std::move(wrong));
+    }
+  }
+}
+
+}  // namespace rungs::bench

@@ -1,0 +1,85 @@
+// Visits problems: makes the data, verifies every contender, finds what is worth sampling, samples each cell between
+// two measurements of its ceilings, and verifies again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "places.hpp"
+#include "planner.hpp"
+#include "results.hpp"
+#include "sampler.hpp"
+
+namespace rungs::bench {
+
+struct suite_rules {
+  std::uint64_t seed = 0x72756e6773;  // printed; other inputs by RUNGS_SEED
+  double stop_us = 10'000;            // a rung ends at the size where one sample takes longer
+  double fast_factor = 3;             // what is sampled where not every rung is
+  int repeats = 20;
+  double cell_seconds = 0.4;
+  std::optional<double> budget_seconds;
+  std::size_t large_bytes = std::size_t{1} << 30;
+  int enough = 30, enough_large = 15, most = 100;
+};
+
+class suite {
+ public:
+  suite(const run_plan& plan, std::span<const catalog::record> records, const std::optional<device_facts>& device,
+        suite_rules rules, std::function<bool()> interrupted);
+
+  // Measures a problem, unless it was visited before, the budget is spent, or the run was interrupted.
+  void visit(std::size_t problem);
+
+  // The row of a case; null where it was not measured, with the reason in why_not().
+  const row* find(const bench_case& one) const;
+  std::string why_not(const bench_case& one) const;
+
+  double seconds() const;
+  std::optional<double> seconds_left() const;
+  std::size_t cells_done() const { return cells_done_; }
+  std::size_t num_cells() const { return num_cells_; }
+
+  bool complete() const;  // every planned cell was sampled
+  // A wrong result, or a case without accepted samples.
+  bool failed() const { return failed_; }
+
+  std::function<void(const std::string&)> on_progress = [](const std::string&) {};
+  findings found;
+
+ private:
+  struct entrant;
+
+  void measure(const problem& about, std::size_t index);
+  void admit(place& where, const problem& about, std::vector<entrant>& entrants, const summary_of_items& facts);
+  void look_at(place& where, entrant& one);
+  void measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants,
+                    const summary_of_items& facts);
+  void measure_ceilings(const problem& about, mode how, bool before);
+  void omit(const problem& about, const entrant& one, const std::string& reason);
+  stop_rule rule_for(const problem& about) const;
+  bool out_of_time() const;
+  double predicted_us(const catalog::record& record, std::size_t num_items) const;
+
+  const run_plan& plan_;
+  std::span<const catalog::record> records_;
+  suite_rules rules_;
+  std::function<bool()> interrupted_;
+  std::unique_ptr<device_place> device_;
+  std::unique_ptr<host_place> host_;
+  clock_guard clocks_;
+  double start_;
+  std::vector<bool> visited_;
+  std::size_t num_cells_ = 0, cells_done_ = 0;
+  bool failed_ = false, unfinished_ = false;
+  std::map<const catalog::record*, std::map<std::size_t, double>> pilots_;
+  std::map<std::string, std::size_t> rows_by_name_;
+  std::map<std::string, std::string> reasons_by_name_;
+};
+
+}  // namespace rungs::bench

@@ -1,0 +1,19 @@
+#include "workload.hpp"
+
+namespace rungs::bench {
+
+void generate(const workload& from, void* items) {
+  with_type(from.type, [&]<class T>(T) {
+    for (std::size_t i = 0; i < from.num_items; ++i) static_cast<T*>(items)[i] = item<T>(from, i);
+  });
+}
+
+summary_of_items summarise_items(catalog::scalar type, const void* items, std::size_t num_items) {
+  summary_of_items about;
+  with_type(type, [&]<class T>(T) {
+    for (std::size_t i = 0; i < num_items; ++i) include(about, static_cast<const T*>(items)[i]);
+  });
+  return about;
+}
+
+}  // namespace rungs::bench
