@@ -1,6 +1,7 @@
 #include "places.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 
@@ -135,8 +136,11 @@ contender device_place::roof(const catalog::record& record, std::size_t footprin
 }
 
 void device_place::warm_up() const {
-  for (int i = 0; i < 500; ++i) bench_.prepare(mode::cold, nullptr);
-  bench_.synchronize();
+  using clock = std::chrono::steady_clock;
+  for (const auto end = clock::now() + std::chrono::milliseconds(500); clock::now() < end;) {
+    for (int i = 0; i < 100; ++i) bench_.prepare(mode::cold, nullptr);
+    bench_.synchronize();
+  }
 }
 
 summary_of_items host_place::fill(const workload& from) {

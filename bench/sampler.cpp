@@ -36,8 +36,9 @@ std::vector<series> sample(instrument& with, int num_contenders, const stop_rule
       (clocks.accepts(readings[i].clock_mhz) ? one.accepted : one.set_aside).push_back(readings[i].microseconds);
     }
     if (taken >= rule.most) break;
-    if (taken >= rule.fewest && seconds_now() - start >= rule.seconds) break;
-    if (taken >= rule.enough && precise()) break;
+    const double seconds = seconds_now() - start;
+    if (taken >= rule.fewest && seconds >= rule.share) break;
+    if (taken >= rule.enough && (seconds >= rule.patience || precise())) break;
   }
   return all;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -32,11 +33,12 @@ class clock_guard {
 };
 
 struct stop_rule {
-  int enough = 30;  // samples of each contender before precision counts
+  int enough = 30;  // samples of each contender before precision or patience counts
   int fewest = 6;   // samples of each contender whatever the time
   int most = 100;
   double precision = 0.01;  // width of every median's 95 % interval, as a fraction of the median
-  double seconds = 0.4;     // for the whole cell, once it has the fewest samples
+  double patience = 0.5;    // seconds for the cell, once it has enough samples
+  double share = std::numeric_limits<double>::infinity();  // of the run's budget: seconds, once it has the fewest
 };
 
 struct series {

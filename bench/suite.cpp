@@ -24,6 +24,12 @@ std::string in_words(double microseconds) {
   return text;
 }
 
+// What a variant answers where the hardware lacks something; every other error is a defect.
+bool cannot_run_here(cudaError_t error) {
+  return error == cudaErrorNotSupported || error == cudaErrorCooperativeLaunchTooLarge ||
+         error == cudaErrorNoKernelImageForDevice;
+}
+
 workload general_input(const problem& about, std::uint64_t seed) {
   return {about.input_type, about.num_items, seed, false};
 }
@@ -99,12 +105,14 @@ void suite::visit(std::size_t index) {
   measure(plan_.problems[index], index);
 }
 
+void suite::omit(const problem& about, const entrant& one, mode how, const std::string& reason) {
+  if (one.bound.twin) return;
+  found.omissions.push_back({one.bound.record, about.num_items, how, reason});
+  reasons_by_name_[case_name(about, *one.bound.record, how)] = reason;
+}
+
 void suite::omit(const problem& about, const entrant& one, const std::string& reason) {
-  for (const mode how : one.modes) {
-    if (one.bound.twin) continue;
-    found.omissions.push_back({one.bound.record, about.num_items, how, reason});
-    reasons_by_name_[case_name(about, *one.bound.record, how)] = reason;
-  }
+  for (const mode how : one.modes) omit(about, one, how, reason);
 }
 
 double suite::predicted_us(const catalog::record& record, std::size_t num_items) const {
@@ -124,10 +132,10 @@ stop_rule suite::rule_for(const problem& about) const {
   stop_rule rule;
   rule.enough = about.bytes() > rules_.large_bytes ? rules_.enough_large : rules_.enough;
   rule.most = std::max(rules_.most, rule.enough);
-  rule.seconds = std::numeric_limits<double>::infinity();
+  rule.patience = rules_.cell_seconds;
   if (const auto left = seconds_left()) {
     const double cells_left = static_cast<double>(std::max<std::size_t>(1, num_cells_ - cells_done_));
-    rule.seconds = std::min(rules_.cell_seconds, 0.8 * *left / cells_left);
+    rule.share = 0.8 * *left / cells_left;
   }
   return rule;
 }
@@ -150,7 +158,7 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
       continue;
     }
     where.poison_output(one.bound);
-    if (const cudaError_t error = where.call(one.bound); error == cudaErrorNotSupported) {
+    if (const cudaError_t error = where.call(one.bound); cannot_run_here(error)) {
       leave_out(one, "refused by the variant: " + std::string(cudaGetErrorString(error)));
       continue;
     } else if (error != cudaSuccess) {
@@ -213,7 +221,8 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
     pointers.push_back(&roof);
   }
   stop_rule rule{.enough = 10, .fewest = 6, .most = 16};
-  rule.seconds = std::min(rule_for(about).seconds, 0.1);
+  rule.patience = 0.1;
+  rule.share = rule_for(about).share / 4;
   const auto clock = device_->clock(how, pointers);
   const auto all = sample(*clock, static_cast<int>(roofs.size()), rule, clocks_, steady_seconds, interrupted_);
   for (std::size_t i = 0; i < roofs.size(); ++i) {
@@ -233,13 +242,13 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
   std::vector<entrant*> in_cell;
   for (entrant& one : entrants) {
     if (one.out || !one.defect.empty() || !std::count(one.modes.begin(), one.modes.end(), how)) continue;
-    if (how == mode::graph && calls_per_graph * one.pilot_us > rules_.stop_us) {
-      found.omissions.push_back(
-          {one.bound.record, about.num_items, how, "a graph of 20 calls takes over " + in_words(rules_.stop_us)});
-      reasons_by_name_[case_name(about, *one.bound.record, how)] = found.omissions.back().reason;
-      continue;
+    if (how == mode::graph && !one.kernels) {
+      omit(about, one, how, "the call cannot be captured in a graph");
+    } else if (how == mode::graph && calls_per_graph * one.pilot_us > rules_.stop_us) {
+      omit(about, one, how, "a graph of 20 calls takes over " + in_words(rules_.stop_us));
+    } else {
+      in_cell.push_back(&one);
     }
-    in_cell.push_back(&one);
   }
   if (in_cell.empty()) return;
 
@@ -261,9 +270,7 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
     const judgement last = judge(*one.bound.record, facts, about.num_items, 0, false, where.output(one.bound));
     if (!last.right) one.defect = "wrong after the last sample: " + last.why;
     if (last.right && all[i].accepted.empty()) {
-      found.omissions.push_back({one.bound.record, about.num_items, how,
-                                 "no accepted samples: the SM clock stayed under 96 % of its maximum"});
-      reasons_by_name_[case_name(about, *one.bound.record, how)] = found.omissions.back().reason;
+      omit(about, one, how, "no accepted samples: the SM clock stayed under 96 % of its maximum");
       failed_ = true;
       continue;
     }
@@ -320,7 +327,7 @@ void suite::measure(const problem& about, std::size_t index) {
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     entrants[i].bound = bound[i];
     if (errors[i] == cudaSuccess) continue;
-    if (errors[i] == cudaErrorNotSupported) {
+    if (cannot_run_here(errors[i])) {
       entrants[i].out = true;
       omit(about, entrants[i], "refused by the variant: " + std::string(cudaGetErrorString(errors[i])));
     } else {

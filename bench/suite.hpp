@@ -18,11 +18,11 @@
 namespace rungs::bench {
 
 struct suite_rules {
-  std::uint64_t seed = 0x72756e6773;  // printed; other inputs by RUNGS_SEED
+  std::uint64_t seed = 0x72756e6773;  // written into the result file
   double stop_us = 10'000;            // a rung ends at the size where one sample takes longer
   double fast_factor = 3;             // what is sampled where not every rung is
   int repeats = 20;
-  double cell_seconds = 0.4;
+  double cell_seconds = 0.5;
   std::optional<double> budget_seconds;
   std::size_t large_bytes = std::size_t{1} << 30;
   int enough = 30, enough_large = 15, most = 100;
@@ -61,7 +61,8 @@ class suite {
   void measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants,
                     const summary_of_items& facts);
   void measure_ceilings(const problem& about, mode how, bool before);
-  void omit(const problem& about, const entrant& one, const std::string& reason);
+  void omit(const problem& about, const entrant& one, mode how, const std::string& reason);
+  void omit(const problem& about, const entrant& one, const std::string& reason);  // in all its modes
   stop_rule rule_for(const problem& about) const;
   bool out_of_time() const;
   double predicted_us(const catalog::record& record, std::size_t num_items) const;
