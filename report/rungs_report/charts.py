@@ -194,10 +194,15 @@ def _lines(
     dim = [row for row in rows if row["key"] not in keys]
     layers = []
     if dim:
+        # On the live page a grey line comes forward under the pointer; the SVG is drawn with nothing picked. The names are
+        # given because Altair would count them through over the life of the process.
+        pick = alt.selection_point(name="pick", fields=["key"], on="pointerover", clear="pointerout", empty=False)
         grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail="key:N")
-        layers.append(grey.mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True))
-        inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]))
-        layers.append(inside.mark_circle(color=FAINT, size=12, opacity=0.5).encode(x=x, y=y, tooltip=tooltip))
+        width = alt.condition(pick, alt.value(2.5), alt.value(1))
+        opacity = alt.condition(pick, alt.value(1), alt.value(0.45))
+        layers.append(grey.mark_line(color=FAINT, clip=True).encode(strokeWidth=width, opacity=opacity))
+        inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]), name="grey_points")
+        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5).encode(x=x, y=y, tooltip=tooltip).add_params(pick))
     base = alt.Chart(drawing.values(bright))
     layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail="key:N"))
     shown = alt.Chart(drawing.values([row for row in bright if domain[0] <= row[column] <= domain[1]]))

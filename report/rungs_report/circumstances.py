@@ -1,5 +1,8 @@
 """What stands around the numbers: environment, ceilings, noise, accuracy, claims, and what was left out."""
 
+import re
+from typing import Any
+
 from rungs_report import claims, compare, words
 from rungs_report.data import Refusal, Run, Variant
 from rungs_report.page import Page
@@ -244,31 +247,36 @@ def claimed(page: Page) -> list[str]:
     ]
 
 
+def shared(reasons: set[str]) -> str:
+    """What these reasons have in common, word by word: one sample takes … at … items."""
+    split = [reason.split() for reason in sorted(reasons)]
+    if len({len(words_of) for words_of in split}) > 1:
+        return split[0][0] + " …"
+    return " ".join(column[0] if len(set(column)) == 1 else "…" for column in zip(*split, strict=True))
+
+
 def omissions(page: Page) -> list[str]:
+    """What the benchmark left out, cases alike but for their numbers in one line, and what this report refused."""
     machine = page.machine
-    skipped: dict[tuple[str, str], dict[str, set]] = {}
+    skipped: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
     for run in machine.runs:
         for entry in run.document["skipped"]:
-            seen = skipped.setdefault((entry["rung"], entry["reason"]), {"items": set(), "what": set(), "count": set()})
-            seen["items"].add(entry.get("items") or 0)
-            seen["what"].add(" ".join(filter(None, (entry.get("input_type"), entry.get("operator"), entry.get("mode")))))
-            seen["count"].add((run.name, *(str(entry.get(k)) for k in ("operation", "operator", "input_type", "items", "mode"))))
+            kind = re.sub(r"[\d.]+\S*", "…", entry["reason"])
+            skipped.setdefault((entry["rung"], kind), []).append((run.name, entry))
+    rows = []
+    for (rung, _), found in sorted(skipped.items(), key=lambda item: item[0]):
+        entries = [entry for _, entry in found]
+        counts = sorted({entry["items"] for entry in entries if entry.get("items")})
+        ends = list(dict.fromkeys(words.size(count) for count in (counts[0], counts[-1]))) if counts else [words.UNKNOWN]
+        what = sorted({" ".join(filter(None, (e.get("input_type"), e.get("operator"), e.get("mode")))) for e in entries})
+        cases = {
+            (name, *(str(e.get(key)) for key in ("operation", "operator", "input_type", "items", "mode"))) for name, e in found
+        }
+        reason = shared({entry["reason"] for entry in entries})
+        of = ", ".join(what[:4]) + (" …" if len(what) > 4 else "")
+        rows.append([code(rung), text(reason), f"{len(cases):,}", " to ".join(ends), text(of)])
     lines = []
-    if skipped:
-        rows = []
-        for (rung, reason), seen in sorted(skipped.items()):
-            counts = sorted(seen["items"])
-            span = words.size(counts[0]) if len(counts) == 1 else f"{words.size(counts[0])} to {words.size(counts[-1])}"
-            what = sorted(seen["what"])
-            rows.append(
-                [
-                    code(rung),
-                    text(reason),
-                    str(len(seen["count"])),
-                    span,
-                    text(", ".join(what[:4]) + (" …" if len(what) > 4 else "")),
-                ]
-            )
+    if rows:
         lines += ["Skipped by the benchmark:", "", *table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
     if machine.refusals:
         lines += ["Refused by this report:", "", *refusal_table(machine.refusals), ""]

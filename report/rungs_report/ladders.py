@@ -96,7 +96,12 @@ def ladder(page: Page) -> list[str]:
                     words.number(entry.get("items_per_thread") or None),
                 ]
             )
-        lines += [f"### {text(family.replace('_', ' '))}: {text(name)}", "", *table(headers, rows), ""]
+        lines += [
+            "### Library baselines" if family == compare.YARDSTICKS else f"### {text(family.capitalize())}: {text(name)}",
+            "",
+            *table(headers, rows),
+            "",
+        ]
         lines += ["What each asks for and what it answers with:", "", *table(details, more), ""]
         stopped = [
             entry

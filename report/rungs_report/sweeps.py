@@ -209,7 +209,7 @@ def matrix(machine: Machine, problems: list[Cell]) -> list[str]:
 def other_types(page: Page) -> list[str]:
     machine = page.machine
     mode = page.main.mode if page.main else None
-    others = [problem for problem in compare.problems(machine, mode) if problem != page.main and compare.bests(machine, problem)]
+    others = [problem for problem in compare.problems(machine, mode) if problem != page.main]
     if not others:
         return []
     lines = ["## Other types and operators", ""]

@@ -10,7 +10,6 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__file__).resolve().parent)]
 
 import synthetic  # noqa: E402
-
 from rungs_report import cli  # noqa: E402
 
 

@@ -5,7 +5,6 @@ import copy
 import pytest
 import synthetic
 from conftest import add_small_cell
-
 from rungs_report import claims, compare, data, words
 from rungs_report.compare import HEADLINE
 from rungs_report.data import Variant

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import synthetic
 from conftest import add_small_cell
-
 from rungs_report import charts, data, render
 
 RUNS = [
@@ -275,3 +274,34 @@ def test_golden(repository, run, name):
         golden.parent.mkdir(exist_ok=True)
         golden.write_bytes(written)
     assert written.decode() == golden.read_bytes().decode()
+
+
+def test_reasons_alike_but_for_their_numbers_share_a_line(repository, run, small):
+    for items, took in ((1 << 20, "12.5"), (1 << 22, "49.8")):
+        small["skipped"].append(
+            {
+                "family": "handwritten",
+                "rung": "one_block",
+                "operation": "reduce",
+                "operator": "plus",
+                "input_type": "f32",
+                "items": items,
+                "mode": "cold",
+                "reason": f"one sample takes {took} ms, over the limit of 10 ms",
+            }
+        )
+    small["skipped"].append({"rung": "remote_stores", "reason": "needs sm_90", "items": None, "mode": ""})
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "| one sample takes … ms, over the limit of 10 ms |     2 | 1 Mi to 4 Mi |" in page
+    assert page.count("`one_block`") == 1 and "needs sm\\_90" in page
+
+
+def test_the_ladder_without_16_mi(repository, run, small):
+    for row in small["rows"]:
+        row.update(items=1 << 22, bytes=(1 << 24) + 4, gb_per_s=None)
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "## The ladder: f32 sum, cold, 4 Mi items" in page and "16 Mi items were not measured" in page

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import synthetic
-
 from rungs_report import data
 
 
