@@ -1,12 +1,12 @@
 #include "gpu/entries.hpp"
 
-#include <set>
 #include <stdexcept>
 
 #include "catalog.hpp"
 #include "gpu/site.hpp"
 #include "oracles/reference.hpp"
 #include "text.hpp"
+#include "wrong/wrong.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -57,35 +57,42 @@ verdict checker_agrees_with_oracle(catalog::scalar type, const examination& how)
   return v;
 }
 
+// The very cases that guard the catalog must refuse a planted bug, and pass it where the bug does not show.
+verdict refuses(const wrong::exhibit& exhibit, const examination& how) {
+  verdict all;
+  const auto examined = [&](const char* only) {
+    examination part = how;
+    part.only_case = only;
+    verdict v = examine(exhibit.what, part);
+    all.cases += v.cases;
+    all.device_lost |= v.device_lost;
+    if (!v.skipped.empty()) all.skipped = v.skipped;
+    return v;
+  };
+  const verdict passing = examined(exhibit.passes);
+  if (!all.skipped.empty()) return all;
+  if (passing.cases == 0) all.findings.push_back({exhibit.passes, "there is no such case"});
+  for (const finding& f : passing.findings) all.findings.push_back({f.case_name, text("meant to pass, but: ", f.what)});
+  if (*exhibit.refused_by == '\0' || all.device_lost) return all;
+  const verdict refusing = examined(exhibit.refused_by);
+  if (refusing.cases == 0) all.findings.push_back({exhibit.refused_by, "there is no such case"});
+  else if (refusing.findings.empty()) all.findings.push_back({exhibit.refused_by, "the planted bug survived"});
+  else all.notes.push_back(text("refused by ", refusing.findings[0].case_name, ": ", refusing.findings[0].what));
+  return all;
+}
+
 }  // namespace
 
-#ifdef RUNGS_WITH_RECORD
-std::set<std::string> names_to_rerun();
-#endif
-#ifdef RUNGS_WITH_WRONG
-void add_wrong_entries(std::vector<entry>& entries);
-#endif
-
-std::vector<entry> all_entries(bool changed) {
+std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wanted) {
   std::vector<entry> entries;
   using catalog::scalar;
   for (const scalar type : {scalar::i8, scalar::u8, scalar::i16, scalar::u16, scalar::i32, scalar::u32, scalar::i64, scalar::u64, scalar::f16,
                             scalar::bf16, scalar::f32, scalar::f64})
     entries.push_back({"checker", std::string(catalog::name(type)), [type](const examination& how) { return checker_agrees_with_oracle(type, how); }});
-#ifdef RUNGS_WITH_RECORD
-  const std::set<std::string> wanted = changed ? names_to_rerun() : std::set<std::string>{};
-#else
-  if (changed) throw std::runtime_error("built without the GPU record");
-#endif
-  for (const catalog::record& r : catalog::all()) {
-#ifdef RUNGS_WITH_RECORD
-    if (changed && !wanted.contains(full_name(r))) continue;
-#endif
-    entries.push_back({"catalog", full_name(r), [&r](const examination& how) { return examine(r, how); }});
-  }
-#ifdef RUNGS_WITH_WRONG
-  add_wrong_entries(entries);
-#endif
+  for (const catalog::record& r : catalog::all())
+    if (wanted(full_name(r))) entries.push_back({"catalog", full_name(r), [&r](const examination& how) { return examine(r, how); }});
+  for (const wrong::exhibit& e : wrong::all())
+    entries.push_back({"wrong", std::string(e.what.rung), [&e](const examination& how) { return refuses(e, how); }});
   return entries;
 }
 

@@ -304,6 +304,10 @@ class examiner {
  private:
   bool sanitizing() const { return how_.how_much == extent::sanitizer; }
   bool full() const { return how_.how_much == extent::full; }
+  // A case by its name, or a group of them by what stands before the colon.
+  bool wanted(const std::string& case_name) const {
+    return how_.only_case.empty() || how_.only_case == case_name || case_name.starts_with(how_.only_case + ':');
+  }
 
   void refuse_what_cannot_run() const {
     if (!on_device_) return;
@@ -323,8 +327,7 @@ class examiner {
   // Runs one case. What is wrong with the variant becomes a finding; what is wrong with the device ends the examination.
   template <class F>
   void one_case(const std::string& case_name, const std::string& described, F&& body) {
-    if (!how_.only_case.empty() && how_.only_case != case_name) return;
-    if (static_cast<int>(result_.findings.size()) >= max_findings) return;
+    if (!wanted(case_name) || static_cast<int>(result_.findings.size()) >= max_findings) return;
     how_.on_case(text(case_name, " ", described));
     ++result_.cases;
     try {
@@ -355,7 +358,7 @@ class examiner {
     return p;
   }
 
-  // By the slowest rate seen: one call may take a twentieth of the record's time, and less when most of it is gone.
+  // By the rate of the largest call so far: one call may take a twentieth of the record's time, and less when most of it is gone.
   std::size_t affordable_items() const {
     if (seconds_per_item_ == 0) return std::numeric_limits<std::size_t>::max();
     const double left = std::max(0.05 * how_.seconds, how_.seconds - large_seconds_);
@@ -366,10 +369,12 @@ class examiner {
     const auto start = std::chrono::steady_clock::now();
     top.run(p, stream);
     const double seconds = seconds_since(start);
-    if (p.num_items >= 30000 && runs_++ > 0) {
-      seconds_per_item_ = std::max(0.9 * seconds_per_item_, seconds / static_cast<double>(p.num_items));
-      large_seconds_ += seconds;
-    }
+    if (p.num_items < 30000 || runs_++ == 0) return;  // the first call also loads the kernel
+    large_seconds_ += seconds;
+    const double rate = seconds / static_cast<double>(p.num_items);
+    if (p.num_items > largest_timed_ + largest_timed_ / 2) seconds_per_item_ = rate;
+    else if (p.num_items >= largest_timed_ / 2) seconds_per_item_ = std::max(seconds_per_item_, rate);
+    largest_timed_ = std::max(largest_timed_, p.num_items);
   }
 
   void ordinary_case(const std::string& case_name, problem p) {
@@ -594,16 +599,8 @@ class examiner {
     one_case("graph", describe(p), [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      cudaGraph_t graph = nullptr;
-      device::check(cudaStreamBeginCapture(top.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-      const cudaError_t called = top.enqueue(p, top.stream());
-      const cudaError_t ended = cudaStreamEndCapture(top.stream(), &graph);
+      const cudaGraph_t graph = captured(p);
       scribble_on_the_stack();
-      if (called != cudaSuccess || ended != cudaSuccess) {
-        cudaGetLastError();
-        throw broken(text("cannot be captured: the call returned ", cudaGetErrorName(called), ", the capture ", cudaGetErrorName(ended)));
-      }
-      note_launch_attributes(graph);
       cudaGraphExec_t executable = nullptr;
       device::check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
       std::string wrong;
@@ -627,8 +624,24 @@ class examiner {
     });
   }
 
+  cudaGraph_t captured(const problem& p) {
+    bench_top& top = *top_;
+    cudaGraph_t graph = nullptr;
+    device::check(cudaStreamBeginCapture(top.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    const cudaError_t called = top.enqueue(p, top.stream());
+    const cudaError_t ended = cudaStreamEndCapture(top.stream(), &graph);
+    if (called != cudaSuccess || ended != cudaSuccess) {
+      cudaGetLastError();
+      throw broken(text("cannot be captured: the call returned ", cudaGetErrorName(called), ", the capture ", cudaGetErrorName(ended)));
+    }
+    return graph;
+  }
+
   // A cooperative or cluster launch may wait for room; any other must get on with the room there is.
-  void note_launch_attributes(cudaGraph_t graph) {
+  bool may_wait_for_room(const problem& p) {
+    if (subject_.waits_for_host) return true;
+    const cudaGraph_t graph = captured(p);
+    bool needs_room = false;
     std::size_t count = 0;
     device::check(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
     std::vector<cudaGraphNode_t> nodes(count);
@@ -639,11 +652,13 @@ class examiner {
       if (type != cudaGraphNodeTypeKernel) continue;
       cudaLaunchAttributeValue cooperative{}, cluster{};
       if (cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &cooperative) == cudaSuccess && cooperative.cooperative != 0)
-        needs_room_ = true;
+        needs_room = true;
       if (cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeClusterDimension, &cluster) == cudaSuccess && cluster.clusterDim.x > 1)
-        needs_room_ = true;
+        needs_room = true;
       cudaGetLastError();
     }
+    cudaGraphDestroy(graph);
+    return needs_room;
   }
 
   void under_disturbance() {
@@ -750,7 +765,7 @@ class examiner {
         const expectation e = top.expected(p, top.input_summary(p.num_items));
         top.poison_output(0xff, top.stream());
         where_.wait(top.stream());
-        const bool may_wait = needs_room_ || subject_.waits_for_host;
+        const bool may_wait = may_wait_for_room(p);
         {
           device::squatter squatter(left_free, may_wait ? 10 : 3000);
           squatter.settled();
@@ -798,7 +813,7 @@ class examiner {
     if (!full() && !(narrow_or_int && subject_.op == op::plus)) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);
-      if (!how_.only_case.empty() && how_.only_case != case_name) continue;
+      if (!wanted(case_name)) continue;
       if (!full() && n == (1ull << 31) - 1) continue;
       const double predicted = seconds_per_item_ * static_cast<double>(n);
       if (predicted > (full() ? 4.0 : 0.5)) {
@@ -876,9 +891,8 @@ class examiner {
   std::unique_ptr<bench_top> top_;
   verdict result_;
   int multiprocessors_ = 1, runs_ = 0, capped_cases_ = 0;
-  bool needs_room_ = false;
   double seconds_per_item_ = 0, large_seconds_ = 0;
-  std::size_t largest_affordable_ = 0;
+  std::size_t largest_affordable_ = 0, largest_timed_ = 0;
 };
 
 }  // namespace

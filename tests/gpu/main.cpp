@@ -8,23 +8,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
-#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "gpu/entries.hpp"
+#include "record/tree.hpp"
 #include "text.hpp"
-
-#ifdef RUNGS_WITH_RECORD
-#include "record/gpu_record.hpp"
-#endif
 
 namespace rungs::tests {
 namespace {
@@ -109,6 +109,10 @@ settings parse(int argc, char** argv) {
       std::cerr << "rungs_gpu_tests: unknown argument '" << a << "'; --help lists them\n";
       std::exit(2);
     }
+  }
+  if (!s.record_file.empty() && (!s.how.only_case.empty() || s.how.how_much == extent::sanitizer || s.in_process)) {
+    std::cerr << "rungs_gpu_tests: --record takes whole runs only, without --case, --sanitizer and --in-process\n";
+    std::exit(2);
   }
   if (s.watchdog_seconds == 0) s.watchdog_seconds = s.how.how_much == extent::full ? 120 : 30;
   return s;
@@ -301,6 +305,26 @@ void write_summary(const std::string& file, const std::vector<outcome>& outcomes
   }
 }
 
+void enter_into_record(const std::vector<outcome>& outcomes) {
+  std::vector<record::run> runs;
+  constexpr std::string_view prefix = "catalog.";
+  for (const outcome& o : outcomes)
+    if (o.name.starts_with(prefix)) runs.push_back({o.name.substr(prefix.size()), o.result == "passed", o.result == "skipped", o.cases});
+  record::write(current.record_file, record::with_runs(record::read(current.record_file), record::subjects_of_catalog(), runs, record::this_machine()));
+  std::cout << "entered into " << current.record_file << '\n';
+}
+
+// Which records of the catalog to run: all, or those whose last run is not of the sources as they are.
+std::function<bool(const std::string&)> wanted_records() {
+  if (!current.changed) return [](const std::string&) { return true; };
+  const auto file = current.record_file.empty() ? record::default_file() : std::filesystem::path(current.record_file);
+  const record::state s = record::compare(record::read(file), record::subjects_of_catalog());
+  std::set<std::string> names(s.missing.begin(), s.missing.end());
+  names.insert(s.stale.begin(), s.stale.end());
+  names.insert(s.pending.begin(), s.pending.end());
+  return [names](const std::string& name) { return names.contains(name); };
+}
+
 int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
   std::vector<outcome> outcomes;
   int exit_status = 0, next = 0;
@@ -318,16 +342,7 @@ int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
   for (const outcome& o : outcomes)
     if (o.result == "failed") std::cout << "failed: " << o.name << ": " << o.reason << '\n';
   if (!current.summary_file.empty()) write_summary(current.summary_file, outcomes);
-#ifdef RUNGS_WITH_RECORD
-  if (!current.record_file.empty()) {
-    std::vector<record::run> runs;
-    for (const outcome& o : outcomes) {
-      const std::string prefix = "catalog.";
-      if (o.name.rfind(prefix, 0) == 0) runs.push_back({o.name.substr(prefix.size()), o.result == "passed", o.result == "skipped", o.cases});
-    }
-    record::enter(current.record_file, runs);
-  }
-#endif
+  if (!current.record_file.empty()) enter_into_record(outcomes);
   std::cout << cases << " cases, seed " << current.how.seed << '\n' << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
   return failed > 0 ? 1 : exit_status;
 }
@@ -335,7 +350,7 @@ int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
 }  // namespace
 }  // namespace rungs::tests
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   using namespace rungs::tests;
   current = parse(argc, argv);
   const bool child = current.pipe >= 0;
@@ -351,7 +366,10 @@ int main(int argc, char** argv) {
     std::cerr << "rungs_gpu_tests: no usable GPU: " << (current.record_file.empty() ? "--require-gpu was given" : "a record can only be written on one") << '\n';
     return 3;
   }
-  const std::vector<entry> entries = all_entries(current.changed);
+  const std::vector<entry> entries = all_entries(wanted_records());
   if (child || current.list || current.in_process) return run_tests(entries);
   return run_supervised(argc, argv, entries);
+} catch (const std::exception& error) {
+  std::cerr << "rungs_gpu_tests: " << error.what() << '\n';
+  return 4;
 }

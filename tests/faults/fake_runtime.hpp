@@ -1,0 +1,35 @@
+// A CUDA runtime that runs nothing: linked in with --wrap, it answers for a device that need not exist, keeps a list of what
+// was asked and enqueued, and fails the call it is told to fail.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <vector>
+
+namespace rungs::tests::fake {
+
+struct call {
+  std::string name;
+  bool enqueues = false;  // puts work on a stream
+  unsigned long long grid_blocks = 0;
+  unsigned block_threads = 0;
+};
+
+struct runtime {
+  // The device.
+  int multiprocessors = 132, capability = 90, shared_bytes_optin = 232448, blocks_per_multiprocessor = 8, clusters = 16;
+  // The fault: the failing_call-th call from now on returns `error`; 0: none does.
+  int failing_call = 0;
+  bool failing_ever_after = false;
+  cudaError_t error = cudaErrorUnknown;
+  // The record.
+  std::vector<call> calls;
+  cudaError_t last_error = cudaSuccess;
+
+  bool failed() const { return failing_call > 0 && static_cast<int>(calls.size()) >= failing_call; }
+};
+
+runtime& current();
+
+}  // namespace rungs::tests::fake

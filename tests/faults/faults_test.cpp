@@ -1,0 +1,185 @@
+// What the variants of the catalog do when the runtime fails, and on devices that do not exist. No GPU is used.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "catalog.hpp"
+#include "faults/fake_runtime.hpp"
+
+namespace rungs::tests {
+namespace {
+
+using catalog::record;
+
+// Ours to promise: the libraries' own calls are what they are.
+bool is_ours(const record& r) {
+  return r.executes_on == executor::device && (r.family != catalog::family::library_baselines || r.operation != catalog::operation::reduce);
+}
+
+// Calls a record as a user would, on memory that no kernel will touch.
+class caller {
+ public:
+  explicit caller(const record& subject) : subject_(subject), memory_(std::size_t{16} << 20) {}
+
+  cudaError_t query(std::size_t num_items, std::size_t& bytes) {
+    bytes = 0;
+    return subject_.call(nullptr, bytes, arguments(num_items), nullptr);
+  }
+  cudaError_t call(std::size_t num_items, std::size_t bytes) {
+    return subject_.call(memory_.data() + 1, bytes, arguments(num_items), nullptr);
+  }
+
+ private:
+  catalog::arguments arguments(std::size_t num_items) {
+    // Only addresses: no kernel runs. Far apart, and beyond what is ours, as device memory is.
+    return {reinterpret_cast<void*>(std::uintptr_t{1} << 40), reinterpret_cast<void*>(std::uintptr_t{1} << 45), num_items, &init_};
+  }
+  const record& subject_;
+  std::vector<unsigned char> memory_;
+  std::uint64_t init_ = 0;
+};
+
+std::string name_of(const record& r) {
+  std::string all;
+  for (const std::string_view part : {catalog::name(r.family), r.ladder, r.rung, catalog::name(r.operation), catalog::name(r.op), catalog::name(r.input_type)})
+    all += std::string(part) + '/';
+  return all;
+}
+
+const std::size_t sizes[] = {0, 1, 1000, 100000, std::size_t{1} << 24};
+
+class faults : public testing::Test {
+ protected:
+  void SetUp() override { fake::current() = {}; }
+  void TearDown() override { fake::current() = {}; }
+};
+
+TEST_F(faults, every_failed_call_is_returned_and_nothing_is_enqueued_after_it) {
+  int records = 0, injected = 0;
+  for (const record& r : catalog::all()) {
+    if (!is_ours(r)) continue;
+    ++records;
+    for (const std::size_t n : sizes) {
+      caller user(r);
+      fake::current() = {};
+      std::size_t bytes = 0;
+      ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r);
+      for (int k = 1;; ++k) {
+        ASSERT_LT(k, 1000) << name_of(r);
+        fake::current() = {};
+        fake::current().failing_call = k;
+        fake::current().error = cudaErrorLaunchOutOfResources;
+        const cudaError_t status = user.call(n, bytes);
+        const auto& calls = fake::current().calls;
+        if (!fake::current().failed()) {
+          EXPECT_EQ(status, cudaSuccess) << name_of(r) << " n=" << n;
+          break;
+        }
+        ++injected;
+        const std::string& failed = calls[static_cast<std::size_t>(k) - 1].name;
+        EXPECT_EQ(status, cudaErrorLaunchOutOfResources) << name_of(r) << " n=" << n << ": call " << k << ", " << failed << ", failed";
+        for (std::size_t later = static_cast<std::size_t>(k); later < calls.size(); ++later)
+          EXPECT_FALSE(calls[later].enqueues) << name_of(r) << " n=" << n << ": " << calls[later].name << " after " << failed << " had failed";
+      }
+    }
+  }
+  EXPECT_GT(records, 0);
+  EXPECT_GT(injected, records);
+}
+
+TEST_F(faults, the_size_query_enqueues_nothing_and_returns_what_failed) {
+  for (const record& r : catalog::all()) {
+    if (!is_ours(r)) continue;
+    for (const std::size_t n : sizes) {
+      caller user(r);
+      std::size_t bytes = 0;
+      fake::current() = {};
+      EXPECT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r);
+      EXPECT_GT(bytes, 0u) << name_of(r);
+      for (const auto& call : fake::current().calls) EXPECT_FALSE(call.enqueues) << name_of(r) << call.name;
+      for (int k = 1; k < 100; ++k) {
+        fake::current() = {};
+        fake::current().failing_call = k;
+        const cudaError_t status = user.query(n, bytes);
+        if (!fake::current().failed()) break;
+        EXPECT_EQ(status, cudaErrorUnknown) << name_of(r) << " n=" << n << " call " << k << ", " << fake::current().calls.back().name;
+      }
+    }
+  }
+}
+
+TEST_F(faults, one_byte_too_few_is_refused_before_anything_is_enqueued) {
+  for (const record& r : catalog::all()) {
+    if (!is_ours(r)) continue;
+    for (const std::size_t n : sizes) {
+      caller user(r);
+      std::size_t bytes = 0;
+      ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r);
+      fake::current() = {};
+      EXPECT_EQ(user.call(n, bytes - 1), cudaErrorInvalidValue) << name_of(r) << " n=" << n;
+      for (const auto& call : fake::current().calls) EXPECT_FALSE(call.enqueues) << name_of(r) << call.name;
+    }
+  }
+}
+
+TEST_F(faults, without_a_driver_that_is_what_is_said) {
+  for (const record& r : catalog::all()) {
+    if (!is_ours(r)) continue;
+    caller user(r);
+    std::size_t bytes = 0;
+    ASSERT_EQ(user.query(1000, bytes), cudaSuccess);
+    fake::current() = {};
+    fake::current().failing_call = 1;
+    fake::current().failing_ever_after = true;
+    fake::current().error = cudaErrorInsufficientDriver;
+    EXPECT_EQ(user.call(1000, bytes), cudaErrorInsufficientDriver) << name_of(r);
+  }
+}
+
+// From one multiprocessor to a thousand, and up to 2^33 items: every launch is one that a device could take.
+TEST_F(faults, launches_are_possible_on_any_device) {
+  for (const record& r : catalog::all()) {
+    if (!is_ours(r)) continue;
+    for (const int multiprocessors : {1, 7, 40, 132, 1024})
+      for (const int capability : {75, 80, 90, 120})
+        for (const std::size_t n : {std::size_t{1}, std::size_t{4097}, std::size_t{1} << 24, (std::size_t{1} << 31) + 1, std::size_t{1} << 33}) {
+          if (capability < r.min_cc || n > r.max_items) continue;
+          caller user(r);
+          fake::current() = {};
+          fake::current().multiprocessors = multiprocessors;
+          fake::current().capability = capability;
+          std::size_t bytes = 0;
+          if (user.query(n, bytes) != cudaSuccess) continue;  // refused before anything happened
+          // A refusal is fine; a launch that cannot work is not.
+          (void)user.call(n, bytes);
+          for (const auto& call : fake::current().calls) {
+            if (call.block_threads == 0 && call.grid_blocks == 0) continue;
+            EXPECT_GE(call.grid_blocks, 1u) << name_of(r) << " n=" << n << " multiprocessors=" << multiprocessors;
+            EXPECT_LE(call.grid_blocks, 0x7fffffffull) << name_of(r) << " n=" << n << " multiprocessors=" << multiprocessors;
+            EXPECT_GE(call.block_threads, 1u) << name_of(r);
+            EXPECT_LE(call.block_threads, 1024u) << name_of(r);
+          }
+        }
+  }
+}
+
+TEST_F(faults, the_workspace_does_not_shrink_as_items_are_added) {
+  for (const record& r : catalog::all()) {
+    if (!is_ours(r)) continue;
+    caller user(r);
+    std::size_t before = 0;
+    for (std::size_t n = 0; n < (std::size_t{1} << 34) && n <= r.max_items; n = n * 3 / 2 + 1) {
+      std::size_t bytes = 0;
+      ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r) << " n=" << n;
+      EXPECT_GE(bytes, before) << name_of(r) << " n=" << n;
+      EXPECT_LT(bytes, n * 8 + (std::size_t{64} << 20)) << name_of(r) << " n=" << n;
+      before = bytes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rungs::tests

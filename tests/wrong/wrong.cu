@@ -1,0 +1,78 @@
+// The exhibits. Each: the bug, the case that must refuse it, one that it passes.
+#include "wrong/wrong.hpp"
+
+#include "enrol/enrol.cuh"
+#include "wrong/reduction_with.cuh"
+
+namespace rungs::wrong {
+
+template <bug planted>
+struct exhibited : reduction_with<planted> {
+  static constexpr auto idea = "wrong on purpose";
+};
+
+// std::min of C and C++ alike: whichever operand the comparison leaves.
+struct fmin_ignores_nan : reduction_with<bug::none> {
+  static constexpr auto idea = "wrong on purpose";
+  struct leaves_nan_out {
+    template <class T>
+    static __host__ __device__ constexpr T identity() {
+      return minimum::identity<T>();
+    }
+    __host__ __device__ float operator()(float a, float b) const { return fminf(a, b); }
+  };
+  template <class Input, class T, class Op>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const Input* d_in, T* d_out, std::size_t num_items, Op,
+                            T init, cudaStream_t stream = nullptr) {
+    return reduction_with<bug::none>::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, leaves_nan_out{}, init, stream);
+  }
+};
+
+namespace {
+
+template <class Variant, class T = catalog::i32, class Op = plus>
+exhibit show(std::string_view rung, const char* refused_by, const char* passes) {
+  catalog::record about{};
+  about.family = catalog::family::handwritten;
+  about.ladder = "wrong";
+  about.rung = rung;
+  about.source = "tests/wrong/reduction_with.cuh";
+  return {catalog::enrol<Variant>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{}).at(0), refused_by, passes};
+}
+
+}  // namespace
+
+std::span<const exhibit> all() {
+  using catalog::f32;
+  static const exhibit exhibits[] = {
+      show<exhibited<bug::none>>("nothing_wrong", "", "small"),
+      show<exhibited<bug::last_tile_dropped>>("last_tile_dropped", "pairwise", "small"),
+      show<exhibited<bug::tail_mask_off_by_one>>("tail_mask_off_by_one", "small", "small:0"),
+      show<exhibited<bug::first_tile_twice>>("first_tile_twice", "pairwise", "small"),
+      show<exhibited<bug::init_per_block>>("init_per_block", "pairwise", "small"),
+      show<exhibited<bug::init_forgotten>>("init_forgotten", "small", "small:3"),
+      show<exhibited<bug::identity_zero>, f32, maximum>("identity_zero_for_maximum", "pairwise", "small:0"),
+      show<exhibited<bug::identity_least_positive>, f32, maximum>("numeric_limits_min_for_maximum", "pairwise", "small:0"),
+      show<exhibited<bug::offset_of_32_bits>>("offset_of_32_bits", "large", "pairwise"),
+      show<exhibited<bug::missing_barrier>>("missing_barrier", "pairwise", "small:1"),
+      show<exhibited<bug::stale_ticket>>("stale_ticket", "small", "small:0"),
+      show<exhibited<bug::memset_in_another_stream>>("memset_in_another_stream", "delayed producer", "small:0"),
+      show<exhibited<bug::ignored_launch_error>>("ignored_launch_error", "pairwise", "small"),
+      show<exhibited<bug::unchecked_alignment>>("unchecked_alignment", "pairwise", "small:0"),
+      show<exhibited<bug::workspace_short>>("workspace_short", "small", "small:0"),
+      show<exhibited<bug::workspace_unchecked>>("workspace_unchecked", "small", "delayed producer"),
+      show<exhibited<bug::unrolled_for_64_run_with_32>>("unrolled_for_64_run_with_32", "pairwise", "small:1"),
+      show<exhibited<bug::masked_xor_reads_absent_lanes>>("masked_xor_reads_absent_lanes", "pairwise", "small:0"),
+      show<exhibited<bug::output_not_initialised>>("output_not_initialised", "small", "small:0"),
+      show<exhibited<bug::init_copied_from_the_stack>>("init_copied_from_the_stack", "graph", "small"),
+      show<exhibited<bug::synchronises>>("synchronises", "graph", "pairwise"),
+      show<exhibited<bug::barrier_without_co_residency>>("barrier_without_co_residency", "squatter", "small"),
+      show<exhibited<bug::order_follows_the_address>, f32>("order_follows_the_address", "repeats bit for bit", "pairwise"),
+      show<exhibited<bug::input_changed>>("input_changed", "pairwise", "small:0"),
+      show<exhibited<bug::size_query_launches>>("size_query_launches", "size query launches nothing", "small"),
+      show<fmin_ignores_nan, f32, minimum>("nan_ignoring_minimum", "pairwise", "small:1"),
+  };
+  return exhibits;
+}
+
+}  // namespace rungs::wrong
