@@ -29,7 +29,7 @@ def banners(page: Page) -> list[str]:
             row.repeatable == "no" for run in machine.runs for row in run.rows if row.variant == variant
         ):
             notes.append(f"{code(variant.rung)} is declared deterministic but did not repeat bit for bit.")
-    refused = [refusal for refusal in machine.refusals if not refusal.pending]
+    refused = [refusal for refusal in machine.refusals if not refusal.expected]
     if refused:
         notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed [below](#skipped-and-refused).")
     return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])

@@ -46,6 +46,7 @@ class Refused(Exception):
     """Why a whole file is not believed."""
 
     rows_in = 0  # rows the file held, where it could be read that far
+    expected = False
 
 
 class Cell(NamedTuple):
@@ -92,7 +93,7 @@ class Refusal:
     reason: str
     rows: int  # 0 where the file could not be read far enough to count
     whole_file: bool
-    pending: bool = False
+    expected: bool = False  # work in progress or nothing to measure: told, but no fault
 
 
 @dataclass
@@ -287,7 +288,9 @@ def check_document(document: dict[str, Any], folder: str, stem: str) -> None:
     _records(document, "skipped", {"rung": str, "reason": str})
     rows = _need(document, "rows", list)
     if not rows:
-        raise Refused("has no rows")
+        refusal = Refused("has no rows: every case was skipped" if document["skipped"] else "has no rows")
+        refusal.expected = bool(document["skipped"])
+        raise refusal
     for position, row in enumerate(rows):
         if not isinstance(row, dict):
             raise Refused(f"has a rows[{position}] that is no object")
@@ -419,7 +422,7 @@ def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusa
             twins += 1
         else:
             rows.append(found[0])
-    refusals = [Refusal(label, reason, count, False, pending) for (reason, pending), count in sorted(faults.items())]
+    refusals = [Refusal(label, reason, count, False, expected) for (reason, expected), count in sorted(faults.items())]
     return Run(document["run"], label, document, rows, len(document["rows"]), twins), refusals
 
 
@@ -449,7 +452,7 @@ def read(data: Path) -> Collection:
             run, refused = read_run(path, label, records)
         except Refused as refusal:
             rows_in += refusal.rows_in
-            refusals.append(Refusal(label, str(refusal), refusal.rows_in, True))
+            refusals.append(Refusal(label, str(refusal), refusal.rows_in, True, refusal.expected))
             continue
         rows_in += run.rows_in
         runs.append((run, refused))
@@ -463,7 +466,7 @@ def read(data: Path) -> Collection:
             continue
         refusals.extend(refused)
         if not run.rows:
-            refusals.append(Refusal(run.file, "has no row that can be believed", 0, True, all(each.pending for each in refused)))
+            refusals.append(Refusal(run.file, "has no row that can be believed", 0, True, all(each.expected for each in refused)))
             twins += run.twins_in
             continue
         twins += run.twins_in
