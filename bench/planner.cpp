@@ -1,5 +1,7 @@
 #include "planner.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <regex>
@@ -116,6 +118,10 @@ std::regex compile(const std::string& filter) {
   }
 }
 
+std::size_t host_memory_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 // Input, a roof's output of the same size, and the flush buffer, in nine tenths of what is free.
 bool fits(std::size_t input_bytes, const device_facts& device) {
   const std::size_t reserve = event_bench::flush_bytes(device) + (std::size_t{256} << 20);
@@ -209,6 +215,9 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
       num_matching += cases.size();
       if (cases.empty()) continue;
 
+      if (!wanted.sizes.empty() && !device && about.input_bytes() > host_memory_bytes())
+        throw usage_error("--sizes: " + format_size(size) +
+                          " items do not fit the memory of this machine; leave that size out");
       if (!line.on_host && !device) {
         for (const auto& one : cases) {
           if (one.asked_for && without_device.insert(one.record).second)

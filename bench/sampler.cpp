@@ -6,6 +6,9 @@
 
 namespace rungs::bench {
 
+// Where samples are set aside, this many times `most` are taken before giving up.
+constexpr int tries = 3;
+
 bool clock_guard::accepts(double clock_mhz) {
   if (clock_mhz <= 0) return true;
   fastest_ = std::max(fastest_, clock_mhz);
@@ -35,10 +38,12 @@ std::vector<series> sample(instrument& with, int num_contenders, const stop_rule
       series& one = all[static_cast<std::size_t>(order[i])];
       (clocks.accepts(readings[i].clock_mhz) ? one.accepted : one.set_aside).push_back(readings[i].microseconds);
     }
-    if (taken >= rule.most) break;
+    int fewest_accepted = taken;
+    for (const series& one : all) fewest_accepted = std::min(fewest_accepted, static_cast<int>(one.accepted.size()));
     const double seconds = seconds_now() - start;
+    if (fewest_accepted >= rule.most || taken >= tries * rule.most) break;
     if (taken >= rule.fewest && seconds >= rule.share) break;
-    if (taken >= rule.enough && (seconds >= rule.patience || precise())) break;
+    if (fewest_accepted >= rule.enough && (seconds >= rule.patience || precise())) break;
   }
   return all;
 }

@@ -1,15 +1,16 @@
 #include "sizes.hpp"
 
 #include <charconv>
-#include <limits>
 #include <utility>
 
 #include "check.hpp"
 
 namespace rungs::bench {
 namespace {
+// More than any memory holds, and small enough that no number of bytes overflows.
+constexpr std::size_t largest = std::size_t{1} << 48;
 constexpr std::pair<std::string_view, int> suffixes[] = {{"Gi", 30}, {"Mi", 20}, {"Ki", 10}, {"", 0}};
-}
+}  // namespace
 
 std::size_t parse_size(std::string_view text) {
   const auto refuse = [&](const char* why) {
@@ -24,7 +25,7 @@ std::size_t parse_size(std::string_view text) {
   for (const auto& [name, shift] : suffixes) {
     if (suffix != name) continue;
     if (number == 0) throw refuse("is zero");
-    if (number > (std::numeric_limits<std::size_t>::max() >> shift)) throw refuse("is too large");
+    if (number > (largest >> shift)) throw refuse("is too large");
     return number << shift;
   }
   throw refuse("has an unknown suffix");

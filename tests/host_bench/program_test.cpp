@@ -1,0 +1,192 @@
+// The program itself: exit codes, messages, files. The GPU is hidden, so that the same happens everywhere.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "exit_codes.hpp"
+
+namespace rungs::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+struct Program : ::testing::Test {
+  fs::path folder = fs::temp_directory_path() / ("rungs_program_" + std::to_string(getpid()));
+  void SetUp() override { fs::create_directories(folder); }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::string read(const fs::path& path) const {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  }
+
+  pid_t start(const std::vector<std::string>& arguments) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("CUDA_VISIBLE_DEVICES", "", 1);
+      if (freopen((folder / "out.txt").c_str(), "w", stdout) == nullptr ||
+          freopen((folder / "err.txt").c_str(), "w", stderr) == nullptr)
+        _exit(99);
+      std::vector<char*> pointers{const_cast<char*>(RUNGS_BENCH_PROGRAM)};
+      for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+      pointers.push_back(nullptr);
+      execv(RUNGS_BENCH_PROGRAM, pointers.data());
+      _exit(99);
+    }
+    return child;
+  }
+
+  outcome finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(folder / "out.txt"), read(folder / "err.txt")};
+  }
+
+  outcome run(const std::vector<std::string>& arguments) const { return finish(start(arguments)); }
+  std::string out_flag() const { return "--out=" + (folder / "result.json").string(); }
+  json result() const { return json::parse(read(folder / "result.json")); }
+};
+
+TEST_F(Program, HelpHasExamplesAndVersionHasVersions) {
+  const auto help = run({"--help"});
+  EXPECT_EQ(help.code, exit_ok);
+  for (const char* word : {"--filter", "--budget", "--shard", "Examples", "Exit codes", "within 3x"})
+    EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  const auto version = run({"--version"});
+  EXPECT_EQ(version.code, exit_ok);
+  for (const char* word : {"rungs ", "nvcc", "CCCL"}) EXPECT_NE(version.out.find(word), std::string::npos) << word;
+}
+
+TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"--no-such-flag", "--no-such-flag"},
+      {"stray", "stray"},
+      {"--sizes=0", "'0'"},
+      {"--sizes=-5", "'-5'"},
+      {"--sizes=12Qi", "'12Qi'"},
+      {"--sizes=1Ki,,2Ki", "''"},
+      {"--sizes=200000Gi", "200000Gi"},
+      {"--types=f12", "'f12'"},
+      {"--modes=lukewarm", "'lukewarm'"},
+      {"--filter=(", "'('"},
+      {"--filter=no_such_case", "'no_such_case'"},
+      {"--shard=0/2", "'0/2'"},
+      {"--shard=3/2", "'3/2'"},
+      {"--shard=x", "'x'"},
+      {"--budget=0", "--budget"},
+      {"--budget=-3", "--budget"},
+      {"--budget=soon", "soon"},
+      {"--budget=nan", "--budget"},
+      {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
+      {"--benchmark_repetitions=3", "--benchmark_repetitions"},
+      {"--benchmark_format=xml", "'xml'"},
+      {"--benchmark_nonsense=1", "--benchmark_nonsense"},
+      {"--benchmark_filter=no_such_case", "'no_such_case'"}};
+  for (const auto& [argument, word] : mistakes) {
+    const auto got = run({argument});
+    EXPECT_EQ(got.code, exit_usage) << argument << '\n' << got.err;
+    EXPECT_NE(got.err.find(word), std::string::npos) << argument << '\n' << got.err;
+  }
+}
+
+TEST_F(Program, AGpuCanBeRequired) {
+  const auto got = run({"--require-gpu"});
+  EXPECT_EQ(got.code, exit_no_gpu);
+  EXPECT_NE(got.err.find("no usable GPU"), std::string::npos);
+}
+
+TEST_F(Program, WithoutAGpuTheHostBaselinesRunAndTheRestIsExplained) {
+  const auto got = run({"--sizes=1Ki,1000", out_flag()});
+  EXPECT_EQ(got.code, exit_ok) << got.err;
+  const auto file = result();
+  EXPECT_EQ(file["schema"], "rungs.results/1");
+  EXPECT_EQ(file["complete"], true);
+  EXPECT_TRUE(file["context"]["device"].is_null());
+  ASSERT_FALSE(file["rows"].empty());
+  for (const auto& row : file["rows"]) {
+    EXPECT_EQ(row["mode"], "host");
+    EXPECT_EQ(row["verified"], "yes");
+    EXPECT_GT(row["median_us"].get<double>(), 0);
+  }
+  ASSERT_FALSE(file["skipped"].empty());
+  EXPECT_NE(file["skipped"][0]["reason"].get<std::string>().find("no usable GPU"), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder / "result.samples.json.gz"));
+  EXPECT_EQ(got.err.find('\033'), std::string::npos) << "colour or cursor movement outside a terminal";
+}
+
+TEST_F(Program, ListAndFilterAgree) {
+  const auto list = run({"--list", "--filter=host_serial.*host$"});
+  EXPECT_EQ(list.code, exit_ok);
+  std::istringstream lines(list.out);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count)
+    EXPECT_NE(line.find("/host_serial/host"), std::string::npos) << line;
+  EXPECT_GT(count, 0u);
+  EXPECT_EQ(run({"--benchmark_list_tests", "--benchmark_filter=host_serial.*host$"}).out, list.out);
+}
+
+TEST_F(Program, ShardsPartitionTheList) {
+  const auto lines_of = [&](const std::vector<std::string>& arguments) {
+    std::multiset<std::string> all;
+    std::istringstream lines(run(arguments).out);
+    for (std::string line; std::getline(lines, line);) all.insert(line);
+    return all;
+  };
+  const auto whole = lines_of({"--list", "--full"});
+  std::multiset<std::string> joined;
+  for (const char* shard : {"--shard=1/3", "--shard=2/3", "--shard=3/3"})
+    joined.merge(lines_of({"--list", "--full", shard}));
+  EXPECT_EQ(joined, whole);
+}
+
+TEST_F(Program, ABudgetEndsTheRunWithSuccess) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto got = run({"--full", "--budget=1", out_flag()});
+  EXPECT_EQ(got.code, exit_ok) << got.err;
+  EXPECT_EQ(result()["complete"], false);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+}
+
+TEST_F(Program, AnInterruptedRunLeavesAWholeFile) {
+  const pid_t child = start({"--full", out_flag()});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  kill(child, SIGINT);
+  EXPECT_EQ(finish(child).code, exit_interrupted);
+  EXPECT_EQ(result()["complete"], false);
+}
+
+TEST_F(Program, AnOldFileSurvivesAMistake) {
+  std::ofstream(folder / "result.json") << "old";
+  EXPECT_EQ(run({"--sizes=0", out_flag()}).code, exit_usage);
+  EXPECT_EQ(read(folder / "result.json"), "old");
+}
+
+TEST_F(Program, GoogleBenchmarksOwnOutputWorks) {
+  const auto got =
+      run({"--sizes=1Ki", "--filter=host_serial", "--benchmark_out=" + (folder / "gb.json").string(), out_flag()});
+  EXPECT_EQ(got.code, exit_ok) << got.err;
+  EXPECT_FALSE(json::parse(read(folder / "gb.json"))["benchmarks"].empty());
+  const auto as_json = run({"--sizes=1Ki", "--filter=host_serial", "--benchmark_format=json", out_flag()});
+  EXPECT_FALSE(json::parse(as_json.out)["benchmarks"].empty());
+}
+
+}  // namespace
+}  // namespace rungs::bench

@@ -1,0 +1,218 @@
+#include "results.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "check.hpp"
+#include "fake_records.hpp"
+
+namespace rungs::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using catalog::operation;
+
+struct folder {
+  fs::path path = fs::temp_directory_path() / ("rungs_results_" + std::to_string(getpid()));
+  folder() { fs::create_directories(path); }
+  ~folder() { fs::remove_all(path); }
+};
+
+std::string contents(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+const catalog::record cub =
+    fakes::record("cub_device_reduce", fakes::does_nothing, catalog::scalar::f32, executor::device);
+const catalog::record ours = fakes::record("ours", fakes::does_nothing, catalog::scalar::f32, executor::device);
+
+row a_row(const catalog::record& record, double microseconds, bool twin = false, std::size_t items = 1 << 20) {
+  row one;
+  one.record = &record;
+  one.about = {.operation = operation::reduce,
+               .op = catalog::op::plus,
+               .input_type = catalog::scalar::f32,
+               .accumulator_type = catalog::scalar::f32,
+               .output_type = catalog::scalar::f32,
+               .num_items = items,
+               .modes = {},
+               .contenders = {}};
+  one.twin = twin;
+  one.verified = true;
+  for (int i = 0; i < 30; ++i) one.samples.accepted.push_back(microseconds * (1 + 0.0001 * ((7 * i) % 30)));
+  return one;
+}
+
+ceiling a_ceiling(double microseconds, double after, std::size_t bytes = 4 << 20) {
+  return {operation::stream_read, mode::cold, bytes, std::vector<double>(10, microseconds),
+          std::vector<double>(10, after)};
+}
+
+TEST(Compare, SpeedupIsCubOverOurs) {
+  findings found;
+  found.rows = {a_row(cub, 10), a_row(ours, 8), a_row(cub, 10.01, true)};
+  compare(found, 4800);
+  EXPECT_NEAR(found.rows[1].speedup->value, 1.25, 1e-6);
+  EXPECT_EQ(found.rows[1].verdict, "FASTER");
+  EXPECT_EQ(found.rows[0].verdict, "SAME");
+  ASSERT_EQ(found.twins.size(), 1u);
+  EXPECT_NEAR(found.twins[0].floor, 0.01, 1e-9);  // a lone cell has no better
+}
+
+TEST(Compare, TheFloorComesFromOtherCellsOfLikeFootprint) {
+  findings found;
+  found.rows = {a_row(cub, 10),
+                a_row(ours, 9.8),
+                a_row(cub, 10, true),
+                a_row(cub, 10, false, 1 << 21),
+                a_row(cub, 10.5, true, 1 << 21),  // alike, and noisy
+                a_row(cub, 900, false, 1 << 28),
+                a_row(cub, 900, true, 1 << 28)};  // far away
+  compare(found, 0);
+  EXPECT_NEAR(found.twins[0].floor, 0.05, 1e-6);
+  EXPECT_EQ(found.rows[1].verdict, "SAME");
+  EXPECT_NEAR(found.twins[1].floor, 0, 1e-6);  // its neighbour's twins agreed
+}
+
+TEST(Compare, TheFastestCubEntryCounts) {
+  catalog::record expert = cub;
+  expert.rung = "cub_device_reduce_expert";
+  findings found;
+  found.rows = {a_row(cub, 10), a_row(expert, 5), a_row(ours, 8), a_row(cub, 10, true)};
+  compare(found, 0);
+  EXPECT_NEAR(found.rows[2].speedup->value, 5.0 / 8, 1e-6);
+  EXPECT_EQ(found.rows[2].verdict, "SLOWER");
+}
+
+TEST(Compare, ARowFasterThanItsCeilingIsImplausible) {
+  findings found;
+  found.ceilings = {a_ceiling(20, 20)};
+  found.rows = {a_row(cub, 19.6), a_row(ours, 17)};
+  compare(found, 0);
+  EXPECT_FALSE(found.rows[0].implausible);
+  EXPECT_TRUE(found.rows[1].implausible);
+  EXPECT_NEAR(*found.rows[1].percent_of_ceiling, 100 * 20 / 17.0, 1);
+}
+
+TEST(Compare, NearTheLaunchFloorHalfAMicrosecondIsAllowed) {
+  EXPECT_FALSE(beats_ceiling(4.0, 4.4));  // 10 % but 0.4 us
+  EXPECT_TRUE(beats_ceiling(3.8, 4.4));
+  EXPECT_FALSE(beats_ceiling(990, 1000));  // 10 us but 1 %
+  EXPECT_TRUE(beats_ceiling(960, 1000));
+}
+
+TEST(Compare, AnUnverifiedRowIsComparedWithNothing) {
+  findings found;
+  found.rows = {a_row(cub, 10), a_row(ours, 1)};
+  found.rows[1].verified = false;
+  compare(found, 0);
+  EXPECT_FALSE(found.rows[1].speedup.has_value());
+}
+
+TEST(Ceiling, DriftIsMarked) {
+  EXPECT_LT(a_ceiling(100, 101).drift(), largest_drift);
+  EXPECT_GT(a_ceiling(100, 103).drift(), largest_drift);
+}
+
+TEST(ResultFile, IsStrictJsonWithTheSchemasColumnsInOrder) {
+  findings found;
+  found.ceilings = {a_ceiling(9, 9), {operation::empty, mode::cold, 0, {3.1, 3.1}, {3.1}}};
+  found.rows = {a_row(cub, 10), a_row(ours, 12), a_row(cub, 10, true), a_row(ours, 1)};
+  found.rows[3].verified = false;
+  found.rows[3].error_ulps = std::numeric_limits<double>::infinity();
+  found.omissions = {{&ours, std::nullopt, std::nullopt, "why \"not\"\n"}};
+  compare(found, 4800);
+  const run_facts about{.run = "run",
+                        .gpu = "gpu",
+                        .commit = "commit",
+                        .complete = false,
+                        .seconds = 1.5,
+                        .arguments = {"--x"},
+                        .context = json::object()};
+  const auto text = to_json(found, about, {&cub, &ours}).dump();
+  EXPECT_EQ(text.find("NaN"), std::string::npos);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+  EXPECT_EQ(text.find("Infinity"), std::string::npos);
+  const json file = json::parse(text);
+  EXPECT_EQ(file["complete"], false);
+  EXPECT_EQ(file["floors"].size(), 1u);
+  EXPECT_EQ(file["ceilings"].size(), 1u);
+  EXPECT_EQ(file["skipped"][0]["items"], nullptr);
+  EXPECT_EQ(file["rows"][3]["error"], nullptr);
+  const std::vector<std::string> columns = {"family",
+                                            "rung",
+                                            "operation",
+                                            "operator",
+                                            "input_type",
+                                            "accumulator_type",
+                                            "output_type",
+                                            "items",
+                                            "shape",
+                                            "distribution",
+                                            "mode",
+                                            "median_us",
+                                            "low_us",
+                                            "high_us",
+                                            "samples",
+                                            "set_aside",
+                                            "bytes",
+                                            "gb_per_s",
+                                            "percent_of_ceiling",
+                                            "percent_of_peak",
+                                            "speedup_over_cub",
+                                            "speedup_low",
+                                            "speedup_high",
+                                            "verdict",
+                                            "verified",
+                                            "error",
+                                            "repeatable",
+                                            "kernels",
+                                            "workspace_bytes",
+                                            "workspace_contract",
+                                            "gpu",
+                                            "commit",
+                                            "run"};
+  auto column = file["rows"][0].items().begin();
+  for (const auto& name : columns) {
+    EXPECT_EQ(column.key(), name);
+    ++column;
+  }
+}
+
+TEST(Files, AreReplacedWhole) {
+  const folder here;
+  const auto path = here.path / "deep" / "a.json";
+  write_atomically(path, "old");
+  write_atomically(path, "new");
+  EXPECT_EQ(contents(path), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1);  // nothing left aside
+}
+
+TEST(Files, ThatCannotBeWrittenAreTheUsersMistake) {
+  const folder here;
+  EXPECT_THROW(write_atomically("/proc/no/such/file.json", "x"), usage_error);
+  write_atomically(here.path / "file", "x");
+  EXPECT_THROW(write_atomically(here.path / "file" / "below.json", "x"), usage_error);
+}
+
+TEST(Files, SamplesAreGzip) {
+  const folder here;
+  const std::string text(100'000, 'x');
+  write_gzip_atomically(here.path / "s.json.gz", text);
+  EXPECT_LT(fs::file_size(here.path / "s.json.gz"), 1'000u);
+  gzFile file = gzopen((here.path / "s.json.gz").c_str(), "rb");
+  std::string back(200'000, '\0');
+  back.resize(static_cast<std::size_t>(gzread(file, back.data(), static_cast<unsigned>(back.size()))));
+  gzclose(file);
+  EXPECT_EQ(back, text);
+}
+
+}  // namespace
+}  // namespace rungs::bench

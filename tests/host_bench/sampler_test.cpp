@@ -1,0 +1,121 @@
+#include "sampler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace rungs::bench {
+namespace {
+
+// Contender i takes 10 * (i + 1) us give or take; the clock is what the test says.
+class fake_instrument : public instrument {
+ public:
+  std::vector<reading> run(std::span<const int> order) override {
+    std::vector<reading> readings;
+    for (const int which : order) {
+      orders.push_back(which);
+      seconds += 0.01;
+      readings.push_back({10.0 * (which + 1) * (1 + noise * spread(random)), clock_mhz(calls)});
+    }
+    ++calls;
+    return readings;
+  }
+
+  double noise = 0, seconds = 0;
+  std::function<double(int)> clock_mhz = [](int) { return 1980.0; };
+  std::vector<int> orders;
+  int calls = 0;
+  std::mt19937 random{1};
+  std::uniform_real_distribution<double> spread{-1, 1};
+};
+
+struct Sampler : ::testing::Test {
+  fake_instrument fake;
+  clock_guard clocks;
+  stop_rule rule;
+  std::vector<series> take(int contenders) {
+    return sample(
+        fake, contenders, rule, clocks, [&] { return fake.seconds; }, [] { return false; });
+  }
+};
+
+TEST_F(Sampler, RunsRoundsInMirroredOrder) {
+  take(3);
+  for (std::size_t i = 0; i + 5 < fake.orders.size(); i += 6)
+    EXPECT_EQ(std::vector(fake.orders.begin() + static_cast<long>(i), fake.orders.begin() + static_cast<long>(i) + 6),
+              (std::vector{0, 1, 2, 2, 1, 0}));
+}
+
+TEST_F(Sampler, StopsAtEnoughWhenPrecise) {
+  const auto all = take(2);
+  ASSERT_EQ(all.size(), 2u);
+  for (const auto& one : all) EXPECT_EQ(one.accepted.size(), 30u);
+  EXPECT_EQ(all[1].accepted[0], 20);
+}
+
+TEST_F(Sampler, TheFirstPairIsNotASample) {
+  take(1);
+  EXPECT_EQ(fake.calls, 1 + 15);
+}
+
+TEST_F(Sampler, GoesOnWhileNoisyAndStopsAtMost) {
+  fake.noise = 0.5;
+  rule.patience = 1e9;
+  EXPECT_EQ(take(1)[0].accepted.size(), 100u);
+}
+
+TEST_F(Sampler, PatienceEndsItOnceThereIsEnough) {
+  fake.noise = 0.5;
+  rule.patience = 0.05;
+  EXPECT_EQ(take(1)[0].accepted.size(), 30u);
+}
+
+TEST_F(Sampler, TheBudgetsShareEndsItAtTheFewest) {
+  rule.share = 0;
+  EXPECT_EQ(take(2)[0].accepted.size(), 6u);
+}
+
+TEST_F(Sampler, SamplesOfASlowClockAreSetAsideAndKept) {
+  fake.clock_mhz = [](int call) { return call % 2 == 0 ? 1980.0 : 1700.0; };
+  const auto all = take(1);
+  EXPECT_FALSE(all[0].set_aside.empty());
+  EXPECT_EQ(all[0].accepted.size(), 30u);
+  EXPECT_EQ(all[0].accepted.size() + all[0].set_aside.size(), 2u * static_cast<unsigned>(fake.calls - 1));
+}
+
+TEST_F(Sampler, AClockThatNeverRecoversLeavesNothing) {
+  clocks.accepts(1980);
+  fake.clock_mhz = [](int) { return 1800.0; };
+  const auto all = take(1);
+  EXPECT_TRUE(all[0].accepted.empty());
+  EXPECT_EQ(all[0].set_aside.size(), 300u);
+}
+
+TEST_F(Sampler, UnknownClocksAreAccepted) {
+  fake.clock_mhz = [](int) { return 0.0; };
+  EXPECT_TRUE(take(1)[0].set_aside.empty());
+}
+
+TEST_F(Sampler, StopsWhenTold) {
+  const auto all = sample(
+      fake, 1, rule, clocks, [&] { return fake.seconds; }, [&] { return fake.calls >= 3; });
+  EXPECT_EQ(all[0].accepted.size(), 4u);
+}
+
+TEST_F(Sampler, NoContendersIsNoWork) {
+  EXPECT_TRUE(take(0).empty());
+  EXPECT_EQ(fake.calls, 0);
+}
+
+TEST(ClockGuard, RemembersTheFastest) {
+  clock_guard clocks;
+  EXPECT_TRUE(clocks.accepts(1000));
+  EXPECT_TRUE(clocks.accepts(1980));
+  EXPECT_TRUE(clocks.accepts(0.96 * 1980 + 1));
+  EXPECT_FALSE(clocks.accepts(0.96 * 1980 - 1));
+  EXPECT_EQ(clocks.fastest_mhz(), 1980);
+}
+
+}  // namespace
+}  // namespace rungs::bench
