@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "gpu/entries.hpp"
+#include "gpu/launches.hpp"
 #include "record/tree.hpp"
 #include "text.hpp"
 
@@ -31,7 +32,7 @@ namespace {
 
 struct settings {
   examination how;
-  std::string filter = "*", record_file, summary_file;
+  std::string filter = "*", record_file, summary_file, kernels_file;
   bool changed = false, require_gpu = false, list = false, in_process = false;
   double watchdog_seconds = 0;  // without a sign of life; 0: 30, or 120 with --full
   int first = 0;                // children only: where to begin
@@ -54,6 +55,7 @@ struct settings {
   --watchdog=S             seconds without a sign of life after which a test is ended
   --in-process             no supervisor: for debuggers
   --summary FILE           outcome of every test as JSON, in the form of --gtest_output=json
+  --kernels FILE           with --in-process or --sanitizer: the mangled names of all kernels that were launched
   --gtest_filter=PATTERN, --gtest_list_tests and GoogleTest's other options
 
 Exit codes: 0 passed or skipped, 1 something failed, 2 usage, 3 no usable GPU where one was required.
@@ -101,6 +103,7 @@ settings parse(int argc, char** argv) {
     else if (const char* v = value_of(i, "--watchdog")) s.watchdog_seconds = number(v, "--watchdog");
     else if (const char* v = value_of(i, "--record")) s.record_file = v;
     else if (const char* v = value_of(i, "--summary")) s.summary_file = v;
+    else if (const char* v = value_of(i, "--kernels")) s.kernels_file = v;
     else if (const char* v = value_of(i, "--child-first")) s.first = std::atoi(v);
     else if (const char* v = value_of(i, "--child-pipe")) s.pipe = std::atoi(v);
     else if (const char* v = value_of(i, "--gtest_filter")) { s.filter = v; s.for_gtest.push_back(argv[i]); }
@@ -180,7 +183,12 @@ int run_tests(const std::vector<entry>& entries) {
                           [&e, i]() -> testing::Test* { return new entry_test(e, i); });
   }
   if (!current.list) std::cout << "seed " << current.how.seed << std::endl;
-  return RUN_ALL_TESTS();
+  const int status = RUN_ALL_TESTS();
+  if (!current.kernels_file.empty()) {
+    std::ofstream out(current.kernels_file);
+    for (const std::string& name : launched_kernels()) out << name << '\n';
+  }
+  return status;
 }
 
 // --- the supervisor

@@ -1,22 +1,24 @@
-// rungs_resources FOLDER...: judges the compiler's report on every kernel beside the objects (*.cu.o) in these folders.
+// rungs_resources [--kernels] FOLDER...: judges the compiler's report on every kernel beside the objects (*.cu.o) in these
+// folders; --kernels only lists the mangled names of ours.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "resources/ptxas.hpp"
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
   using namespace rungs::tests::resources;
-  if (argc < 2) {
-    std::cerr << "rungs_resources FOLDER...: no kernel of ours may spill or use a stack frame\n";
+  const bool list = argc > 1 && std::string_view(argv[1]) == "--kernels";
+  if (argc < (list ? 3 : 2) || std::string_view(argv[1]) == "--help") {
+    std::cerr << "rungs_resources [--kernels] FOLDER...: no kernel of ours may spill or use a stack frame; --kernels lists them\n";
     return 2;
   }
   std::vector<kernel> kernels;
   std::size_t objects = 0, bad = 0;
-  for (int i = 1; i < argc; ++i) {
+  for (int i = list ? 2 : 1; i < argc; ++i) {
     std::error_code error;
     for (const auto& file : fs::recursive_directory_iterator(argv[i], error)) {
       const std::string name = file.path().string();
@@ -38,6 +40,11 @@ int main(int argc, char** argv) {
       std::cerr << "rungs_resources: " << argv[i] << ": " << error.message() << '\n';
       return 2;
     }
+  }
+  if (list) {
+    for (const kernel& k : kernels)
+      if (k.ours()) std::cout << k.mangled << '\n';
+    return bad == 0 ? 0 : 1;
   }
   const judgement j = judge(kernels);
   for (const std::string& complaint : j.complaints) std::cout << complaint << '\n';
