@@ -16,4 +16,10 @@ if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   endif()
 endif()
 enable_language(CUDA)
+
+# CMake 3.25's own module fails on a toolkit without nvToolsExt (13.0) in a project that requires 3.25; it asks for nothing
+# else by that number.
+set(required_version ${CMAKE_MINIMUM_REQUIRED_VERSION})
+set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
 find_package(CUDAToolkit REQUIRED)
+set(CMAKE_MINIMUM_REQUIRED_VERSION ${required_version})
