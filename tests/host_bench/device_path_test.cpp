@@ -1,0 +1,191 @@
+// The suite on a fake GPU: flushes, events, graphs, ceilings, twins, floors and verdicts, where every duration is
+// known.
+#include <gtest/gtest.h>
+
+#include "fake_gpu.hpp"
+#include "fake_records.hpp"
+#include "suite.hpp"
+
+namespace rungs::bench {
+namespace {
+
+using catalog::operation;
+using catalog::record;
+using catalog::scalar;
+
+device_facts a_gpu() {
+  device_facts gpu;
+  gpu.name = "NVIDIA Fake";
+  gpu.compute_capability = 90;
+  gpu.multiprocessors = 132;
+  gpu.l2_bytes = std::size_t{60} << 20;
+  gpu.memory_bytes = gpu.free_bytes = std::size_t{16} << 30;
+  gpu.memory_bus_bits = 6144;
+  gpu.memory_clock_khz = 3'201'000;
+  return gpu;
+}
+
+// A right sum that takes microseconds_per_mi for each Mi items on top of a launch.
+template <int launch_us, int us_per_mi, int error = 0>
+cudaError_t sums(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+  const double microseconds = launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20);
+  catalog::arguments kept = a;
+  const float init = *static_cast<const float*>(a.init);
+  return fake_gpu::launch(microseconds, [kept, init] {
+    catalog::arguments with_init = kept;
+    with_init.init = &init;
+    *static_cast<float*>(kept.d_out) = fakes::sum<float>(with_init, kept.num_items) + error;
+  });
+}
+
+template <int launch_us, int us_per_mi>
+cudaError_t moves(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+  return fake_gpu::launch(launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20), [] {});
+}
+
+record a_variant(const char* rung, catalog::call_t call, catalog::family family = catalog::family::handwritten) {
+  record one = fakes::record(rung, call, scalar::f32, executor::device);
+  one.family = family;
+  return one;
+}
+
+record a_roof(operation kind, catalog::call_t call) {
+  record one = a_variant(name(kind).data(), call, catalog::family::library_baselines);
+  one.operation = kind;
+  one.op = catalog::op::none;
+  one.accumulator_type = scalar::none;
+  return one;
+}
+
+struct DevicePath : ::testing::Test {
+  std::vector<record> records = {a_variant("cub_device_reduce", sums<8, 4>, catalog::family::library_baselines),
+                                 a_variant("faster", sums<6, 4>),
+                                 a_variant("slower", sums<12, 4>),
+                                 a_roof(operation::stream_read, moves<4, 3>),
+                                 a_roof(operation::copy, moves<4, 6>),
+                                 a_roof(operation::fill, moves<4, 2>),
+                                 a_roof(operation::empty, moves<3, 0>)};
+  selection wanted{.filter = "", .modes = {}, .sizes = {1 << 16}, .types = {}};
+  suite_rules rules;
+  run_plan plan;
+  std::unique_ptr<suite> all;
+
+  void SetUp() override {
+    fake_gpu::now() = {};
+    fakes::calls = 0;
+  }
+
+  void run() {
+    plan = make_plan(records, wanted, a_gpu(), "");
+    all = std::make_unique<suite>(plan, records, a_gpu(), rules, [] { return false; });
+    for (std::size_t i = 0; i < plan.problems.size(); ++i) all->visit(i);
+    compare(all->found, a_gpu().peak_gb_per_s());
+  }
+  const row* find(const char* rung, mode how) const {
+    for (const row& one : all->found.rows) {
+      if (one.record->rung == rung && one.mode == how && !one.twin) return &one;
+    }
+    return nullptr;
+  }
+};
+
+TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
+  wanted.dirty_flush = true;
+  run();
+  EXPECT_TRUE(all->complete());
+  EXPECT_FALSE(all->failed());
+  for (const mode how : {mode::cold, mode::warm, mode::graph, mode::dirty}) {
+    ASSERT_NE(find("cub_device_reduce", how), nullptr) << name(how);
+    EXPECT_NEAR(find("cub_device_reduce", how)->summary.median, 8.25, 0.01) << name(how);
+    EXPECT_NEAR(find("faster", how)->summary.median, 6.25, 0.01) << name(how);
+    EXPECT_EQ(find("faster", how)->verdict, "FASTER");
+    EXPECT_EQ(find("slower", how)->verdict, "SLOWER");
+    EXPECT_EQ(find("faster", how)->kernels, 1);
+    EXPECT_TRUE(find("faster", how)->repeatable);
+  }
+  EXPECT_EQ(all->found.rows.size(), 4u * 4);  // each of four modes: three variants and CUB's twin
+  EXPECT_EQ(all->found.twins.size(), 4u);
+  for (const auto& twin : all->found.twins) EXPECT_FALSE(twin.different());
+}
+
+TEST_F(DevicePath, CeilingsStandBeforeAndAfterEachCell) {
+  run();
+  int roofs = 0, floors = 0;
+  for (const ceiling& one : all->found.ceilings) {
+    EXPECT_FALSE(one.before.empty());
+    EXPECT_FALSE(one.after.empty());
+    EXPECT_LT(one.drift(), 1e-3);
+    (one.kind == operation::empty ? floors : roofs) += 1;
+    if (one.kind == operation::empty) {
+      EXPECT_NEAR(one.median_us(), 3, 0.01);
+    } else if (one.kind == operation::copy) {
+      EXPECT_NEAR(one.median_us(), 4 + 6 / 32.0, 0.01) << "half is read, half is written";
+    }
+  }
+  EXPECT_EQ(roofs, 9);
+  EXPECT_EQ(floors, 3);
+  EXPECT_NEAR(*find("cub_device_reduce", mode::cold)->percent_of_ceiling, 100 * (4 + 3 / 16.0) / 8.25, 0.2);
+  EXPECT_NEAR(*find("cub_device_reduce", mode::cold)->percent_of_peak, 100 * (65537 * 4 / 8.25e3) / 4916.7, 0.01);
+}
+
+TEST_F(DevicePath, ARowThatBeatsItsCeilingIsImplausible) {
+  records.push_back(a_variant("too_good", sums<2, 0>));
+  run();
+  EXPECT_TRUE(find("too_good", mode::cold)->implausible);
+  EXPECT_FALSE(find("faster", mode::cold)->implausible);
+}
+
+TEST_F(DevicePath, AWrongVariantHasNoTimeInAnyMode) {
+  records.push_back(a_variant("wrong", sums<6, 4, 1000>));
+  run();
+  EXPECT_TRUE(all->failed());
+  for (const mode how : {mode::cold, mode::warm, mode::graph}) {
+    ASSERT_NE(find("wrong", how), nullptr);
+    EXPECT_FALSE(find("wrong", how)->timed());
+    EXPECT_TRUE(find("faster", how)->timed());
+  }
+}
+
+TEST_F(DevicePath, AClockThatDropsForGoodLeavesNoSamplesAndFails) {
+  records[1].call = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    if (workspace != nullptr && ++fakes::calls > 30) fake_gpu::now().clock_mhz = 1000;
+    return sums<6, 4>(workspace, num_bytes, a, stream);
+  };
+  run();
+  EXPECT_TRUE(all->failed());
+  EXPECT_NE(all->why_not(plan.cases.back()).find("no accepted samples"), std::string::npos);
+}
+
+TEST_F(DevicePath, TheSlowStopAtTheSizeWhereASampleIsTooLong) {
+  records.push_back(a_variant("crawls", sums<6, 3000>));
+  wanted.sizes = {1 << 16, 1 << 20, 4 << 20};
+  wanted.filter = "crawls";
+  run();
+  int stopped = 0;
+  for (const auto& one : all->found.omissions)
+    stopped += one.reason.find("over the limit of 10 ms") != std::string::npos && one.num_items == std::size_t{4} << 20;
+  EXPECT_EQ(stopped, 3);  // cold, warm, graph
+  int graphs = 0;
+  for (const auto& one : all->found.omissions) graphs += one.reason.find("a graph of 20 calls") != std::string::npos;
+  EXPECT_EQ(graphs, 1);  // at 1 Mi a call takes 3 ms
+  EXPECT_NE(find("crawls", mode::cold), nullptr);
+}
+
+TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
+  records[1].waits_for_host = true;
+  run();
+  EXPECT_NE(find("faster", mode::cold), nullptr);
+  EXPECT_EQ(find("faster", mode::cold)->kernels, std::nullopt);
+  EXPECT_EQ(find("faster", mode::graph), nullptr);
+}
+
+TEST_F(DevicePath, EverythingIsFreed) {
+  run();
+  all.reset();
+  EXPECT_EQ(fake_gpu::now().allocations, 0);
+}
+
+}  // namespace
+}  // namespace rungs::bench
