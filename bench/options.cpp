@@ -20,7 +20,7 @@ constexpr auto description =
 
 constexpr auto footer = R"(What is measured
   The default suite: every rung at 1Mi, 16Mi and 256Mi items (f32 and i32 sums); from 1Ki to 1Gi the library baselines and the
-  fast rungs, which are those that a pilot call finds within 3x of the best at that size. Sizes given by --sizes, and --full,
+  fast rungs, which are those that a pilot call finds within 2x of the best at that size. Sizes given by --sizes, and --full,
   measure every rung. A rung stops where one sample passes 10 ms (--full: 1 s), host baselines at 16Mi items, and the modes warm
   and graph at four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled
   along with what a filter matches, since the others are compared with it.

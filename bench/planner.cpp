@@ -44,24 +44,29 @@ bool is_basic(const question& line) {
   return line.input == line.accumulator && (line.input == scalar::f32 || line.input == scalar::i32);
 }
 
+bool is_ladder_size(std::size_t size) { return std::count(std::begin(ladder_sizes), std::end(ladder_sizes), size) > 0; }
+
+// The whole sweep for sums of floats, every second power of two for the other sums, and a few sizes for the rest.
 std::vector<std::size_t> default_sizes(const question& line, bool full) {
   std::vector<std::size_t> sizes;
   if (full || (line.input == scalar::f32 && line.combine == op::plus && !line.on_host)) {
     sizes = powers_of_two(1);
     sizes.insert(sizes.end(), std::begin(odd_sizes), std::end(odd_sizes));
-  } else if ((line.on_host && line.combine == op::plus) ||
-             (!line.on_host && (is_basic(line) || line.combine == op::plus))) {
+  } else if (line.combine == op::plus) {
     sizes = powers_of_two(2);
   } else {
     sizes = {std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
+    if (is_basic(line) && !line.on_host) sizes.push_back(std::size_t{1} << 10);
   }
   if (line.on_host) std::erase_if(sizes, [](std::size_t size) { return size > largest_host_items; });
   return sizes;
 }
 
-std::vector<mode> default_modes(const question& line, bool full) {
+// Warm and graph for sums of floats, and for sums of integers at the ladder's sizes.
+std::vector<mode> default_modes(const question& line, std::size_t size, bool full) {
   if (line.on_host) return {mode::host};
-  if (full || (is_basic(line) && line.combine == op::plus)) return {mode::cold, mode::warm, mode::graph};
+  const bool all = line.combine == op::plus && is_basic(line) && (line.input == scalar::f32 || is_ladder_size(size));
+  if (full || all) return {mode::cold, mode::warm, mode::graph};
   return {mode::cold};
 }
 
@@ -71,8 +76,7 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   std::vector<std::size_t> ordered, others;
-  for (const std::size_t size : sizes)
-    (std::count(std::begin(ladder_sizes), std::end(ladder_sizes), size) ? ordered : others).push_back(size);
+  for (const std::size_t size : sizes) (is_ladder_size(size) ? ordered : others).push_back(size);
   std::vector<bool> taken(others.size());
   for (std::size_t denominator = 2; std::count(taken.begin(), taken.end(), false) > 0; denominator *= 2) {
     for (std::size_t numerator = 1; numerator < denominator; numerator += 2) {
@@ -178,10 +182,10 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   std::set<const catalog::record*> without_device;
   for (const question& line : order) {
     const auto sizes = spread(wanted.sizes.empty() ? default_sizes(line, wanted.full) : wanted.sizes);
-    auto modes = wanted.modes.empty() ? default_modes(line, wanted.full) : wanted.modes;
-    if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
-    std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
     for (const std::size_t size : sizes) {
+      auto modes = wanted.modes.empty() ? default_modes(line, size, wanted.full) : wanted.modes;
+      if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
+      std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
       problem about{.operation = line.operation,
                     .op = line.combine,
                     .input_type = line.input,
@@ -190,8 +194,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
                     .num_items = size,
                     .on_host = line.on_host,
                     .every_rung = wanted.full || !wanted.sizes.empty() ||
-                                  (is_basic(line) && line.combine == op::plus &&
-                                   std::count(std::begin(ladder_sizes), std::end(ladder_sizes), size)),
+                                  (is_basic(line) && line.combine == op::plus && is_ladder_size(size)),
                     .modes = {},
                     .contenders = {}};
       std::vector<bench_case> cases;

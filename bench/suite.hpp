@@ -20,7 +20,7 @@ namespace rungs::bench {
 struct suite_rules {
   std::uint64_t seed = 0x72756e6773;  // written into the result file
   double stop_us = 10'000;            // a rung ends at the size where one sample takes longer
-  double fast_factor = 3;             // what is sampled where not every rung is
+  double fast_factor = 2;             // what is sampled where not every rung is
   int repeats = 20;
   double cell_seconds = 0.5;
   std::optional<double> budget_seconds;
