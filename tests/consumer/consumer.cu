@@ -20,8 +20,8 @@ int main() {
   void* d_temp_storage = nullptr;
   std::size_t temp_storage_bytes = 0;
   for (int phase = 0; phase < 2; ++phase) {
-    const cudaError_t error = rungs::reductions::warp_shuffle::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, h_in.size(),
-                                                                      rungs::plus{}, 0.0f);
+    const cudaError_t error = rungs::reductions::warp_shuffle::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out,
+                                                                      h_in.size(), rungs::plus{}, 0.0f);
     if (error != cudaSuccess) {
       std::printf("%s\n", cudaGetErrorString(error));
       return 1;

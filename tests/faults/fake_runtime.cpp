@@ -12,7 +12,8 @@ runtime& current() {
 namespace {
 
 // Notes the call; returns what it is to answer.
-cudaError_t note(const char* name, bool enqueues = false, unsigned long long grid_blocks = 0, unsigned block_threads = 0) {
+cudaError_t note(const char* name, bool enqueues = false, unsigned long long grid_blocks = 0,
+                 unsigned block_threads = 0) {
   runtime& r = current();
   r.calls.push_back({name, enqueues, grid_blocks, block_threads});
   const int index = static_cast<int>(r.calls.size());
@@ -51,18 +52,41 @@ cudaError_t STANDS_IN(cudaDeviceGetAttribute)(int* value, cudaDeviceAttr attribu
   if (status != cudaSuccess) return status;
   const auto& r = current();
   switch (attribute) {
-    case cudaDevAttrMultiProcessorCount: *value = r.multiprocessors; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = r.capability / 10; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = r.capability % 10; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = r.shared_bytes_optin; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = 49152; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = r.shared_bytes_optin + 1024; break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
-    case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
-    case cudaDevAttrMaxGridDimX: *value = 0x7fffffff; break;
-    case cudaDevAttrL2CacheSize: *value = 50 << 20; break;
-    case cudaDevAttrWarpSize: *value = 32; break;
-    default: *value = 1;  // what is asked whether it is supported, is
+    case cudaDevAttrMultiProcessorCount:
+      *value = r.multiprocessors;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = r.capability / 10;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = r.capability % 10;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = r.shared_bytes_optin;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      *value = 49152;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = r.shared_bytes_optin + 1024;
+      break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = 2048;
+      break;
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = 1024;
+      break;
+    case cudaDevAttrMaxGridDimX:
+      *value = 0x7fffffff;
+      break;
+    case cudaDevAttrL2CacheSize:
+      *value = 50 << 20;
+      break;
+    case cudaDevAttrWarpSize:
+      *value = 32;
+      break;
+    default:
+      *value = 1;  // what is asked whether it is supported, is
   }
   return status;
 }
@@ -77,7 +101,9 @@ cudaError_t STANDS_IN(cudaFuncGetAttributes)(cudaFuncAttributes* attributes, con
   return status;
 }
 
-cudaError_t STANDS_IN(cudaFuncSetAttribute)(const void*, cudaFuncAttribute, int) { return note("cudaFuncSetAttribute"); }
+cudaError_t STANDS_IN(cudaFuncSetAttribute)(const void*, cudaFuncAttribute, int) {
+  return note("cudaFuncSetAttribute");
+}
 
 cudaError_t STANDS_IN(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int, size_t) {
   const cudaError_t status = note("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
@@ -85,7 +111,8 @@ cudaError_t STANDS_IN(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks
   return status;
 }
 
-cudaError_t STANDS_IN(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, const void*, int, size_t, unsigned) {
+cudaError_t STANDS_IN(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(int* blocks, const void*, int, size_t,
+                                                                              unsigned) {
   const cudaError_t status = note("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
   if (status == cudaSuccess) *blocks = current().blocks_per_multiprocessor;
   return status;
@@ -104,7 +131,9 @@ cudaError_t STANDS_IN(cudaOccupancyMaxActiveClusters)(int* clusters, const void*
 }
 
 cudaError_t STANDS_IN(cudaMemsetAsync)(void*, int, size_t, cudaStream_t) { return note("cudaMemsetAsync", true); }
-cudaError_t STANDS_IN(cudaMemcpyAsync)(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t) { return note("cudaMemcpyAsync", true); }
+cudaError_t STANDS_IN(cudaMemcpyAsync)(void*, const void*, size_t, cudaMemcpyKind, cudaStream_t) {
+  return note("cudaMemcpyAsync", true);
+}
 cudaError_t STANDS_IN(cudaStreamSynchronize)(cudaStream_t) { return note("cudaStreamSynchronize"); }
 
 cudaError_t STANDS_IN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void*, void**) {

@@ -1,5 +1,5 @@
-// A CUDA runtime that runs nothing: linked in with --wrap, it answers for a device that need not exist, keeps a list of what
-// was asked and enqueued, and fails the call it is told to fail.
+// A CUDA runtime that runs nothing: linked in with --wrap, it answers for a device that need not exist, keeps a list of
+// what was asked and enqueued, and fails the call it is told to fail.
 #pragma once
 
 #include <cuda_runtime_api.h>

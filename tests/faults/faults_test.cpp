@@ -15,7 +15,8 @@ using catalog::record;
 
 // Ours to promise: the libraries' own calls are what they are.
 bool is_ours(const record& r) {
-  return r.executes_on == executor::device && (r.family != catalog::family::library_baselines || r.operation != catalog::operation::reduce);
+  return r.executes_on == executor::device &&
+         (r.family != catalog::family::library_baselines || r.operation != catalog::operation::reduce);
 }
 
 // Calls a record as a user would, on addresses that no kernel will touch.
@@ -33,7 +34,8 @@ class caller {
 
  private:
   catalog::arguments arguments(std::size_t num_items) {
-    return {reinterpret_cast<void*>(std::uintptr_t{1} << 40), reinterpret_cast<void*>(std::uintptr_t{1} << 45), num_items, &init_};
+    return {reinterpret_cast<void*>(std::uintptr_t{1} << 40), reinterpret_cast<void*>(std::uintptr_t{1} << 45),
+            num_items, &init_};
   }
   const record& subject_;
   std::uint64_t init_ = 0;
@@ -41,7 +43,8 @@ class caller {
 
 std::string name_of(const record& r) {
   std::string all;
-  for (const std::string_view part : {catalog::name(r.family), r.ladder, r.rung, catalog::name(r.operation), catalog::name(r.op), catalog::name(r.input_type)})
+  for (const std::string_view part : {catalog::name(r.family), r.ladder, r.rung, catalog::name(r.operation),
+                                      catalog::name(r.op), catalog::name(r.input_type)})
     all += std::string(part) + '/';
   return all;
 }
@@ -77,9 +80,11 @@ TEST_F(faults, every_failed_call_is_returned_and_nothing_is_enqueued_after_it) {
         }
         ++injected;
         const std::string& failed = calls[static_cast<std::size_t>(k) - 1].name;
-        EXPECT_EQ(status, cudaErrorLaunchOutOfResources) << name_of(r) << " n=" << n << ": call " << k << ", " << failed << ", failed";
+        EXPECT_EQ(status, cudaErrorLaunchOutOfResources)
+            << name_of(r) << " n=" << n << ": call " << k << ", " << failed << ", failed";
         for (std::size_t later = static_cast<std::size_t>(k); later < calls.size(); ++later)
-          EXPECT_FALSE(calls[later].enqueues) << name_of(r) << " n=" << n << ": " << calls[later].name << " after " << failed << " had failed";
+          EXPECT_FALSE(calls[later].enqueues)
+              << name_of(r) << " n=" << n << ": " << calls[later].name << " after " << failed << " had failed";
       }
     }
   }
@@ -102,7 +107,8 @@ TEST_F(faults, the_size_query_enqueues_nothing_and_returns_what_failed) {
         fake::current().failing_call = k;
         const cudaError_t status = user.query(n, bytes);
         if (!fake::current().failed()) break;
-        EXPECT_EQ(status, cudaErrorUnknown) << name_of(r) << " n=" << n << " call " << k << ", " << fake::current().calls.back().name;
+        EXPECT_EQ(status, cudaErrorUnknown)
+            << name_of(r) << " n=" << n << " call " << k << ", " << fake::current().calls.back().name;
       }
     }
   }
@@ -143,7 +149,8 @@ TEST_F(faults, launches_are_possible_on_any_device) {
     if (!is_ours(r)) continue;
     for (const int multiprocessors : {1, 7, 40, 132, 1024})
       for (const int capability : {75, 80, 90, 120})
-        for (const std::size_t n : {std::size_t{1}, std::size_t{4097}, std::size_t{1} << 24, (std::size_t{1} << 31) + 1, std::size_t{1} << 33}) {
+        for (const std::size_t n : {std::size_t{1}, std::size_t{4097}, std::size_t{1} << 24, (std::size_t{1} << 31) + 1,
+                                    std::size_t{1} << 33}) {
           if (capability < r.min_cc || n > r.max_items) continue;
           caller user(r);
           fake::current() = {};
@@ -156,7 +163,8 @@ TEST_F(faults, launches_are_possible_on_any_device) {
           for (const auto& call : fake::current().calls) {
             if (call.block_threads == 0 && call.grid_blocks == 0) continue;
             EXPECT_GE(call.grid_blocks, 1u) << name_of(r) << " n=" << n << " multiprocessors=" << multiprocessors;
-            EXPECT_LE(call.grid_blocks, 0x7fffffffull) << name_of(r) << " n=" << n << " multiprocessors=" << multiprocessors;
+            EXPECT_LE(call.grid_blocks, 0x7fffffffull)
+                << name_of(r) << " n=" << n << " multiprocessors=" << multiprocessors;
             EXPECT_GE(call.block_threads, 1u) << name_of(r);
             EXPECT_LE(call.block_threads, 1024u) << name_of(r);
           }

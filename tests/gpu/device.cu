@@ -1,6 +1,8 @@
 #include "gpu/device.hpp"
 
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -25,7 +27,8 @@ __global__ void generate_items(T* items, sample s) {
 
 // Thread 0 merges its block's summaries one by one: slow, and plainly right.
 template <class T>
-__global__ void __launch_bounds__(block_threads) summarise_items(const T* items, std::size_t num_items, summary* of_blocks) {
+__global__ void __launch_bounds__(block_threads)
+    summarise_items(const T* items, std::size_t num_items, summary* of_blocks) {
   __shared__ alignas(summary) unsigned char storage[block_threads * sizeof(summary)];
   auto* const of_threads = reinterpret_cast<summary*>(storage);
   summary mine;
@@ -53,7 +56,8 @@ __global__ void paint_zones(zones painted, std::uint64_t key) {
 __global__ void inspect_zones(zones painted, std::uint64_t key, unsigned long long* first_changed) {
   const zone z = painted.each[blockIdx.x];
   for (std::size_t i = threadIdx.x; i < z.bytes; i += blockDim.x)
-    if (z.begin[i] != canary(z.begin + i, key)) atomicMin(first_changed + blockIdx.x, static_cast<unsigned long long>(i));
+    if (z.begin[i] != canary(z.begin + i, key))
+      atomicMin(first_changed + blockIdx.x, static_cast<unsigned long long>(i));
 }
 
 __global__ void scramble_bytes(unsigned char* bytes, std::size_t count, std::uint64_t key) {
@@ -126,9 +130,35 @@ struct exchange {
     cudaFreeHost(h_first);
   }
 };
+// Threads come and go; their exchanges are kept for the next ones.
+class lent_exchange {
+ public:
+  lent_exchange() {
+    const std::lock_guard lock(guard());
+    if (idle().empty()) idle().push_back(std::make_unique<exchange>());
+    mine_ = std::move(idle().back());
+    idle().pop_back();
+  }
+  ~lent_exchange() {
+    const std::lock_guard lock(guard());
+    idle().push_back(std::move(mine_));
+  }
+  exchange& operator*() { return *mine_; }
+
+ private:
+  static std::mutex& guard() {
+    static std::mutex it;
+    return it;
+  }
+  static std::vector<std::unique_ptr<exchange>>& idle() {
+    static auto& kept = *new std::vector<std::unique_ptr<exchange>>;  // outlives every thread
+    return kept;
+  }
+  std::unique_ptr<exchange> mine_;
+};
 exchange& mine() {
-  thread_local exchange buffers;
-  return buffers;
+  thread_local lent_exchange lent;
+  return *lent;
 }
 
 }  // namespace
@@ -142,7 +172,8 @@ void generate(catalog::scalar type, void* d_items, const sample& s, cudaStream_t
   if (s.num_items == 0) return;
   with_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    generate_items<T><<<grid_for(s.num_items, 8 * multiprocessors()), block_threads, 0, stream>>>(static_cast<T*>(d_items), s);
+    generate_items<T>
+        <<<grid_for(s.num_items, 8 * multiprocessors()), block_threads, 0, stream>>>(static_cast<T*>(d_items), s);
   });
   check(cudaGetLastError(), "generate_items");
 }
@@ -152,10 +183,13 @@ summary summarise(catalog::scalar type, const void* d_items, std::size_t num_ite
   const int grid = grid_for(num_items, exchange::summaries);
   with_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    summarise_items<T><<<grid, block_threads, 0, stream>>>(static_cast<const T*>(d_items), num_items, buffers.d_summaries);
+    summarise_items<T>
+        <<<grid, block_threads, 0, stream>>>(static_cast<const T*>(d_items), num_items, buffers.d_summaries);
   });
   check(cudaGetLastError(), "summarise_items");
-  check(cudaMemcpyAsync(buffers.h_summaries, buffers.d_summaries, static_cast<std::size_t>(grid) * sizeof(summary), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  check(cudaMemcpyAsync(buffers.h_summaries, buffers.d_summaries, static_cast<std::size_t>(grid) * sizeof(summary),
+                        cudaMemcpyDeviceToHost, stream),
+        "cudaMemcpyAsync");
   check(cudaStreamSynchronize(stream), "summarise_items");
   summary all = buffers.h_summaries[0];
   for (int b = 1; b < grid; ++b) all.merge(buffers.h_summaries[b]);
@@ -174,7 +208,9 @@ std::optional<damage> inspect(const zones& painted, std::uint64_t key, cudaStrea
   check(cudaMemsetAsync(buffers.d_first, 0xff, max_zones * sizeof(*buffers.d_first), stream), "cudaMemsetAsync");
   inspect_zones<<<painted.count, block_threads, 0, stream>>>(painted, key, buffers.d_first);
   check(cudaGetLastError(), "inspect_zones");
-  check(cudaMemcpyAsync(buffers.h_first, buffers.d_first, max_zones * sizeof(*buffers.d_first), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  check(cudaMemcpyAsync(buffers.h_first, buffers.d_first, max_zones * sizeof(*buffers.d_first), cudaMemcpyDeviceToHost,
+                        stream),
+        "cudaMemcpyAsync");
   check(cudaStreamSynchronize(stream), "inspect_zones");
   for (int z = 0; z < painted.count; ++z)
     if (buffers.h_first[z] != ~0ull) return damage{z, static_cast<std::size_t>(buffers.h_first[z])};
@@ -183,7 +219,8 @@ std::optional<damage> inspect(const zones& painted, std::uint64_t key, cudaStrea
 
 void scramble(void* d_bytes, std::size_t bytes, std::uint64_t key, cudaStream_t stream) {
   if (bytes == 0) return;
-  scramble_bytes<<<grid_for(bytes, 8 * multiprocessors()), block_threads, 0, stream>>>(static_cast<unsigned char*>(d_bytes), bytes, key);
+  scramble_bytes<<<grid_for(bytes, 8 * multiprocessors()), block_threads, 0, stream>>>(
+      static_cast<unsigned char*>(d_bytes), bytes, key);
   check(cudaGetLastError(), "scramble_bytes");
 }
 
@@ -193,7 +230,8 @@ void delay(double milliseconds, cudaStream_t stream) {
 }
 
 void make_noise(double milliseconds, void* d_scratch, std::size_t scratch_bytes, cudaStream_t stream) {
-  churn<<<multiprocessors() / 2 + 1, block_threads, 0, stream>>>(static_cast<unsigned*>(d_scratch), scratch_bytes / sizeof(unsigned),
+  churn<<<multiprocessors() / 2 + 1, block_threads, 0, stream>>>(static_cast<unsigned*>(d_scratch),
+                                                                 scratch_bytes / sizeof(unsigned),
                                                                  static_cast<unsigned long long>(milliseconds * 1e6));
   check(cudaGetLastError(), "churn");
 }
@@ -210,7 +248,8 @@ squatter::squatter(int left_free, double at_most_milliseconds) : blocks_(multipr
   released_ = flags + 1;
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
   if (blocks_ > 0) {
-    squat<<<blocks_, 1024, static_cast<std::size_t>(smem), stream_>>>(flags, flags + 1, static_cast<unsigned long long>(at_most_milliseconds * 1e6));
+    squat<<<blocks_, 1024, static_cast<std::size_t>(smem), stream_>>>(
+        flags, flags + 1, static_cast<unsigned long long>(at_most_milliseconds * 1e6));
     check(cudaGetLastError(), "squat");
   }
 }

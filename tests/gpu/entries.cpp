@@ -38,14 +38,19 @@ verdict checker_agrees_with_oracle(catalog::scalar type, const examination& how)
         host_site().generate(type, made.data(), s, nullptr);
         if (items != made) v.findings.push_back({case_name, "host and device made different items"});
         const bool floating = is_floating(type);
-        const catalog::scalar accumulator = floating ? (type == catalog::scalar::f64 ? type : catalog::scalar::f32) : type;
+        const catalog::scalar accumulator =
+            floating ? (type == catalog::scalar::f64 ? type : catalog::scalar::f32) : type;
         for (const auto which : {catalog::op::plus, catalog::op::minimum, catalog::op::maximum}) {
-          const value init = with_type(accumulator, [](auto t) { return make_value(from_double<typename decltype(t)::type>(3)); });
+          const value init =
+              with_type(accumulator, [](auto t) { return make_value(from_double<typename decltype(t)::type>(3)); });
           const auto ours = expect(which, type, accumulator, on_device, init);
           const auto oracle = expect(which, type, accumulator, items.data(), n, init);
           if (!ours) continue;  // the checker knows that it does not know
-          if (ours->is_nan != oracle.is_nan || (!oracle.is_nan && !(ours->exact == oracle.exact)) || (which == catalog::op::plus && floating && ours->is_exact != oracle.is_exact))
-            v.findings.push_back({case_name, text(catalog::name(which), ": checker ", to_string(accumulator, ours->exact), ", oracle ", to_string(accumulator, oracle.exact))});
+          if (ours->is_nan != oracle.is_nan || (!oracle.is_nan && !(ours->exact == oracle.exact)) ||
+              (which == catalog::op::plus && floating && ours->is_exact != oracle.is_exact))
+            v.findings.push_back(
+                {case_name, text(catalog::name(which), ": checker ", to_string(accumulator, ours->exact), ", oracle ",
+                                 to_string(accumulator, oracle.exact))});
         }
       } catch (const std::exception& error) {
         v.findings.push_back({case_name, error.what()});
@@ -75,9 +80,12 @@ verdict refuses(const wrong::exhibit& exhibit, const examination& how) {
   for (const finding& f : passing.findings) all.findings.push_back({f.case_name, text("meant to pass, but: ", f.what)});
   if (*exhibit.refused_by == '\0' || all.device_lost) return all;
   const verdict refusing = examined(exhibit.refused_by);
-  if (refusing.cases == 0) all.findings.push_back({exhibit.refused_by, "there is no such case"});
-  else if (refusing.findings.empty()) all.findings.push_back({exhibit.refused_by, "the planted bug survived"});
-  else all.notes.push_back(text("refused by ", refusing.findings[0].case_name, ": ", refusing.findings[0].what));
+  if (refusing.cases == 0)
+    all.findings.push_back({exhibit.refused_by, "there is no such case"});
+  else if (refusing.findings.empty())
+    all.findings.push_back({exhibit.refused_by, "the planted bug survived"});
+  else
+    all.notes.push_back(text("refused by ", refusing.findings[0].case_name, ": ", refusing.findings[0].what));
   return all;
 }
 
@@ -86,11 +94,13 @@ verdict refuses(const wrong::exhibit& exhibit, const examination& how) {
 std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wanted) {
   std::vector<entry> entries;
   using catalog::scalar;
-  for (const scalar type : {scalar::i8, scalar::u8, scalar::i16, scalar::u16, scalar::i32, scalar::u32, scalar::i64, scalar::u64, scalar::f16,
-                            scalar::bf16, scalar::f32, scalar::f64})
-    entries.push_back({"checker", std::string(catalog::name(type)), [type](const examination& how) { return checker_agrees_with_oracle(type, how); }});
+  for (const scalar type : {scalar::i8, scalar::u8, scalar::i16, scalar::u16, scalar::i32, scalar::u32, scalar::i64,
+                            scalar::u64, scalar::f16, scalar::bf16, scalar::f32, scalar::f64})
+    entries.push_back({"checker", std::string(catalog::name(type)),
+                       [type](const examination& how) { return checker_agrees_with_oracle(type, how); }});
   for (const catalog::record& r : catalog::all())
-    if (wanted(full_name(r))) entries.push_back({"catalog", full_name(r), [&r](const examination& how) { return examine(r, how); }});
+    if (wanted(full_name(r)))
+      entries.push_back({"catalog", full_name(r), [&r](const examination& how) { return examine(r, how); }});
   for (const wrong::exhibit& e : wrong::all())
     entries.push_back({"wrong", std::string(e.what.rung), [&e](const examination& how) { return refuses(e, how); }});
   return entries;

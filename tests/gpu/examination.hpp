@@ -1,5 +1,5 @@
-// The cases that every record of the catalog meets. The catalog's tests, the variants wrong on purpose and the sanitizer run
-// all call examine(), so that what refuses a planted bug is what guards the ladders.
+// The cases that every record of the catalog meets. The catalog's tests, the variants wrong on purpose and the
+// sanitizer run all call examine(), so that what refuses a planted bug is what guards the ladders.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ enum class extent { normal, full, sanitizer };
 struct examination {
   std::uint64_t seed = 1;
   extent how_much = extent::normal;
-  double seconds = 0.8;           // a record's time for large inputs; beyond it sizes shrink, and a note says so
-  std::string only_case;          // run this one alone
+  double seconds = 0.8;   // a record's time for large inputs; beyond it sizes shrink, and a note says so
+  std::string only_case;  // run this one alone
   std::function<void(const std::string&)> on_case = [](const std::string&) {};  // called before each
 };
 

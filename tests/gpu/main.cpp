@@ -1,7 +1,7 @@
 // rungs_gpu_tests: every record of the catalog over the cases of examination.cpp, one GoogleTest entry a record.
 //
-// The process that is started supervises: the tests run in a child of it, which reports on a pipe. A child that hangs or
-// loses its device fails the test it was in, and the next child goes on after it.
+// The process that is started supervises: the tests run in a child of it, which reports on a pipe. A child that hangs
+// or loses its device fails the test it was in, and the next child goes on after it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -76,7 +76,8 @@ settings parse(int argc, char** argv) {
       }
       return argv[++i];
     }
-    if (argument.size() > name.size() && argument.substr(0, name.size()) == name && argument[name.size()] == '=') return argv[i] + name.size() + 1;
+    if (argument.size() > name.size() && argument.substr(0, name.size()) == name && argument[name.size()] == '=')
+      return argv[i] + name.size() + 1;
     return nullptr;
   };
   const auto number = [&](const char* text_of_it, std::string_view name) {
@@ -90,24 +91,45 @@ settings parse(int argc, char** argv) {
   };
   for (int i = 1; i < argc; ++i) {
     const std::string_view a = argv[i];
-    if (a == "--help" || a == "-h") usage(0);
-    else if (a == "--full") s.how.how_much = extent::full;
-    else if (a == "--sanitizer") { s.how.how_much = extent::sanitizer; s.in_process = true; }
-    else if (a == "--changed") s.changed = true;
-    else if (a == "--require-gpu") s.require_gpu = true;
-    else if (a == "--in-process") s.in_process = true;
-    else if (a == "--gtest_list_tests") { s.list = true; s.for_gtest.push_back(argv[i]); }
-    else if (const char* v = value_of(i, "--seed")) s.how.seed = std::strtoull(v, nullptr, 10);
-    else if (const char* v = value_of(i, "--case")) s.how.only_case = v;
-    else if (const char* v = value_of(i, "--seconds")) s.how.seconds = number(v, "--seconds");
-    else if (const char* v = value_of(i, "--watchdog")) s.watchdog_seconds = number(v, "--watchdog");
-    else if (const char* v = value_of(i, "--record")) s.record_file = v;
-    else if (const char* v = value_of(i, "--summary")) s.summary_file = v;
-    else if (const char* v = value_of(i, "--kernels")) s.kernels_file = v;
-    else if (const char* v = value_of(i, "--child-first")) s.first = std::atoi(v);
-    else if (const char* v = value_of(i, "--child-pipe")) s.pipe = std::atoi(v);
-    else if (const char* v = value_of(i, "--gtest_filter")) { s.filter = v; s.for_gtest.push_back(argv[i]); }
-    else if (a.substr(0, 8) == "--gtest_") s.for_gtest.push_back(argv[i]);
+    if (a == "--help" || a == "-h")
+      usage(0);
+    else if (a == "--full")
+      s.how.how_much = extent::full;
+    else if (a == "--sanitizer") {
+      s.how.how_much = extent::sanitizer;
+      s.in_process = true;
+    } else if (a == "--changed")
+      s.changed = true;
+    else if (a == "--require-gpu")
+      s.require_gpu = true;
+    else if (a == "--in-process")
+      s.in_process = true;
+    else if (a == "--gtest_list_tests") {
+      s.list = true;
+      s.for_gtest.push_back(argv[i]);
+    } else if (const char* v = value_of(i, "--seed"))
+      s.how.seed = std::strtoull(v, nullptr, 10);
+    else if (const char* v = value_of(i, "--case"))
+      s.how.only_case = v;
+    else if (const char* v = value_of(i, "--seconds"))
+      s.how.seconds = number(v, "--seconds");
+    else if (const char* v = value_of(i, "--watchdog"))
+      s.watchdog_seconds = number(v, "--watchdog");
+    else if (const char* v = value_of(i, "--record"))
+      s.record_file = v;
+    else if (const char* v = value_of(i, "--summary"))
+      s.summary_file = v;
+    else if (const char* v = value_of(i, "--kernels"))
+      s.kernels_file = v;
+    else if (const char* v = value_of(i, "--child-first"))
+      s.first = std::atoi(v);
+    else if (const char* v = value_of(i, "--child-pipe"))
+      s.pipe = std::atoi(v);
+    else if (const char* v = value_of(i, "--gtest_filter")) {
+      s.filter = v;
+      s.for_gtest.push_back(argv[i]);
+    } else if (a.substr(0, 8) == "--gtest_")
+      s.for_gtest.push_back(argv[i]);
     else {
       std::cerr << "rungs_gpu_tests: unknown argument '" << a << "'; --help lists them\n";
       std::exit(2);
@@ -155,15 +177,18 @@ class entry_test : public testing::Test {
     }
     std::string first;
     for (const finding& f : v.findings) {
-      ADD_FAILURE() << f.case_name << ": " << f.what << "\n  replay: rungs_gpu_tests --gtest_filter='" << entry_.suite << '.' << entry_.name
-                    << "' --seed=" << how.seed << " --case='" << f.case_name << "'";
+      ADD_FAILURE() << f.case_name << ": " << f.what << "\n  replay: rungs_gpu_tests --gtest_filter='" << entry_.suite
+                    << '.' << entry_.name << "' --seed=" << how.seed << " --case='" << f.case_name << "'";
       if (first.empty()) first = text(f.case_name, ": ", f.what);
     }
     const bool skipped = v.findings.empty() && !v.skipped.empty();
     const bool unwanted_skip = skipped && current.require_gpu && !no_gpu_reason().empty();
     if (unwanted_skip) ADD_FAILURE() << v.skipped;
-    tell(text("end\t", !v.findings.empty() || unwanted_skip ? "failed" : skipped ? "skipped" : "passed", '\t', v.cases, '\t', seconds, '\t',
-              one_line(skipped ? v.skipped : first), '\t', one_line(notes)));
+    tell(text("end\t",
+              !v.findings.empty() || unwanted_skip ? "failed"
+              : skipped                            ? "skipped"
+                                                   : "passed",
+              '\t', v.cases, '\t', seconds, '\t', one_line(skipped ? v.skipped : first), '\t', one_line(notes)));
     if (v.device_lost) std::_Exit(42);
     if (skipped && !unwanted_skip) GTEST_SKIP() << v.skipped;
   }
@@ -202,8 +227,10 @@ struct outcome {
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> parts(1);
   for (const char c : line)
-    if (c == '\t') parts.emplace_back();
-    else parts.back() += c;
+    if (c == '\t')
+      parts.emplace_back();
+    else
+      parts.back() += c;
   return parts;
 }
 
@@ -254,7 +281,8 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
       } else if (parts[0] == "case") {
         last_case = parts.at(1);
       } else if (parts[0] == "end") {
-        outcomes.push_back({name, parts.at(1), parts.at(4), parts.at(5), std::atoi(parts.at(2).c_str()), std::atof(parts.at(3).c_str())});
+        outcomes.push_back({name, parts.at(1), parts.at(4), parts.at(5), std::atoi(parts.at(2).c_str()),
+                            std::atof(parts.at(3).c_str())});
         in_test = false;
       }
     }
@@ -262,7 +290,8 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  const bool finished = !hung && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 1) && !in_test;
+  const bool finished =
+      !hung && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 1) && !in_test;
   if (finished) {
     exit_status = std::max(exit_status, WEXITSTATUS(status));
     return -1;
@@ -270,7 +299,8 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
   exit_status = 1;
   if (in_test) {
     const std::string how = hung ? text("no sign of life for ", current.watchdog_seconds, " s: ended by the watchdog")
-                            : WIFSIGNALED(status) ? text("died of signal ", WTERMSIG(status)) : text("ended with exit code ", WEXITSTATUS(status));
+                            : WIFSIGNALED(status) ? text("died of signal ", WTERMSIG(status))
+                                                  : text("ended with exit code ", WEXITSTATUS(status));
     outcomes.push_back({name, "failed", text(how, " in case ", last_case), "", 0, 0});
     std::cout << "[  FAILED  ] " << name << ": " << how << " in case " << last_case << std::endl;
   } else if (index < first && !(WIFEXITED(status) && WEXITSTATUS(status) == 42)) {
@@ -285,21 +315,28 @@ std::string quoted(const std::string& s) {
   std::string q = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') q += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) q += ' ';
-    else q += c;
+    if (static_cast<unsigned char>(c) < 0x20)
+      q += ' ';
+    else
+      q += c;
   }
   return q + '"';
 }
 
 void write_summary(const std::string& file, const std::vector<outcome>& outcomes) {
-  const auto count = [&](std::string_view result) { return std::count_if(outcomes.begin(), outcomes.end(), [&](const outcome& o) { return o.result == result; }); };
+  const auto count = [&](std::string_view result) {
+    return std::count_if(outcomes.begin(), outcomes.end(), [&](const outcome& o) { return o.result == result; });
+  };
   std::ofstream out(file + ".part");
-  out << "{\"tests\": " << outcomes.size() << ", \"failures\": " << count("failed") << ", \"skipped\": " << count("skipped")
-      << ", \"seed\": " << current.how.seed << ", \"name\": \"rungs_gpu_tests\", \"testsuites\": [{\"name\": \"rungs_gpu_tests\", \"testsuite\": [\n";
+  out << "{\"tests\": " << outcomes.size() << ", \"failures\": " << count("failed")
+      << ", \"skipped\": " << count("skipped") << ", \"seed\": " << current.how.seed
+      << ", \"name\": \"rungs_gpu_tests\", \"testsuites\": [{\"name\": \"rungs_gpu_tests\", \"testsuite\": [\n";
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const outcome& o = outcomes[i];
-    out << "{\"name\": " << quoted(o.name) << ", \"classname\": \"rungs_gpu_tests\", \"status\": \"RUN\", \"result\": \""
-        << (o.result == "skipped" ? "SKIPPED" : "COMPLETED") << "\", \"cases\": " << o.cases << ", \"time\": \"" << o.seconds << "s\"";
+    out << "{\"name\": " << quoted(o.name)
+        << ", \"classname\": \"rungs_gpu_tests\", \"status\": \"RUN\", \"result\": \""
+        << (o.result == "skipped" ? "SKIPPED" : "COMPLETED") << "\", \"cases\": " << o.cases << ", \"time\": \""
+        << o.seconds << "s\"";
     if (o.result == "failed") out << ", \"failures\": [{\"failure\": " << quoted(o.reason) << "}]";
     if (o.result == "skipped") out << ", \"skipped\": [{\"message\": " << quoted(o.reason) << "}]";
     if (!o.notes.empty()) out << ", \"notes\": " << quoted(o.notes);
@@ -317,8 +354,10 @@ void enter_into_record(const std::vector<outcome>& outcomes) {
   std::vector<record::run> runs;
   constexpr std::string_view prefix = "catalog.";
   for (const outcome& o : outcomes)
-    if (o.name.starts_with(prefix)) runs.push_back({o.name.substr(prefix.size()), o.result == "passed", o.result == "skipped", o.cases});
-  record::write(current.record_file, record::with_runs(record::read(current.record_file), record::subjects_of_catalog(), runs, record::this_machine()));
+    if (o.name.starts_with(prefix))
+      runs.push_back({o.name.substr(prefix.size()), o.result == "passed", o.result == "skipped", o.cases});
+  record::write(current.record_file, record::with_runs(record::read(current.record_file), record::subjects_of_catalog(),
+                                                       runs, record::this_machine()));
   std::cout << "entered into " << current.record_file << '\n';
 }
 
@@ -336,7 +375,8 @@ std::function<bool(const std::string&)> wanted_records() {
 int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
   std::vector<outcome> outcomes;
   int exit_status = 0, next = 0;
-  while (next >= 0 && next < static_cast<int>(entries.size())) next = supervise(argc, argv, next, outcomes, exit_status);
+  while (next >= 0 && next < static_cast<int>(entries.size()))
+    next = supervise(argc, argv, next, outcomes, exit_status);
   if (next == -2) exit_status = 4;
   int passed = 0, failed = 0, skipped = 0, cases = 0;
   for (const outcome& o : outcomes) {
@@ -351,7 +391,8 @@ int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
     if (o.result == "failed") std::cout << "failed: " << o.name << ": " << o.reason << '\n';
   if (!current.summary_file.empty()) write_summary(current.summary_file, outcomes);
   if (!current.record_file.empty()) enter_into_record(outcomes);
-  std::cout << cases << " cases, seed " << current.how.seed << '\n' << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
+  std::cout << cases << " cases, seed " << current.how.seed << '\n'
+            << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
   return failed > 0 ? 1 : exit_status;
 }
 
@@ -362,7 +403,8 @@ int main(int argc, char** argv) try {
   using namespace rungs::tests;
   current = parse(argc, argv);
   const bool child = current.pipe >= 0;
-  // Asking for the GPU initialises the driver, which does not survive a fork: the supervisor asks in a process of its own.
+  // Asking for the GPU initialises the driver, which does not survive a fork: the supervisor asks in a process of its
+  // own.
   const auto gpu_missing = [] {
     const pid_t asker = fork();
     if (asker == 0) std::_Exit(no_gpu_reason().empty() ? 0 : 1);
@@ -371,7 +413,9 @@ int main(int argc, char** argv) try {
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   };
   if (!child && !current.list && (current.require_gpu || !current.record_file.empty()) && gpu_missing()) {
-    std::cerr << "rungs_gpu_tests: no usable GPU: " << (current.record_file.empty() ? "--require-gpu was given" : "a record can only be written on one") << '\n';
+    std::cerr << "rungs_gpu_tests: no usable GPU: "
+              << (current.record_file.empty() ? "--require-gpu was given" : "a record can only be written on one")
+              << '\n';
     return 3;
   }
   const std::vector<entry> entries = all_entries(wanted_records());

@@ -1,7 +1,11 @@
 #include "gpu/site.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 
 #include "oracles/bits.hpp"
@@ -11,24 +15,51 @@ namespace {
 
 class on_device : public site {
  public:
-  void* allocate(std::size_t bytes) override {
+  // Most cases need what the case before had: powers of two are kept. The caller has waited for the memory's last use.
+  void* allocate(std::size_t bytes, bool exact) override {
     void* memory = nullptr;
-    device::check(cudaMalloc(&memory, bytes), "cudaMalloc");
+    if (exact || bytes > most_kept) {
+      device::check(cudaMalloc(&memory, bytes), "cudaMalloc");
+      return memory;
+    }
+    const std::size_t rounded = std::bit_ceil(std::max<std::size_t>(bytes, 65536));
+    const std::lock_guard lock(guard_);
+    if (const auto kept = kept_.find(rounded); kept != kept_.end()) {
+      memory = kept->second;
+      kept_.erase(kept);
+    } else {
+      device::check(cudaMalloc(&memory, rounded), "cudaMalloc");
+    }
+    lent_[memory] = rounded;
     return memory;
   }
-  void free(void* memory) override { cudaFree(memory); }
-  void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) override { device::generate(type, items, s, stream); }
+  void free(void* memory) override {
+    const std::lock_guard lock(guard_);
+    if (const auto lent = lent_.find(memory); lent != lent_.end()) {
+      kept_.emplace(lent->second, memory);
+      lent_.erase(lent);
+    } else {
+      cudaFree(memory);
+    }
+  }
+  void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) override {
+    device::generate(type, items, s, stream);
+  }
   summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) override {
     return device::summarise(type, items, num_items, stream);
   }
-  void paint(const device::zones& painted, std::uint64_t key, cudaStream_t stream) override { device::paint(painted, key, stream); }
+  void paint(const device::zones& painted, std::uint64_t key, cudaStream_t stream) override {
+    device::paint(painted, key, stream);
+  }
   std::optional<device::damage> inspect(const device::zones& painted, std::uint64_t key, cudaStream_t stream) override {
     return device::inspect(painted, key, stream);
   }
   void fill(void* memory, int byte, std::size_t bytes, cudaStream_t stream) override {
     device::check(cudaMemsetAsync(memory, byte, bytes, stream), "cudaMemsetAsync");
   }
-  void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t stream) override { device::scramble(memory, bytes, key, stream); }
+  void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t stream) override {
+    device::scramble(memory, bytes, key, stream);
+  }
   void read(void* to, const void* from, std::size_t bytes, cudaStream_t stream) override {
     device::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
     wait(stream);
@@ -39,11 +70,17 @@ class on_device : public site {
     device::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     return free;
   }
+
+ private:
+  static constexpr std::size_t most_kept = std::size_t{1} << 29;
+  std::mutex guard_;
+  std::multimap<std::size_t, void*> kept_;
+  std::map<void*, std::size_t> lent_;
 };
 
 class on_host : public site {
  public:
-  void* allocate(std::size_t bytes) override {
+  void* allocate(std::size_t bytes, bool) override {
     void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
@@ -65,7 +102,8 @@ class on_host : public site {
   }
   void paint(const device::zones& painted, std::uint64_t key, cudaStream_t) override {
     for (int z = 0; z < painted.count; ++z)
-      for (std::size_t i = 0; i < painted.each[z].bytes; ++i) painted.each[z].begin[i] = canary(painted.each[z].begin + i, key);
+      for (std::size_t i = 0; i < painted.each[z].bytes; ++i)
+        painted.each[z].begin[i] = canary(painted.each[z].begin + i, key);
   }
   std::optional<device::damage> inspect(const device::zones& painted, std::uint64_t key, cudaStream_t) override {
     for (int z = 0; z < painted.count; ++z)
@@ -75,7 +113,8 @@ class on_host : public site {
   }
   void fill(void* memory, int byte, std::size_t bytes, cudaStream_t) override { std::memset(memory, byte, bytes); }
   void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t) override {
-    for (std::size_t i = 0; i < bytes; ++i) static_cast<unsigned char*>(memory)[i] = static_cast<unsigned char>(detail::hash(key, i));
+    for (std::size_t i = 0; i < bytes; ++i)
+      static_cast<unsigned char*>(memory)[i] = static_cast<unsigned char>(detail::hash(key, i));
   }
   void read(void* to, const void* from, std::size_t bytes, cudaStream_t) override { std::memcpy(to, from, bytes); }
   void wait(cudaStream_t) override {}
@@ -107,7 +146,7 @@ void guarded_buffer::release() {
 void* guarded_buffer::place(std::size_t bytes, std::size_t offset, device::zones& guards) {
   if (exact_) {
     release();
-    memory_ = static_cast<unsigned char*>(where_->allocate(offset + bytes > 0 ? offset + bytes : 1));
+    memory_ = static_cast<unsigned char*>(where_->allocate(offset + bytes > 0 ? offset + bytes : 1, true));
     return memory_ + offset;
   }
   const std::size_t needed = red_zone + offset + bytes + red_zone;

@@ -11,12 +11,14 @@ namespace rungs::tests {
 class site {
  public:
   virtual ~site() = default;
-  virtual void* allocate(std::size_t bytes) = 0;
+  // Memory that was freed may be kept and given out again; exact memory is of just this size, and the driver's own.
+  virtual void* allocate(std::size_t bytes, bool exact = false) = 0;
   virtual void free(void* memory) = 0;
   virtual void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) = 0;
   virtual summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) = 0;
   virtual void paint(const device::zones& painted, std::uint64_t key, cudaStream_t stream) = 0;
-  virtual std::optional<device::damage> inspect(const device::zones& painted, std::uint64_t key, cudaStream_t stream) = 0;
+  virtual std::optional<device::damage> inspect(const device::zones& painted, std::uint64_t key,
+                                                cudaStream_t stream) = 0;
   virtual void fill(void* memory, int byte, std::size_t bytes, cudaStream_t stream) = 0;
   virtual void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t stream) = 0;
   virtual void read(void* to, const void* from, std::size_t bytes, cudaStream_t stream) = 0;  // waits
@@ -27,8 +29,9 @@ class site {
 site& device_site();
 site& host_site();
 
-// Memory for one role of a call, `red_zone` bytes of canaries on each side of the payload. It grows and is kept, so that most
-// cases allocate nothing; an exact one is allocated anew each time and ends where the payload ends, for compute-sanitizer.
+// Memory for one role of a call, `red_zone` bytes of canaries on each side of the payload. It grows and is kept, so
+// that most cases allocate nothing; an exact one is allocated anew each time and ends where the payload ends, for
+// compute-sanitizer.
 class guarded_buffer {
  public:
   static constexpr std::size_t red_zone = 1024;

@@ -43,19 +43,31 @@ template <class F>
 auto with_type(catalog::scalar type, F&& f) {
   using catalog::scalar;
   switch (type) {
-    case scalar::i8: return f(type_tag<std::int8_t>{});
-    case scalar::u8: return f(type_tag<std::uint8_t>{});
-    case scalar::i16: return f(type_tag<std::int16_t>{});
-    case scalar::u16: return f(type_tag<std::uint16_t>{});
-    case scalar::u32: return f(type_tag<std::uint32_t>{});
-    case scalar::i64: return f(type_tag<std::int64_t>{});
-    case scalar::u64: return f(type_tag<std::uint64_t>{});
-    case scalar::f16: return f(type_tag<f16>{});
-    case scalar::bf16: return f(type_tag<bf16>{});
-    case scalar::f32: return f(type_tag<float>{});
-    case scalar::f64: return f(type_tag<double>{});
+    case scalar::i8:
+      return f(type_tag<std::int8_t>{});
+    case scalar::u8:
+      return f(type_tag<std::uint8_t>{});
+    case scalar::i16:
+      return f(type_tag<std::int16_t>{});
+    case scalar::u16:
+      return f(type_tag<std::uint16_t>{});
+    case scalar::u32:
+      return f(type_tag<std::uint32_t>{});
+    case scalar::i64:
+      return f(type_tag<std::int64_t>{});
+    case scalar::u64:
+      return f(type_tag<std::uint64_t>{});
+    case scalar::f16:
+      return f(type_tag<f16>{});
+    case scalar::bf16:
+      return f(type_tag<bf16>{});
+    case scalar::f32:
+      return f(type_tag<float>{});
+    case scalar::f64:
+      return f(type_tag<double>{});
     case scalar::i32:
-    default: return f(type_tag<std::int32_t>{});
+    default:
+      return f(type_tag<std::int32_t>{});
   }
 }
 

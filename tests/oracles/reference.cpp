@@ -28,8 +28,10 @@ value rounded_sum(scalar type, const superaccumulator& sum) {
 // The order of the operators: -0 before +0.
 template <class T>
 bool before(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a < b || (a == b && std::signbit(a) && !std::signbit(b));
-  else return a < b;
+  if constexpr (std::is_floating_point_v<T>)
+    return a < b || (a == b && std::signbit(a) && !std::signbit(b));
+  else
+    return a < b;
 }
 
 template <class T, class Items>
@@ -85,7 +87,8 @@ expectation expect(op which, scalar input, scalar accumulator, const void* items
             for (std::size_t i = 0; i < num_items; ++i) sum += static_cast<std::uint64_t>(typed[i]);
             e.exact = make_value(static_cast<accumulator_t>(sum));
           } else {
-            e.exact = make_value(extreme_of(which, start, num_items, [&](std::size_t i) { return static_cast<accumulator_t>(typed[i]); }));
+            e.exact = make_value(extreme_of(which, start, num_items,
+                                            [&](std::size_t i) { return static_cast<accumulator_t>(typed[i]); }));
           }
         }
       });
@@ -107,8 +110,10 @@ expectation expect(op which, scalar input, scalar accumulator, const void* items
     for (std::size_t i = 0; i <= num_items; ++i) {
       const double x = i == num_items ? start : at(i);
       if (x != 0 || !std::signbit(x)) only_negative_zero = false;
-      if (std::isnan(x)) e.is_nan = true;
-      else if (std::isinf(x)) (x > 0 ? plus_infinity : minus_infinity) = true;
+      if (std::isnan(x))
+        e.is_nan = true;
+      else if (std::isinf(x))
+        (x > 0 ? plus_infinity : minus_infinity) = true;
       else {
         e.sum.add(x);
         magnitudes.add(std::abs(x));
@@ -128,9 +133,11 @@ expectation expect(op which, scalar input, scalar accumulator, const void* items
     if (plus_infinity && minus_infinity) e.is_nan = true;
     if (plus_infinity || minus_infinity) {
       e.is_exact = true;
-      e.exact = float_value(accumulator, plus_infinity ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+      e.exact = float_value(accumulator, plus_infinity ? std::numeric_limits<double>::infinity()
+                                                       : -std::numeric_limits<double>::infinity());
     }
-    e.overflows = e.magnitudes > (accumulator == scalar::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max());
+    e.overflows = e.magnitudes >
+                  (accumulator == scalar::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max());
     if (num_items == 0) e.exact = init;
   });
   return e;
@@ -141,7 +148,8 @@ std::optional<expectation> expect(op which, scalar input, scalar accumulator, co
   if (of_items.count == 0) {
     e.exact = init;
     e.is_nan = is_floating(accumulator) && std::isnan(as_double(accumulator, init));
-    if (is_floating(accumulator) && !e.is_nan && !std::isinf(as_double(accumulator, init))) e.sum.add(as_double(accumulator, init));
+    if (is_floating(accumulator) && !e.is_nan && !std::isinf(as_double(accumulator, init)))
+      e.sum.add(as_double(accumulator, init));
     return e;
   }
   if (which != op::plus) {
@@ -153,7 +161,8 @@ std::optional<expectation> expect(op which, scalar input, scalar accumulator, co
       std::uint64_t key = which == op::minimum ? of_items.least : of_items.most;
       if (of_items.count > of_items.nans && !e.is_nan) {
         // Keys of integers do not depend on their width but on their sign: the input's key becomes the accumulator's.
-        const bool input_is_signed = with_type(input, [](auto in) { return std::is_signed_v<typename decltype(in)::type>; });
+        const bool input_is_signed =
+            with_type(input, [](auto in) { return std::is_signed_v<typename decltype(in)::type>; });
         if constexpr (is_float<accumulator_t>) {
           const std::uint64_t bits = key >> 63 ? key & ~(1ull << 63) : ~key;
           const double x = std::bit_cast<double>(bits);
@@ -203,7 +212,8 @@ double gamma(std::size_t height, double unit_roundoff) {
 
 std::optional<std::string> disagreement(const expectation& e, value got, const tolerance& allowed) {
   const auto said = [&](std::string_view rule) {
-    return text("got ", to_string(e.type, got), ", expected ", e.is_nan ? "NaN" : to_string(e.type, e.exact), " (", rule, ")");
+    return text("got ", to_string(e.type, got), ", expected ", e.is_nan ? "NaN" : to_string(e.type, e.exact), " (",
+                rule, ")");
   };
   if (!is_floating(e.type)) {
     const std::size_t bytes = catalog::size_of(e.type);
@@ -232,7 +242,8 @@ std::optional<std::string> disagreement(const expectation& e, value got, const t
   const double u = unit_roundoff(e.type);
   const double bound = gamma(allowed.height, u) * e.magnitudes + u * std::abs(exact) + allowed.absolute;
   if (error <= bound) return std::nullopt;
-  return said(text("error ", error, " over the bound ", bound, " = gamma_", allowed.height, " * ", e.magnitudes, " + u * |sum|"));
+  return said(text("error ", error, " over the bound ", bound, " = gamma_", allowed.height, " * ", e.magnitudes,
+                   " + u * |sum|"));
 }
 
 }  // namespace rungs::tests

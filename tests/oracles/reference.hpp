@@ -1,8 +1,8 @@
 // What a reduction must return, and whether it did. result = op(init, reduce(items)); no items give init.
 //
-// Integers wrap and compare bit for bit. Minimum and maximum compare bit for bit: any NaN gives NaN and -0 < +0. (Any NaN is
-// as good as any other: arithmetic does not specify the payload.) Floating-point sums whose every partial sum is representable
-// compare exactly; the others must satisfy |error| <= gamma_h * sum|x| + u * |sum| against the exact sum.
+// Integers wrap and compare bit for bit. Minimum and maximum compare bit for bit: any NaN gives NaN and -0 < +0. (Any
+// NaN is as good as any other: arithmetic does not specify the payload.) Floating-point sums whose every partial sum is
+// representable compare exactly; the others must satisfy |error| <= gamma_h * sum|x| + u * |sum| against the exact sum.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +29,12 @@ struct expectation {
 };
 
 // The host oracle: a serial pass over host items.
-expectation expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const void* items, std::size_t num_items,
-                   value init);
+expectation expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const void* items,
+                   std::size_t num_items, value init);
 
 // The same from a summary; empty where the summary cannot say (floats off the grid).
-std::optional<expectation> expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const summary& of_items,
-                                  value init);
+std::optional<expectation> expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator,
+                                  const summary& of_items, value init);
 
 struct tolerance {
   std::size_t height = 0;       // most additions an item passes through

@@ -57,7 +57,8 @@ TEST(reference, init_takes_part_once) {
   EXPECT_EQ(of_floats(op::minimum, {1, 2, 3}, 0.5f).exact, make_value(0.5f));
   EXPECT_EQ(of_floats(op::maximum, {1, 2, 3}, 0.5f).exact, make_value(3.0f));
   const std::int32_t items[] = {std::numeric_limits<std::int32_t>::max(), 1};
-  EXPECT_EQ(expect(op::plus, scalar::i32, scalar::i32, items, 2, make_value(1)).exact, make_value(std::numeric_limits<std::int32_t>::min() + 1));
+  EXPECT_EQ(expect(op::plus, scalar::i32, scalar::i32, items, 2, make_value(1)).exact,
+            make_value(std::numeric_limits<std::int32_t>::min() + 1));
 }
 
 TEST(reference, minimum_and_maximum_propagate_nan_and_order_zeros) {
@@ -70,7 +71,8 @@ TEST(reference, minimum_and_maximum_propagate_nan_and_order_zeros) {
   EXPECT_TRUE(of_floats(op::maximum, {1}, static_cast<float>(nan)).is_nan);
   EXPECT_EQ(of_floats(op::minimum, {0.0f, -0.0f}, 0.0f).exact, make_value(-0.0f));
   EXPECT_EQ(of_floats(op::maximum, {-0.0f, 0.0f}, -0.0f).exact, make_value(0.0f));
-  EXPECT_EQ(of_floats(op::minimum, {static_cast<float>(infinity)}, static_cast<float>(infinity)).exact, make_value(static_cast<float>(infinity)));
+  EXPECT_EQ(of_floats(op::minimum, {static_cast<float>(infinity)}, static_cast<float>(infinity)).exact,
+            make_value(static_cast<float>(infinity)));
   EXPECT_FALSE(accepts(of_floats(op::minimum, {0.0f, -0.0f}, 0.0f), 0.0f));
   EXPECT_TRUE(accepts(of_floats(op::minimum, {0.0f, -0.0f}, 0.0f), 0.0f, {.propagates_nan = false}));
   EXPECT_TRUE(accepts(of_floats(op::maximum, {static_cast<float>(nan)}, 0), std::bit_cast<float>(0xffc01234u)));
@@ -102,8 +104,7 @@ TEST(reference, one_lost_item_in_an_exact_sum_is_noticed) {
   ASSERT_TRUE(e.is_exact);
   const auto right = as<float>(e.exact);
   EXPECT_TRUE(accepts(e, right, {.height = 5000}));
-  for (const float x : items)
-    EXPECT_TRUE(x == 0 || !accepts(e, right - x, {.height = 5000}));
+  for (const float x : items) EXPECT_TRUE(x == 0 || !accepts(e, right - x, {.height = 5000}));
 }
 
 TEST(reference, a_general_sum_may_err_by_gamma_and_no_more) {
@@ -121,12 +122,22 @@ TEST(reference, a_general_sum_may_err_by_gamma_and_no_more) {
   EXPECT_TRUE(std::isinf(gamma(std::size_t{1} << 24, 0x1p-24)));
 }
 
-// The two ways to the expected result share no code but the sample's: they must agree wherever the summary has an answer.
+// The two ways to the expected result share no code but the sample's: they must agree wherever the summary has an
+// answer.
 TEST(reference, summary_and_host_oracle_agree) {
   int answered = 0;
-  for (const auto& [input, accumulator] : std::vector<std::pair<scalar, scalar>>{{scalar::i8, scalar::i32}, {scalar::u8, scalar::u32}, {scalar::i32, scalar::i32},
-        {scalar::u32, scalar::u32}, {scalar::i64, scalar::i64}, {scalar::u64, scalar::u64}, {scalar::f16, scalar::f32}, {scalar::bf16, scalar::f32},
-        {scalar::f32, scalar::f32}, {scalar::f64, scalar::f64}, {scalar::i16, scalar::i16}, {scalar::u16, scalar::u32}})
+  for (const auto& [input, accumulator] : std::vector<std::pair<scalar, scalar>>{{scalar::i8, scalar::i32},
+                                                                                 {scalar::u8, scalar::u32},
+                                                                                 {scalar::i32, scalar::i32},
+                                                                                 {scalar::u32, scalar::u32},
+                                                                                 {scalar::i64, scalar::i64},
+                                                                                 {scalar::u64, scalar::u64},
+                                                                                 {scalar::f16, scalar::f32},
+                                                                                 {scalar::bf16, scalar::f32},
+                                                                                 {scalar::f32, scalar::f32},
+                                                                                 {scalar::f64, scalar::f64},
+                                                                                 {scalar::i16, scalar::i16},
+                                                                                 {scalar::u16, scalar::u32}})
     for (int d = 0; d < num_distributions; ++d)
       for (std::uint64_t seed = 0; seed < 10; ++seed)
         for (const std::size_t n : {1ul, 7ul, 1000ul})
@@ -134,7 +145,8 @@ TEST(reference, summary_and_host_oracle_agree) {
             const sample s = make_sample(static_cast<distribution>(d), seed, n);
             expectation oracle;
             std::optional<expectation> ours;
-            const value init = with_type(accumulator, [](auto t) { return make_value(from_double<typename decltype(t)::type>(-0.0)); });
+            const value init = with_type(
+                accumulator, [](auto t) { return make_value(from_double<typename decltype(t)::type>(-0.0)); });
             with_type(input, [&](auto tag) {
               using T = typename decltype(tag)::type;
               const auto items = make_items<T>(s);
@@ -145,7 +157,8 @@ TEST(reference, summary_and_host_oracle_agree) {
             });
             if (!ours) continue;
             ++answered;
-            const auto where = ::testing::Message() << catalog::name(input) << ' ' << name(s.kind) << " seed " << seed << " n " << n << ' ' << catalog::name(which);
+            const auto where = ::testing::Message() << catalog::name(input) << ' ' << name(s.kind) << " seed " << seed
+                                                    << " n " << n << ' ' << catalog::name(which);
             EXPECT_EQ(ours->is_nan, oracle.is_nan) << where;
             EXPECT_EQ(oracle.is_nan ? value{} : ours->exact, oracle.is_nan ? value{} : oracle.exact) << where;
             EXPECT_EQ(ours->is_exact, oracle.is_exact) << where;

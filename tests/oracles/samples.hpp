@@ -40,7 +40,8 @@ __host__ __device__ inline std::uint16_t narrow(double value, int mantissa_bits)
   const auto infinity = static_cast<std::uint16_t>((2 * bias + 1) << mantissa_bits);
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
   const std::uint64_t fraction = bits & ((1ull << 52) - 1);
-  if (exponent == 1024) return static_cast<std::uint16_t>(sign | infinity | (fraction != 0 ? 1 << (mantissa_bits - 1) : 0));
+  if (exponent == 1024)
+    return static_cast<std::uint16_t>(sign | infinity | (fraction != 0 ? 1 << (mantissa_bits - 1) : 0));
   if (exponent == -1023) return sign;
   const bool normal = exponent >= 1 - bias;
   const int dropped = 52 - mantissa_bits + (normal ? 0 : 1 - bias - exponent);
@@ -61,9 +62,11 @@ __host__ __device__ inline double widen(std::uint16_t bits, int mantissa_bits) {
   if (exponent == 2 * bias + 1) return bit_copy<double>(sign | 0x7ffull << 52 | fraction << (52 - mantissa_bits));
   double magnitude;
   if (exponent == 0) {  // fraction * 2^(1 - bias - mantissa_bits)
-    magnitude = static_cast<double>(fraction) * bit_copy<double>(static_cast<std::uint64_t>(1 - bias - mantissa_bits + 1023) << 52);
+    magnitude = static_cast<double>(fraction) *
+                bit_copy<double>(static_cast<std::uint64_t>(1 - bias - mantissa_bits + 1023) << 52);
   } else {
-    magnitude = bit_copy<double>(static_cast<std::uint64_t>(exponent - bias + 1023) << 52 | fraction << (52 - mantissa_bits));
+    magnitude =
+        bit_copy<double>(static_cast<std::uint64_t>(exponent - bias + 1023) << 52 | fraction << (52 - mantissa_bits));
   }
   return bit_copy<double>(sign | bit_copy<std::uint64_t>(magnitude));
 }
@@ -85,29 +88,36 @@ inline constexpr bool is_float = std::is_floating_point_v<T> || std::is_same_v<T
 
 template <class T>
 __host__ __device__ T from_double(double value) {
-  if constexpr (std::is_same_v<T, f16>) return {detail::narrow(value, 10)};
-  else if constexpr (std::is_same_v<T, bf16>) return {detail::narrow(value, 7)};
-  else return static_cast<T>(value);
+  if constexpr (std::is_same_v<T, f16>)
+    return {detail::narrow(value, 10)};
+  else if constexpr (std::is_same_v<T, bf16>)
+    return {detail::narrow(value, 7)};
+  else
+    return static_cast<T>(value);
 }
 template <class T>
 __host__ __device__ double to_double(T value) {
-  if constexpr (std::is_same_v<T, f16>) return detail::widen(value.bits, 10);
-  else if constexpr (std::is_same_v<T, bf16>) return detail::widen(value.bits, 7);
-  else return static_cast<double>(value);
+  if constexpr (std::is_same_v<T, f16>)
+    return detail::widen(value.bits, 10);
+  else if constexpr (std::is_same_v<T, bf16>)
+    return detail::widen(value.bits, 7);
+  else
+    return static_cast<double>(value);
 }
 
-//   exact        floats: integers whose magnitudes sum to at most 2^24, so every order of adding is exact; else full range
-//   uniform      floats: (-1, 1) with all mantissa bits; integers: full range
-//   constant     one value everywhere, of either sign
-//   spike        one extreme value at a coded position
-//   alternating  large values of alternating sign
+//   exact        floats: integers whose magnitudes sum to at most 2^24, so every order of adding is exact; else full
+//   range uniform      floats: (-1, 1) with all mantissa bits; integers: full range constant     one value everywhere,
+//   of either sign spike        one extreme value at a coded position alternating  large values of alternating sign
 //   sorted       ascending or descending through both signs
-//   special      by seed: denormals and zeros; one NaN; one infinity; infinities and -0; all -0. Integers: the extremes
+//   special      by seed: denormals and zeros; one NaN; one infinity; infinities and -0; all -0; zeros of
+//                both signs. Integers: the extremes
 //   wide         floats: exponents spread over the type, ill-conditioned sums
 enum class distribution : int { exact, uniform, constant, spike, alternating, sorted, special, wide };
 inline constexpr int num_distributions = 8;
+inline constexpr int num_special = 6, special_nan = 1;  // kinds of special data, and the one with a NaN: by seed
 constexpr std::string_view name(distribution value) {
-  constexpr std::string_view names[] = {"exact", "uniform", "constant", "spike", "alternating", "sorted", "special", "wide"};
+  constexpr std::string_view names[] = {"exact",       "uniform", "constant", "spike",
+                                        "alternating", "sorted",  "special",  "wide"};
   return names[static_cast<int>(value)];
 }
 
@@ -115,9 +125,9 @@ struct sample {
   distribution kind = distribution::exact;
   std::uint64_t seed = 1;
   std::size_t num_items = 0;
-  std::size_t position = 0;         // of the spike, the NaN, the infinity
-  std::int64_t limit = 1;           // exact: magnitudes up to this
-  std::uint64_t sparseness = 1;     // exact: one item in this many is not zero
+  std::size_t position = 0;      // of the spike, the NaN, the infinity
+  std::int64_t limit = 1;        // exact: magnitudes up to this
+  std::uint64_t sparseness = 1;  // exact: one item in this many is not zero
 };
 
 // `accumulator_bits`: of the accumulator's mantissa, 24 or 53; the sum of magnitudes stays within them.
@@ -125,12 +135,23 @@ inline sample make_sample(distribution kind, std::uint64_t seed, std::size_t num
   sample s{kind, seed, num_items};
   const std::size_t n = num_items == 0 ? 1 : num_items;
   switch (detail::mix(seed) % 6) {
-    case 0: s.position = 0; break;
-    case 1: s.position = n - 1; break;
-    case 2: s.position = n / 2; break;
-    case 3: s.position = n > 32 ? n - n % 32 - 1 : n - 1; break;
-    case 4: s.position = n > 33 ? 32 : 0; break;
-    default: s.position = detail::hash(seed, 77) % n;
+    case 0:
+      s.position = 0;
+      break;
+    case 1:
+      s.position = n - 1;
+      break;
+    case 2:
+      s.position = n / 2;
+      break;
+    case 3:
+      s.position = n > 32 ? n - n % 32 - 1 : n - 1;
+      break;
+    case 4:
+      s.position = n > 33 ? 32 : 0;
+      break;
+    default:
+      s.position = detail::hash(seed, 77) % n;
   }
   const std::uint64_t budget = 1ull << (accumulator_bits > 40 ? 40 : accumulator_bits);
   s.limit = static_cast<std::int64_t>(budget / 2 / n);  // half of the budget is left for init
@@ -153,23 +174,29 @@ __host__ __device__ T integer_item(const sample& s, std::size_t i) {
   const std::uint64_t h = hash(s.seed, i);
   constexpr T lowest = lowest_of<T>, highest = highest_of<T>;
   switch (s.kind) {
-    case distribution::constant: return static_cast<T>(mix(s.seed) | 1);
-    case distribution::spike: return i == s.position ? (s.seed & 1 ? lowest : highest) : static_cast<T>(5);
-    case distribution::alternating: return i & 1 ? static_cast<T>(lowest + static_cast<T>(h & 7)) : static_cast<T>(highest - static_cast<T>(h & 7));
+    case distribution::constant:
+      return static_cast<T>(mix(s.seed) | 1);
+    case distribution::spike:
+      return i == s.position ? (s.seed & 1 ? lowest : highest) : static_cast<T>(5);
+    case distribution::alternating:
+      return i & 1 ? static_cast<T>(lowest + static_cast<T>(h & 7)) : static_cast<T>(highest - static_cast<T>(h & 7));
     case distribution::sorted: {
       const std::size_t rank = s.seed & 1 ? i : s.num_items - 1 - i;
-      if constexpr (sizeof(T) == 8) return static_cast<T>(static_cast<std::uint64_t>(lowest) / 3 + rank * 0x10001);
+      if constexpr (sizeof(T) == 8)
+        return static_cast<T>(static_cast<std::uint64_t>(lowest) / 3 + rank * 0x10001);
       else {
         const std::uint64_t range = (1ull << (8 * sizeof(T))) - 1;
         return static_cast<T>(static_cast<std::int64_t>(lowest) +
-                              static_cast<std::int64_t>(static_cast<double>(rank) / static_cast<double>(s.num_items) * static_cast<double>(range)));
+                              static_cast<std::int64_t>(static_cast<double>(rank) / static_cast<double>(s.num_items) *
+                                                        static_cast<double>(range)));
       }
     }
     case distribution::special: {
       const std::uint64_t pick = h % 5;
       return pick == 0 ? lowest : pick == 1 ? highest : pick == 2 ? T{0} : pick == 3 ? static_cast<T>(-1) : T{1};
     }
-    default: return static_cast<T>(h);
+    default:
+      return static_cast<T>(h);
   }
 }
 
@@ -185,35 +212,49 @@ __host__ __device__ double float_item(const sample& s, std::size_t i) {
       if (s.sparseness > 1 && h % s.sparseness != 0 && i != 0 && i + 1 != s.num_items) return 0.0;
       const std::int64_t most = bits < 24 && s.limit > (std::int64_t{1} << bits) ? (std::int64_t{1} << bits) : s.limit;
       if (s.sparseness > 1 || most == 1) return h >> 63 ? -1.0 : 1.0;
-      return static_cast<double>(static_cast<std::int64_t>((h >> 16) % static_cast<std::uint64_t>(2 * most + 1)) - most);
+      return static_cast<double>(static_cast<std::int64_t>((h >> 16) % static_cast<std::uint64_t>(2 * most + 1)) -
+                                 most);
     }
-    case distribution::constant: return s.seed & 1 ? -3.0 : 3.0;
-    case distribution::spike: return i == s.position ? (s.seed & 1 ? -1024.0 : 1024.0) : 1.0;
-    case distribution::alternating: return (i & 1 ? -1.0 : 1.0) * (h >> 63 ? 32768.0 : 16384.0);
+    case distribution::constant:
+      return s.seed & 1 ? -3.0 : 3.0;
+    case distribution::spike:
+      return i == s.position ? (s.seed & 1 ? -1024.0 : 1024.0) : 1.0;
+    case distribution::alternating:
+      return (i & 1 ? -1.0 : 1.0) * (h >> 63 ? 32768.0 : 16384.0);
     case distribution::sorted: {
       const std::size_t rank = s.seed & 1 ? i : s.num_items - 1 - i;
       constexpr int steps = bits > 24 ? 30 : bits;
-      const auto step = static_cast<std::int64_t>(static_cast<double>(rank) / static_cast<double>(s.num_items) * static_cast<double>(2ll << steps));
+      const auto step = static_cast<std::int64_t>(static_cast<double>(rank) / static_cast<double>(s.num_items) *
+                                                  static_cast<double>(2ll << steps));
       return static_cast<double>(step - (1ll << steps)) * (1.0 / 64);
     }
     case distribution::special:
-      switch (s.seed % 5) {
+      switch (s.seed % num_special) {
         case 0: {
-          constexpr double tiny = std::is_same_v<T, double> ? 4.9406564584124654e-324 : std::is_same_v<T, f16> ? 5.9604644775390625e-08
-                                  : std::is_same_v<T, bf16> ? 9.183549615799121e-41 : 1.401298464324817e-45;
+          constexpr double tiny = std::is_same_v<T, double> ? 4.9406564584124654e-324
+                                  : std::is_same_v<T, f16>  ? 5.9604644775390625e-08
+                                  : std::is_same_v<T, bf16> ? 9.183549615799121e-41
+                                                            : 1.401298464324817e-45;
           return (h & 1 ? -tiny : tiny) * static_cast<double>(h >> 8 & 15);
         }
-        case 1: return i == s.position ? bit_copy<double>(std::uint64_t{0x7ff8} << 48) : uniform;
-        case 2: return i == s.position ? (s.seed & 8 ? -infinity : infinity) : uniform;
-        case 3: return h % 3 == 0 ? (h & 64 ? infinity : -infinity) : h % 3 == 1 ? -0.0 : uniform;
-        default: return -0.0;
+        case 1:
+          return i == s.position ? bit_copy<double>(std::uint64_t{0x7ff8} << 48) : uniform;
+        case 2:
+          return i == s.position ? (s.seed & 8 ? -infinity : infinity) : uniform;
+        case 3:
+          return h % 3 == 0 ? (h & 64 ? infinity : -infinity) : h % 3 == 1 ? -0.0 : uniform;
+        case 4:
+          return -0.0;
+        default:
+          return h & 1 ? -0.0 : 0.0;
       }
     case distribution::wide: {
       constexpr int spread = std::is_same_v<T, f16> ? 12 : std::is_same_v<T, double> ? 200 : 50;
       const int exponent = static_cast<int>((h >> 8) % (2 * spread)) - spread;
       return uniform * bit_copy<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
     }
-    default: return uniform;
+    default:
+      return uniform;
   }
 }
 
@@ -221,8 +262,10 @@ __host__ __device__ double float_item(const sample& s, std::size_t i) {
 
 template <class T>
 __host__ __device__ T item(const sample& s, std::size_t i) {
-  if constexpr (is_float<T>) return from_double<T>(detail::float_item<T>(s, i));
-  else return detail::integer_item<T>(s, i);
+  if constexpr (is_float<T>)
+    return from_double<T>(detail::float_item<T>(s, i));
+  else
+    return detail::integer_item<T>(s, i);
 }
 
 }  // namespace rungs::tests

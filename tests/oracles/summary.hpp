@@ -1,5 +1,6 @@
 // What the device checker knows about an input after one pass: enough to state the exact result of every operator here.
-// Host and device absorb items by the same code; it is tested against the host oracle (reference.hpp), which shares none.
+// Host and device absorb items by the same code; it is tested against the host oracle (reference.hpp), which shares
+// none.
 #pragma once
 
 #include <cstdint>
@@ -44,15 +45,21 @@ struct summary {
       }
       const double scaled = wide * static_cast<double>(1ull << grid_bits);
       constexpr double most_exact = static_cast<double>(1ull << 62);
-      if (!(scaled > -most_exact && scaled < most_exact) || static_cast<double>(static_cast<std::int64_t>(scaled)) != scaled) ++off_grid;
-      else integer = static_cast<std::int64_t>(scaled);
+      if (!(scaled > -most_exact && scaled < most_exact) ||
+          static_cast<double>(static_cast<std::int64_t>(scaled)) != scaled)
+        ++off_grid;
+      else
+        integer = static_cast<std::int64_t>(scaled);
     } else {
       checksum += detail::hash(static_cast<std::uint64_t>(x), index);
       integer = static_cast<std::int64_t>(x);
     }
-    if constexpr (std::is_same_v<T, std::uint64_t>) sum += static_cast<__int128>(x);
-    else sum += integer;
-    const std::uint64_t magnitude = integer < 0 ? 0 - static_cast<std::uint64_t>(integer) : static_cast<std::uint64_t>(integer);
+    if constexpr (std::is_same_v<T, std::uint64_t>)
+      sum += static_cast<__int128>(x);
+    else
+      sum += integer;
+    const std::uint64_t magnitude =
+        integer < 0 ? 0 - static_cast<std::uint64_t>(integer) : static_cast<std::uint64_t>(integer);
     magnitudes += magnitude;
     any_bit |= magnitude;
     const std::uint64_t key = order_key(x);

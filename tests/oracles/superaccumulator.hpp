@@ -1,5 +1,5 @@
-// An exact sum of doubles: one fixed-point number wide enough for every finite double, rounded once at the end. f32 items
-// are doubles, so the same accumulator is the reference for f32 and f64.
+// An exact sum of doubles: one fixed-point number wide enough for every finite double, rounded once at the end. f32
+// items are doubles, so the same accumulator is the reference for f32 and f64.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,8 @@ class superaccumulator {
   // integer * 2^exponent
   void add(__int128 integer, int exponent) {
     const bool negative = integer < 0;
-    const auto magnitude = negative ? -static_cast<unsigned __int128>(integer) : static_cast<unsigned __int128>(integer);
+    const auto magnitude =
+        negative ? -static_cast<unsigned __int128>(integer) : static_cast<unsigned __int128>(integer);
     add_shifted(static_cast<std::uint64_t>(magnitude), exponent + lowest_exponent, negative);
     add_shifted(static_cast<std::uint64_t>(magnitude >> 64), exponent + lowest_exponent + 64, negative);
   }
@@ -42,7 +43,8 @@ class superaccumulator {
   template <class Float>
   Float rounded() const {
     constexpr int digits = std::numeric_limits<Float>::digits;
-    constexpr int least_bit = std::numeric_limits<Float>::min_exponent - digits + lowest_exponent;  // of the smallest denormal
+    constexpr int least_bit =
+        std::numeric_limits<Float>::min_exponent - digits + lowest_exponent;  // of the smallest denormal
     superaccumulator magnitude = *this;
     magnitude.settle();
     const bool negative = magnitude.limbs_[num_limbs - 1] < 0;
@@ -67,8 +69,8 @@ class superaccumulator {
   }
 
  private:
-  static constexpr int limb_bits = 32, num_limbs = 72;      // 2304 bits: 2098 for the doubles, the rest for carries
-  static constexpr int lowest_exponent = 1074;              // bit 0 weighs 2^-1074
+  static constexpr int limb_bits = 32, num_limbs = 72;  // 2304 bits: 2098 for the doubles, the rest for carries
+  static constexpr int lowest_exponent = 1074;          // bit 0 weighs 2^-1074
   static constexpr std::int64_t base = std::int64_t{1} << limb_bits;
 
   void add_shifted(std::uint64_t significand, int position, bool negative) {

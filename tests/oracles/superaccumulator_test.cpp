@@ -28,19 +28,23 @@ TEST(superaccumulator, keeps_every_finite_double) {
     EXPECT_EQ(sum<double>({x}), x);
     EXPECT_EQ(sum<float>({x}), static_cast<float>(x)) << x;
   }
-  for (const double x : {5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1.401298464324817e-45, 7.006e-46, 7.0064923216240854e-46})
+  for (const double x : {5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1.401298464324817e-45,
+                         7.006e-46, 7.0064923216240854e-46})
     EXPECT_EQ(sum<float>({x}), static_cast<float>(x)) << x;
 }
 
 TEST(superaccumulator, cancels_exactly) {
   EXPECT_EQ(sum<double>({1e300, 1.0, -1e300}), 1.0);
-  EXPECT_EQ(sum<double>({1.7976931348623157e308, 1.7976931348623157e308, -1.7976931348623157e308, -1.7976931348623157e308, 5e-324}), 5e-324);
-  EXPECT_EQ(sum<double>({1e16, 1.0, -1e16, 1e-9, 3.5, -2.25, 1e300, -1e300, 5e-324}), 0x1.2000000225c18p+1);  // math.fsum
+  EXPECT_EQ(sum<double>({1.7976931348623157e308, 1.7976931348623157e308, -1.7976931348623157e308,
+                         -1.7976931348623157e308, 5e-324}),
+            5e-324);
+  EXPECT_EQ(sum<double>({1e16, 1.0, -1e16, 1e-9, 3.5, -2.25, 1e300, -1e300, 5e-324}),
+            0x1.2000000225c18p+1);  // math.fsum
 }
 
 TEST(superaccumulator, rounds_once_and_to_even) {
-  EXPECT_EQ(sum<float>({0x1p24, 1.0}), 0x1p24f);            // half way, to even
-  EXPECT_EQ(sum<float>({0x1p24, 3.0}), 0x1p24f + 4.0f);     // half way, to even
+  EXPECT_EQ(sum<float>({0x1p24, 1.0}), 0x1p24f);                   // half way, to even
+  EXPECT_EQ(sum<float>({0x1p24, 3.0}), 0x1p24f + 4.0f);            // half way, to even
   EXPECT_EQ(sum<float>({0x1p24, 1.0, 0x1p-900}), 0x1p24f + 2.0f);  // just above half way
   // To double first and then to float would round twice, to 1.
   EXPECT_EQ(sum<float>({1.0, 0x1p-24, 0x1p-60}), 1.0f + 0x1p-23f);
@@ -58,7 +62,8 @@ TEST(superaccumulator, agrees_with_a_wider_float_where_that_is_exact) {
     std::vector<double> items;
     __float128 wide = 0;  // 113 bits: exact for 1000 items of 53 bits within 2^40 of one another
     for (int i = 0; i < 1000; ++i) {
-      const double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random()) >> 11), static_cast<int>(random() % 40) - 50);
+      const double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random()) >> 11),
+                                  static_cast<int>(random() % 40) - 50);
       items.push_back(x);
       wide += x;
     }
@@ -70,7 +75,9 @@ TEST(superaccumulator, agrees_with_a_wider_float_where_that_is_exact) {
 TEST(superaccumulator, does_not_depend_on_the_order) {
   std::mt19937_64 random(5);
   std::vector<double> items;
-  for (int i = 0; i < 3000; ++i) items.push_back(std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 1800) - 900));
+  for (int i = 0; i < 3000; ++i)
+    items.push_back(
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 1800) - 900));
   const double first = sum<double>(items);
   for (int trial = 0; trial < 5; ++trial) {
     std::shuffle(items.begin(), items.end(), random);

@@ -8,8 +8,8 @@ namespace rungs::tests {
 
 using row = std::vector<int>;  // one level per axis
 
-// Greedy: each row is the best of a few candidates, each begun with an uncovered pair and filled axis by axis with the level
-// that covers most. The same seed gives the same rows.
+// Greedy: each row is the best of a few candidates, each begun with an uncovered pair and filled axis by axis with the
+// level that covers most. The same seed gives the same rows.
 inline std::vector<row> covering_array(const std::vector<int>& levels, std::uint64_t seed) {
   const int axes = static_cast<int>(levels.size());
   const auto next = [&seed] {
@@ -19,7 +19,8 @@ inline std::vector<row> covering_array(const std::vector<int>& levels, std::uint
     x = (x ^ x >> 27) * 0x94d049bb133111ebull;
     return x ^ x >> 31;
   };
-  std::vector<int> first_pair(static_cast<std::size_t>(axes * axes), 0);  // where the pairs of axes (a, b) begin in `covered`
+  std::vector<int> first_pair(static_cast<std::size_t>(axes * axes),
+                              0);  // where the pairs of axes (a, b) begin in `covered`
   int num_pairs = 0;
   for (int a = 0; a < axes; ++a)
     for (int b = a + 1; b < axes; ++b) {
@@ -27,7 +28,9 @@ inline std::vector<row> covering_array(const std::vector<int>& levels, std::uint
       num_pairs += levels[static_cast<std::size_t>(a)] * levels[static_cast<std::size_t>(b)];
     }
   const auto pair_index = [&](int a, int level_a, int b, int level_b) {
-    if (a > b) return first_pair[static_cast<std::size_t>(b * axes + a)] + level_b * levels[static_cast<std::size_t>(a)] + level_a;
+    if (a > b)
+      return first_pair[static_cast<std::size_t>(b * axes + a)] + level_b * levels[static_cast<std::size_t>(a)] +
+             level_a;
     return first_pair[static_cast<std::size_t>(a * axes + b)] + level_a * levels[static_cast<std::size_t>(b)] + level_b;
   };
   std::vector<char> covered(static_cast<std::size_t>(num_pairs), 0);
@@ -61,7 +64,8 @@ inline std::vector<row> covering_array(const std::vector<int>& levels, std::uint
           int gain = 0;
           for (int other = 0; other < axes; ++other)
             if (other != axis && r[static_cast<std::size_t>(other)] >= 0)
-              gain += !covered[static_cast<std::size_t>(pair_index(axis, level, other, r[static_cast<std::size_t>(other)]))];
+              gain += !covered[static_cast<std::size_t>(
+                  pair_index(axis, level, other, r[static_cast<std::size_t>(other)]))];
           if (gain > most) {
             most = gain;
             r[static_cast<std::size_t>(axis)] = level;
@@ -71,7 +75,8 @@ inline std::vector<row> covering_array(const std::vector<int>& levels, std::uint
       int gain = 0;
       for (int a = 0; a < axes; ++a)
         for (int b = a + 1; b < axes; ++b)
-          gain += !covered[static_cast<std::size_t>(pair_index(a, r[static_cast<std::size_t>(a)], b, r[static_cast<std::size_t>(b)]))];
+          gain += !covered[static_cast<std::size_t>(
+              pair_index(a, r[static_cast<std::size_t>(a)], b, r[static_cast<std::size_t>(b)]))];
       if (gain > best_gain) {
         best_gain = gain;
         best = r;
@@ -79,7 +84,8 @@ inline std::vector<row> covering_array(const std::vector<int>& levels, std::uint
     }
     for (int a = 0; a < axes; ++a)
       for (int b = a + 1; b < axes; ++b)
-        covered[static_cast<std::size_t>(pair_index(a, best[static_cast<std::size_t>(a)], b, best[static_cast<std::size_t>(b)]))] = 1;
+        covered[static_cast<std::size_t>(
+            pair_index(a, best[static_cast<std::size_t>(a)], b, best[static_cast<std::size_t>(b)]))] = 1;
     left -= best_gain;
     rows.push_back(best);
   }

@@ -9,7 +9,8 @@ namespace rungs::tests {
 namespace {
 
 TEST(covering_array, every_pair_of_levels_meets) {
-  for (const auto& levels : {std::vector{2, 2}, std::vector{1, 3, 1}, std::vector{10, 3, 8, 3, 3, 4, 3, 3, 2}, std::vector{5, 5, 5, 5}}) {
+  for (const auto& levels :
+       {std::vector{2, 2}, std::vector{1, 3, 1}, std::vector{10, 3, 8, 3, 3, 4, 3, 3, 2}, std::vector{5, 5, 5, 5}}) {
     const auto rows = covering_array(levels, 42);
     std::set<std::tuple<std::size_t, int, std::size_t, int>> met;
     for (const row& r : rows) {
@@ -24,11 +25,14 @@ TEST(covering_array, every_pair_of_levels_meets) {
     int largest = 0, second = 0;
     for (std::size_t a = 0; a < levels.size(); ++a) {
       for (std::size_t b = a + 1; b < levels.size(); ++b) pairs += static_cast<std::size_t>(levels[a] * levels[b]);
-      if (levels[a] > largest) second = largest, largest = levels[a];
-      else if (levels[a] > second) second = levels[a];
+      if (levels[a] > largest)
+        second = largest, largest = levels[a];
+      else if (levels[a] > second)
+        second = levels[a];
     }
     EXPECT_EQ(met.size(), pairs);
-    EXPECT_LE(rows.size(), static_cast<std::size_t>(2 * largest * second));  // no less than largest * second is possible
+    EXPECT_LE(rows.size(),
+              static_cast<std::size_t>(2 * largest * second));  // no less than largest * second is possible
   }
 }
 

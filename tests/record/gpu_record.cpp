@@ -21,9 +21,18 @@ std::string to_json(const lines& all) {
   std::string text = "{\"schema\": \"rungs.gpu_record/1\", \"records\": [";
   for (std::size_t i = 0; i < all.size(); ++i) {
     const line& l = all[i];
-    ordered_json entry{{"family", l.what.family}, {"ladder", l.what.ladder}, {"rung", l.what.rung}, {"operation", l.what.operation},
-                       {"operator", l.what.op}, {"input_type", l.what.input_type}, {"accumulator_type", l.what.accumulator_type},
-                       {"hash", l.hash}, {"outcome", l.outcome}, {"cases", l.cases}, {"gpu", l.where.gpu}, {"driver", l.where.driver},
+    ordered_json entry{{"family", l.what.family},
+                       {"ladder", l.what.ladder},
+                       {"rung", l.what.rung},
+                       {"operation", l.what.operation},
+                       {"operator", l.what.op},
+                       {"input_type", l.what.input_type},
+                       {"accumulator_type", l.what.accumulator_type},
+                       {"hash", l.hash},
+                       {"outcome", l.outcome},
+                       {"cases", l.cases},
+                       {"gpu", l.where.gpu},
+                       {"driver", l.where.driver},
                        {"toolkit", l.where.toolkit}};
     text += (i == 0 ? "\n" : ",\n") + entry.dump();
   }
@@ -34,14 +43,21 @@ lines from_json(const std::string& text, const std::string& file_name) {
   lines all;
   try {
     const auto document = ordered_json::parse(text);
-    if (document.at("schema") != "rungs.gpu_record/1") throw std::runtime_error("unknown schema " + document.at("schema").dump());
+    if (document.at("schema") != "rungs.gpu_record/1")
+      throw std::runtime_error("unknown schema " + document.at("schema").dump());
     std::set<identity> seen;
     for (const auto& entry : document.at("records")) {
       const auto word = [&](const char* key) { return entry.at(key).get<std::string>(); };
-      line l{{word("family"), word("ladder"), word("rung"), word("operation"), word("operator"), word("input_type"), word("accumulator_type")},
-             word("hash"), word("outcome"), entry.at("cases").get<int>(), {word("gpu"), word("driver"), word("toolkit")}};
-      if (l.outcome != "passed" && l.outcome != "pending") throw std::runtime_error("outcome '" + l.outcome + "' of " + l.what.name());
-      if (l.outcome == "passed" && (l.cases <= 0 || l.where.gpu.empty())) throw std::runtime_error(l.what.name() + " passed no cases, or on no GPU");
+      line l{{word("family"), word("ladder"), word("rung"), word("operation"), word("operator"), word("input_type"),
+              word("accumulator_type")},
+             word("hash"),
+             word("outcome"),
+             entry.at("cases").get<int>(),
+             {word("gpu"), word("driver"), word("toolkit")}};
+      if (l.outcome != "passed" && l.outcome != "pending")
+        throw std::runtime_error("outcome '" + l.outcome + "' of " + l.what.name());
+      if (l.outcome == "passed" && (l.cases <= 0 || l.where.gpu.empty()))
+        throw std::runtime_error(l.what.name() + " passed no cases, or on no GPU");
       if (!seen.insert(l.what).second) throw std::runtime_error(l.what.name() + " is there twice");
       all.push_back(std::move(l));
     }
@@ -86,10 +102,14 @@ state compare(const lines& all, const std::vector<subject>& now) {
   for (const subject& it : now) {
     present.insert(it.what);
     const line* const l = find(all, it.what);
-    if (l == nullptr) s.missing.push_back(it.what.name());
-    else if (l->hash != it.hash) s.stale.push_back(it.what.name());
-    else if (l->outcome == "pending") s.pending.push_back(it.what.name());
-    else ++s.passed;
+    if (l == nullptr)
+      s.missing.push_back(it.what.name());
+    else if (l->hash != it.hash)
+      s.stale.push_back(it.what.name());
+    else if (l->outcome == "pending")
+      s.pending.push_back(it.what.name());
+    else
+      ++s.passed;
   }
   for (const line& l : all)
     if (!present.contains(l.what)) s.superfluous.push_back(l.what.name());

@@ -1,5 +1,6 @@
-// The GPU record, tests/gpu_record.json: for every record of the catalog, what of it passed on which GPU, and a hash of what
-// it was made of then. Kernels can thus not change without having been run. One line an entry, in the catalog's order.
+// The GPU record, tests/gpu_record.json: for every record of the catalog, what of it passed on which GPU, and a hash of
+// what it was made of then. Kernels can thus not change without having been run. One line an entry, in the catalog's
+// order.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +25,7 @@ struct line {
   std::string hash;     // of the sources and the flags
   std::string outcome;  // "passed" or "pending"
   int cases = 0;
-  machine where;        // empty while pending
+  machine where;  // empty while pending
 };
 
 // What the tree holds now: in the catalog's order.
@@ -52,7 +53,8 @@ state compare(const lines& all, const std::vector<subject>& now);
 // Missing and stale ones become pending, superfluous ones leave; what passed stays. In the order of `now`.
 lines with_pending(const lines& all, const std::vector<subject>& now);
 
-// Enters a run: passed ones with this machine; failed ones become pending; skipped ones and those not run stay as they were.
+// Enters a run: passed ones with this machine; failed ones become pending; skipped ones and those not run stay as they
+// were.
 struct run {
   std::string name;
   bool passed = false, skipped = false;

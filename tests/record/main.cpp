@@ -7,7 +7,8 @@
 
 namespace {
 
-constexpr auto help = R"(rungs_record check [FILE]     is every record of the catalog in the GPU record, as its sources are now?
+constexpr auto help =
+    R"(rungs_record check [FILE]     is every record of the catalog in the GPU record, as its sources are now?
 rungs_record pending [FILE]   enters missing and stale ones as pending, and drops what is no longer built
 
 FILE is tests/gpu_record.json unless given. Only `rungs_gpu_tests --record FILE`, on a GPU, enters what passed.
@@ -41,10 +42,11 @@ int main(int argc, char** argv) {
     print("stale", s.stale);
     print("not built any more", s.superfluous);
     print("pending", s.pending);
-    std::cout << "GPU record: " << s.passed << " passed, " << s.pending.size() << " pending, " << s.stale.size() << " stale, " << s.missing.size()
-              << " missing, " << s.superfluous.size() << " not built any more\n";
+    std::cout << "GPU record: " << s.passed << " passed, " << s.pending.size() << " pending, " << s.stale.size()
+              << " stale, " << s.missing.size() << " missing, " << s.superfluous.size() << " not built any more\n";
     if (!s.good()) {
-      std::cout << "On a GPU, `tests/run --record --changed` runs them; without one, `rungs_record pending` enters them as pending.\n";
+      std::cout << "On a GPU, `tests/run --record --changed` runs them; without one, `rungs_record pending` enters "
+                   "them as pending.\n";
       return 1;
     }
   } catch (const std::exception& error) {

@@ -49,7 +49,8 @@ TEST(comments, in_literals_stay) {
 
 TEST_F(a_tree, is_followed_through_its_includes) {
   EXPECT_EQ(sources_of(root_, "handwritten/rungs/a.cuh"),
-            (std::vector<std::string>{"handwritten/rungs/a.cuh", "handwritten/rungs/parts/p.cuh", "handwritten/rungs/parts/q.cuh"}));
+            (std::vector<std::string>{"handwritten/rungs/a.cuh", "handwritten/rungs/parts/p.cuh",
+                                      "handwritten/rungs/parts/q.cuh"}));
   EXPECT_THROW(sources_of(root_, "handwritten/rungs/gone.cuh"), std::runtime_error);
 }
 
@@ -104,8 +105,10 @@ TEST(gpu_record, refuses_bad_files_with_their_name) {
     text.replace(text.find(from), from.size(), to);
     return text;
   };
-  for (const std::string& bad : {std::string(), std::string("[]"), std::string("{}"), good.substr(0, good.size() / 2), spoiled("passed", "perhaps"),
-                                 spoiled("record/1", "record/9"), spoiled("\"cases\":1", "\"cases\":0"), spoiled("NVIDIA H200", ""), spoiled("\"hash\"", "\"hush\"")}) {
+  for (const std::string& bad :
+       {std::string(), std::string("[]"), std::string("{}"), good.substr(0, good.size() / 2),
+        spoiled("passed", "perhaps"), spoiled("record/1", "record/9"), spoiled("\"cases\":1", "\"cases\":0"),
+        spoiled("NVIDIA H200", ""), spoiled("\"hash\"", "\"hush\"")}) {
     try {
       from_json(bad, "the_file.json");
       ADD_FAILURE() << "accepted " << bad;
@@ -113,7 +116,8 @@ TEST(gpu_record, refuses_bad_files_with_their_name) {
       EXPECT_NE(std::string(error.what()).find("the_file.json"), std::string::npos);
     }
   }
-  EXPECT_THROW(from_json(to_json({{warp, "00", "passed", 1, h200}, {warp, "00", "passed", 1, h200}}), "x"), std::runtime_error);
+  EXPECT_THROW(from_json(to_json({{warp, "00", "passed", 1, h200}, {warp, "00", "passed", 1, h200}}), "x"),
+               std::runtime_error);
 }
 
 TEST(gpu_record, a_missing_stale_or_superfluous_line_is_bad_and_a_pending_one_is_counted) {
@@ -131,14 +135,19 @@ TEST(gpu_record, a_missing_stale_or_superfluous_line_is_bad_and_a_pending_one_is
   EXPECT_TRUE(pending.good());
   EXPECT_EQ(pending.pending, std::vector<std::string>{warp.name()});
   EXPECT_EQ(pending.passed, 1u);
-  const state left_over = compare({{warp, "aa", "passed", 1, h200}, {bytes, "bb", "passed", 1, h200}, {roof, "cc", "passed", 1, h200}}, now);
+  const state left_over = compare(
+      {{warp, "aa", "passed", 1, h200}, {bytes, "bb", "passed", 1, h200}, {roof, "cc", "passed", 1, h200}}, now);
   EXPECT_EQ(left_over.superfluous, std::vector<std::string>{roof.name()});
   EXPECT_FALSE(left_over.good());
 }
 
 TEST(gpu_record, pending_heals_what_check_refuses_and_touches_nothing_else) {
   const std::vector<subject> now{{warp, "aa"}, {bytes, "bb"}, {roof, "cc"}};
-  const lines healed = with_pending({{{"handwritten", "reductions", "gone", "reduce", "plus", "f32", "f32"}, "dd", "passed", 1, h200}, {bytes, "bb", "passed", 7, h200}, {warp, "old", "passed", 1, h200}}, now);
+  const lines healed =
+      with_pending({{{"handwritten", "reductions", "gone", "reduce", "plus", "f32", "f32"}, "dd", "passed", 1, h200},
+                    {bytes, "bb", "passed", 7, h200},
+                    {warp, "old", "passed", 1, h200}},
+                   now);
   ASSERT_EQ(healed.size(), 3u);
   EXPECT_EQ(healed[0].outcome, "pending");
   EXPECT_EQ(healed[0].hash, "aa");
@@ -151,7 +160,9 @@ TEST(gpu_record, pending_heals_what_check_refuses_and_touches_nothing_else) {
 TEST(gpu_record, a_run_enters_what_passed_and_never_what_was_skipped) {
   const std::vector<subject> now{{warp, "aa"}, {bytes, "bb"}, {roof, "cc"}};
   const lines before{{roof, "cc", "passed", 5, h200}, {warp, "old", "passed", 1, h200}};
-  const lines after = with_runs(before, now, {{warp.name(), true, false, 130}, {bytes.name(), false, false, 12}, {roof.name(), false, true, 0}}, h200);
+  const lines after = with_runs(
+      before, now, {{warp.name(), true, false, 130}, {bytes.name(), false, false, 12}, {roof.name(), false, true, 0}},
+      h200);
   ASSERT_EQ(after.size(), 3u);
   EXPECT_EQ(after[0].hash, "aa");
   EXPECT_EQ(after[0].cases, 130);

@@ -52,7 +52,8 @@ void collect(const std::filesystem::path& root, const std::string& source, std::
     for (const char* include_root : include_roots) candidates.push_back(std::filesystem::path(include_root) / name);
     for (const auto& candidate : candidates) {
       const auto normal = candidate.lexically_normal();
-      if (normal.begin()->string() == ".." || normal.is_absolute() || !std::filesystem::is_regular_file(root / normal)) continue;
+      if (normal.begin()->string() == ".." || normal.is_absolute() || !std::filesystem::is_regular_file(root / normal))
+        continue;
       collect(root, normal.generic_string(), files);
       break;
     }
@@ -65,11 +66,15 @@ std::string without_comments(std::string_view source) {
   std::string out;
   bool space = false, newline = false;
   const auto put = [&](char c) {
-    if (c == '\n') newline = true;
-    else if (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f') space = true;
+    if (c == '\n')
+      newline = true;
+    else if (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f')
+      space = true;
     else {
-      if (!out.empty() && newline) out += '\n';
-      else if (!out.empty() && space) out += ' ';
+      if (!out.empty() && newline)
+        out += '\n';
+      else if (!out.empty() && space)
+        out += ' ';
       space = newline = false;
       out += c;
     }
@@ -90,11 +95,14 @@ std::string without_comments(std::string_view source) {
     } else if (c == '"' && i > 0 && source[i - 1] == 'R') {  // R"tag( ... )tag"
       const std::size_t open = source.find('(', i);
       std::string close;
-      if (open != std::string_view::npos) close.append(1, ')').append(source.substr(i + 1, open - i - 1)).append(1, '"');
+      if (open != std::string_view::npos)
+        close.append(1, ')').append(source.substr(i + 1, open - i - 1)).append(1, '"');
       const std::size_t end = close.empty() ? std::string_view::npos : source.find(close, open);
       const std::size_t stop = end == std::string_view::npos ? source.size() : end + close.size();
       for (; i < stop; ++i) raw(source[i]);
-    } else if (c == '"' || (c == '\'' && !(i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1]))))) {  // 1'000 is no literal
+    } else if (c == '"' ||
+               (c == '\'' &&
+                !(i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1]))))) {  // 1'000 is no literal
       raw(source[i++]);
       while (i < source.size() && source[i] != c && source[i] != '\n') {
         if (source[i] == '\\' && i + 1 < source.size()) raw(source[i++]);

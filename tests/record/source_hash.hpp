@@ -1,5 +1,5 @@
-// A hash of what a kernel is made of: its file and, transitively, the files of this tree that it includes, without their
-// comments and without regard to white space. Editing a comment asks for no new run on a GPU; anything else does.
+// A hash of what a kernel is made of: its file and, transitively, the files of this tree that it includes, without
+// their comments and without regard to white space. Editing a comment asks for no new run on a GPU; anything else does.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace rungs::tests::record {
 
-// Comments become one space, runs of white space one space or, where the line ends, one newline. Literals stay as they are.
+// Comments become one space, runs of white space one space or, where the line ends, one newline. Literals stay as they
+// are.
 std::string without_comments(std::string_view source);
 
 // The files that `source` (relative to the root) is made of, itself first, each once, in the order they are met.

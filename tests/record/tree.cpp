@@ -26,18 +26,22 @@ std::vector<subject> subjects_of_catalog() {
     auto& hash = hashes[source];
     if (hash.empty()) hash = hash_of(source_root(), source, RUNGS_COMPILE_FLAGS);
     const auto word = [](std::string_view view) { return std::string(view); };
-    all.push_back({{word(name(r.family)), word(r.ladder), word(r.rung), word(name(r.operation)), word(name(r.op)), word(name(r.input_type)),
-                    word(name(r.accumulator_type))}, hash});
+    all.push_back({{word(name(r.family)), word(r.ladder), word(r.rung), word(name(r.operation)), word(name(r.op)),
+                    word(name(r.input_type)), word(name(r.accumulator_type))},
+                   hash});
   }
   return all;
 }
 
 machine this_machine() {
-  const auto version = [](int packed) { return std::to_string(packed / 1000) + '.' + std::to_string(packed % 1000 / 10); };
+  const auto version = [](int packed) {
+    return std::to_string(packed / 1000) + '.' + std::to_string(packed % 1000 / 10);
+  };
   machine m;
   int device = 0, driver = 0, runtime = 0;
   cudaDeviceProp properties{};
-  if (cudaGetDevice(&device) == cudaSuccess && cudaGetDeviceProperties(&properties, device) == cudaSuccess) m.gpu = properties.name;
+  if (cudaGetDevice(&device) == cudaSuccess && cudaGetDeviceProperties(&properties, device) == cudaSuccess)
+    m.gpu = properties.name;
   // The driver's own number where the kernel tells it, else the newest CUDA it supports.
   std::ifstream proc("/proc/driver/nvidia/version");
   for (std::string word; m.driver.empty() && proc >> word;)

@@ -12,7 +12,8 @@ namespace rungs::tests::record {
 std::filesystem::path source_root();
 inline std::filesystem::path default_file() { return source_root() / "tests" / "gpu_record.json"; }
 
-// Every record that needs a GPU, with its hash. Records that execute on the host are tested everywhere and have no entry.
+// Every record that needs a GPU, with its hash. Records that execute on the host are tested everywhere and have no
+// entry.
 std::vector<subject> subjects_of_catalog();
 
 machine this_machine();

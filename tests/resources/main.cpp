@@ -1,5 +1,5 @@
-// rungs_resources [--kernels] FOLDER...: judges the compiler's report on every kernel beside the objects (*.cu.o) in these
-// folders; --kernels only lists the mangled names of ours.
+// rungs_resources [--kernels] FOLDER...: judges the compiler's report on every kernel beside the objects (*.cu.o) in
+// these folders; --kernels only lists the mangled names of ours.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   using namespace rungs::tests::resources;
   const bool list = argc > 1 && std::string_view(argv[1]) == "--kernels";
   if (argc < (list ? 3 : 2) || std::string_view(argv[1]) == "--help") {
-    std::cerr << "rungs_resources [--kernels] FOLDER...: no kernel of ours may spill or use a stack frame; --kernels lists them\n";
+    std::cerr << "rungs_resources [--kernels] FOLDER...: no kernel of ours may spill or use a stack frame; --kernels "
+                 "lists them\n";
     return 2;
   }
   std::vector<kernel> kernels;
@@ -28,7 +29,8 @@ int main(int argc, char** argv) {
       std::ostringstream text;
       if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
       try {
-        if (!fs::exists(name + ".ptxas")) throw std::runtime_error("the compiler's report is missing: build through the CMake target");
+        if (!fs::exists(name + ".ptxas"))
+          throw std::runtime_error("the compiler's report is missing: build through the CMake target");
         const auto more = parse(text.str());
         kernels.insert(kernels.end(), more.begin(), more.end());
       } catch (const std::exception& problem) {
@@ -51,8 +53,8 @@ int main(int argc, char** argv) {
   int most = 0;
   for (const kernel& k : kernels)
     if (k.ours() && k.registers > most) most = k.registers;
-  std::cout << objects << " objects, " << j.ours << " kernels of ours (at most " << most << " registers), " << j.others << " of libraries, " << j.complaints.size()
-            << " complaints\n";
+  std::cout << objects << " objects, " << j.ours << " kernels of ours (at most " << most << " registers), " << j.others
+            << " of libraries, " << j.complaints.size() << " complaints\n";
   if (j.ours == 0) std::cout << "no kernel was found: nothing was checked\n";
   return j.good() && bad == 0 ? 0 : 1;
 }

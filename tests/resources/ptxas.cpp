@@ -17,7 +17,8 @@ int number_before(std::string_view line, std::string_view unit) {
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
   int number = -1;
   const auto [stop, error] = std::from_chars(line.data() + begin, line.data() + end, number);
-  if (error != std::errc{} || stop != line.data() + end) throw std::runtime_error("no number before '" + std::string(unit) + "' in: " + std::string(line));
+  if (error != std::errc{} || stop != line.data() + end)
+    throw std::runtime_error("no number before '" + std::string(unit) + "' in: " + std::string(line));
   return number;
 }
 
@@ -83,9 +84,11 @@ judgement judge(const std::vector<kernel>& kernels) {
     }
     ++j.ours;
     const std::string where = k.mangled + " (" + k.architecture + "): ";
-    if (!k.complete()) j.complaints.push_back(where + "the report is incomplete");
+    if (!k.complete())
+      j.complaints.push_back(where + "the report is incomplete");
     else if (k.stack_bytes != 0 || k.spill_store_bytes != 0 || k.spill_load_bytes != 0)
-      j.complaints.push_back(where + std::to_string(k.stack_bytes) + " bytes stack frame, " + std::to_string(k.spill_store_bytes) + " bytes spill stores, " +
+      j.complaints.push_back(where + std::to_string(k.stack_bytes) + " bytes stack frame, " +
+                             std::to_string(k.spill_store_bytes) + " bytes spill stores, " +
                              std::to_string(k.spill_load_bytes) + " bytes spill loads");
   }
   return j;

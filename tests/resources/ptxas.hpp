@@ -1,4 +1,5 @@
-// What the compiler says about each kernel (ptxas -v), read and judged: no kernel of ours may spill or use a stack frame.
+// What the compiler says about each kernel (ptxas -v), read and judged: no kernel of ours may spill or use a stack
+// frame.
 #pragma once
 
 #include <string>
@@ -13,10 +14,13 @@ struct kernel {
   // In namespace rungs: the kernels of CUB, Thrust and cooperative groups are not ours to judge.
   bool ours() const;
   // Every number was there.
-  bool complete() const { return registers >= 0 && stack_bytes >= 0 && spill_store_bytes >= 0 && spill_load_bytes >= 0; }
+  bool complete() const {
+    return registers >= 0 && stack_bytes >= 0 && spill_store_bytes >= 0 && spill_load_bytes >= 0;
+  }
 };
 
-// Reads one report; device functions that were not inlined count as kernels. Throws std::runtime_error on a line of it that cannot be understood.
+// Reads one report; device functions that were not inlined count as kernels. Throws std::runtime_error on a line of it
+// that cannot be understood.
 std::vector<kernel> parse(std::string_view report);
 
 struct judgement {

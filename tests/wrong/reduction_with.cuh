@@ -1,5 +1,5 @@
-// A plain reduction in which one bug can be planted: each stands where the right line would. What the suite must refuse is
-// thus what a slip of the pen makes, and the bug is the only difference to code that passes.
+// A plain reduction in which one bug can be planted: each stands where the right line would. What the suite must refuse
+// is thus what a slip of the pen makes, and the bug is the only difference to code that passes.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -48,9 +48,12 @@ inline constexpr T least_positive = std::numeric_limits<T>::min();
 
 template <bug planted, class T, class Op>
 __device__ T identity() {
-  if constexpr (planted == bug::identity_zero) return T{};
-  else if constexpr (planted == bug::identity_least_positive) return least_positive<T>;
-  else return Op::template identity<T>();
+  if constexpr (planted == bug::identity_zero)
+    return T{};
+  else if constexpr (planted == bug::identity_least_positive)
+    return least_positive<T>;
+  else
+    return Op::template identity<T>();
 }
 
 __device__ inline void dawdle() {
@@ -120,7 +123,8 @@ __global__ void __launch_bounds__(block_threads)
       for (std::size_t k = i; k < num_items; ++k) value = op(value, T(d_in[k]));
     }
   } else {
-    const std::size_t shift = planted == bug::order_follows_the_address ? reinterpret_cast<std::size_t>(d_in) / sizeof(Input) % 4 : 0;
+    const std::size_t shift =
+        planted == bug::order_follows_the_address ? reinterpret_cast<std::size_t>(d_in) / sizeof(Input) % 4 : 0;
     for (int k = 0; k < items_per_thread; ++k) {
       const auto rank = static_cast<offset_t>((threadIdx.x + k * block_threads + (tile - shift)) % tile);
       const offset_t i = static_cast<offset_t>(blockIdx.x) * tile + rank;
@@ -172,8 +176,10 @@ __global__ void __launch_bounds__(block_threads)
   for (std::size_t i = threadIdx.x; i < num_partials; i += block_threads) value = op(value, d_partials[i]);
   value = block_total<bug::none>(value, op);
   if (threadIdx.x == 0) {
-    if constexpr (planted == bug::init_per_block || planted == bug::init_forgotten) *d_out = num_partials == 0 ? init : value;
-    else *d_out = op(d_init != nullptr ? *d_init : init, value);
+    if constexpr (planted == bug::init_per_block || planted == bug::init_forgotten)
+      *d_out = num_partials == 0 ? init : value;
+    else
+      *d_out = op(d_init != nullptr ? *d_init : init, value);
   }
 }
 
@@ -181,7 +187,8 @@ template <bug planted>
 struct reduction_with {
   static constexpr int block_threads = wrong::block_threads, items_per_thread = wrong::items_per_thread;
   static constexpr bool deterministic = true;
-  static constexpr contents temp_storage = planted == bug::stale_ticket ? contents::zeroed_once : contents::uninitialised;
+  static constexpr contents temp_storage =
+      planted == bug::stale_ticket ? contents::zeroed_once : contents::uninitialised;
   static constexpr std::size_t summation_height(std::size_t num_items) { return 64 + num_items / tile / block_threads; }
 
   // Partials, a ticket and room for init; with slack, so that any address will do.
@@ -191,17 +198,19 @@ struct reduction_with {
   }
 
   template <class Input, class T, class Op>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const Input* d_in, T* d_out, std::size_t num_items,
-                            Op op, T init, cudaStream_t stream = nullptr) {
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const Input* d_in, T* d_out,
+                            std::size_t num_items, Op op, T init, cudaStream_t stream = nullptr) {
     std::size_t num_tiles = (num_items + tile - 1) / tile;
     const std::size_t needed = bytes_for<T>(num_tiles);
     if (d_temp_storage == nullptr) {
       temp_storage_bytes = planted == bug::workspace_short && num_items > 0 ? sizeof(T) * num_tiles + 63 : needed;
-      if constexpr (planted == bug::size_query_launches) return cudaMemsetAsync(d_out, 0, 0 * num_items + sizeof(T), stream);
+      if constexpr (planted == bug::size_query_launches)
+        return cudaMemsetAsync(d_out, 0, 0 * num_items + sizeof(T), stream);
       return cudaSuccess;
     }
-    if (planted == bug::workspace_short && num_items > 0 ? temp_storage_bytes < sizeof(T) * num_tiles + 63
-                                                        : planted != bug::workspace_unchecked && temp_storage_bytes < needed)
+    if (planted == bug::workspace_short && num_items > 0
+            ? temp_storage_bytes < sizeof(T) * num_tiles + 63
+            : planted != bug::workspace_unchecked && temp_storage_bytes < needed)
       return cudaErrorInvalidValue;
     const std::size_t alignment = planted == bug::workspace_short ? 1 : 64;
     auto address = (reinterpret_cast<std::size_t>(d_temp_storage) + alignment - 1) / alignment * alignment;
@@ -212,19 +221,25 @@ struct reduction_with {
 
     if constexpr (planted == bug::init_copied_from_the_stack) {
       d_init = d_partials + num_tiles;
-      if (const cudaError_t e = cudaMemcpyAsync(d_init, &init, sizeof(T), cudaMemcpyHostToDevice, stream); e != cudaSuccess) return e;
+      if (const cudaError_t e = cudaMemcpyAsync(d_init, &init, sizeof(T), cudaMemcpyHostToDevice, stream);
+          e != cudaSuccess)
+        return e;
     }
     if constexpr (planted == bug::barrier_without_co_residency) {
       if (const cudaError_t e = cudaMemsetAsync(ticket, 0, sizeof(unsigned), stream); e != cudaSuccess) return e;
-      // As many tiles as the idle GPU holds at once; beyond that a plain launch, so that the exhibit itself never hangs.
-      if (num_tiles > 132 * 16) return reduction_with<bug::none>::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, op, init, stream);
+      // As many tiles as the idle GPU holds at once; beyond that a plain launch, so that the exhibit itself never
+      // hangs.
+      if (num_tiles > 132 * 16)
+        return reduction_with<bug::none>::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, op, init,
+                                                 stream);
     }
     if (planted == bug::last_tile_dropped && num_tiles > 1) --num_tiles;
     if constexpr (planted == bug::memset_in_another_stream)
       if (const cudaError_t e = cudaMemsetAsync(d_out, 0, sizeof(T), nullptr); e != cudaSuccess) return e;
     if (num_tiles > 0) {
       const std::size_t smem = planted == bug::ignored_launch_error && num_items > 600 ? std::size_t{1} << 20 : 0;
-      reduce_tiles<planted><<<static_cast<unsigned>(num_tiles), block_threads, smem, stream>>>(d_in, num_items, d_partials, ticket, d_out, op, init);
+      reduce_tiles<planted><<<static_cast<unsigned>(num_tiles), block_threads, smem, stream>>>(
+          d_in, num_items, d_partials, ticket, d_out, op, init);
       if constexpr (planted == bug::ignored_launch_error) {
         if (cudaGetLastError() != cudaSuccess) return cudaSuccess;
       }
@@ -232,7 +247,8 @@ struct reduction_with {
     }
     if constexpr (planted == bug::synchronises)
       if (const cudaError_t e = cudaStreamSynchronize(stream); e != cudaSuccess) return e;
-    if (num_tiles > 0 && (planted == bug::stale_ticket || planted == bug::memset_in_another_stream || planted == bug::output_not_initialised))
+    if (num_tiles > 0 && (planted == bug::stale_ticket || planted == bug::memset_in_another_stream ||
+                          planted == bug::output_not_initialised))
       return cudaSuccess;
     reduce_partials<planted><<<1, block_threads, 0, stream>>>(d_partials, num_tiles, d_out, op, init, d_init);
     return cudaGetLastError();

@@ -22,9 +22,10 @@ struct fmin_ignores_nan : reduction_with<bug::none> {
     __host__ __device__ float operator()(float a, float b) const { return fminf(a, b); }
   };
   template <class Input, class T, class Op>
-  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const Input* d_in, T* d_out, std::size_t num_items, Op,
-                            T init, cudaStream_t stream = nullptr) {
-    return reduction_with<bug::none>::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, leaves_nan_out{}, init, stream);
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const Input* d_in, T* d_out,
+                            std::size_t num_items, Op, T init, cudaStream_t stream = nullptr) {
+    return reduction_with<bug::none>::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
+                                             leaves_nan_out{}, init, stream);
   }
 };
 
@@ -37,7 +38,8 @@ exhibit show(std::string_view rung, const char* refused_by, const char* passes) 
   about.ladder = "wrong";
   about.rung = rung;
   about.source = "tests/wrong/reduction_with.cuh";
-  return {catalog::enrol<Variant>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{}).at(0), refused_by, passes};
+  return {catalog::enrol<Variant>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{}).at(0),
+          refused_by, passes};
 }
 
 }  // namespace
@@ -52,7 +54,8 @@ std::span<const exhibit> all() {
       show<exhibited<bug::init_per_block>>("init_per_block", "pairwise", "small"),
       show<exhibited<bug::init_forgotten>>("init_forgotten", "small", "small:3"),
       show<exhibited<bug::identity_zero>, f32, maximum>("identity_zero_for_maximum", "pairwise", "small:0"),
-      show<exhibited<bug::identity_least_positive>, f32, maximum>("numeric_limits_min_for_maximum", "pairwise", "small:0"),
+      show<exhibited<bug::identity_least_positive>, f32, maximum>("numeric_limits_min_for_maximum", "pairwise",
+                                                                  "small:0"),
       show<exhibited<bug::offset_of_32_bits>>("offset_of_32_bits", "large", "pairwise"),
       show<exhibited<bug::missing_barrier>>("missing_barrier", "pairwise", "small:1"),
       show<exhibited<bug::stale_ticket>>("stale_ticket", "small", "small:0"),
@@ -66,8 +69,9 @@ std::span<const exhibit> all() {
       show<exhibited<bug::output_not_initialised>>("output_not_initialised", "small", "small:0"),
       show<exhibited<bug::init_copied_from_the_stack>>("init_copied_from_the_stack", "graph", "small"),
       show<exhibited<bug::synchronises>>("synchronises", "graph", "pairwise"),
-      show<exhibited<bug::barrier_without_co_residency>>("barrier_without_co_residency", "squatter", "small"),
-      show<exhibited<bug::order_follows_the_address>, f32>("order_follows_the_address", "repeats bit for bit", "pairwise"),
+      show<exhibited<bug::barrier_without_co_residency>>("barrier_without_co_residency", "squatter:1", "small"),
+      show<exhibited<bug::order_follows_the_address>, f32>("order_follows_the_address", "repeats bit for bit",
+                                                           "pairwise"),
       show<exhibited<bug::input_changed>>("input_changed", "pairwise", "small:0"),
       show<exhibited<bug::size_query_launches>>("size_query_launches", "size query launches nothing", "small"),
       show<fmin_ignores_nan, f32, minimum>("nan_ignoring_minimum", "pairwise", "small:1"),

@@ -1,5 +1,5 @@
-// Variants that are wrong on purpose, to prove that the suite refuses them. They are enrolled by the machinery of the catalog
-// but into this list alone: neither bench nor report can see one.
+// Variants that are wrong on purpose, to prove that the suite refuses them. They are enrolled by the machinery of the
+// catalog but into this list alone: neither bench nor report can see one.
 #pragma once
 
 #include <span>

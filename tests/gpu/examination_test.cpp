@@ -1,0 +1,192 @@
+// The cases themselves, on the host: plain reductions with one planted bug each, which examine() must refuse. What this
+// proves without a GPU, tests/wrong/ proves on one for what only a GPU can get wrong.
+#include "gpu/examination.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace rungs::tests {
+namespace {
+
+using catalog::arguments;
+using catalog::op;
+using catalog::record;
+using catalog::scalar;
+
+enum class bug {
+  none,
+  last_item_lost,
+  one_item_too_many,
+  first_item_twice,
+  init_twice,
+  init_forgotten,
+  init_for_no_items_forgotten,
+  identity_zero,
+  identity_least_positive,
+  nan_left_out,
+  zeros_alike,
+  output_not_written,
+  writes_after_the_output,
+  writes_before_the_workspace,
+  workspace_unchecked,
+  workspace_of_none_touched,
+  size_zero,
+  input_changed,
+  refuses_the_right_size,
+  state_left_behind,
+  float_sum_of_few_bits
+};
+
+template <class T, op which>
+T combine(T a, T b, bug planted) {
+  if constexpr (which == op::plus) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    else
+      return a + b;
+  } else {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (planted == bug::nan_left_out) return which == op::minimum ? std::fmin(a, b) : std::fmax(a, b);
+      if (std::isnan(a) || std::isnan(b)) return a + b;
+      if (a == b && planted == bug::zeros_alike) return a;
+      if (a == b) return (which == op::minimum) == std::signbit(a) ? a : b;
+    }
+    return (which == op::minimum ? b < a : a < b) ? b : a;
+  }
+}
+
+template <class T, op which, bug planted>
+cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  constexpr std::size_t needed = 16;
+  if (d_temp_storage == nullptr) {
+    temp_storage_bytes = planted == bug::size_zero ? 0 : needed;
+    return cudaSuccess;
+  }
+  if (planted == bug::refuses_the_right_size || (planted != bug::workspace_unchecked && temp_storage_bytes < needed))
+    return cudaErrorInvalidValue;
+  auto* const workspace = static_cast<unsigned char*>(d_temp_storage);
+  const auto* const in = static_cast<const T*>(a.d_in);
+  auto* const out = static_cast<T*>(a.d_out);
+  T init;
+  std::memcpy(&init, a.init, sizeof(T));
+  if (planted == bug::output_not_written && a.num_items == 31) return cudaSuccess;
+  if (planted == bug::state_left_behind) {
+    if (workspace[0] != 0) return cudaSuccess;
+    workspace[0] = 1;
+  }
+  if (planted == bug::workspace_of_none_touched) workspace[3] = static_cast<unsigned char>(workspace[3] + 1);
+  if (planted == bug::writes_before_the_workspace) workspace[-1] = static_cast<unsigned char>(workspace[-1] + 1);
+  T value = init;
+  if (planted == bug::init_forgotten && a.num_items > 0) value = in[0];
+  if (planted == bug::init_for_no_items_forgotten && a.num_items == 0) value = T{};
+  std::size_t first = planted == bug::init_forgotten && a.num_items > 0 ? 1 : 0;
+  std::size_t last = a.num_items;
+  if (planted == bug::last_item_lost && last > 1000) --last;
+  if (planted == bug::one_item_too_many && last % 32 != 0) ++last;
+  for (std::size_t i = first; i < last; ++i) value = combine<T, which>(value, in[i], planted);
+  if (planted == bug::first_item_twice && a.num_items > 100) value = combine<T, which>(value, in[0], planted);
+  if (planted == bug::init_twice && a.num_items > 512) value = combine<T, which>(value, init, planted);
+  if (planted == bug::identity_zero && a.num_items % 512 != 0) value = combine<T, which>(value, T{}, planted);
+  if (planted == bug::identity_least_positive && a.num_items % 512 != 0)
+    value = combine<T, which>(value, std::numeric_limits<T>::min(), planted);
+  if (planted == bug::input_changed && a.num_items > 5) const_cast<T*>(in)[5] = T{1};
+  if (planted == bug::float_sum_of_few_bits && a.num_items > 1000)
+    value = static_cast<T>(static_cast<double>(value) * (1 + 1e-3));
+  *out = value;
+  if (planted == bug::writes_after_the_output) out[1] = value;
+  return cudaSuccess;
+}
+
+template <class T, op which, bug planted>
+verdict examined(contents storage = contents::uninitialised, const char* only = "") {
+  record r{};
+  r.ladder = "host";
+  r.rung = "planted";
+  r.operation = catalog::operation::reduce;
+  r.op = which;
+  r.input_type = r.accumulator_type = r.output_type = std::is_same_v<T, float> ? scalar::f32 : scalar::i32;
+  r.block_threads = 128;
+  r.items_per_thread = 4;
+  r.deterministic = true;
+  r.temp_storage = storage;
+  r.executes_on = executor::host;
+  r.call = reduce<T, which, planted>;
+  return examine(r, {.seed = 20261121, .only_case = only});
+}
+
+std::string all_findings(const verdict& v) {
+  std::string all = v.skipped;
+  for (const finding& f : v.findings) all += f.case_name + ": " + f.what + "\n";
+  return all;
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong) {
+  const verdict sum = examined<std::int32_t, op::plus, bug::none>(), most = examined<float, op::maximum, bug::none>(),
+                floats = examined<float, op::plus, bug::none>();
+  EXPECT_TRUE(sum.findings.empty()) << all_findings(sum);
+  EXPECT_TRUE(most.findings.empty()) << all_findings(most);
+  EXPECT_TRUE(floats.findings.empty()) << all_findings(floats);
+  EXPECT_TRUE((examined<float, op::minimum, bug::none>(contents::none).findings.empty()));
+  EXPECT_TRUE((examined<float, op::minimum, bug::none>(contents::zeroed_once).findings.empty()));
+  EXPECT_GT(sum.cases, 100);
+  EXPECT_TRUE(sum.skipped.empty());
+}
+
+#define EXPECT_REFUSED(...)                                        \
+  do {                                                             \
+    const verdict v = __VA_ARGS__;                                 \
+    EXPECT_FALSE(v.findings.empty()) << "survived: " #__VA_ARGS__; \
+  } while (false)
+
+TEST(examination, refuses_every_planted_bug) {
+  EXPECT_REFUSED(examined<std::int32_t, op::plus, bug::last_item_lost>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::last_item_lost>());
+  EXPECT_REFUSED(examined<std::int32_t, op::plus, bug::one_item_too_many>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::first_item_twice>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::init_twice>());
+  EXPECT_REFUSED(examined<float, op::minimum, bug::init_forgotten>());
+  EXPECT_REFUSED(examined<std::int32_t, op::plus, bug::init_forgotten>());
+  EXPECT_REFUSED(examined<std::int32_t, op::plus, bug::init_for_no_items_forgotten>());
+  EXPECT_REFUSED(examined<float, op::maximum, bug::identity_zero>());
+  EXPECT_REFUSED(examined<std::int32_t, op::minimum, bug::identity_zero>());
+  EXPECT_REFUSED(examined<float, op::maximum, bug::identity_least_positive>());
+  EXPECT_REFUSED(examined<float, op::minimum, bug::nan_left_out>());
+  EXPECT_REFUSED(examined<float, op::maximum, bug::nan_left_out>());
+  EXPECT_REFUSED(examined<float, op::minimum, bug::zeros_alike>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::output_not_written>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::writes_after_the_output>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::writes_before_the_workspace>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::workspace_unchecked>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::workspace_of_none_touched>(contents::none));
+  EXPECT_REFUSED(examined<float, op::plus, bug::size_zero>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::input_changed>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::refuses_the_right_size>());
+  EXPECT_REFUSED(examined<float, op::plus, bug::state_left_behind>(contents::zeroed_once));
+  EXPECT_REFUSED(examined<float, op::plus, bug::float_sum_of_few_bits>());
+}
+
+TEST(examination, replays_one_case_or_a_group_of_them) {
+  EXPECT_EQ((examined<float, op::plus, bug::none>(contents::none, "small:7").cases), 1);
+  EXPECT_EQ((examined<float, op::plus, bug::none>(contents::none, "small").cases), 34);
+  EXPECT_EQ((examined<float, op::plus, bug::none>(contents::none, "no such case").cases), 0);
+  EXPECT_EQ((examined<float, op::plus, bug::output_not_written>(contents::none, "small:30").findings.size()), 0u);
+  EXPECT_EQ((examined<float, op::plus, bug::output_not_written>(contents::none, "small:31").findings.size()), 1u);
+}
+
+TEST(examination, names_are_those_of_the_catalog) {
+  record r{};
+  r.ladder = "reductions";
+  r.rung = "warp_shuffle";
+  r.op = op::plus;
+  r.input_type = scalar::u8;
+  r.accumulator_type = scalar::u32;
+  EXPECT_EQ(full_name(r), "handwritten/reductions/warp_shuffle/plus/u8_u32");
+  r.input_type = scalar::u32;
+  EXPECT_EQ(full_name(r), "handwritten/reductions/warp_shuffle/plus/u32");
+}
+
+}  // namespace
+}  // namespace rungs::tests
