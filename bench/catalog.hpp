@@ -1,6 +1,6 @@
-// The catalog: one plain record for every (variant, types, operator) that was built. Bench, tests and report read nothing
-// else, so what is built cannot be forgotten. Records come from the lines in the CMakeLists.txt of handwritten/, cluster/
-// and library_baselines/ (see cmake/variants.cmake); nothing here knows a variant by name.
+// The catalog: one plain record for every (variant, types, operator) that was built. Bench, tests and report read
+// nothing else, so what is built cannot be forgotten. Records come from the lines in the CMakeLists.txt of
+// handwritten/, cluster/ and library_baselines/ (see cmake/variants.cmake); nothing here knows a variant by name.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -36,7 +36,7 @@ struct record {
   catalog::family family{};
   std::string_view ladder{};  // folder: "reductions"
   std::string_view rung{};    // the struct's name: "warp_shuffle"
-  int number = -1;          // orders the ladder: 6; -1 where the file has none
+  int number = -1;            // orders the ladder: 6; -1 where the file has none
   std::string_view source{};  // from the repository's root: "handwritten/rungs/reductions/06_warp_shuffle.cuh"
   std::string_view idea{};
 
@@ -45,6 +45,7 @@ struct record {
   scalar input_type{}, accumulator_type{}, output_type{};
 
   int block_threads = 0, items_per_thread = 0;
+  int blocks_per_multiprocessor = 0;  // 0: the grid follows the number of items alone
   bool deterministic = false;
   bool waits_for_host = false;
   bool propagates_nan = true;
@@ -77,7 +78,7 @@ constexpr std::string_view name(op value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(scalar value) {
-  constexpr std::string_view names[] = {"",    "i8",  "u8",  "i16", "u16",  "i32", "u32",
+  constexpr std::string_view names[] = {"",    "i8",  "u8",  "i16",  "u16", "i32", "u32",
                                         "i64", "u64", "f16", "bf16", "f32", "f64"};
   return names[static_cast<int>(value)];
 }

@@ -1,5 +1,5 @@
-// Turns a variant's struct into catalog records. The only file that knows both templates and records; it is compiled once
-// per variant, in the unit that cmake/variants.cmake writes.
+// Turns a variant's struct into catalog records. The only file that knows both templates and records; it is compiled
+// once per variant, in the unit that cmake/variants.cmake writes.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -40,10 +40,14 @@ struct operators {};
 
 template <class T>
 constexpr scalar scalar_of() {
-  if constexpr (std::is_same_v<T, f16>) return scalar::f16;
-  else if constexpr (std::is_same_v<T, bf16>) return scalar::bf16;
-  else if constexpr (std::is_same_v<T, f32>) return scalar::f32;
-  else if constexpr (std::is_same_v<T, f64>) return scalar::f64;
+  if constexpr (std::is_same_v<T, f16>)
+    return scalar::f16;
+  else if constexpr (std::is_same_v<T, bf16>)
+    return scalar::bf16;
+  else if constexpr (std::is_same_v<T, f32>)
+    return scalar::f32;
+  else if constexpr (std::is_same_v<T, f64>)
+    return scalar::f64;
   else {
     static_assert(std::is_integral_v<T>, "give the type a name in catalog.hpp");
     constexpr scalar signed_by_size[] = {scalar::i8, scalar::i16, scalar::i32, scalar::i64};
@@ -55,8 +59,10 @@ constexpr scalar scalar_of() {
 
 template <class Operator>
 constexpr op op_of() {
-  if constexpr (std::is_same_v<Operator, plus>) return op::plus;
-  else if constexpr (std::is_same_v<Operator, minimum>) return op::minimum;
+  if constexpr (std::is_same_v<Operator, plus>)
+    return op::plus;
+  else if constexpr (std::is_same_v<Operator, minimum>)
+    return op::minimum;
   else {
     static_assert(std::is_same_v<Operator, maximum>, "give the operator a name in catalog.hpp");
     return op::maximum;
@@ -66,16 +72,28 @@ constexpr op op_of() {
 // What every record of a variant shares: the flags of contract.cuh, with their defaults.
 template <class Variant>
 record describe(record about) {
-  static_assert(requires { { Variant::idea } -> std::convertible_to<const char*>; },
-                "a variant says its idea in one sentence: static constexpr auto idea = \"...\"");
-  static_assert(requires { { Variant::deterministic } -> std::convertible_to<bool>; },
-                "a variant says whether it repeats bit for bit: static constexpr bool deterministic");
-  static_assert(requires { { Variant::block_threads } -> std::convertible_to<int>; { Variant::items_per_thread } -> std::convertible_to<int>; },
-                "a variant names its launch shape: static constexpr int block_threads, items_per_thread");
+  static_assert(
+      requires {
+        { Variant::idea } -> std::convertible_to<const char*>;
+      },
+      "a variant says its idea in one sentence: static constexpr auto idea = \"...\"");
+  static_assert(
+      requires {
+        { Variant::deterministic } -> std::convertible_to<bool>;
+      },
+      "a variant says whether it repeats bit for bit: static constexpr bool deterministic");
+  static_assert(
+      requires {
+        { Variant::block_threads } -> std::convertible_to<int>;
+        { Variant::items_per_thread } -> std::convertible_to<int>;
+      },
+      "a variant names its launch shape: static constexpr int block_threads, items_per_thread");
   about.idea = Variant::idea;
   about.block_threads = Variant::block_threads;
   about.items_per_thread = Variant::items_per_thread;
   about.deterministic = Variant::deterministic;
+  if constexpr (requires { Variant::blocks_per_multiprocessor; })
+    about.blocks_per_multiprocessor = Variant::blocks_per_multiprocessor;
   if constexpr (requires { Variant::waits_for_host; }) about.waits_for_host = Variant::waits_for_host;
   if constexpr (requires { Variant::propagates_nan; }) about.propagates_nan = Variant::propagates_nan;
   if constexpr (requires { Variant::min_cc; }) about.min_cc = Variant::min_cc;
@@ -83,7 +101,9 @@ record describe(record about) {
   if constexpr (requires { Variant::forward_progress; }) about.forward_progress = Variant::forward_progress;
   if constexpr (requires { Variant::executes_on; }) about.executes_on = Variant::executes_on;
   if constexpr (requires { Variant::max_items; }) about.max_items = Variant::max_items;
-  if constexpr (requires(std::size_t n) { { Variant::summation_height(n) } -> std::convertible_to<std::size_t>; })
+  if constexpr (requires(std::size_t n) {
+                  { Variant::summation_height(n) } -> std::convertible_to<std::size_t>;
+                })
     about.summation_height = [](std::size_t num_items) -> std::size_t { return Variant::summation_height(num_items); };
   return about;
 }

@@ -26,6 +26,7 @@ enum class executor : unsigned char { device, host };
 //   idea                 const char*   one sentence, printed by the report
 //   block_threads        int           threads in a block
 //   items_per_thread     int           items a thread takes at a time
+//   blocks_per_multiprocessor  int     most blocks of a grid, per multiprocessor; left out: as many as there are tiles
 //   deterministic        bool          the same bits for the same input, whatever the address, stream or load
 //   summation_height     size_t(size_t num_items)   most additions one item passes through; left out: num_items
 //   min_cc               int           lowest compute capability, 10 * major + minor; default 75

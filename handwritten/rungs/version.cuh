@@ -1,5 +1,5 @@
-// The version of the library, and the inline namespace that carries it into every symbol: two versions in one program do
-// not collide. Headers write `namespace rungs::v0`, users write `rungs::`.
+// The version of the library, and the inline namespace that carries it into every symbol: two versions in one program
+// do not collide. Headers write `namespace rungs::v0`, users write `rungs::`.
 #pragma once
 
 namespace rungs {

@@ -12,9 +12,9 @@ namespace rungs::v0::parts {
 
 // *address = reduction_op(*address, value), atomically, relaxed, at device scope.
 //
-// The bits of floats order like integers within a sign, so minimum and maximum need no compare-and-swap loop: one signed
-// minimum for what is positive, one unsigned maximum for what is negative, and the other way round. A NaN is sent as the
-// pattern that no number can displace.
+// The bits of floats order like integers within a sign, so minimum and maximum need no compare-and-swap loop: one
+// signed minimum for what is positive, one unsigned maximum for what is negative, and the other way round. A NaN is
+// sent as the pattern that no number can displace.
 template <class T, class ReductionOpT>
 __device__ void atomic_combine(T* address, T value, ReductionOpT) {
   constexpr bool is_plus = std::is_same_v<ReductionOpT, plus>, is_minimum = std::is_same_v<ReductionOpT, minimum>;
@@ -29,8 +29,10 @@ __device__ void atomic_combine(T* address, T value, ReductionOpT) {
     using signed_bits = std::conditional_t<sizeof(T) == 4, int, long long>;
     using unsigned_bits = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
     signed_bits bits;
-    if constexpr (sizeof(T) == 4) bits = __float_as_int(value);
-    else bits = __double_as_longlong(value);
+    if constexpr (sizeof(T) == 4)
+      bits = __float_as_int(value);
+    else
+      bits = __double_as_longlong(value);
     if (value != value) bits = is_minimum ? signed_bits(-1) : signed_bits(unsigned_bits(-1) >> 1);
     const auto as_signed = reinterpret_cast<signed_bits*>(address);
     const auto as_unsigned = reinterpret_cast<unsigned_bits*>(address);

@@ -5,8 +5,8 @@
 
 namespace rungs::v0::parts {
 
-// The aggregate of the block's values, valid in thread 0. All threads call it; between two calls they meet at a barrier,
-// because the calls share their shared memory.
+// The aggregate of the block's values, valid in thread 0. All threads call it; between two calls they meet at a
+// barrier, because the calls share their shared memory.
 template <int block_threads, class T, class ReductionOpT>
 __device__ T block_reduce(T value, ReductionOpT reduction_op) {
   static_assert(block_threads % warp_threads == 0 && block_threads <= 1024);

@@ -6,20 +6,24 @@
 
 namespace rungs::v0::parts {
 
-// One block a tile, at most blocks_per_multiprocessor on each multiprocessor of the current device, at least one.
-inline cudaError_t plan_grid(std::size_t num_items, int tile_items, int blocks_per_multiprocessor,
-                             std::size_t& grid_blocks) {
+// One block a tile of d_in, at most blocks_per_multiprocessor on each multiprocessor of the current device, at least
+// one.
+template <int block_threads, int vectors_per_thread, class InputIteratorT>
+cudaError_t plan_grid(InputIteratorT, std::size_t num_items, int blocks_per_multiprocessor, std::size_t& grid_blocks) {
+  using tile = tile_reader<block_threads, vectors_per_thread, reading::aligned, InputIteratorT>;
   int num_multiprocessors;
   const cudaError_t error = multiprocessors(num_multiprocessors);
   if (error != cudaSuccess) return error;
-  const std::size_t num_tiles = ceil_div(num_items, tile_items);
+  const std::size_t num_tiles = ceil_div(num_items, tile::tile_items);
   grid_blocks = at_most(num_tiles > 0 ? num_tiles : 1, std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
   return cudaSuccess;
 }
 
+constexpr int log2_ceil(std::size_t n) { return n <= 1 ? 0 : 1 + log2_ceil((n + 1) / 2); }
+
 // Most additions one item passes through in a grid planned so, whose blocks' aggregates are then added up by one block:
-// tiles in a thread, vectors and items in a tile, lanes and warps, aggregates, init. Without a device it is taken to have
-// one multiprocessor.
+// tiles in a thread, vectors and items in a tile, lanes and warps, aggregates, init. Without a device it is taken to
+// have one multiprocessor.
 inline std::size_t grid_height(std::size_t num_items, int block_threads, int vectors_per_thread,
                                int blocks_per_multiprocessor) {
   const int least_tile_items = block_threads * vectors_per_thread * 2;  // of 8-byte items
@@ -27,7 +31,7 @@ inline std::size_t grid_height(std::size_t num_items, int block_threads, int vec
   if (multiprocessors(num_multiprocessors) != cudaSuccess) num_multiprocessors = 1;
   const std::size_t most_blocks = std::size_t(num_multiprocessors) * blocks_per_multiprocessor;
   const std::size_t num_tiles = ceil_div(num_items, least_tile_items);
-  return ceil_div(num_tiles, most_blocks) + log2_ceil(vectors_per_thread) + 16 + 2 * log2_ceil(block_threads) +
+  return ceil_div(num_tiles, most_blocks) + log2_ceil(vectors_per_thread) + 5 + 2 * log2_ceil(block_threads) +
          ceil_div(most_blocks, block_threads) + 1;
 }
 

@@ -1,5 +1,6 @@
-// What lives in a zeroed_once workspace from call to call, laid out alike for all variants, so that one workspace serves
-// many of them, one call at a time. Whatever a variant keeps here it leaves ready for the next call of any of them.
+// What lives in a zeroed_once workspace from call to call, laid out alike for all variants, so that one workspace
+// serves many of them, one call at a time. Whatever a variant keeps here it leaves ready for the next call of any of
+// them.
 #pragma once
 
 #include <cstring>
@@ -13,8 +14,8 @@ namespace rungs::v0::parts {
 inline constexpr int state_blocks_per_multiprocessor = 64;
 
 struct state {
-  unsigned arrivals;                      // of blocks that are done, back to 0 after each call
-  unsigned long long epoch_and_ticket;    // epoch << 32 | blocks that have started
+  unsigned arrivals;                    // of blocks that are done, back to 0 after each call
+  unsigned long long epoch_and_ticket;  // epoch << 32 | blocks that have started
 };
 
 constexpr std::size_t state_slots(int num_multiprocessors) {
@@ -33,9 +34,10 @@ __device__ inline unsigned long long next_epoch(unsigned long long drawn) {
   return static_cast<unsigned long long>(epoch == 0xffffffffu ? 0 : epoch) << 32;
 }
 
-// One mailbox a block: a value of T and the epoch of the call that wrote it. Up to 8 bytes travel with their epoch in one
-// word that one instruction reads or writes: who sees the epoch sees the value. Words of 8 and of 16 bytes have slots of
-// their own, so neither is ever mistaken for the other. Larger values lie in scratch, and a slot says when they are there.
+// One mailbox a block: a value of T and the epoch of the call that wrote it. Up to 8 bytes travel with their epoch in
+// one word that one instruction reads or writes: who sees the epoch sees the value. Words of 8 and of 16 bytes have
+// slots of their own, so neither is ever mistaken for the other. Larger values lie in scratch, and a slot says when
+// they are there.
 template <class T>
 class mailboxes {
   static constexpr bool in_word = sizeof(T) <= 4, in_two_words = !in_word && sizeof(T) <= 8;
@@ -49,6 +51,12 @@ class mailboxes {
       : words_(reinterpret_cast<unsigned long long*>(region + storage_alignment)),
         double_words_(reinterpret_cast<ulonglong2*>(words_ + state_slots(num_multiprocessors))),
         values_(reinterpret_cast<T*>(region + state_bytes(num_multiprocessors))) {}
+
+  // Brings mailbox i into the L2, so that a later post finds its line there.
+  __device__ void prefetch(unsigned i) const {
+    const void* const mailbox = in_two_words ? static_cast<const void*>(double_words_ + i) : words_ + i;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(mailbox));
+  }
 
   __device__ void post(unsigned i, const T& value, unsigned epoch) const {
     unsigned long long bits = 0;

@@ -1,11 +1,13 @@
 // Reading tiles 16 bytes a thread at a time, several loads in flight, and folding them in registers.
 //
-// Thread t of a block owns the vectors t, t + block_threads, t + 2 * block_threads … of its tile, counted from d_in and
-// not from an aligned address: items meet in the same order at any alignment, so deterministic rungs stay so. Where the
-// pointer is not aligned to 16 bytes, a vector is read item by item.
+// Vectors are counted from d_in and not from an aligned address: items meet in the same order at any alignment, so
+// deterministic rungs stay so. Where the pointer is not aligned to 16 bytes, a vector is read item by item.
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <type_traits>
 
@@ -18,9 +20,9 @@ using item_of = std::remove_cv_t<typename std::iterator_traits<InputIteratorT>::
 
 // Plain pointers to items of 1, 2, 4, 8 or 16 bytes can be read as vectors; any other iterator is read item by item.
 template <class InputIteratorT>
-inline constexpr bool is_vectorisable = std::is_pointer_v<InputIteratorT> &&
-                                        std::is_trivially_copyable_v<item_of<InputIteratorT>> &&
-                                        16 % sizeof(item_of<InputIteratorT>) == 0;
+inline constexpr bool is_vectorisable =
+    std::is_pointer_v<InputIteratorT>&& std::is_trivially_copyable_v<item_of<InputIteratorT>> &&
+    16 % sizeof(item_of<InputIteratorT>) == 0;
 
 template <class Item>
 struct alignas(16) vector {
@@ -55,83 +57,128 @@ __device__ T fold(const vector<Item>& loaded, ReductionOpT reduction_op) {
   }
 }
 
-constexpr int log2_ceil(std::size_t n) { return n <= 1 ? 0 : 1 + log2_ceil((n + 1) / 2); }
+// How the items can be read: by vectors or, where the pointer is not aligned to 16 bytes, item by item; `exact` where
+// there is nothing but whole vectors, and one tile or less for each reader.
+enum class reading { exact, aligned, unaligned };
 
-// Tiles of block_threads * vectors_per_thread vectors.
-template <int block_threads, int vectors_per_thread, class InputIteratorT>
+// Tiles of block_threads * vectors_per_thread vectors, of which thread t owns the vectors t, t + block_threads …
+template <int block_threads_, int vectors_per_thread, reading how, class InputIteratorT>
 struct tile_reader {
+  using iterator = InputIteratorT;
   using item = item_of<InputIteratorT>;
+  static constexpr int block_threads = block_threads_;
   static constexpr bool vectorised = is_vectorisable<InputIteratorT>;
   static constexpr int vector_items = vectorised ? 16 / sizeof(item) : 1;
   static constexpr int num_vectors = vectorised ? vectors_per_thread : 4 * vectors_per_thread;
-  static constexpr int tile_items = block_threads * num_vectors * vector_items;
+  static constexpr int tile_vectors = block_threads * num_vectors, tile_items = tile_vectors * vector_items;
 
-  // The thread's aggregate over the tiles first_tile, first_tile + stride … of num_items items.
+  // Folds the thread's items of the tiles first_tile, first_tile + stride … of num_items items onto `aggregate`: full
+  // tiles without a predicate, then the last one. The reader of tile 0 takes what is behind the last whole vector, too.
   template <class T, class ReductionOpT>
-  static __device__ T reduce_tiles(InputIteratorT d_in, std::size_t num_items, std::size_t first_tile,
-                                   std::size_t stride, ReductionOpT reduction_op) {
-    bool aligned = true;
-    if constexpr (vectorised) aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0;
-    return aligned ? reduce_tiles<true, T>(d_in, num_items, first_tile, stride, reduction_op)
-                   : reduce_tiles<false, T>(d_in, num_items, first_tile, stride, reduction_op);
+  static __device__ T reduce(InputIteratorT d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride,
+                             T aggregate, ReductionOpT reduction_op) {
+    if constexpr (how == reading::exact)
+      return reduce_exactly(d_in, static_cast<unsigned>(num_items), first_tile, aggregate, reduction_op);
+    const std::size_t whole_vectors = num_items / vector_items;
+    std::size_t first = first_tile * tile_vectors;
+    for (; first + tile_vectors <= whole_vectors; first += stride * tile_vectors) {
+      const auto all = [](int) { return true; };
+      aggregate = reduction_op(aggregate, reduce_present<T>(d_in, first + threadIdx.x, all, reduction_op));
+    }
+    if (first < whole_vectors) {
+      const int left = static_cast<int>(whole_vectors - first) - static_cast<int>(threadIdx.x);
+      const auto present = [=](int k) { return k * block_threads < left; };
+      aggregate = reduction_op(aggregate, reduce_present<T>(d_in, first + threadIdx.x, present, reduction_op));
+    }
+    return first_tile == 0 ? reduction_op(aggregate, item_behind<T>(d_in, num_items, reduction_op)) : aggregate;
   }
 
  private:
-  template <bool aligned, class T, class ReductionOpT>
-  static __device__ T reduce_tiles(InputIteratorT d_in, std::size_t num_items, std::size_t first_tile,
-                                   std::size_t stride, ReductionOpT reduction_op) {
-    T aggregate = ReductionOpT::template identity<T>();
-    std::size_t first = first_tile * tile_items;
-    for (; first + tile_items <= num_items; first += stride * tile_items)
-      aggregate = reduction_op(aggregate, reduce_tile<aligned, true, T>(d_in, first, num_items, reduction_op));
-    if (first < num_items)
-      aggregate = reduction_op(aggregate, reduce_tile<aligned, false, T>(d_in, first, num_items, reduction_op));
-    return aggregate;
+  // The same bits by one short straight path with 32-bit offsets: where a kernel runs for microseconds, its
+  // instructions come from DRAM as its items do.
+  template <class T, class ReductionOpT>
+  static __device__ T reduce_exactly(InputIteratorT d_in, unsigned num_items, unsigned tile, T aggregate,
+                                     ReductionOpT reduction_op) {
+    const unsigned mine = tile * tile_vectors + threadIdx.x;
+    const auto present = [=](int k) { return mine + k * block_threads < num_items / vector_items; };
+    return reduction_op(aggregate, reduce_present<T>(d_in, mine, present, reduction_op));
   }
 
-  template <bool aligned, bool full, class T, class ReductionOpT>
-  static __device__ T reduce_tile(InputIteratorT d_in, std::size_t first, std::size_t num_items,
-                                  ReductionOpT reduction_op) {
-    const auto begin = [&](int k) { return first + (std::size_t(k) * block_threads + threadIdx.x) * vector_items; };
-    const auto whole = [&](int k) { return full || begin(k) + vector_items <= num_items; };
+  // Folds those of the thread's vectors of a tile that are present(k); `mine` is the first of them. All loads are
+  // issued before the first of them is used.
+  template <class T, class Present, class ReductionOpT>
+  static __device__ T reduce_present(InputIteratorT d_in, std::size_t mine, Present present,
+                                     ReductionOpT reduction_op) {
+    const InputIteratorT first = d_in + mine * vector_items;
     if constexpr (vectorised) {
       vector<item> loaded[num_vectors];
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k)
-        if (whole(k)) loaded[k] = load<aligned>(d_in + begin(k));
+        if (present(k)) loaded[k] = load(first + k * block_threads * vector_items);
       T values[num_vectors];
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k)
-        values[k] = whole(k) ? fold<T>(loaded[k], reduction_op) : fold_tail<T>(d_in, begin(k), num_items, reduction_op);
+        values[k] = present(k) ? fold<T>(loaded[k], reduction_op) : ReductionOpT::template identity<T>();
       return fold<T, num_vectors>(values, reduction_op);
     } else {
       T aggregate = ReductionOpT::template identity<T>();
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k)
-        if (whole(k)) aggregate = reduction_op(aggregate, static_cast<T>(d_in[begin(k)]));
+        if (present(k)) aggregate = reduction_op(aggregate, static_cast<T>(first[k * block_threads]));
       return aggregate;
     }
   }
 
-  template <bool aligned>
-  static __device__ auto load(const item* from) {
+  // What is behind the last whole vector is less than a vector: one item for each of the first threads.
+  template <class T, class ReductionOpT>
+  static __device__ T item_behind(InputIteratorT d_in, std::size_t num_items, ReductionOpT) {
+    const unsigned num_behind = static_cast<unsigned>(num_items) % vector_items;
+    return threadIdx.x < num_behind ? static_cast<T>(d_in[num_items - num_behind + threadIdx.x])
+                                    : ReductionOpT::template identity<T>();
+  }
+
+  static __device__ vector<item> load(const item* from) {
     vector<item> loaded;
-    if constexpr (aligned) {
-      *reinterpret_cast<uint4*>(&loaded) = __ldg(reinterpret_cast<const uint4*>(from));
+    if constexpr (how != reading::unaligned) {
+      uint4 words;
+      asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
+                   : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                   : "l"(from));
+      memcpy(&loaded, &words, sizeof words);
     } else {
 #pragma unroll
       for (int i = 0; i < vector_items; ++i) loaded.items[i] = from[i];
     }
     return loaded;
   }
-
-  template <class T, class ReductionOpT>
-  static __device__ T fold_tail(InputIteratorT d_in, std::size_t first, std::size_t num_items,
-                                ReductionOpT reduction_op) {
-    T aggregate = ReductionOpT::template identity<T>();
-    for (std::size_t i = first; i < num_items; ++i) aggregate = reduction_op(aggregate, static_cast<T>(d_in[i]));
-    return aggregate;
-  }
 };
+
+template <class T>
+struct type {
+  using named = T;
+};
+
+// Calls call(type<reader>) with the tile_reader for d_in's alignment, and returns what it returns.
+template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
+cudaError_t with_tile_reader(InputIteratorT d_in, Call call) {
+  if constexpr (is_vectorisable<InputIteratorT>) {
+    if (reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0)
+      return call(type<tile_reader<block_threads, vectors_per_thread, reading::unaligned, InputIteratorT>>{});
+  }
+  return call(type<tile_reader<block_threads, vectors_per_thread, reading::aligned, InputIteratorT>>{});
+}
+
+// The same, with the exact reader where num_readers readers find no more than one tile each and no ragged end.
+template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
+cudaError_t with_exact_reader(InputIteratorT d_in, std::size_t num_items, std::size_t num_readers, Call call) {
+  using exact = tile_reader<block_threads, vectors_per_thread, reading::exact, InputIteratorT>;
+  if constexpr (is_vectorisable<InputIteratorT>) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0;
+    if (aligned && num_items % exact::vector_items == 0 && num_items <= num_readers * exact::tile_items &&
+        num_items < std::size_t(1) << 31)
+      return call(type<exact>{});
+  }
+  return with_tile_reader<block_threads, vectors_per_thread>(d_in, call);
+}
 
 }  // namespace rungs::v0::parts

@@ -48,8 +48,7 @@ __device__ T warp_reduce(T value, ReductionOpT reduction_op) {
     return __reduce_max_sync(full_mask, value);
   } else {
 #pragma unroll
-    for (int offset = lanes / 2; offset > 0; offset /= 2)
-      value = reduction_op(value, shuffle_down(value, offset));
+    for (int offset = lanes / 2; offset > 0; offset /= 2) value = reduction_op(value, shuffle_down(value, offset));
     return value;
   }
 }

@@ -10,7 +10,7 @@ namespace rungs::v0::reductions {
 
 template <int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void sequential_addressing_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
-                                ReductionOpT reduction_op, T init) {
+                                             ReductionOpT reduction_op, T init) {
   __shared__ T partials[block_threads];
   const std::size_t i = std::size_t(blockIdx.x) * block_threads + threadIdx.x;
   partials[threadIdx.x] = i < num_items ? static_cast<T>(d_in[i]) : ReductionOpT::template identity<T>();
@@ -36,11 +36,12 @@ struct sequential_addressing {
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
     const auto pass = [&](auto d_in, std::size_t num_items, auto d_out, T init, std::size_t grid_blocks) {
-      return parts::launch(sequential_addressing_kernel<block_threads, decltype(d_in), decltype(d_out), ReductionOpT, T>,
-                           grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+      return parts::launch(
+          sequential_addressing_kernel<block_threads, decltype(d_in), decltype(d_out), ReductionOpT, T>, grid_blocks,
+          block_threads, stream, d_in, num_items, d_out, reduction_op, init);
     };
-    return parts::reduce_in_passes<block_threads * items_per_thread>(
-        d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, pass);
+    return parts::reduce_in_passes<block_threads * items_per_thread>(d_temp_storage, temp_storage_bytes, d_in, d_out,
+                                                                     num_items, reduction_op, init, pass);
   }
 };
 

@@ -10,7 +10,7 @@ namespace rungs::v0::reductions {
 
 template <int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void first_add_on_load_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
-                                ReductionOpT reduction_op, T init) {
+                                         ReductionOpT reduction_op, T init) {
   __shared__ T partials[block_threads];
   const std::size_t i = std::size_t(blockIdx.x) * block_threads * 2 + threadIdx.x;
   T value = ReductionOpT::template identity<T>();
@@ -42,8 +42,8 @@ struct first_add_on_load {
       return parts::launch(first_add_on_load_kernel<block_threads, decltype(d_in), decltype(d_out), ReductionOpT, T>,
                            grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
     };
-    return parts::reduce_in_passes<block_threads * items_per_thread>(
-        d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, pass);
+    return parts::reduce_in_passes<block_threads * items_per_thread>(d_temp_storage, temp_storage_bytes, d_in, d_out,
+                                                                     num_items, reduction_op, init, pass);
   }
 };
 

@@ -11,7 +11,7 @@ namespace rungs::v0::reductions {
 
 template <int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void warp_shuffle_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
-                                ReductionOpT reduction_op, T init) {
+                                    ReductionOpT reduction_op, T init) {
   const std::size_t i = std::size_t(blockIdx.x) * block_threads * 2 + threadIdx.x;
   T value = ReductionOpT::template identity<T>();
   if (i < num_items) value = static_cast<T>(d_in[i]);
@@ -36,8 +36,8 @@ struct warp_shuffle {
       return parts::launch(warp_shuffle_kernel<block_threads, decltype(d_in), decltype(d_out), ReductionOpT, T>,
                            grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
     };
-    return parts::reduce_in_passes<block_threads * items_per_thread>(
-        d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, pass);
+    return parts::reduce_in_passes<block_threads * items_per_thread>(d_temp_storage, temp_storage_bytes, d_in, d_out,
+                                                                     num_items, reduction_op, init, pass);
   }
 };
 

@@ -1,7 +1,7 @@
 // Rung 7, an anti-pattern. Each thread walks a contiguous chunk of its own, as one would on a CPU.
-// Against 06_warp_shuffle: one launch of a fixed grid reads everything and sends an atomic per block. But the lanes of a
-// warp read addresses a chunk apart, so one load of a warp touches 32 sectors where 4 would do, and each sector has to
-// survive in the L1 until its other seven items are asked for.
+// Against 06_warp_shuffle: one launch of a fixed grid reads everything and sends an atomic per block. But the lanes of
+// a warp read addresses a chunk apart, so one load of a warp touches 32 sectors where 4 would do, and each sector has
+// to survive in the L1 until its other seven items are asked for.
 #pragma once
 
 #include "rungs/contract.cuh"

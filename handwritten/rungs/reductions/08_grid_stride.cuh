@@ -11,13 +11,11 @@
 namespace rungs::v0::reductions {
 
 template <int block_threads, class InputIteratorT, class T, class ReductionOpT>
-__global__ void grid_stride_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out,
-                                        ReductionOpT reduction_op) {
+__global__ void grid_stride_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out, ReductionOpT reduction_op) {
   const std::size_t thread = std::size_t(blockIdx.x) * block_threads + threadIdx.x;
   const std::size_t num_threads = std::size_t(gridDim.x) * block_threads;
   T value = ReductionOpT::template identity<T>();
-  for (std::size_t i = thread; i < num_items; i += num_threads)
-    value = reduction_op(value, static_cast<T>(d_in[i]));
+  for (std::size_t i = thread; i < num_items; i += num_threads) value = reduction_op(value, static_cast<T>(d_in[i]));
   value = parts::block_reduce<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) parts::atomic_combine(d_out, value, reduction_op);
 }
@@ -43,8 +41,8 @@ struct grid_stride_shaped {
     if (error != cudaSuccess || num_items == 0) return error;
     const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads),
                                                    std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch(grid_stride_kernel<block_threads, InputIteratorT, T, ReductionOpT>, grid_blocks,
-                         block_threads, stream, d_in, num_items, d_out, reduction_op);
+    return parts::launch(grid_stride_kernel<block_threads, InputIteratorT, T, ReductionOpT>, grid_blocks, block_threads,
+                         stream, d_in, num_items, d_out, reduction_op);
   }
 };
 

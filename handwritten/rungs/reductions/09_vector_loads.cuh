@@ -1,20 +1,23 @@
 // Rung 9. Sixteen bytes a load, four loads in flight before the first addition.
-// Against 08_grid_stride: a quarter of the load instructions for 4-byte items, a sixteenth for bytes, and four times the
-// bytes in flight per thread, which is what DRAM latency asks for. Only here do narrow types reach the bandwidth.
+// Against 08_grid_stride: a quarter of the load instructions for 4-byte items, a sixteenth for bytes, and four times
+// the bytes in flight per thread, which is what DRAM latency asks for. Only here do narrow types reach the bandwidth.
 #pragma once
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/block.cuh"
+#include "rungs/parts/plan.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
 namespace rungs::v0::reductions {
 
-template <class Tile, int block_threads, class InputIteratorT, class T, class ReductionOpT>
-__global__ void vector_loads_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out, ReductionOpT reduction_op) {
-  T value = Tile::template reduce_tiles<T>(d_in, num_items, blockIdx.x, gridDim.x, reduction_op);
-  value = parts::block_reduce<block_threads>(value, reduction_op);
+template <class Tile, class T, class ReductionOpT>
+__global__ void vector_loads_kernel(typename Tile::iterator d_in, std::size_t num_items, T* d_out,
+                                    ReductionOpT reduction_op) {
+  T value = ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) parts::atomic_combine(d_out, value, reduction_op);
 }
 
@@ -30,18 +33,18 @@ struct vector_loads_shaped {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+    std::size_t grid_blocks;
     char* unused;
-    int num_multiprocessors;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = parts::multiprocessors(num_multiprocessors);
+    error =
+        parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error == cudaSuccess) error = parts::initialise(d_out, init, stream);
     if (error != cudaSuccess || num_items == 0) return error;
-    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, tile::tile_items),
-                                                   std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch(vector_loads_kernel<tile, block_threads, InputIteratorT, T, ReductionOpT>, grid_blocks,
-                         block_threads, stream, d_in, num_items, d_out, reduction_op);
+    return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+      return parts::launch(vector_loads_kernel<typename decltype(tile)::named, T, ReductionOpT>, grid_blocks,
+                           block_threads, stream, d_in, num_items, d_out, reduction_op);
+    });
   }
 };
 

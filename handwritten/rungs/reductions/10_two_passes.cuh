@@ -11,11 +11,12 @@
 
 namespace rungs::v0::reductions {
 
-template <class Tile, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-__global__ void two_passes_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
+template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void two_passes_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
                                   ReductionOpT reduction_op, T init) {
-  T value = Tile::template reduce_tiles<T>(d_in, num_items, blockIdx.x, gridDim.x, reduction_op);
-  value = parts::block_reduce<block_threads>(value, reduction_op);
+  T value = ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) d_out[blockIdx.x] = reduction_op(init, value);
 }
 
@@ -32,21 +33,22 @@ struct two_passes {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
-    using aggregate_tile = parts::tile_reader<block_threads, vectors_per_thread, const T*>;
     std::size_t grid_blocks;
     char* region;
-    cudaError_t error = parts::plan_grid(num_items, tile::tile_items, blocks_per_multiprocessor, grid_blocks);
+    cudaError_t error =
+        parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
     T* const aggregates = reinterpret_cast<T*>(region);
-    error = parts::launch(two_passes_kernel<tile, block_threads, InputIteratorT, T*, ReductionOpT, T>, grid_blocks,
-                          block_threads, stream, d_in, num_items, aggregates, reduction_op,
-                          ReductionOpT::template identity<T>());
+    error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+      return parts::launch(two_passes_kernel<typename decltype(tile)::named, T*, ReductionOpT, T>, grid_blocks,
+                           block_threads, stream, d_in, num_items, aggregates, reduction_op,
+                           ReductionOpT::template identity<T>());
+    });
     if (error != cudaSuccess) return error;
-    return parts::launch(
-        two_passes_kernel<aggregate_tile, block_threads, const T*, OutputIteratorT, ReductionOpT, T>, 1, block_threads,
-        stream, aggregates, grid_blocks, d_out, reduction_op, init);
+    using aggregate_tile = parts::tile_reader<block_threads, vectors_per_thread, parts::reading::aligned, const T*>;
+    return parts::launch(two_passes_kernel<aggregate_tile, OutputIteratorT, ReductionOpT, T>, 1, block_threads, stream,
+                         aggregates, grid_blocks, d_out, reduction_op, init);
   }
 };
 

@@ -23,17 +23,19 @@ struct host_finish {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
     std::size_t grid_blocks;
     char* region;
-    cudaError_t error = parts::plan_grid(num_items, tile::tile_items, blocks_per_multiprocessor, grid_blocks);
+    cudaError_t error =
+        parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
     grid_blocks = parts::at_most(grid_blocks, max_aggregates);
     if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
     T* const aggregates = reinterpret_cast<T*>(region);
-    error = parts::launch(two_passes_kernel<tile, block_threads, InputIteratorT, T*, ReductionOpT, T>, grid_blocks,
-                          block_threads, stream, d_in, num_items, aggregates, reduction_op,
-                          ReductionOpT::template identity<T>());
+    error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+      return parts::launch(two_passes_kernel<typename decltype(tile)::named, T*, ReductionOpT, T>, grid_blocks,
+                           block_threads, stream, d_in, num_items, aggregates, reduction_op,
+                           ReductionOpT::template identity<T>());
+    });
     T on_host[max_aggregates];
     if (error == cudaSuccess)
       error = cudaMemcpyAsync(on_host, aggregates, grid_blocks * sizeof(T), cudaMemcpyDeviceToHost, stream);

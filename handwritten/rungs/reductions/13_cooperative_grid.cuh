@@ -6,6 +6,8 @@
 
 #include <cooperative_groups.h>
 
+#include <algorithm>
+
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/plan.cuh"
@@ -14,20 +16,21 @@
 
 namespace rungs::v0::reductions {
 
-template <class Tile, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-__global__ void cooperative_grid_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
+template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void cooperative_grid_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
                                         ReductionOpT reduction_op, T init, T* aggregates) {
-  T value = Tile::template reduce_tiles<T>(d_in, num_items, blockIdx.x, gridDim.x, reduction_op);
-  value = parts::block_reduce<block_threads>(value, reduction_op);
+  T value = ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) aggregates[blockIdx.x] = value;
   cooperative_groups::this_grid().sync();
   if (blockIdx.x != 0) return;
 
-  value = ReductionOpT::template identity<T>();
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += block_threads)
+  value = threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += Tile::block_threads)
     value = reduction_op(value, aggregates[block]);
-  value = parts::block_reduce<block_threads>(value, reduction_op);
-  if (threadIdx.x == 0) *d_out = reduction_op(init, value);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) *d_out = value;
 }
 
 struct cooperative_grid {
@@ -43,18 +46,20 @@ struct cooperative_grid {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
-    const auto kernel = cooperative_grid_kernel<tile, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>;
-    int resident_blocks;
-    std::size_t grid_blocks;
-    char* region;
-    cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, block_threads, 0);
-    if (error == cudaSuccess)
-      error = parts::plan_grid(num_items, tile::tile_items, resident_blocks, grid_blocks);
-    if (error != cudaSuccess) return error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-    return parts::launch_cooperatively(kernel, grid_blocks, block_threads, stream, d_in, num_items, d_out,
-                                       reduction_op, init, reinterpret_cast<T*>(region));
+    return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+      const auto kernel = cooperative_grid_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>;
+      int resident_blocks;
+      std::size_t grid_blocks;
+      char* region;
+      cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, block_threads, 0);
+      if (error != cudaSuccess) return error;
+      error = parts::plan_grid<block_threads, vectors_per_thread>(
+          d_in, num_items, std::min(resident_blocks, blocks_per_multiprocessor), grid_blocks);
+      if (error != cudaSuccess) return error;
+      if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
+      return parts::launch_cooperatively(kernel, grid_blocks, block_threads, stream, d_in, num_items, d_out,
+                                         reduction_op, init, reinterpret_cast<T*>(region));
+    });
   }
 };
 

@@ -11,19 +11,19 @@
 
 namespace rungs::v0::reductions {
 
-template <class Tile, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-__global__ void __launch_bounds__(block_threads)
-    one_block_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out, ReductionOpT reduction_op,
-                     T init) {
-  T value = Tile::template reduce_tiles<T>(d_in, num_items, 0, 1, reduction_op);
-  value = parts::block_reduce<block_threads>(value, reduction_op);
-  if (threadIdx.x == 0) *d_out = reduction_op(init, value);
+template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void __launch_bounds__(Tile::block_threads)
+    one_block_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
+                     ReductionOpT reduction_op, T init) {
+  T value = threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, 0, 1, value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) *d_out = value;
 }
 
-template <int block_threads_, int vectors_per_thread_>
-struct one_block_shaped {
+struct one_block {
   static constexpr auto idea = "one block and nothing else, for small inputs";
-  static constexpr int block_threads = block_threads_, vectors_per_thread = vectors_per_thread_;
+  static constexpr int block_threads = 512, vectors_per_thread = 4;
   static constexpr int items_per_thread = 4 * vectors_per_thread;
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = contents::none;
@@ -35,15 +35,14 @@ struct one_block_shaped {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
     char* unused;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    return parts::launch(one_block_kernel<tile, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>, 1,
-                         block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+    return parts::with_exact_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
+      return parts::launch(one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>, 1,
+                           block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+    });
   }
 };
-
-using one_block = one_block_shaped<512, 4>;
 
 }  // namespace rungs::v0::reductions

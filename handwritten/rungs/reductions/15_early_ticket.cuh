@@ -1,8 +1,10 @@
 // Rung 15. Each block draws its ticket before it loads, and the block that drew the last one waits for the others.
-// Against 12_last_block: there an aggregate, a fence and an atomic follow each other after the last load; here the atomic
-// travels while the loads do, and an aggregate is published by a single store that carries the epoch of the call beside
-// the value. Whoever holds the last ticket knows that all other blocks have started, so waiting for them is safe on any
-// GPU under any load. The same partials in the same order: the bits repeat.
+// Against 12_last_block: there an aggregate, a fence and an atomic follow each other after the last load; here the
+// atomic travels while the loads do, and an aggregate is published by one store that carries the epoch of the call
+// beside the value. Whoever holds the last ticket knows that all other blocks have started, so waiting for them is safe
+// on any GPU under any load. The same partials in the same order: the bits repeat. Did not help on an H200: grids of 16
+// to 64 blocks a multiprocessor from 16 Mi items on (-1 to -2 %), a shorter code path for small inputs (within noise),
+// 1024 threads a block (within noise).
 #pragma once
 
 #include "rungs/contract.cuh"
@@ -14,19 +16,23 @@
 
 namespace rungs::v0::reductions {
 
-template <class Tile, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-__global__ void __launch_bounds__(block_threads)
-    early_ticket_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out, ReductionOpT reduction_op,
-                        T init, parts::mailboxes<T> mailboxes, parts::state* state) {
-  static_assert(block_threads >= 64, "the barrier of block_reduce publishes the ticket");
+template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void __launch_bounds__(Tile::block_threads)
+    early_ticket_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
+                        ReductionOpT reduction_op, T init, parts::mailboxes<T> mailboxes, parts::state* state) {
+  static_assert(Tile::block_threads >= 64, "the barrier of block_reduce publishes the ticket");
   __shared__ unsigned long long drawn;
   __shared__ T own;
   unsigned long long ticket = 0;
-  if (threadIdx.x == 0) ticket = atomicAdd(&state->epoch_and_ticket, 1ull);
+  if (threadIdx.x == 0) {
+    ticket = atomicAdd(&state->epoch_and_ticket, 1ull);
+    mailboxes.prefetch(blockIdx.x);
+  }
 
-  T value = Tile::template reduce_tiles<T>(d_in, num_items, blockIdx.x, gridDim.x, reduction_op);
+  T value = ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
   if (threadIdx.x == 0) drawn = ticket;
-  value = parts::block_reduce<block_threads>(value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   const unsigned epoch = parts::epoch_of(drawn);
   if (parts::ticket_of(drawn) != gridDim.x - 1) {
     if (threadIdx.x == 0) mailboxes.post(blockIdx.x, value, epoch);
@@ -35,23 +41,23 @@ __global__ void __launch_bounds__(block_threads)
 
   if (threadIdx.x == 0) own = value;
   __syncthreads();
-  value = ReductionOpT::template identity<T>();
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += block_threads) {
+  value = threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += Tile::block_threads) {
     T aggregate = own;
     while (block != blockIdx.x && !mailboxes.peek(block, aggregate, epoch)) continue;
     value = reduction_op(value, aggregate);
   }
-  value = parts::block_reduce<block_threads>(value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) {
-    parts::store(d_out, reduction_op(init, value));
+    parts::store(d_out, value);
     state->epoch_and_ticket = parts::next_epoch(drawn);
   }
 }
 
-template <int block_threads_, int vectors_per_thread_, int blocks_per_multiprocessor_>
+template <int block_threads_, int blocks_per_multiprocessor_>
 struct early_ticket_shaped {
   static constexpr auto idea = "the ticket is drawn before the loads; its last holder gathers what the others post";
-  static constexpr int block_threads = block_threads_, vectors_per_thread = vectors_per_thread_;
+  static constexpr int block_threads = block_threads_, vectors_per_thread = 8;
   static constexpr int items_per_thread = 4 * vectors_per_thread;
   static constexpr int blocks_per_multiprocessor = blocks_per_multiprocessor_;
   static constexpr bool deterministic = true;
@@ -68,24 +74,26 @@ struct early_ticket_shaped {
       return reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
                     parts::lifted<ReductionOpT>{reduction_op}, parts::maybe<T>(init, true), stream);
     } else {
-      using tile = parts::tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
       using mailboxes = parts::mailboxes<T>;
       std::size_t grid_blocks;
       int num_multiprocessors;
       char* region;
       cudaError_t error = parts::multiprocessors(num_multiprocessors);
       if (error == cudaSuccess)
-        error = parts::plan_grid(num_items, tile::tile_items, blocks_per_multiprocessor, grid_blocks);
+        error = parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor,
+                                                                    grid_blocks);
       if (error != cudaSuccess) return error;
       const std::size_t bytes = mailboxes::bytes(num_multiprocessors, grid_blocks);
       if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-      return parts::launch(early_ticket_kernel<tile, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>,
-                           grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
-                           mailboxes(region, num_multiprocessors), reinterpret_cast<parts::state*>(region));
+      return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+        return parts::launch(early_ticket_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>,
+                             grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
+                             mailboxes(region, num_multiprocessors), reinterpret_cast<parts::state*>(region));
+      });
     }
   }
 };
 
-using early_ticket = early_ticket_shaped<512, 4, 2>;
+using early_ticket = early_ticket_shaped<512, 2>;
 
 }  // namespace rungs::v0::reductions

@@ -1,0 +1,76 @@
+// Distributed shared memory: who am I in my cluster, and values stored into a peer's shared memory that announce
+// themselves on a barrier there. Device code for sm_90 and later; callers guard with __CUDA_ARCH__.
+#pragma once
+
+#include <cstring>
+
+#include "rungs/version.cuh"
+
+namespace rungs::v0::cluster::parts {
+
+__device__ inline unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ inline unsigned block_rank() {
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+__device__ inline unsigned num_blocks() {
+  unsigned blocks;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+  return blocks;
+}
+
+// The two halves of the cluster's barrier: what a thread wrote before it arrived is seen by all after they waited.
+__device__ inline void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ inline void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+// Makes `barrier` complete its first phase when `bytes` bytes have been stored by store_remote. One thread calls it,
+// and the cluster meets before the first store.
+__device__ inline void expect(unsigned long long* barrier, unsigned bytes) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile(
+      "{ .reg .b64 phase; mbarrier.arrive.expect_tx.shared::cta.b64 phase, [%0], %1; }" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+// Waits for the first phase of the block's own barrier.
+__device__ inline void wait_for(unsigned long long* barrier) {
+  unsigned done = 0;
+  while (!done)
+    asm volatile(
+        "{ .reg .pred complete; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], 0; "
+        "selp.u32 %0, 1, 0, complete; }"
+        : "=r"(done)
+        : "r"(shared_address(barrier))
+        : "memory");
+}
+
+// Stores `value` at the place `to` has in block `rank`'s shared memory, and counts its bytes on `barrier` there.
+template <class T>
+__device__ void store_remote(T* to, unsigned long long* barrier, unsigned rank, const T& value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "st.async carries 4 or 8 bytes");
+  unsigned remote_to, remote_barrier;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_to) : "r"(shared_address(to)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_barrier) : "r"(shared_address(barrier)), "r"(rank));
+  if constexpr (sizeof(T) == 4) {
+    unsigned bits;
+    memcpy(&bits, &value, 4);
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(remote_to),
+                 "r"(bits), "r"(remote_barrier)
+                 : "memory");
+  } else {
+    unsigned long long bits;
+    memcpy(&bits, &value, 8);
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];" ::"r"(remote_to),
+                 "l"(bits), "r"(remote_barrier)
+                 : "memory");
+  }
+}
+
+}  // namespace rungs::v0::cluster::parts

@@ -1,0 +1,82 @@
+// One cluster for the whole input. Every warp stores its aggregate into the shared memory of block 0, asynchronously,
+// and a barrier there counts the bytes; block 0 adds them up when all have come. Against reductions/14_one_block: up to
+// sixteen multiprocessors load instead of one, and what they send each other never reaches the L2. The blocks of a
+// cluster start together, so waiting is safe; no workspace, no state. Peers may exit at once: they write to block 0,
+// which stays, and nobody reads from them.
+#pragma once
+
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/cluster/parts/remote.cuh"
+#include "rungs/contract.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tile.cuh"
+#include "rungs/parts/warp.cuh"
+
+namespace rungs::v0::cluster::reductions {
+
+template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void __launch_bounds__(Tile::block_threads)
+    remote_stores_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
+                         ReductionOpT reduction_op, T init) {
+#if __CUDA_ARCH__ >= 900
+  constexpr int num_warps = Tile::block_threads / v0::parts::warp_threads;
+  __shared__ T inbox[parts::greatest_cluster_blocks * num_warps];
+  __shared__ unsigned long long barrier;
+  const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks();
+  const unsigned lane = threadIdx.x % v0::parts::warp_threads, warp = threadIdx.x / v0::parts::warp_threads;
+  if (rank == 0 && threadIdx.x == 0) parts::expect(&barrier, cluster_blocks * num_warps * sizeof(T));
+  __syncwarp();
+  parts::arrive();  // block 0's barrier is ready; the loads hide the wait for it
+
+  T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
+  value = v0::parts::warp_reduce(value, reduction_op);
+  parts::wait();
+  if (lane == 0) parts::store_remote(inbox + rank * num_warps + warp, &barrier, 0, value);
+  if (rank != 0 || warp != 0) return;
+
+  parts::wait_for(&barrier);
+  value = ReductionOpT::template identity<T>();
+  for (unsigned i = lane; i < cluster_blocks * num_warps; i += v0::parts::warp_threads)
+    value = reduction_op(value, inbox[i]);
+  value = v0::parts::warp_reduce(value, reduction_op);
+  if (lane == 0) *d_out = value;
+#endif
+}
+
+struct remote_stores {
+  static constexpr auto idea = "one cluster, whose warps store their aggregates into block 0's shared memory";
+  static constexpr int block_threads = 512, vectors_per_thread = 2;
+  static constexpr int items_per_thread = 4 * vectors_per_thread;
+  static constexpr bool deterministic = true;
+  static constexpr int min_cc = 90;
+  static constexpr contents temp_storage = contents::none;
+  static constexpr std::size_t summation_height(std::size_t num_items) {
+    return v0::parts::ceil_div(num_items, block_threads * vectors_per_thread) + 64;
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    char* unused;
+    cudaError_t error;
+    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    using tile = v0::parts::tile_reader<block_threads, vectors_per_thread, v0::parts::reading::aligned, InputIteratorT>;
+    int cluster_blocks = 1;
+    while (cluster_blocks < parts::greatest_cluster_blocks &&
+           std::size_t(cluster_blocks) * tile::tile_items < num_items)
+      cluster_blocks *= 2;
+    error =
+        parts::fit_cluster(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>, block_threads, cluster_blocks);
+    if (error != cudaSuccess) return error;
+    return v0::parts::with_exact_reader<block_threads, vectors_per_thread>(
+        d_in, num_items, cluster_blocks, [&](auto reader) {
+          return parts::launch_clusters(
+              remote_stores_kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1,
+              cluster_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+        });
+  }
+};
+
+}  // namespace rungs::v0::cluster::reductions
