@@ -1,5 +1,7 @@
 """Counts single tests in what tests/run left in a folder: CTest's JUnit files, and <program>.log with <program>.status.
 
+Names begin with host or gpu; status 77 means skipped.
+
 CTest counts programs, and calls one passed in which every test was skipped. So the numbers come from what the programs
 print: "N passed, N failed, N skipped", or GoogleTest's or pytest's summary; a program that prints none is one test.
 """
@@ -57,7 +59,8 @@ def programs(folder):
             yield case.get("name"), case.findtext("system-out") or "", state, path.stem == "gpu"
     for path in sorted(folder.glob("*.log")):
         status = int(path.with_suffix(".status").read_text())
-        yield path.stem, path.read_text(errors="replace"), "failed" if status else "passed", True
+        state = {0: "passed", 77: "skipped"}.get(status, "failed")
+        yield path.stem, path.read_text(errors="replace"), state, path.stem.startswith("gpu")
 
 
 def main():
