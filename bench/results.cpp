@@ -150,6 +150,7 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     entry["source"] = text(one->source);
     entry["idea"] = text(one->idea);
     entry["block_threads"] = one->block_threads;
+    entry["blocks_per_multiprocessor"] = one->blocks_per_multiprocessor;
     entry["items_per_thread"] = one->items_per_thread;
     entry["deterministic"] = one->deterministic;
     entry["min_cc"] = one->min_cc;

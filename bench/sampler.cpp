@@ -1,6 +1,7 @@
 #include "sampler.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "statistics.hpp"
 
@@ -17,9 +18,14 @@ bool clock_guard::accepts(double clock_mhz) {
 
 std::vector<series> sample(instrument& with, int num_contenders, const stop_rule& rule, clock_guard& clocks,
                            const std::function<double()>& seconds_now, const std::function<bool()>& stop) {
-  std::vector<int> order;
-  for (int i = 0; i < num_contenders; ++i) order.push_back(i);
-  for (int i = num_contenders; i-- > 0;) order.push_back(i);
+  std::vector<int> order(2 * static_cast<std::size_t>(num_contenders));
+  for (int i = 0; i < num_contenders; ++i) order[i] = order[num_contenders + i] = i;
+  std::mt19937 random;
+  const auto shuffled = [&]() -> const std::vector<int>& {
+    std::shuffle(order.begin(), order.begin() + num_contenders, random);
+    std::shuffle(order.begin() + num_contenders, order.end(), random);
+    return order;
+  };
   std::vector<series> all(static_cast<std::size_t>(num_contenders));
   if (num_contenders == 0) return all;
 
@@ -31,9 +37,9 @@ std::vector<series> sample(instrument& with, int num_contenders, const stop_rule
     });
   };
   const double start = seconds_now();
-  with.run(order);
+  with.run(shuffled());
   for (int taken = 2; !stop(); taken += 2) {
-    const auto readings = with.run(order);
+    const auto readings = with.run(shuffled());
     for (std::size_t i = 0; i < order.size(); ++i) {
       series& one = all[static_cast<std::size_t>(order[i])];
       (clocks.accepts(readings[i].clock_mhz) ? one.accepted : one.set_aside).push_back(readings[i].microseconds);

@@ -300,7 +300,7 @@ void suite::measure(const problem& about, std::size_t index) {
     }
     entrants.push_back(std::move(one));
   }
-  // CUB enters twice, the second time last, so that the mirrored rounds hold the two as far apart as any pair.
+  // CUB enters twice: the second entry is the A/A control.
   const auto cub =
       std::find_if(entrants.begin(), entrants.end(), [](const entrant& one) { return is_cub(*one.bound.record); });
   if (cub != entrants.end()) {

@@ -24,36 +24,50 @@ inline constexpr bool is_vectorisable =
     std::is_pointer_v<InputIteratorT>&& std::is_trivially_copyable_v<item_of<InputIteratorT>> &&
     16 % sizeof(item_of<InputIteratorT>) == 0;
 
+// Sixteen bytes of items, kept as the words that one load brings and taken apart when they are folded: sixteen bytes
+// held as sixteen values would take sixteen registers.
 template <class Item>
-struct alignas(16) vector {
+struct vector {
   static_assert(16 % sizeof(Item) == 0);
   static constexpr int num_items = 16 / sizeof(Item);
-  Item items[num_items];
+  unsigned words[4];
+
+  __device__ Item operator[](int i) const {
+    Item item;
+    if constexpr (sizeof(Item) < 4) {
+      constexpr int items_per_word = 4 / sizeof(Item);
+      const unsigned bits = words[i / items_per_word] >> (i % items_per_word * 8 * static_cast<int>(sizeof(Item)));
+      memcpy(&item, &bits, sizeof(Item));
+    } else {
+      memcpy(&item, words + i * (sizeof(Item) / 4), sizeof(Item));
+    }
+    return item;
+  }
 };
 
-template <class T, int num_items, class Item, class ReductionOpT>
-__device__ T fold(const Item* items, ReductionOpT reduction_op) {
+// Folds items[first] to items[first + num_items - 1] pairwise: log2(num_items) levels.
+template <class T, int first, int num_items, class Items, class ReductionOpT>
+__device__ T fold(const Items& items, ReductionOpT reduction_op) {
   if constexpr (num_items == 1) {
-    return static_cast<T>(items[0]);
+    return static_cast<T>(items[first]);
   } else {
     constexpr int half = num_items / 2;
-    return reduction_op(fold<T, half>(items, reduction_op), fold<T, num_items - half>(items + half, reduction_op));
+    return reduction_op(fold<T, first, half>(items, reduction_op),
+                        fold<T, first + half, num_items - half>(items, reduction_op));
   }
 }
 
-// Pairwise, so that a vector adds log2(items) levels to the summation height. Four bytes at once where they are summed
-// into a 32-bit integer: dp4a with ones.
+// All items of a vector. Four bytes at once where they are summed into a 32-bit integer: dp4a with ones.
 template <class T, class Item, class ReductionOpT>
-__device__ T fold(const vector<Item>& loaded, ReductionOpT reduction_op) {
+__device__ T fold_vector(const vector<Item>& loaded, ReductionOpT reduction_op) {
   if constexpr (sizeof(Item) == 1 && sizeof(T) == 4 && std::is_integral_v<T> && std::is_same_v<ReductionOpT, plus>) {
     using word = std::conditional_t<std::is_signed_v<Item>, int, unsigned>;
-    const auto words = reinterpret_cast<const word*>(loaded.items);
     word sum = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) sum = __dp4a(words[i], word(0x01010101), sum);
+    for (int i = 0; i < 4; ++i) sum = __dp4a(static_cast<word>(loaded.words[i]), word(0x01010101), sum);
     return static_cast<T>(sum);
   } else {
-    return fold<T, vector<Item>::num_items>(loaded.items, reduction_op);
+    return fold<T, 0, vector<Item>::num_items>(loaded, reduction_op);
   }
 }
 
@@ -118,8 +132,8 @@ struct tile_reader {
       T values[num_vectors];
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k)
-        values[k] = present(k) ? fold<T>(loaded[k], reduction_op) : ReductionOpT::template identity<T>();
-      return fold<T, num_vectors>(values, reduction_op);
+        values[k] = present(k) ? fold_vector<T>(loaded[k], reduction_op) : ReductionOpT::template identity<T>();
+      return fold<T, 0, num_vectors>(values, reduction_op);
     } else {
       T aggregate = ReductionOpT::template identity<T>();
 #pragma unroll
@@ -137,17 +151,34 @@ struct tile_reader {
                                     : ReductionOpT::template identity<T>();
   }
 
+  // Not inlined, so that one vector is put together after the other: all at once would take 128 registers.
+  static __device__ __noinline__ vector<item> load_narrow(const item* from) {
+    constexpr int items_per_word = 4 / sizeof(item);
+    vector<item> loaded{};
+#pragma unroll
+    for (int i = 0; i < vector_items; ++i) {
+      std::conditional_t<sizeof(item) == 1, unsigned char, unsigned short> bits;
+      memcpy(&bits, from + i, sizeof(item));
+      loaded.words[i / items_per_word] |= static_cast<unsigned>(bits)
+                                          << (i % items_per_word * 8 * static_cast<int>(sizeof(item)));
+    }
+    return loaded;
+  }
+
   static __device__ vector<item> load(const item* from) {
     vector<item> loaded;
     if constexpr (how != reading::unaligned) {
-      uint4 words;
       asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
-                   : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                   : "=r"(loaded.words[0]), "=r"(loaded.words[1]), "=r"(loaded.words[2]), "=r"(loaded.words[3])
                    : "l"(from));
-      memcpy(&loaded, &words, sizeof words);
+    } else if constexpr (sizeof(item) < 4) {
+      loaded = load_narrow(from);
     } else {
 #pragma unroll
-      for (int i = 0; i < vector_items; ++i) loaded.items[i] = from[i];
+      for (int i = 0; i < vector_items; ++i) {
+        const item loaded_item = from[i];
+        memcpy(loaded.words + i * (sizeof(item) / 4), &loaded_item, sizeof(item));
+      }
     }
     return loaded;
   }
