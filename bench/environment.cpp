@@ -103,8 +103,9 @@ environment::~environment() {
 
 json environment::driver_version() const {
   char version[96] = {};
-  return or_null(nvml_ != nullptr && nvml_->call("nvmlSystemGetDriverVersion", static_cast<char*>(version), 96u),
-                 std::string(version));
+  const bool known =
+      nvml_ != nullptr && nvml_->call("nvmlSystemGetDriverVersion", static_cast<char*>(version), 96u);
+  return or_null(known, std::string(version));
 }
 
 json environment::read(const device_facts& facts) const {
@@ -116,15 +117,18 @@ json environment::read(const device_facts& facts) const {
   if (device == nullptr) return seen;
   const auto number = [&](const char* function, auto... arguments) -> json {
     unsigned value = 0;
-    return or_null(nvml_->call(function, device, arguments..., &value), value);
+    const bool known = nvml_->call(function, device, arguments..., &value);
+    return or_null(known, value);
   };
   const auto watts = [&](const char* function) -> json {
     unsigned milliwatts = 0;
-    return or_null(nvml_->call(function, device, &milliwatts), milliwatts / 1000.0);
+    const bool known = nvml_->call(function, device, &milliwatts);
+    return or_null(known, milliwatts / 1000.0);
   };
   const auto yes_no = [&](const char* function, auto... more) -> json {
     unsigned value = 0;
-    return or_null(nvml_->call(function, device, &value, more...), value != 0);
+    const bool known = nvml_->call(function, device, &value, more...);
+    return or_null(known, value != 0);
   };
   unsigned pending = 0;
   seen["sm_clock_mhz"] = number("nvmlDeviceGetClockInfo", clock_sm);

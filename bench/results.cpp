@@ -49,7 +49,7 @@ double floor_for(const std::vector<twin_pair>& twins, const twin_pair& cell) {
     same_mode.push_back(twin.ratio.value);
     if (alike(twin, cell)) others.push_back(twin.ratio.value);
   }
-  if (!others.empty()) return noise_floor(others);
+  if (others.size() >= 5) return noise_floor(others);
   if (!same_mode.empty()) return noise_floor(same_mode);
   // The only cell: its own twin, and no better than 1 %.
   return std::max(0.01, noise_floor(std::vector{cell.ratio.value}));

@@ -22,10 +22,10 @@ struct suite_rules {
   double stop_us = 10'000;            // a rung ends at the size where one sample takes longer
   double fast_factor = 2;             // what is sampled where not every rung is
   int repeats = 20;
-  double cell_seconds = 0.5;
+  double cell_seconds = 1;
   std::optional<double> budget_seconds;
   std::size_t large_bytes = std::size_t{1} << 30;
-  int enough = 30, enough_large = 15, most = 100;
+  int enough = 60, enough_large = 20, most = 200;
 };
 
 class suite {

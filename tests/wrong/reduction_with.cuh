@@ -31,7 +31,6 @@ enum class bug {
   workspace_short,
   workspace_unchecked,
   unrolled_for_64_run_with_32,
-  masked_xor_reads_absent_lanes,
   output_not_initialised,
   init_copied_from_the_stack,
   synchronises,
@@ -65,22 +64,13 @@ template <bug planted, class T, class Op>
 __device__ T block_total(T value, Op op) {
   __shared__ T slots[block_threads];
   if constexpr (planted == bug::missing_barrier) {
+    slots[threadIdx.x] = Op::template identity<T>();
+    __syncthreads();
     if (threadIdx.x >= 64) dawdle();  // a slow warp, so that the race is lost every time
     slots[threadIdx.x] = value;
     if (threadIdx.x != 0) return value;
     for (int t = 1; t < block_threads; ++t) value = op(value, T(const_cast<volatile T*>(slots)[t]));
     return value;
-  } else if constexpr (planted == bug::masked_xor_reads_absent_lanes) {
-    // Only 20 lanes of a warp hold something, and only those take part; lane 4 asks lane 20.
-    slots[threadIdx.x] = value;
-    __syncthreads();
-    T sum = T(1000);
-    if (threadIdx.x < 20) {
-      sum = slots[threadIdx.x];
-      for (int t = threadIdx.x + 20; t < block_threads; t += 20) sum = op(sum, slots[t]);
-      for (int offset = 16; offset > 0; offset /= 2) sum = op(sum, __shfl_xor_sync(0xfffffu, sum, offset));
-    }
-    return sum;
   } else if constexpr (planted == bug::unrolled_for_64_run_with_32) {
     // The unrolled end begins by adding slot t + 32 to slot t. With 64 values left that is right; here 32 are left.
     slots[threadIdx.x] = value;

@@ -65,7 +65,6 @@ std::span<const exhibit> all() {
       show<exhibited<bug::workspace_short>>("workspace_short", "small", "small:0"),
       show<exhibited<bug::workspace_unchecked>>("workspace_unchecked", "small", "delayed producer"),
       show<exhibited<bug::unrolled_for_64_run_with_32>>("unrolled_for_64_run_with_32", "pairwise", "small:1"),
-      show<exhibited<bug::masked_xor_reads_absent_lanes>>("masked_xor_reads_absent_lanes", "pairwise", "small:0"),
       show<exhibited<bug::output_not_initialised>>("output_not_initialised", "small", "small:0"),
       show<exhibited<bug::init_copied_from_the_stack>>("init_copied_from_the_stack", "graph", "small"),
       show<exhibited<bug::synchronises>>("synchronises", "graph", "pairwise"),
