@@ -7,6 +7,7 @@
 #include <thrust/reduce.h>
 #include <thrust/system_error.h>
 
+#include <cstdint>
 #include <new>
 
 #include "rungs/baselines/parts/library_operator.cuh"
@@ -50,13 +51,17 @@ struct thrust_reduce {
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
     const auto library_op = parts::library_operator<ReductionOpT, parts::value_of<InputIteratorT>, T>(reduction_op);
-    // Thrust asks for what CUB asks for and room for the result, both rounded up by the allocator; but it may take the
-    // kernel for 32-bit offsets, whose grid, and so whose scratch, is of another size: twice covers both.
-    std::size_t cub_bytes = 0;
+    // Thrust asks for what CUB asks for and room for the result, both rounded up by the allocator. It takes 32-bit offsets
+    // where they do, and that kernel's grid, and so its scratch, is of another size.
+    std::size_t cub_bytes = 0, cub_bytes_32 = 0;
     cudaError_t error =
         cub::DeviceReduce::Reduce(nullptr, cub_bytes, d_in, d_out, num_items, library_op, init, stream);
+    if (error == cudaSuccess)
+      error = cub::DeviceReduce::Reduce(nullptr, cub_bytes_32, d_in, d_out, static_cast<std::uint32_t>(num_items),
+                                        library_op, init, stream);
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = 2 * cub_bytes + sizeof(T) + 4 * v0::parts::storage_alignment;
+    const std::size_t bytes =
+        (cub_bytes > cub_bytes_32 ? cub_bytes : cub_bytes_32) + sizeof(T) + 2 * v0::parts::storage_alignment;
     char* region;
     if (v0::parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
     try {
