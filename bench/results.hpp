@@ -54,7 +54,8 @@ struct twin_pair {
   bench::mode mode{};
   bench::ratio ratio{};
   double floor = 0;
-  bool different() const { return ratio.low > 1 || ratio.high < 1; }
+  // By the rule that every row is judged by.
+  bool different() const { return verdict(ratio, floor) == "FASTER" || verdict(ratio, floor) == "SLOWER"; }
 };
 
 struct findings {

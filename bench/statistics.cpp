@@ -44,18 +44,6 @@ interval interval_of_sorted(const std::vector<double>& samples, double confidenc
   return {samples[rank], samples[n - 1 - rank]};
 }
 
-double variance_of_log_median(const std::vector<double>& samples, double resolution) {
-  const std::size_t n = samples.size();
-  const double exact_rank = (static_cast<double>(n) + 1) / 2 - std::sqrt(static_cast<double>(n));
-  const auto rank = static_cast<std::size_t>(std::max(1.0, std::round(exact_rank)));  // from 1
-  double tail = 0;
-  for (std::size_t k = 0; k < rank; ++k) tail += coin(n, k);
-  const double z = normal_quantile(1 - tail);
-  const double deviation = std::log(samples[n - rank] / samples[rank - 1]) / (2 * z);
-  const double step = resolution / quantile_of_sorted(samples, 0.5);
-  return deviation * deviation + step * step / 12;
-}
-
 double smallest_step(const std::vector<double>& samples) {
   double step = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < samples.size(); ++i) {
@@ -105,17 +93,18 @@ ratio ratio_of_medians(std::span<const double> numerator, std::span<const double
   if (above.front() <= 0 || below.front() <= 0) throw std::invalid_argument("a ratio needs positive samples");
   const double value = quantile_of_sorted(above, 0.5) / quantile_of_sorted(below, 0.5);
   if (std::min(above.size(), below.size()) < fewest_for_interval) return {value, nan, nan};
-  const double resolution = std::max(smallest_step(above), smallest_step(below));
-  const double variance = variance_of_log_median(above, resolution) + variance_of_log_median(below, resolution);
-  const double reach = std::exp(normal_quantile((1 + confidence) / 2) * std::sqrt(variance));
-  return {value, value / reach, value * reach};
+  // A tick of the clock on either side: a difference of one tick does not count.
+  const double tick = std::max(smallest_step(above), smallest_step(below));
+  const auto [above_low, above_high] = interval_of_sorted(above, confidence);
+  const auto [below_low, below_high] = interval_of_sorted(below, confidence);
+  return {value, (above_low - tick) / (below_high + tick), (above_high + tick) / std::max(below_low - tick, below_low / 2)};
 }
 
 double noise_floor(std::span<const double> twin_ratios) {
   if (twin_ratios.empty()) return 0;
   std::vector<double> distances;
   for (const double twin : twin_ratios) distances.push_back(std::abs(std::log(twin)));
-  return std::expm1(quantile(distances, distances.size() < 20 ? 1.0 : 0.95));
+  return std::expm1(quantile(distances, distances.size() < 100 ? 1.0 : 0.99));
 }
 
 std::string_view verdict(const ratio& speedup, double floor) {

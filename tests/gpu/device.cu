@@ -119,6 +119,7 @@ struct exchange {
   unsigned long long* h_first = nullptr;
   exchange() {
     check(cudaMalloc(&d_summaries, summaries * sizeof(summary)), "cudaMalloc");
+    check(cudaMemset(d_summaries, 0, summaries * sizeof(summary)), "cudaMemset");  // its padding is copied, too
     check(cudaMallocHost(&h_summaries, summaries * sizeof(summary)), "cudaMallocHost");
     check(cudaMalloc(&d_first, max_zones * sizeof(*d_first)), "cudaMalloc");
     check(cudaMallocHost(&h_first, max_zones * sizeof(*h_first)), "cudaMallocHost");

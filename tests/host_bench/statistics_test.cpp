@@ -67,17 +67,17 @@ TEST(Statistics, ScaleDoesNotMatter) {
     EXPECT_NEAR(summarise(some).median / scale, 116, 1e-9);
     samples slower = some;
     for (double& sample : slower) sample *= 1.5;
-    EXPECT_NEAR(ratio_of_medians(slower, some, 0.99).value, 1.5, 1e-9);
+    EXPECT_NEAR(ratio_of_medians(slower, some, ratio_confidence).value, 1.5, 1e-9);
   }
 }
 
 TEST(Statistics, RefuseWhatIsNotANumber) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     EXPECT_THROW(summarise(samples{1, bad, 2}), std::invalid_argument);
-    EXPECT_THROW(ratio_of_medians(samples{1, bad}, samples{1}, 0.99), std::invalid_argument);
+    EXPECT_THROW(ratio_of_medians(samples{1, bad}, samples{1}, ratio_confidence), std::invalid_argument);
   }
-  EXPECT_THROW(ratio_of_medians(samples{0, 1}, samples{1}, 0.99), std::invalid_argument);
-  EXPECT_THROW(ratio_of_medians(samples{1}, samples{-1}, 0.99), std::invalid_argument);
+  EXPECT_THROW(ratio_of_medians(samples{0, 1}, samples{1}, ratio_confidence), std::invalid_argument);
+  EXPECT_THROW(ratio_of_medians(samples{1}, samples{-1}, ratio_confidence), std::invalid_argument);
 }
 
 TEST(Statistics, NormalQuantile) {
@@ -88,7 +88,7 @@ TEST(Statistics, NormalQuantile) {
 }
 
 TEST(Ratio, HasNoIntervalFromTooFewSamples) {
-  const auto few = ratio_of_medians(samples{2, 2, 2, 2, 2}, samples{1, 1, 1, 1, 1}, 0.99);
+  const auto few = ratio_of_medians(samples{2, 2, 2, 2, 2}, samples{1, 1, 1, 1, 1}, ratio_confidence);
   EXPECT_EQ(few.value, 2);
   EXPECT_TRUE(std::isnan(few.low));
   EXPECT_EQ(verdict(few, 0.01), "AMBIGUOUS");
@@ -97,16 +97,16 @@ TEST(Ratio, HasNoIntervalFromTooFewSamples) {
 TEST(Ratio, OneTickOfACoarseClockIsNoDifference) {
   samples a(30, 4.416), b(30, 4.448);
   a[0] = b[0];  // the step shows
-  const auto tick = ratio_of_medians(a, b, 0.99);
+  const auto tick = ratio_of_medians(a, b, ratio_confidence);
   EXPECT_LT(tick.low, 1);
   EXPECT_GT(tick.high, 1);
   samples three_ticks(30, 4.416 + 3 * 0.032);
-  EXPECT_LT(ratio_of_medians(a, three_ticks, 0.99).high, 1);
+  EXPECT_LT(ratio_of_medians(a, three_ticks, ratio_confidence).high, 1);
 }
 
 TEST(Ratio, TiesGiveAnIntervalOfWidthZero) {
   const samples same(30, 5.0);
-  const auto equal = ratio_of_medians(same, same, 0.99);
+  const auto equal = ratio_of_medians(same, same, ratio_confidence);
   EXPECT_EQ(equal.low, 1);
   EXPECT_EQ(equal.high, 1);
   EXPECT_EQ(verdict(equal, 0), "SAME");
@@ -128,7 +128,7 @@ TEST(Ratio, OfTheSameCodeIsRarelyDifferent) {
     constexpr int pairs = 2000;
     for (int i = 0; i < pairs; ++i) {
       const auto a = noisy(random, count, 20), b = noisy(random, count, 20);
-      const auto twin = ratio_of_medians(a, b, 0.99);
+      const auto twin = ratio_of_medians(a, b, ratio_confidence);
       different += twin.low > 1 || twin.high < 1;
     }
     EXPECT_LE(different, pairs / 50) << count;  // 1 % by design
@@ -140,7 +140,7 @@ TEST(Ratio, FindsAPlantedSlowdownOfThreePercent) {
   int found = 0;
   for (int i = 0; i < 200; ++i) {
     const auto cub = noisy(random, 30, 20), slower = noisy(random, 30, 20.6);
-    found += verdict(ratio_of_medians(cub, slower, 0.99), 0.006) == "SLOWER";
+    found += verdict(ratio_of_medians(cub, slower, ratio_confidence), 0.006) == "SLOWER";
   }
   EXPECT_GE(found, 195);
 }
@@ -154,10 +154,10 @@ TEST(Verdict, NeedsBothTheIntervalAndTheFloor) {
   EXPECT_EQ(verdict({1, 1, 1}, 0), "SAME");
 }
 
-TEST(NoiseFloor, IsTheLargestOfFewAndTheNinetyFifthPercentileOfMany) {
+TEST(NoiseFloor, IsTheLargestOfFewAndTheNinetyNinthPercentileOfMany) {
   EXPECT_EQ(noise_floor(samples{}), 0);
   EXPECT_NEAR(noise_floor(samples{1.0, 1.01, 1 / 1.02}), 0.02, 1e-12);
-  samples many(99, 1.0);
+  samples many(199, 1.0);
   many.push_back(1.5);
   EXPECT_EQ(noise_floor(many), 0);
 }
