@@ -5,7 +5,8 @@
 
 namespace rungs::v0::cluster::parts {
 
-inline constexpr int portable_cluster_blocks = 8, greatest_cluster_blocks = 16;
+// One block is no cluster: compute-sanitizer, for one, refuses remote stores to oneself.
+inline constexpr int least_cluster_blocks = 2, portable_cluster_blocks = 8, greatest_cluster_blocks = 16;
 
 // Sixteen blocks are beyond what every part with clusters promises: a kernel has to be allowed them.
 template <class... Parameters>

@@ -63,7 +63,7 @@ struct remote_stores {
     cudaError_t error;
     if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     using tile = v0::parts::tile_reader<block_threads, vectors_per_thread, v0::parts::reading::aligned, InputIteratorT>;
-    int cluster_blocks = 1;
+    int cluster_blocks = parts::least_cluster_blocks;
     while (cluster_blocks < parts::greatest_cluster_blocks &&
            std::size_t(cluster_blocks) * tile::tile_items < num_items)
       cluster_blocks *= 2;
