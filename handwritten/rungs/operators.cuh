@@ -47,7 +47,11 @@ struct minimum {
       }
 #endif
       if (a != a || b != b) return a + b;
+#ifdef __CUDA_ARCH__
+      return fmin(a, b);  // PTX orders -0 before +0
+#else
       if (a == b) return __builtin_signbit(a) ? a : b;
+#endif
     }
     return b < a ? b : a;
   }
@@ -69,7 +73,11 @@ struct maximum {
       }
 #endif
       if (a != a || b != b) return a + b;
+#ifdef __CUDA_ARCH__
+      return fmax(a, b);
+#else
       if (a == b) return __builtin_signbit(a) ? b : a;
+#endif
     }
     return a < b ? b : a;
   }

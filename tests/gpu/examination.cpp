@@ -390,7 +390,7 @@ class examiner {
     if (!subject_.propagates_nan && subject_.op != op::plus && p.kind == distribution::special &&
         p.seed % num_special == special_nan)
       ++p.seed;  // no NaN
-    if (sanitizing()) p.num_items = std::min<std::size_t>(p.num_items, 70000);
+    if (sanitizing()) p.num_items = std::min<std::size_t>(p.num_items, 140000);
     if (!on_device_) p.num_items = std::min<std::size_t>(p.num_items, full() ? 1u << 24 : 1u << 17);
     const std::size_t affordable = affordable_items();
     if (p.num_items > affordable) {

@@ -46,8 +46,9 @@ __global__ void __launch_bounds__(Tile::block_threads)
 
 struct remote_stores {
   static constexpr auto idea = "one cluster, whose warps store their aggregates into block 0's shared memory";
-  static constexpr int block_threads = 512, vectors_per_thread = 2;
-  static constexpr int items_per_thread = 4 * vectors_per_thread;
+  static constexpr int block_threads = 512, vectors_per_thread = 4, items_per_thread = 16;
+  static constexpr int small_block_threads = 256,
+                       small_vectors_per_thread = 2;  // while sixteen such blocks hold it all
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
@@ -62,20 +63,31 @@ struct remote_stores {
     char* unused;
     cudaError_t error;
     if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    using tile = v0::parts::tile_reader<block_threads, vectors_per_thread, v0::parts::reading::aligned, InputIteratorT>;
+    using small = tile<small_block_threads, small_vectors_per_thread, InputIteratorT>;
+    if (num_items <= std::size_t(parts::greatest_cluster_blocks) * small::tile_items)
+      return launch<small_block_threads, small_vectors_per_thread>(d_in, d_out, num_items, reduction_op, init, stream);
+    return launch<block_threads, vectors_per_thread>(d_in, d_out, num_items, reduction_op, init, stream);
+  }
+
+ private:
+  template <int threads, int vectors, class InputIteratorT>
+  using tile = v0::parts::tile_reader<threads, vectors, v0::parts::reading::aligned, InputIteratorT>;
+
+  template <int threads, int vectors, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t launch(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_items,
+                            ReductionOpT reduction_op, T init, cudaStream_t stream) {
+    using any = tile<threads, vectors, InputIteratorT>;
     int cluster_blocks = parts::least_cluster_blocks;
-    while (cluster_blocks < parts::greatest_cluster_blocks &&
-           std::size_t(cluster_blocks) * tile::tile_items < num_items)
+    while (cluster_blocks < parts::greatest_cluster_blocks && std::size_t(cluster_blocks) * any::tile_items < num_items)
       cluster_blocks *= 2;
-    error =
-        parts::fit_cluster(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>, block_threads, cluster_blocks);
+    const cudaError_t error =
+        parts::fit_cluster(remote_stores_kernel<any, OutputIteratorT, ReductionOpT, T>, threads, cluster_blocks);
     if (error != cudaSuccess) return error;
-    return v0::parts::with_exact_reader<block_threads, vectors_per_thread>(
-        d_in, num_items, cluster_blocks, [&](auto reader) {
-          return parts::launch_clusters(
-              remote_stores_kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1,
-              cluster_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
-        });
+    return v0::parts::with_exact_reader<threads, vectors>(d_in, num_items, cluster_blocks, [&](auto reader) {
+      return parts::launch_clusters(
+          remote_stores_kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1, cluster_blocks,
+          threads, stream, d_in, num_items, d_out, reduction_op, init);
+    });
   }
 };
 
