@@ -1,0 +1,74 @@
+#include "sanitizer/findings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "lines.hpp"
+
+namespace rungs::tests::sanitizer {
+namespace {
+
+constexpr std::string_view margin = "========= ";
+
+// A finding begins with a headline and goes on with indented lines.
+bool is_headline(std::string_view line) {
+  constexpr std::array<std::string_view, 7> chatter{"COMPUTE-SANITIZER", "ERROR SUMMARY",      "RACECHECK SUMMARY",
+                                                    "LEAK SUMMARY",      "Target application", "were not printed",
+                                                    "No attachable"};
+  return line.starts_with(margin) && line.size() > margin.size() &&
+         line.find_first_of(" \t", margin.size()) != margin.size() &&
+         std::ranges::none_of(chatter, [&](std::string_view words) { return line.find(words) != line.npos; });
+}
+
+std::string_view without(std::string_view prefix, std::string_view text) {
+  if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  return text;
+}
+
+// The kernel in a line "     at KERNEL", or "in KERNEL" or "in kernel KERNEL" where the name is qualified: others are
+// files.
+std::string_view place(std::string_view line) {
+  constexpr std::string_view at_kernel = "=========     at ", in = "in ";
+  if (line.starts_with(at_kernel)) return without("void ", line.substr(at_kernel.size()));
+  for (std::size_t at = line.find(in); at != line.npos; at = line.find(in, at + 1)) {
+    if (at > 0 && (std::isalnum(static_cast<unsigned char>(line[at - 1])) || line[at - 1] == '_')) continue;
+    const std::string_view name = without("void ", without("kernel ", line.substr(at + in.size())));
+    const std::size_t colons = name.substr(0, name.find_first_of(" \t")).find("::", 1);
+    if (colons != name.npos) return name;
+  }
+  return {};
+}
+
+std::string before(std::string_view mark, std::string_view text) {
+  return std::string(text.substr(0, text.find(mark)));
+}
+
+}  // namespace
+
+std::vector<finding> findings(std::string_view output) {
+  std::vector<finding> found;
+  for (const std::string_view line : lines(output)) {
+    if (!line.starts_with("=========")) continue;
+    if (is_headline(line)) found.push_back({.headline = std::string(line.substr(margin.size())), .kernel = {}});
+    if (!found.empty() && found.back().kernel.empty()) found.back().kernel = place(line);  // the first one named
+  }
+  return found;
+}
+
+bool ours(std::string_view kernel) { return kernel.empty() || kernel.starts_with("rungs::"); }
+
+verdict judge(const std::vector<shard>& shards) {
+  verdict v;
+  for (const shard& s : shards) {
+    v.launched.insert(s.launched.begin(), s.launched.end());
+    const std::vector<finding> found = findings(s.output);
+    for (const finding& f : found)
+      ++(ours(f.kernel) ? v.ours : v.libraries)[{before(" at ", f.headline), before("+0x", f.kernel)}];
+    if ((s.status != 0 && s.status != found_something) || (s.status == found_something && found.empty()))
+      v.broken.push_back(s.status);
+  }
+  return v;
+}
+
+}  // namespace rungs::tests::sanitizer
