@@ -119,7 +119,9 @@ struct exchange {
   unsigned long long* h_first = nullptr;
   exchange() {
     check(cudaMalloc(&d_summaries, summaries * sizeof(summary)), "cudaMalloc");
-    check(cudaMemset(d_summaries, 0, summaries * sizeof(summary)), "cudaMemset");  // its padding is copied, too
+    // Its padding is copied, too. Other streams do not wait for the legacy one.
+    check(cudaMemset(d_summaries, 0, summaries * sizeof(summary)), "cudaMemset");
+    check(cudaStreamSynchronize(nullptr), "cudaMemset");
     check(cudaMallocHost(&h_summaries, summaries * sizeof(summary)), "cudaMallocHost");
     check(cudaMalloc(&d_first, max_zones * sizeof(*d_first)), "cudaMalloc");
     check(cudaMallocHost(&h_first, max_zones * sizeof(*h_first)), "cudaMallocHost");
