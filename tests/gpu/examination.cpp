@@ -541,11 +541,16 @@ class examiner {
     }
     if (sanitizing()) {
       problem p;
-      p.num_items = 70000;
+      p.num_items = 140000;
       p.seed = how_.seed;
       problems.emplace_back(p, "largest");
       p.in_offset = 1;
       problems.emplace_back(p, "largest, misaligned");
+      p.in_offset = 0;
+      p.num_items = 131073;
+      problems.emplace_back(p, "largest, ragged");
+      p.num_items = 65536;
+      problems.emplace_back(p, "half of it");
     }
     // Small ones first: a slow rung is known to be slow before the large ones come.
     std::stable_sort(problems.begin(), problems.end(),

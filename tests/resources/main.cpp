@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   }
   if (list) {
     for (const kernel& k : kernels)
-      if (k.ours()) std::cout << k.mangled << '\n';
+      if (k.ours() && k.is_entry) std::cout << k.mangled << '\n';
     return bad == 0 ? 0 : 1;
   }
   const judgement j = judge(kernels);

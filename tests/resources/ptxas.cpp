@@ -48,7 +48,7 @@ std::vector<kernel> parse(std::string_view report) {
     begin = end + 1;
     constexpr std::string_view properties = "Function properties for ";
     if (line.find("Compiling entry function '") != std::string_view::npos) {
-      kernels.push_back({.mangled = quoted(line, 0), .architecture = quoted(line, 1)});
+      kernels.push_back({.mangled = quoted(line, 0), .architecture = quoted(line, 1), .is_entry = true});
       entry = &kernels.back();
     } else if (const std::size_t at = line.find(properties); at != std::string_view::npos) {
       described = line.substr(at + properties.size());

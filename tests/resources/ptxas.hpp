@@ -10,6 +10,7 @@ namespace rungs::tests::resources {
 
 struct kernel {
   std::string mangled{}, architecture{};
+  bool is_entry = false;  // else a device function that was not inlined
   int registers = -1, stack_bytes = -1, spill_store_bytes = -1, spill_load_bytes = -1, shared_bytes = 0;
   // In namespace rungs: the kernels of CUB, Thrust and cooperative groups are not ours to judge.
   bool ours() const;

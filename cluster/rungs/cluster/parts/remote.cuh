@@ -28,15 +28,23 @@ __device__ inline unsigned num_blocks() {
 __device__ inline void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ inline void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
-// Makes `barrier` complete its first phase when `bytes` bytes have been stored by store_remote. One thread calls it,
-// and the cluster meets before the first store.
+// Makes `barrier` complete its first phase when `bytes` bytes have been stored by store_remote. One whole warp calls
+// it, and the cluster meets before the first store. The warp meets in between for compute-sanitizer, which takes the
+// two instructions for those of different lanes.
 __device__ inline void expect(unsigned long long* barrier, unsigned bytes) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  asm volatile(
-      "{ .reg .b64 phase; mbarrier.arrive.expect_tx.shared::cta.b64 phase, [%0], %1; }" ::"r"(shared_address(barrier)),
-      "r"(bytes)
-      : "memory");
+  const bool elected = threadIdx.x % 32 == 0;
+  if (elected) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncwarp();
+  if (elected) {
+    asm volatile("{ .reg .b64 phase; mbarrier.arrive.expect_tx.shared::cta.b64 phase, [%0], %1; }" ::"r"(
+                     shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+  }
+  __syncwarp();
 }
 
 // Waits for the first phase of the block's own barrier.

@@ -24,8 +24,7 @@ __global__ void __launch_bounds__(Tile::block_threads)
   __shared__ unsigned long long barrier;
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks();
   const unsigned lane = threadIdx.x % v0::parts::warp_threads, warp = threadIdx.x / v0::parts::warp_threads;
-  if (rank == 0 && threadIdx.x == 0) parts::expect(&barrier, cluster_blocks * num_warps * sizeof(T));
-  __syncwarp();
+  if (rank == 0 && warp == 0) parts::expect(&barrier, cluster_blocks * num_warps * sizeof(T));
   parts::arrive();  // block 0's barrier is ready; the loads hide the wait for it
 
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
