@@ -259,7 +259,14 @@ int run(int argc, char** argv) {
   about.commit = build::commit();
   about.run = utc_now() + "-" + about.commit.substr(0, about.commit.find('-'));
   about.gpu = slug(device ? device->name : cpu_name());
-  about.arguments = given.command_line;
+  // Where the file goes is no property of the run.
+  for (std::size_t i = 0; i < given.command_line.size(); ++i) {
+    const std::string& argument = given.command_line[i];
+    if (argument == "--out")
+      ++i;
+    else if (!argument.starts_with("--out="))
+      about.arguments.push_back(argument);
+  }
   const destination to = choose_destination(given, about.gpu, about.run);
 
   const auto read_environment = [&] { return device ? surroundings.read(*device) : json(nullptr); };

@@ -19,11 +19,12 @@ def banners(page: Page) -> list[str]:
             notes.append(f"Run {code(run.name)} was built from a tree with uncommitted changes ({code(run.document['commit'])}).")
         if not run.document["complete"]:
             notes.append(f"Run {code(run.name)} is incomplete: its budget ended before every case was sampled.")
-        if different := sum(twin["different"] for twin in run.document["twins"]):
-            notes.append(f"Run {code(run.name)}: CUB differed from itself in {words.plural(different, 'cell')}.")
-        marked = [entry for entry in run.document["ceilings"] if entry.get("marked")]
-        if marked:
-            notes.append(f"Run {code(run.name)}: {words.plural(len(marked), 'ceiling')} drifted by more than 2 % within the run.")
+    twins = [twin for run in machine.runs for twin in run.document["twins"]]
+    if different := sum(twin["different"] for twin in twins):
+        notes.append(f"CUB differed from itself in {words.number(different)} of {words.plural(len(twins), 'cell')}.")
+    ceilings = [entry for run in machine.runs for entry in run.document["ceilings"]]
+    if marked := sum(bool(entry.get("marked")) for entry in ceilings):
+        notes.append(f"{words.number(marked)} of {words.plural(len(ceilings), 'ceiling')} drifted by more than 2 % within a run.")
     for variant, entry in machine.variants.items():
         if entry.get("deterministic") and any(
             row.repeatable == "no" for run in machine.runs for row in run.rows if row.variant == variant

@@ -206,7 +206,7 @@ def launch_shapes(page: Page) -> list[str]:
                         words.size(cell.items),
                         code(variant.rung),
                         words.number(entry.get("block_threads")),
-                        words.number(entry.get("items_per_thread")),
+                        words.number(entry.get("blocks_per_multiprocessor")),
                         f"**{time}**" if times[variant] == least else time,
                         words.number(rate),
                         words.ratio(times[variant] / least),
@@ -216,7 +216,7 @@ def launch_shapes(page: Page) -> list[str]:
             lines += [
                 f"{text(charts.describe(problem))}:",
                 "",
-                *table([">n", "shape", ">block", ">items a thread", ">time", ">GB/s", ">time over the best"], rows),
+                *table([">n", "shape", ">block", ">blocks a multiprocessor", ">time", ">GB/s", ">time over the best"], rows),
                 "",
             ]
     return (

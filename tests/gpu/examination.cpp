@@ -25,6 +25,8 @@ using catalog::record;
 using catalog::scalar;
 
 constexpr std::uint64_t canary_key = 0x5ca1ab1e;
+// Under compute-sanitizer: enough for every kernel to be launched, roofs having shapes of their own for large inputs.
+constexpr std::size_t most_sanitized_items = 140000, most_sanitized_roof_items = std::size_t{12} << 20;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr int max_findings = 6;
 
@@ -390,7 +392,7 @@ class examiner {
     if (!subject_.propagates_nan && subject_.op != op::plus && p.kind == distribution::special &&
         p.seed % num_special == special_nan)
       ++p.seed;  // no NaN
-    if (sanitizing()) p.num_items = std::min<std::size_t>(p.num_items, 140000);
+    if (sanitizing()) p.num_items = std::min(p.num_items, most_sanitized());
     if (!on_device_) p.num_items = std::min<std::size_t>(p.num_items, full() ? 1u << 24 : 1u << 17);
     const std::size_t affordable = affordable_items();
     if (p.num_items > affordable) {
@@ -401,12 +403,17 @@ class examiner {
     return p;
   }
 
+  std::size_t most_sanitized() const {
+    return subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
+  }
+
   // By the rate of the largest call so far: one call may take a twentieth of the record's time, and less when most of
   // it is gone.
   std::size_t affordable_items() const {
     if (seconds_per_item_ == 0) return std::numeric_limits<std::size_t>::max();
     const double left = std::max(0.05 * how_.seconds, how_.seconds - large_seconds_);
-    return std::max<std::size_t>(std::size_t{1} << 15, static_cast<std::size_t>(left / 20 / seconds_per_item_));
+    const std::size_t least = sanitizing() ? most_sanitized() : std::size_t{1} << 15;
+    return std::max<std::size_t>(least, static_cast<std::size_t>(left / 20 / seconds_per_item_));
   }
 
   void timed_run(bench_top& top, const problem& p, cudaStream_t stream) {
@@ -541,16 +548,18 @@ class examiner {
     }
     if (sanitizing()) {
       problem p;
-      p.num_items = 140000;
+      p.num_items = most_sanitized();
       p.seed = how_.seed;
       problems.emplace_back(p, "largest");
       p.in_offset = 1;
       problems.emplace_back(p, "largest, misaligned");
       p.in_offset = 0;
-      p.num_items = 131073;
-      problems.emplace_back(p, "largest, ragged");
-      p.num_items = 65536;
-      problems.emplace_back(p, "half of it");
+      // Ragged and not; for roofs, the shapes between.
+      const bool reduces = subject_.operation == operation::reduce;
+      for (const std::size_t n : {reduces ? 131073 : most_sanitized() / 2, reduces ? 65536 : most_sanitized() / 4}) {
+        p.num_items = n;
+        problems.emplace_back(p, text("large:", n));
+      }
     }
     // Small ones first: a slow rung is known to be slow before the large ones come.
     std::stable_sort(problems.begin(), problems.end(),
