@@ -1,18 +1,19 @@
-# rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...] [OPERATORS plus|minimum|maximum...] [UNITS n])
+# rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...] [OPERATORS plus|minimum|maximum...] [UNITS n]
+#               [LAUNCH_SWEEP])
 #
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog.
 #   TYPES      basic (default): f32 i32. wide: basic and f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32. Or a list.
 #   OPERATORS  default: plus minimum maximum
 #   UNITS      split by type over n translation units, where one would take over ten seconds to compile
-#
-# rungs_shapes(<ladder>/<file> BLOCK_THREADS n... BLOCKS_PER_MULTIPROCESSOR n...)
-#
-# With -DRUNGS_LAUNCH_SWEEP=ON, enrols the variant's template <struct>_shaped<block_threads, blocks_per_multiprocessor> in
-# every combination, for f32 sums, as ladder launch_sweep: so that a rung's gain is not an accident of its launch shape.
+#   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
+#                 blocks_per_multiprocessor> over the shapes below as well, for f32 sums, as ladder launch_sweep: so that
+#                 a rung's gain is not an accident of its launch shape
 include_guard(GLOBAL)
 
 set(RUNGS_ONLY "" CACHE STRING "Enrol only the variants whose family/ladder/file matches this regular expression")
+set(RUNGS_SWEPT_BLOCK_THREADS 128 256 512 1024)
+set(RUNGS_SWEPT_BLOCKS_PER_MULTIPROCESSOR 1 2 4 8 16 32)
 set(RUNGS_TYPES_basic f32 i32)
 set(RUNGS_TYPES_wide f32 i32 f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32)
 
@@ -46,8 +47,24 @@ macro(_rungs_unit name)
   set_property(GLOBAL APPEND PROPERTY RUNGS_UNITS ${RUNGS_UNIT})
 endmacro()
 
+# A unit for every launch shape of the variant that was described last.
+function(_rungs_sweep)
+  set(RUNGS_LADDER launch_sweep)
+  set(RUNGS_NUMBER -1)
+  set(RUNGS_ELEMENTS "element<f32>")
+  set(RUNGS_OPERATORS plus)
+  set(swept ${RUNGS_STRUCT})
+  foreach(threads IN LISTS RUNGS_SWEPT_BLOCK_THREADS)
+    foreach(blocks IN LISTS RUNGS_SWEPT_BLOCKS_PER_MULTIPROCESSOR)
+      set(RUNGS_STRUCT "${swept}_shaped<${threads}, ${blocks}>")
+      set(RUNGS_RUNG ${swept}_${threads}x${blocks})
+      _rungs_unit(launch_sweep_${RUNGS_RUNG})
+    endforeach()
+  endforeach()
+endfunction()
+
 function(rungs_variant path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "UNITS" "TYPES;OPERATORS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LAUNCH_SWEEP" "UNITS" "TYPES;OPERATORS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "rungs_variant(${path}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -65,6 +82,9 @@ function(rungs_variant path)
   endif()
 
   _rungs_describe(${path})
+  if(arg_LAUNCH_SWEEP AND RUNGS_LAUNCH_SWEEP)
+    _rungs_sweep()
+  endif()
   if(RUNGS_ONLY AND NOT "${RUNGS_FAMILY}/${path}" MATCHES "${RUNGS_ONLY}")
     return()
   endif()
@@ -82,26 +102,6 @@ function(rungs_variant path)
     endforeach()
     list(JOIN RUNGS_ELEMENTS ", " RUNGS_ELEMENTS)
     _rungs_unit(${RUNGS_FAMILY}_${RUNGS_LADDER}_${RUNGS_STRUCT}_${unit_index})
-  endforeach()
-endfunction()
-
-function(rungs_shapes path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "BLOCK_THREADS;BLOCKS_PER_MULTIPROCESSOR")
-  if(NOT RUNGS_LAUNCH_SWEEP)
-    return()
-  endif()
-  _rungs_describe(${path})
-  set(RUNGS_LADDER launch_sweep)
-  set(RUNGS_NUMBER -1)
-  set(RUNGS_ELEMENTS "element<f32>")
-  set(RUNGS_OPERATORS plus)
-  set(swept ${RUNGS_STRUCT})
-  foreach(threads IN LISTS arg_BLOCK_THREADS)
-    foreach(blocks IN LISTS arg_BLOCKS_PER_MULTIPROCESSOR)
-      set(RUNGS_STRUCT "${swept}_shaped<${threads}, ${blocks}>")
-      set(RUNGS_RUNG ${swept}_${threads}x${blocks})
-      _rungs_unit(launch_sweep_${RUNGS_RUNG})
-    endforeach()
   endforeach()
 endfunction()
 
