@@ -289,10 +289,11 @@ def refusal_table(refusals: list[Refusal]) -> list[str]:
 
 
 def reading_guide(page: Page) -> list[str]:
+    fewest = min((row.samples for run in page.machine.runs for row in run.rows), default=0)
     return [
         "## How to read this",
         "",
-        "Every time is the median of at least 15 samples with its 95 % interval, of calls verified before, after and on changed input. Cold: the data comes"
+        f"Every time is the median of {fewest} samples or more with its 95 % interval, of calls verified before, after and on changed input. Cold: the data comes"
         " from memory. GB/s counts each input byte once and each output byte once. A verdict compares with CUB's fastest entry: faster and CUB wins need"
         " an interval clear of 1 and a difference above the noise floor, anything else is a tie or undecided."
         ' "Asks for" lists what a variant needs beyond CUB\'s contract: a workspace zeroed once before its first use, the host to wait, blocks that are'
