@@ -15,12 +15,14 @@
 namespace rungs::catalog {
 
 enum class family : unsigned char { handwritten, cluster, library_baselines };
-enum class operation : unsigned char { reduce, stream_read, copy, fill, empty };
-enum class op : unsigned char { none, plus, minimum, maximum };
-enum class scalar : unsigned char { none, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64 };
+enum class operation : unsigned char { reduce, inclusive_scan, exclusive_scan, stream_read, copy, fill, empty };
+enum class op : unsigned char { none, plus, minimum, maximum, compose };
+// affine is rungs::affine, the pair of 32-bit words that compose does not commute on.
+enum class scalar : unsigned char { none, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, affine };
 
 // What one call works on. Pointers are device pointers, or host pointers where the record executes on the host; `init`
-// is always a host pointer to one value of the accumulator type.
+// is always a host pointer to one value of the accumulator type. Scans may work in place (d_in == d_out) where input and
+// output have the same type.
 struct arguments {
   const void* d_in = nullptr;
   void* d_out = nullptr;
@@ -49,6 +51,7 @@ struct record {
   bool deterministic = false;
   bool waits_for_host = false;
   bool propagates_nan = true;
+  bool takes_init = true;  // false: the call ignores arguments::init (CUB's InclusiveScan)
   int min_cc = 75;
   contents temp_storage = contents::uninitialised;
   progress forward_progress = progress::guaranteed;
@@ -62,6 +65,10 @@ struct record {
 // Every record, in the order of the CMake lines.
 std::span<const record> all();
 
+constexpr bool is_scan(operation value) {
+  return value == operation::inclusive_scan || value == operation::exclusive_scan;
+}
+
 // The CCCL release (CUB, Thrust, libcu++) that the catalog was built against: "3.0.1".
 std::string_view cccl_version();
 
@@ -70,16 +77,17 @@ constexpr std::string_view name(family value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(operation value) {
-  constexpr std::string_view names[] = {"reduce", "stream_read", "copy", "fill", "empty"};
+  constexpr std::string_view names[] = {"reduce", "inclusive_scan", "exclusive_scan", "stream_read",
+                                        "copy",   "fill",           "empty"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(op value) {
-  constexpr std::string_view names[] = {"", "plus", "minimum", "maximum"};
+  constexpr std::string_view names[] = {"", "plus", "minimum", "maximum", "compose"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(scalar value) {
   constexpr std::string_view names[] = {"",    "i8",  "u8",  "i16",  "u16", "i32", "u32",
-                                        "i64", "u64", "f16", "bf16", "f32", "f64"};
+                                        "i64", "u64", "f16", "bf16", "f32", "f64", "affine"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(contents value) {
@@ -87,7 +95,7 @@ constexpr std::string_view name(contents value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::size_t size_of(scalar value) {
-  constexpr std::size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  constexpr std::size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8};
   return sizes[static_cast<int>(value)];
 }
 

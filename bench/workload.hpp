@@ -129,6 +129,7 @@ bool with_type(catalog::scalar type, Visit visit) {
   using catalog::scalar;
   switch (type) {
     case scalar::none:
+    case scalar::affine:
       return false;
     case scalar::i8:
       visit(std::int8_t{});

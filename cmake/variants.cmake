@@ -1,9 +1,11 @@
-# rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...] [OPERATORS plus|minimum|maximum...] [UNITS n]
+# rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...]
+#               [OPERATORS plus|minimum|maximum|compose...] [UNITS n]
 #               [LAUNCH_SWEEP])
 #
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog.
-#   TYPES      basic (default): f32 i32. wide: basic and f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32. Or a list.
+#   TYPES      basic (default): f32 i32. wide: basic and f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32. Or a list, in which
+#              affine stands for the 8-byte pair that only the operator compose takes.
 #   OPERATORS  default: plus minimum maximum
 #   UNITS      split by type over n translation units, where one would take over ten seconds to compile
 #   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
@@ -77,9 +79,15 @@ function(rungs_variant path)
   if(NOT arg_UNITS)
     set(arg_UNITS 1)
   endif()
-  if(arg_TYPES STREQUAL "basic" OR arg_TYPES STREQUAL "wide")
-    set(arg_TYPES ${RUNGS_TYPES_${arg_TYPES}})
-  endif()
+  set(listed_types ${arg_TYPES})
+  set(arg_TYPES "")
+  foreach(type IN LISTS listed_types)
+    if(type STREQUAL "basic" OR type STREQUAL "wide")
+      list(APPEND arg_TYPES ${RUNGS_TYPES_${type}})
+    else()
+      list(APPEND arg_TYPES ${type})
+    endif()
+  endforeach()
 
   _rungs_describe(${path})
   if(arg_LAUNCH_SWEEP AND RUNGS_LAUNCH_SWEEP)

@@ -48,6 +48,8 @@ constexpr scalar scalar_of() {
     return scalar::f32;
   else if constexpr (std::is_same_v<T, f64>)
     return scalar::f64;
+  else if constexpr (std::is_same_v<T, affine>)
+    return scalar::affine;
   else {
     static_assert(std::is_integral_v<T>, "give the type a name in catalog.hpp");
     constexpr scalar signed_by_size[] = {scalar::i8, scalar::i16, scalar::i32, scalar::i64};
@@ -63,6 +65,8 @@ constexpr op op_of() {
     return op::plus;
   else if constexpr (std::is_same_v<Operator, minimum>)
     return op::minimum;
+  else if constexpr (std::is_same_v<Operator, compose>)
+    return op::compose;
   else {
     static_assert(std::is_same_v<Operator, maximum>, "give the operator a name in catalog.hpp");
     return op::maximum;
@@ -124,6 +128,56 @@ record reduction(record about) {
   return about;
 }
 
+// An inclusive scan is called as CUB's users call it: without an init where the accumulator is the input's type, with
+// one where it is wider, because the init is what says so.
+template <class Variant, class Element, class Operator>
+record inclusive_scan(record about) {
+  using input = typename Element::input;
+  using accumulator = typename Element::accumulator;
+  about.operation = operation::inclusive_scan;
+  about.op = op_of<Operator>();
+  about.input_type = scalar_of<input>();
+  about.accumulator_type = about.output_type = scalar_of<accumulator>();
+  about.takes_init = !std::is_same_v<input, accumulator>;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto d_in = static_cast<const input*>(a.d_in);
+    const auto d_out = static_cast<accumulator*>(a.d_out);
+    if constexpr (std::is_same_v<input, accumulator>)
+      return Variant::inclusive_scan(d_temp_storage, temp_storage_bytes, d_in, d_out, Operator{}, a.num_items, stream);
+    else
+      return Variant::inclusive_scan_init(d_temp_storage, temp_storage_bytes, d_in, d_out, Operator{},
+                                          *static_cast<const accumulator*>(a.init), a.num_items, stream);
+  };
+  return about;
+}
+
+template <class Variant, class Element, class Operator>
+record exclusive_scan(record about) {
+  using input = typename Element::input;
+  using accumulator = typename Element::accumulator;
+  about.operation = operation::exclusive_scan;
+  about.op = op_of<Operator>();
+  about.input_type = scalar_of<input>();
+  about.accumulator_type = about.output_type = scalar_of<accumulator>();
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::exclusive_scan(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
+                                   static_cast<accumulator*>(a.d_out), Operator{},
+                                   *static_cast<const accumulator*>(a.init), a.num_items, stream);
+  };
+  return about;
+}
+
+// Whether the variant scans: then it has CUB's calls for that.
+template <class Variant>
+concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
+  Variant::exclusive_scan(nullptr, bytes, d_in, d_out, plus{}, 0.0f, std::size_t{}, cudaStream_t{});
+};
+
+// What makes sense: affine maps compose, numbers do not.
+template <class Element, class Operator>
+inline constexpr bool belong_together =
+    std::is_same_v<typename Element::input, affine> == std::is_same_v<Operator, compose>;
+
 // A roof moves items and computes nothing: it bounds what any variant can reach.
 template <class Variant, class Element>
 record roof(record about) {
@@ -144,9 +198,17 @@ std::vector<record> enrol(record about, elements<Elements...>, operators<Operato
   if constexpr (requires { Variant::operation; }) {
     (records.push_back(roof<Variant, Elements>(about)), ...);
   } else {
-    const auto with_element = [&]<class Element>(Element) {
-      (records.push_back(reduction<Variant, Element, Operators>(about)), ...);
+    const auto with_both = [&]<class Element, class Operator>(Element, Operator) {
+      if constexpr (!belong_together<Element, Operator>) {
+        return;
+      } else if constexpr (scans<Variant>) {
+        records.push_back(inclusive_scan<Variant, Element, Operator>(about));
+        records.push_back(exclusive_scan<Variant, Element, Operator>(about));
+      } else {
+        records.push_back(reduction<Variant, Element, Operator>(about));
+      }
     };
+    const auto with_element = [&]<class Element>(Element element) { (with_both(element, Operators{}), ...); };
     (with_element(Elements{}), ...);
   }
   return records;

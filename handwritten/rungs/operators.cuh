@@ -83,6 +83,23 @@ struct maximum {
   }
 };
 
+// The map x -> slope * x + offset, modulo 2^32: the element of a first-order linear recurrence. Applying f, then g, is a
+// map again, but not the one of g, then f: the ladders' operator that does not commute.
+struct affine {
+  unsigned slope, offset;
+};
+
+struct compose {
+  template <class T>
+  static __host__ __device__ constexpr std::enable_if_t<std::is_same_v<T, affine>, T> identity() {
+    return {1, 0};
+  }
+  // First `a`, then `b`.
+  __host__ __device__ constexpr affine operator()(const affine& a, const affine& b) const {
+    return {a.slope * b.slope, a.offset * b.slope + b.offset};
+  }
+};
+
 // Whether Op names an identity for T: then rungs may pad with it.
 template <class Op, class T, class = void>
 inline constexpr bool has_identity = false;

@@ -10,99 +10,81 @@
 
 namespace rungs::v0::parts {
 
-// Blocks that may leave a value in the state, per multiprocessor.
-inline constexpr int state_blocks_per_multiprocessor = 64;
-
 struct state {
   unsigned arrivals;                    // of blocks that are done, back to 0 after each call
   unsigned long long epoch_and_ticket;  // epoch << 32 | blocks that have started
 };
-
-constexpr std::size_t state_slots(int num_multiprocessors) {
-  return std::size_t(num_multiprocessors) * state_blocks_per_multiprocessor;
-}
-constexpr std::size_t state_bytes(int num_multiprocessors) {
-  return storage_alignment + state_slots(num_multiprocessors) * (sizeof(unsigned long long) + sizeof(ulonglong2));
-}
+inline constexpr std::size_t state_bytes = storage_alignment;
 
 // A ticket and the epoch of the call come with one atomic. Epochs run from 1 to 2^32 - 1 and then start again: a value
-// left by an earlier call is taken for a new one only after that many calls in which its slot was not used.
+// left by an earlier call is taken for a new one only after that many calls in which its mailbox was not used.
 __device__ inline unsigned ticket_of(unsigned long long drawn) { return static_cast<unsigned>(drawn); }
 __device__ inline unsigned epoch_of(unsigned long long drawn) { return static_cast<unsigned>(drawn >> 32) + 1; }
 __device__ inline unsigned long long next_epoch(unsigned long long drawn) {
   const unsigned epoch = epoch_of(drawn);
   return static_cast<unsigned long long>(epoch == 0xffffffffu ? 0 : epoch) << 32;
 }
+// For what is ordered by a barrier or a fence of its own: no epoch, so nobody takes it for a value of a later call.
+inline constexpr unsigned no_epoch = 0;
 
-// One mailbox a block: a value of T and the epoch of the call that wrote it. Up to 8 bytes travel with their epoch in
-// one word that one instruction reads or writes: who sees the epoch sees the value. Words of 8 and of 16 bytes have
-// slots of their own, so neither is ever mistaken for the other. Larger values lie in scratch, and a slot says when
-// they are there.
+// What a value in a mailbox is. Only who looks back over several blocks needs to know.
+enum class posted : unsigned { aggregate, prefix };
+
+// Mailboxes of values of T, behind the state. A mailbox is 16 bytes for every 8 of T: one instruction reads or writes
+// eight bytes of the value and a tag, the epoch of the call, so who sees the epoch sees the value, without a fence. All
+// variants and types use this one format, and so none can mistake what another has left.
 template <class T>
 class mailboxes {
-  static constexpr bool in_word = sizeof(T) <= 4, in_two_words = !in_word && sizeof(T) <= 8;
+  static constexpr int num_pieces = (sizeof(T) + 7) / 8;
 
  public:
-  static constexpr std::size_t bytes(int num_multiprocessors, std::size_t num_mailboxes) {
-    return state_bytes(num_multiprocessors) + (in_word || in_two_words ? 0 : num_mailboxes * sizeof(T));
+  static constexpr std::size_t bytes(std::size_t num_mailboxes) {
+    return state_bytes + num_mailboxes * num_pieces * sizeof(ulonglong2);
   }
 
-  mailboxes(char* region, int num_multiprocessors)
-      : words_(reinterpret_cast<unsigned long long*>(region + storage_alignment)),
-        double_words_(reinterpret_cast<ulonglong2*>(words_ + state_slots(num_multiprocessors))),
-        values_(reinterpret_cast<T*>(region + state_bytes(num_multiprocessors))) {}
+  explicit mailboxes(char* region) : pieces_(reinterpret_cast<ulonglong2*>(region + state_bytes)) {}
 
   // Brings mailbox i into the L2, so that a later post finds its line there.
-  __device__ void prefetch(unsigned i) const {
-    const void* const mailbox = in_two_words ? static_cast<const void*>(double_words_ + i) : words_ + i;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(mailbox));
+  __device__ void prefetch(std::size_t i) const {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(pieces_ + i * num_pieces));
   }
 
-  __device__ void post(unsigned i, const T& value, unsigned epoch) const {
-    unsigned long long bits = 0;
-    if constexpr (in_word || in_two_words) {
-      memcpy(&bits, &value, sizeof(T));
-    } else {
-      values_[i] = value;
-      __threadfence();
-    }
-    const unsigned long long tag = epoch;
-    if constexpr (in_two_words) {
-      asm volatile("{ .reg .b128 word; mov.b128 word, {%1, %2}; st.relaxed.gpu.global.b128 [%0], word; }" ::"l"(
-                       double_words_ + i),
-                   "l"(bits), "l"(tag)
+  __device__ void post(std::size_t i, const T& value, unsigned epoch, posted what = posted::aggregate) const {
+    unsigned long long words[num_pieces] = {};
+    memcpy(words, &value, sizeof(T));
+    const unsigned long long tag = static_cast<unsigned long long>(what) << 32 | epoch;
+#pragma unroll
+    for (int piece = 0; piece < num_pieces; ++piece)
+      asm volatile("{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.gpu.global.b128 [%0], both; }" ::"l"(
+                       pieces_ + i * num_pieces + piece),
+                   "l"(words[piece]), "l"(tag)
                    : "memory");
-    } else {
-      asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(words_ + i), "l"(tag << 32 | bits) : "memory");
-    }
   }
 
-  // Whether mailbox i was written under `epoch`; if so, its value.
-  __device__ bool peek(unsigned i, T& value, unsigned epoch) const {
-    unsigned long long bits, tag;
-    if constexpr (in_two_words) {
-      asm volatile("{ .reg .b128 word; ld.relaxed.gpu.global.b128 word, [%2]; mov.b128 {%0, %1}, word; }"
-                   : "=l"(bits), "=l"(tag)
-                   : "l"(double_words_ + i)
+  // Whether mailbox i was written under `epoch`; if so, its value and what it is.
+  __device__ bool peek(std::size_t i, T& value, unsigned epoch, posted& what) const {
+    unsigned long long words[num_pieces], tags[num_pieces];
+#pragma unroll
+    for (int piece = 0; piece < num_pieces; ++piece)
+      asm volatile("{ .reg .b128 both; ld.relaxed.gpu.global.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
+                   : "=l"(words[piece]), "=l"(tags[piece])
+                   : "l"(pieces_ + i * num_pieces + piece)
                    : "memory");
-    } else {
-      asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(bits) : "l"(words_ + i) : "memory");
-      tag = bits >> 32;
-    }
-    if (tag != epoch) return false;
-    if constexpr (in_word || in_two_words) {
-      memcpy(&value, &bits, sizeof(T));
-    } else {
-      __threadfence();
-      value = values_[i];
-    }
+#pragma unroll
+    for (int piece = 1; piece < num_pieces; ++piece)
+      if (tags[piece] != tags[0]) return false;  // one of them is still to come
+    if (static_cast<unsigned>(tags[0]) != epoch) return false;
+    memcpy(&value, words, sizeof(T));
+    what = static_cast<posted>(tags[0] >> 32);
     return true;
+  }
+  __device__ bool peek(std::size_t i, T& value, unsigned epoch) const {
+    posted ignored;
+    return peek(i, value, epoch, ignored);
   }
 
  private:
-  unsigned long long* words_;
-  ulonglong2* double_words_;
-  T* values_;
+  ulonglong2* pieces_;
 };
 
 }  // namespace rungs::v0::parts

@@ -14,13 +14,14 @@ namespace rungs::v0::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void last_block_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
-                                  ReductionOpT reduction_op, T init, T* aggregates, parts::state* state) {
+                                  ReductionOpT reduction_op, T init, parts::mailboxes<T> aggregates,
+                                  parts::state* state) {
   __shared__ bool is_last;
   T value = ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) {
-    aggregates[blockIdx.x] = value;
+    aggregates.post(blockIdx.x, value, parts::no_epoch);
     __threadfence();  // the aggregate before the arrival
     is_last = atomicInc(&state->arrivals, gridDim.x - 1) == gridDim.x - 1;
     __threadfence();  // the arrival before the others' aggregates
@@ -29,8 +30,11 @@ __global__ void last_block_kernel(typename Tile::iterator d_in, std::size_t num_
   if (!is_last) return;
 
   value = threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += Tile::block_threads)
-    value = reduction_op(value, aggregates[block]);
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += Tile::block_threads) {
+    T aggregate;
+    aggregates.peek(block, aggregate, parts::no_epoch);
+    value = reduction_op(value, aggregate);
+  }
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) *d_out = value;
 }
@@ -49,21 +53,17 @@ struct last_block {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
+    using mailboxes = parts::mailboxes<T>;
     std::size_t grid_blocks;
-    int num_multiprocessors;
     char* region;
-    cudaError_t error = parts::multiprocessors(num_multiprocessors);
-    if (error == cudaSuccess)
-      error =
-          parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
+    cudaError_t error =
+        parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    const std::size_t state_bytes = parts::state_bytes(num_multiprocessors);
-    if (parts::answered(d_temp_storage, temp_storage_bytes, state_bytes + grid_blocks * sizeof(T), region, error))
-      return error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(grid_blocks), region, error)) return error;
     return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch(last_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>,
                            grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
-                           reinterpret_cast<T*>(region + state_bytes), reinterpret_cast<parts::state*>(region));
+                           mailboxes(region), reinterpret_cast<parts::state*>(region));
     });
   }
 };

@@ -76,19 +76,16 @@ struct early_ticket_shaped {
     } else {
       using mailboxes = parts::mailboxes<T>;
       std::size_t grid_blocks;
-      int num_multiprocessors;
       char* region;
-      cudaError_t error = parts::multiprocessors(num_multiprocessors);
-      if (error == cudaSuccess)
-        error = parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor,
-                                                                    grid_blocks);
+      cudaError_t error = parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items,
+                                                                              blocks_per_multiprocessor, grid_blocks);
       if (error != cudaSuccess) return error;
-      const std::size_t bytes = mailboxes::bytes(num_multiprocessors, grid_blocks);
+      const std::size_t bytes = mailboxes::bytes(grid_blocks);
       if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
       return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
         return parts::launch(early_ticket_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>,
                              grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
-                             mailboxes(region, num_multiprocessors), reinterpret_cast<parts::state*>(region));
+                             mailboxes(region), reinterpret_cast<parts::state*>(region));
       });
     }
   }

@@ -1,0 +1,60 @@
+// Rung 10. One block, registers only, for inputs so small that a second block costs more than it saves.
+// Against 09_warp_look_back: nobody looks back, and there is no workspace and no state. Each warp scans its rows in
+// registers; the warps' aggregates meet in shared memory at the one barrier. Larger inputs go through the block tile by
+// tile, the prefix in a register.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/rows.cuh"
+#include "rungs/parts/scan_calls.cuh"
+#include "rungs/parts/storage.cuh"
+
+namespace rungs::v0::scans {
+
+template <parts::scan_kind kind, int block_threads, class Rows, class InputIteratorT, class OutputIteratorT,
+          class ScanOpT, class T>
+__global__ void __launch_bounds__(block_threads)
+    one_block_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out, ScanOpT scan_op, T prefix,
+                     bool by_vectors) {
+  constexpr int num_warps = block_threads / parts::warp_threads;
+  __shared__ T warp_aggregates[2][num_warps];  // two, so that a tile's barrier also frees the last tile's
+  const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+  std::size_t first = std::size_t(warp) * Rows::warp_items;
+  for (int turn = 0;; turn ^= 1) {
+    Rows rows;
+    rows.load_present(d_in, first, num_items, by_vectors, scan_op);
+    const T aggregate = rows.aggregate(scan_op);
+    if (lane == 0) warp_aggregates[turn][warp] = aggregate;
+    __syncthreads();
+    const T before = scan_op(prefix, parts::before_warp<num_warps>(warp_aggregates[turn], warp, scan_op));
+    rows.template scan<kind>(before, scan_op);
+    rows.store_present(d_out, first, num_items, by_vectors);
+    first += num_warps * Rows::warp_items;
+    if (first - warp * Rows::warp_items >= num_items) return;
+    prefix = scan_op(prefix, parts::before_warp<num_warps>(warp_aggregates[turn], num_warps, scan_op));
+  }
+}
+
+struct one_block : parts::scan_calls<one_block> {
+  static constexpr auto idea = "one block and nothing else, for small inputs";
+  static constexpr int block_threads = 512, num_rows = 2, items_per_thread = 4 * num_rows;
+  static constexpr bool deterministic = true;
+  static constexpr contents temp_storage = contents::none;
+  static constexpr std::size_t summation_height(std::size_t num_items) {
+    return parts::ceil_div(num_items, block_threads * num_rows) + 32;
+  }
+
+  template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+  static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
+    using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    char* unused;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
+    return parts::launch(one_block_kernel<kind, block_threads, rows, InputIteratorT, OutputIteratorT, ScanOpT, T>, 1,
+                         block_threads, stream, d_in, num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out));
+  }
+};
+
+}  // namespace rungs::v0::scans
