@@ -37,8 +37,8 @@ cudaError_t launch_cooperatively(void (*kernel)(Parameters...), std::size_t grid
   return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
-constexpr std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
-constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
+__host__ __device__ constexpr std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }
+__host__ __device__ constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 
 // Multiprocessors of the current device.
 inline cudaError_t multiprocessors(int& count) {

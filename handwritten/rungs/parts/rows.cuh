@@ -33,31 +33,39 @@ struct type_under<maybe<T>> {
   using named = T;
 };
 
+constexpr std::size_t greatest_of(std::size_t a, std::size_t b, std::size_t c) {
+  return a > b ? (a > c ? a : c) : (b > c ? b : c);
+}
+
 // Rows of a warp in registers. Items are accumulated in T; a lane holds as many neighbours of a row as make 16 bytes of
 // the widest of input, accumulator and output.
 template <int num_rows, class InputIteratorT, class OutputIteratorT, class T>
 struct rows {
+  using input_iterator = InputIteratorT;
+  using output_iterator = OutputIteratorT;
+  using accumulator = T;
   using input = item_of<InputIteratorT>;
   using output = typename written<OutputIteratorT, typename type_under<T>::named>::item;
-  static constexpr int widest_bytes = sizeof(input) > sizeof(output) ? sizeof(input) : sizeof(output);
-  static constexpr int lane_items = 16 / (widest_bytes > int(sizeof(T)) ? widest_bytes : int(sizeof(T))) > 0
-                                        ? 16 / (widest_bytes > int(sizeof(T)) ? widest_bytes : int(sizeof(T)))
-                                        : 1;
+  static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(T));
+  static constexpr int lane_items = widest_bytes < 16 ? 16 / widest_bytes : 1;
   static constexpr int row_items = lane_items * warp_threads, warp_items = row_items * num_rows;
   static constexpr bool reads_vectors = is_vectorisable<InputIteratorT> && 16 % (lane_items * sizeof(input)) == 0;
   static constexpr bool writes_vectors = is_vectorisable<OutputIteratorT> && 16 % (lane_items * sizeof(output)) == 0;
 
   T items[num_rows][lane_items];
 
-  // Whether both ends may be accessed by vectors. Unlike reductions, scans must not use the non-coherent path: they
+  // Whether an end may be accessed by vectors. Unlike reductions, scans must not read by the non-coherent path: they
   // may work in place.
+  static bool reads_aligned(InputIteratorT d_in) {
+    if constexpr (reads_vectors) return reinterpret_cast<std::uintptr_t>(d_in) % (lane_items * sizeof(input)) == 0;
+    return false;
+  }
+  static bool writes_aligned(OutputIteratorT d_out) {
+    if constexpr (writes_vectors) return reinterpret_cast<std::uintptr_t>(d_out) % (lane_items * sizeof(output)) == 0;
+    return false;
+  }
   static bool vectorised(InputIteratorT d_in, OutputIteratorT d_out) {
-    bool aligned = reads_vectors && writes_vectors;
-    if constexpr (reads_vectors)
-      aligned = aligned && reinterpret_cast<std::uintptr_t>(d_in) % (lane_items * sizeof(input)) == 0;
-    if constexpr (writes_vectors)
-      aligned = aligned && reinterpret_cast<std::uintptr_t>(d_out) % (lane_items * sizeof(output)) == 0;
-    return aligned;
+    return reads_aligned(d_in) && writes_aligned(d_out);
   }
 
   // Position of the lane's first item in row r of a warp whose rows begin at `first`.
@@ -142,9 +150,7 @@ struct rows {
   __device__ T scan(T before, ScanOpT scan_op) {
     T of_lanes[num_rows];
 #pragma unroll
-    for (int row = 0; row < num_rows; ++row) {
-      of_lanes[row] = fold<T, 0, lane_items>(items[row], scan_op);
-    }
+    for (int row = 0; row < num_rows; ++row) of_lanes[row] = fold<T, 0, lane_items>(items[row], scan_op);
     // Row by row would be one chain of dependent shuffles; step by step, the rows' chains run side by side.
     const int lane = threadIdx.x % warp_threads;
 #pragma unroll

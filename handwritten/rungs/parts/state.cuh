@@ -12,6 +12,7 @@ namespace rungs::v0::parts {
 
 struct state {
   unsigned arrivals;                    // of blocks that are done, back to 0 after each call
+  unsigned tiles_drawn;                 // by blocks that come back for more, back to 0 after each call
   unsigned long long epoch_and_ticket;  // epoch << 32 | blocks that have started
 };
 inline constexpr std::size_t state_bytes = storage_alignment;
@@ -23,6 +24,16 @@ __device__ inline unsigned epoch_of(unsigned long long drawn) { return static_ca
 __device__ inline unsigned long long next_epoch(unsigned long long drawn) {
   const unsigned epoch = epoch_of(drawn);
   return static_cast<unsigned long long>(epoch == 0xffffffffu ? 0 : epoch) << 32;
+}
+// The same, read without drawing: of no use to who must know that others have started.
+__device__ inline unsigned current_epoch(const state* state) {
+  unsigned long long drawn;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(drawn) : "l"(&state->epoch_and_ticket) : "memory");
+  return epoch_of(drawn);
+}
+// Called once every block of the grid is known to have read the epoch.
+__device__ inline void end_epoch(state* state, unsigned epoch) {
+  state->epoch_and_ticket = next_epoch(static_cast<unsigned long long>(epoch - 1) << 32);
 }
 // For what is ordered by a barrier or a fence of its own: no epoch, so nobody takes it for a value of a later call.
 inline constexpr unsigned no_epoch = 0;
@@ -61,21 +72,40 @@ class mailboxes {
                    : "memory");
   }
 
-  // Whether mailbox i was written under `epoch`; if so, its value and what it is.
-  __device__ bool peek(std::size_t i, T& value, unsigned epoch, posted& what) const {
+  // What a mailbox held when it was read.
+  struct letter {
     unsigned long long words[num_pieces], tags[num_pieces];
+
+    __device__ bool is_of(unsigned epoch) const {
+      bool all = static_cast<unsigned>(tags[0]) == epoch;
+#pragma unroll
+      for (int piece = 1; piece < num_pieces; ++piece) all = all && tags[piece] == tags[0];
+      return all;
+    }
+    __device__ posted what() const { return static_cast<posted>(tags[0] >> 32); }
+    __device__ T value() const {
+      T value;
+      memcpy(&value, words, sizeof(T));
+      return value;
+    }
+  };
+  __device__ letter read(std::size_t i) const {
+    letter held;
 #pragma unroll
     for (int piece = 0; piece < num_pieces; ++piece)
       asm volatile("{ .reg .b128 both; ld.relaxed.gpu.global.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
-                   : "=l"(words[piece]), "=l"(tags[piece])
+                   : "=l"(held.words[piece]), "=l"(held.tags[piece])
                    : "l"(pieces_ + i * num_pieces + piece)
                    : "memory");
-#pragma unroll
-    for (int piece = 1; piece < num_pieces; ++piece)
-      if (tags[piece] != tags[0]) return false;  // one of them is still to come
-    if (static_cast<unsigned>(tags[0]) != epoch) return false;
-    memcpy(&value, words, sizeof(T));
-    what = static_cast<posted>(tags[0] >> 32);
+    return held;
+  }
+
+  // Whether mailbox i was written under `epoch`; if so, its value and what it is.
+  __device__ bool peek(std::size_t i, T& value, unsigned epoch, posted& what) const {
+    const letter held = read(i);
+    if (!held.is_of(epoch)) return false;
+    value = held.value();
+    what = held.what();
     return true;
   }
   __device__ bool peek(std::size_t i, T& value, unsigned epoch) const {

@@ -12,11 +12,11 @@
 
 namespace rungs::v0::scans {
 
-template <parts::scan_kind kind, int block_threads, class Rows, class InputIteratorT, class OutputIteratorT,
-          class ScanOpT, class T>
+template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads)
-    one_block_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out, ScanOpT scan_op, T prefix,
-                     bool by_vectors) {
+    one_block_kernel(typename Rows::input_iterator d_in, std::size_t num_items, typename Rows::output_iterator d_out,
+                     ScanOpT scan_op, typename Rows::accumulator prefix, bool by_vectors) {
+  using T = typename Rows::accumulator;
   constexpr int num_warps = block_threads / parts::warp_threads;
   __shared__ T warp_aggregates[2][num_warps];  // two, so that a tile's barrier also frees the last tile's
   const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
@@ -52,8 +52,7 @@ struct one_block : parts::scan_calls<one_block> {
     char* unused;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
-    return parts::launch(one_block_kernel<kind, block_threads, rows, InputIteratorT, OutputIteratorT, ScanOpT, T>, 1,
-                         block_threads, stream, d_in, num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out));
+    return parts::launch(one_block_kernel<kind, block_threads, rows, ScanOpT>, 1, block_threads, stream, d_in, num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out));
   }
 };
 
