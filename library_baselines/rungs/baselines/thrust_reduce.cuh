@@ -1,38 +1,21 @@
-// thrust::reduce as an expert calls it: no allocation (it takes its scratch from d_temp_storage), no synchronisation beyond
-// the one that it needs, because its result is a value on the host. That value then travels back to d_out.
+// thrust::reduce as an expert calls it: no allocation (it takes its scratch from d_temp_storage), no synchronisation
+// beyond the one that it needs, because its result is a value on the host. That value then travels back to d_out.
 #pragma once
 
-#include <cub/device/device_reduce.cuh>
 #include <thrust/execution_policy.h>
 #include <thrust/reduce.h>
 #include <thrust/system_error.h>
+#include <cub/device/device_reduce.cuh>
 
 #include <cstdint>
 #include <new>
 
 #include "rungs/baselines/parts/library_operator.cuh"
+#include "rungs/baselines/parts/workspace_allocator.cuh"
 #include "rungs/contract.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::v0::baselines {
-
-// Hands Thrust the caller's workspace, front to back.
-struct workspace_allocator {
-  using value_type = char;
-  char* next;
-  std::size_t bytes_left;
-
-  char* allocate(std::ptrdiff_t num_bytes) {
-    constexpr std::size_t alignment = v0::parts::storage_alignment;
-    const std::size_t taken = (static_cast<std::size_t>(num_bytes) + alignment - 1) / alignment * alignment;
-    if (taken > bytes_left) throw std::bad_alloc();
-    char* const allocated = next;
-    next += taken;
-    bytes_left -= taken;
-    return allocated;
-  }
-  void deallocate(char*, std::size_t) {}
-};
 
 struct thrust_reduce {
   static constexpr auto idea = "thrust::reduce, scratch from the caller's workspace, the result fetched by the host";
@@ -51,11 +34,10 @@ struct thrust_reduce {
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
     const auto library_op = parts::library_operator<ReductionOpT, parts::value_of<InputIteratorT>, T>(reduction_op);
-    // Thrust asks for what CUB asks for and room for the result, both rounded up by the allocator. It takes 32-bit offsets
-    // where they do, and that kernel's grid, and so its scratch, is of another size.
+    // Thrust asks for what CUB asks for and room for the result, both rounded up by the allocator. It takes 32-bit
+    // offsets where they do, and that kernel's grid, and so its scratch, is of another size.
     std::size_t cub_bytes = 0, cub_bytes_32 = 0;
-    cudaError_t error =
-        cub::DeviceReduce::Reduce(nullptr, cub_bytes, d_in, d_out, num_items, library_op, init, stream);
+    cudaError_t error = cub::DeviceReduce::Reduce(nullptr, cub_bytes, d_in, d_out, num_items, library_op, init, stream);
     if (error == cudaSuccess)
       error = cub::DeviceReduce::Reduce(nullptr, cub_bytes_32, d_in, d_out, static_cast<std::uint32_t>(num_items),
                                         library_op, init, stream);
@@ -65,7 +47,7 @@ struct thrust_reduce {
     char* region;
     if (v0::parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
     try {
-      workspace_allocator allocator{region, bytes};
+      parts::workspace_allocator allocator{region, bytes};
       const T result =
           thrust::reduce(thrust::cuda::par_nosync(allocator).on(stream), d_in, d_in + num_items, init, library_op);
       return cudaMemcpyAsync(d_out, &result, sizeof(T), cudaMemcpyHostToDevice, stream);
