@@ -1,0 +1,58 @@
+// Every core and the standard library: std::inclusive_scan and std::exclusive_scan with par, which libstdc++ runs on
+// oneTBB (host_parallel says why). Work stealing decides where the input is cut: floats do not repeat bit for bit.
+#pragma once
+
+#include <algorithm>
+#include <execution>
+#include <numeric>
+
+#include "rungs/baselines/parts/host.cuh"
+#include "rungs/contract.cuh"
+
+namespace rungs::v0::baselines {
+
+struct host_parallel_scan {
+  static constexpr auto idea = "std::inclusive_scan and std::exclusive_scan with std::execution::par on every core";
+  static constexpr int block_threads = 1, items_per_thread = 1;
+  static constexpr bool deterministic = false;
+  static constexpr bool waits_for_host = true;
+  static constexpr contents temp_storage = contents::none;
+  static constexpr executor executes_on = executor::host;
+
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT>
+  static cudaError_t inclusive_scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                    OutputIteratorT d_out, ScanOpT scan_op, std::size_t num_items,
+                                    cudaStream_t = nullptr) {
+    return parts::run_on_host(d_temp_storage, temp_storage_bytes, [=] {
+      std::inclusive_scan(std::execution::par, d_in, d_in + num_items, d_out, scan_op);
+    });
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+  static cudaError_t inclusive_scan_init(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                         OutputIteratorT d_out, ScanOpT scan_op, T init, std::size_t num_items,
+                                         cudaStream_t = nullptr) {
+    return parts::run_on_host(d_temp_storage, temp_storage_bytes, [=] {
+      std::inclusive_scan(std::execution::par, d_in, d_in + num_items, d_out, parts::widening<T>(scan_op), init);
+    });
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
+  static cudaError_t exclusive_scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                    OutputIteratorT d_out, ScanOpT scan_op, T init, std::size_t num_items,
+                                    cudaStream_t = nullptr) {
+    return parts::run_on_host(d_temp_storage, temp_storage_bytes, [=] {
+      if (num_items == 0) return;
+      if (static_cast<const void*>(d_in) != static_cast<const void*>(d_out)) {
+        std::exclusive_scan(std::execution::par, d_in, d_in + num_items, d_out, init, parts::widening<T>(scan_op));
+        return;
+      }
+      // libstdc++ 12 writes output i before it reads item i. In place it is the inclusive scan, moved by one.
+      std::inclusive_scan(std::execution::par, d_in, d_in + num_items, d_out, parts::widening<T>(scan_op), init);
+      std::copy_backward(d_out, d_out + num_items - 1, d_out + num_items);
+      *d_out = init;
+    });
+  }
+};
+
+}  // namespace rungs::v0::baselines
