@@ -173,7 +173,7 @@ void check(cudaError_t status, const char* what) {
 
 void generate(catalog::scalar type, void* d_items, const sample& s, cudaStream_t stream) {
   if (s.num_items == 0) return;
-  with_type(type, [&](auto tag) {
+  with_item_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     generate_items<T>
         <<<grid_for(s.num_items, 8 * multiprocessors()), block_threads, 0, stream>>>(static_cast<T*>(d_items), s);
@@ -184,7 +184,7 @@ void generate(catalog::scalar type, void* d_items, const sample& s, cudaStream_t
 summary summarise(catalog::scalar type, const void* d_items, std::size_t num_items, cudaStream_t stream) {
   auto& buffers = mine();
   const int grid = grid_for(num_items, exchange::summaries);
-  with_type(type, [&](auto tag) {
+  with_item_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     summarise_items<T>
         <<<grid, block_threads, 0, stream>>>(static_cast<const T*>(d_items), num_items, buffers.d_summaries);

@@ -1005,8 +1005,11 @@ std::string full_name(const record& subject) {
   std::string types(catalog::name(subject.input_type));
   if (subject.accumulator_type != subject.input_type && subject.accumulator_type != scalar::none)
     types += text('_', catalog::name(subject.accumulator_type));
-  return text(catalog::name(subject.family), '/', subject.ladder, '/', subject.rung, '/',
-              subject.op == op::none ? catalog::name(subject.operation) : catalog::name(subject.op), '/', types);
+  const bool is_reduction = subject.operation == operation::reduce;
+  const auto word = [](std::string_view name) { return text(name, '/'); };
+  return text(word(catalog::name(subject.family)), word(subject.ladder), word(subject.rung),
+              is_reduction ? "" : word(catalog::name(subject.operation)),
+              subject.op == op::none ? "" : word(catalog::name(subject.op)), types);
 }
 
 const std::string& no_gpu_reason() {

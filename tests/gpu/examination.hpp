@@ -37,7 +37,8 @@ struct verdict {
 
 verdict examine(const catalog::record& subject, const examination& how);
 
-// "handwritten/reductions/warp_shuffle/plus/f32", with "u8_u32" where the accumulator's type differs.
+// "handwritten/reductions/warp_shuffle/plus/f32", with "u8_u32" where the accumulator's type differs;
+// "handwritten/scans/one_block/inclusive_scan/plus/f32".
 std::string full_name(const catalog::record& subject);
 
 // Empty where a usable GPU is present, else the reason.

@@ -180,12 +180,18 @@ TEST(examination, names_are_those_of_the_catalog) {
   record r{};
   r.ladder = "reductions";
   r.rung = "warp_shuffle";
+  r.operation = catalog::operation::reduce;
   r.op = op::plus;
   r.input_type = scalar::u8;
   r.accumulator_type = scalar::u32;
   EXPECT_EQ(full_name(r), "handwritten/reductions/warp_shuffle/plus/u8_u32");
   r.input_type = scalar::u32;
   EXPECT_EQ(full_name(r), "handwritten/reductions/warp_shuffle/plus/u32");
+  r.operation = catalog::operation::exclusive_scan;
+  EXPECT_EQ(full_name(r), "handwritten/reductions/warp_shuffle/exclusive_scan/plus/u32");
+  r.operation = catalog::operation::copy;
+  r.op = op::none;
+  EXPECT_EQ(full_name(r), "handwritten/reductions/warp_shuffle/copy/u32");
 }
 
 }  // namespace

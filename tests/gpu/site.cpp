@@ -87,14 +87,14 @@ class on_host : public site {
   }
   void free(void* memory) override { std::free(memory); }
   void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t) override {
-    with_type(type, [&](auto tag) {
+    with_item_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
       for (std::size_t i = 0; i < s.num_items; ++i) static_cast<T*>(items)[i] = item<T>(s, i);
     });
   }
   summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t) override {
     summary all;
-    with_type(type, [&](auto tag) {
+    with_item_type(type, [&](auto tag) {
       using T = typename decltype(tag)::type;
       for (std::size_t i = 0; i < num_items; ++i) all.absorb(static_cast<const T*>(items)[i], i);
     });

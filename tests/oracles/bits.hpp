@@ -71,8 +71,15 @@ auto with_type(catalog::scalar type, F&& f) {
   }
 }
 
+// The same, and affine maps: for what moves items and does not compare or count with them.
+template <class F>
+auto with_item_type(catalog::scalar type, F&& f) {
+  return type == catalog::scalar::affine ? f(type_tag<affine>{}) : with_type(type, f);
+}
+
 inline bool is_floating(catalog::scalar type) {
-  return with_type(type, [](auto t) { return is_float<typename decltype(t)::type>; });
+  return type != catalog::scalar::affine &&
+         with_type(type, [](auto t) { return is_float<typename decltype(t)::type>; });
 }
 
 // For messages: the value and, where printing might hide it, its bits.

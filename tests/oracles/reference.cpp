@@ -60,6 +60,11 @@ bool every_partial_sum_fits(scalar type, unsigned __int128 magnitudes, std::uint
 
 std::string to_string(scalar type, value v) {
   std::ostringstream text;
+  if (type == scalar::affine) {
+    const auto map = as<affine>(v);
+    text << map.slope << " * x + " << map.offset;
+    return text.str();
+  }
   if (is_floating(type)) {
     text.precision(17);
     text << as_double(type, v);

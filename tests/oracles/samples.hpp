@@ -19,6 +19,10 @@ struct f16 {
 struct bf16 {
   std::uint16_t bits;
 };
+// The map x -> slope * x + offset modulo 2^32, laid out as rungs::affine.
+struct affine {
+  std::uint32_t slope, offset;
+};
 
 namespace detail {
 
@@ -114,7 +118,8 @@ __host__ __device__ double to_double(T value) {
 //   wide         floats: exponents spread over the type, ill-conditioned sums
 enum class distribution : int { exact, uniform, constant, spike, alternating, sorted, special, wide };
 inline constexpr int num_distributions = 8;
-inline constexpr int num_special = 6, special_nan = 1;  // kinds of special data, and the one with a NaN: by seed
+inline constexpr int num_special = 6;  // kinds of special data, by seed
+inline constexpr int special_denormals = 0, special_nan = 1;
 constexpr std::string_view name(distribution value) {
   constexpr std::string_view names[] = {"exact",       "uniform", "constant", "spike",
                                         "alternating", "sorted",  "special",  "wide"};
@@ -258,11 +263,35 @@ __host__ __device__ double float_item(const sample& s, std::size_t i) {
   }
 }
 
+// Slopes are odd, so that each map can be undone and every later output depends on it; special ones forget or do
+// nothing.
+__host__ __device__ inline affine affine_item(const sample& s, std::size_t i) {
+  const std::uint64_t h = hash(s.seed, i);
+  const auto low = static_cast<std::uint32_t>(h), high = static_cast<std::uint32_t>(h >> 32);
+  switch (s.kind) {
+    case distribution::constant:
+      return {static_cast<std::uint32_t>(mix(s.seed)) | 1u, 3};
+    case distribution::spike:
+      return i == s.position ? affine{3, 12345} : affine{1, 1};
+    case distribution::sorted:
+      return {1, static_cast<std::uint32_t>(i)};
+    case distribution::special:
+      return h % 5 == 0   ? affine{0, high}
+             : h % 5 == 1 ? affine{1, 0}
+             : h % 5 == 2 ? affine{~0u, high}
+                          : affine{low | 1u, high};
+    default:
+      return {low | 1u, high};
+  }
+}
+
 }  // namespace detail
 
 template <class T>
 __host__ __device__ T item(const sample& s, std::size_t i) {
-  if constexpr (is_float<T>)
+  if constexpr (std::is_same_v<T, affine>)
+    return detail::affine_item(s, i);
+  else if constexpr (is_float<T>)
     return from_double<T>(detail::float_item<T>(s, i));
   else
     return detail::integer_item<T>(s, i);

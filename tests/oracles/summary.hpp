@@ -67,6 +67,12 @@ struct summary {
     if (key > most) most = key;
   }
 
+  // Affine maps are told apart, no more.
+  __host__ __device__ void absorb(affine x, std::uint64_t index) {
+    ++count;
+    checksum += detail::hash(std::uint64_t{x.offset} << 32 | x.slope, index);
+  }
+
   __host__ __device__ void merge(const summary& other) {
     sum += other.sum;
     magnitudes += other.magnitudes;

@@ -14,7 +14,10 @@ using nlohmann::ordered_json;
 std::string identity::name() const {
   std::string types = input_type;
   if (accumulator_type != input_type && !accumulator_type.empty()) types += '_' + accumulator_type;
-  return family + '/' + ladder + '/' + rung + '/' + (op.empty() ? operation : op) + '/' + types;
+  std::string name = family + '/' + ladder + '/' + rung + '/';
+  if (operation != "reduce") name += operation + '/';
+  if (!op.empty()) name += op + '/';
+  return name + types;
 }
 
 std::string to_json(const lines& all) {

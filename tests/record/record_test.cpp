@@ -96,6 +96,9 @@ TEST(gpu_record, names_are_those_of_the_tests) {
   EXPECT_EQ(warp.name(), "handwritten/reductions/warp_shuffle/plus/f32");
   EXPECT_EQ(bytes.name(), "handwritten/reductions/vector_loads/plus/u8_u32");
   EXPECT_EQ(roof.name(), "library_baselines/roofs/copy/copy/f32");
+  identity scan = warp;
+  scan.operation = "inclusive_scan";
+  EXPECT_EQ(scan.name(), "handwritten/reductions/warp_shuffle/inclusive_scan/plus/f32");
 }
 
 TEST(gpu_record, refuses_bad_files_with_their_name) {
