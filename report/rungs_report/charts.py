@@ -49,13 +49,14 @@ def styles(machines: Iterable[Machine]) -> dict[Variant, Style]:
         for variant, entry in machine.variants.items():
             numbers.setdefault(variant, entry.get("number", -1))
     looks: dict[Variant, Style] = {}
-    counts = {"cub": 0, "yardstick": 0, "ours": 0}
-    # The rungs of a ladder in their order: neighbours, which charts compare most, get the most different looks.
+    counts: dict[str, int] = {}
+    # The rungs of a ladder in their order: neighbours, which charts compare most, get the most different looks. Each ladder
+    # counts for itself, hand-written before cluster, so that no other ladder changes how it looks.
     for variant in sorted(numbers, key=lambda v: (v.family == "cluster", v.family, v.ladder, numbers[v], v.rung)):
-        kind = "cub" if compare.is_cub(variant) else "yardstick" if variant.family == compare.YARDSTICKS else "ours"
-        position = counts[kind]
-        counts[kind] += 1
-        if kind == "ours":
+        kind = "cub" if compare.is_cub(variant) else "yardstick" if variant.family == compare.YARDSTICKS else f"ours/{variant.ladder}"
+        position = counts.get(kind, 0)
+        counts[kind] = position + 1
+        if kind.startswith("ours"):
             # 6 colours x 6 marks pass before both recur: the mark moves on by one more with every round,
             # and the dashes go from dotted to solid, since the last rungs are the ones drawn most.
             around = position // len(COLOURS)
@@ -66,6 +67,11 @@ def styles(machines: Iterable[Machine]) -> dict[Variant, Style]:
             colour = CUB_COLOUR if kind == "cub" else YARDSTICK_COLOUR
             looks[variant] = Style(colour, MARKS[position % len(MARKS)], DASHES[position % len(DASHES)])
     return looks
+
+
+def key(machine: Machine, variant: Variant) -> str:
+    """What tells the variants of a chart apart; the part after the second slash is what the reader sees."""
+    return f"{variant.family}/{variant.ladder}/{machine.labels[variant]}"
 
 
 class Drawing:
@@ -112,12 +118,12 @@ def _n_axis(cells: Sequence[Cell]) -> alt.X:
     )
 
 
-def _spread(points: list[tuple[float, Any]], low: float, high: float, log: bool) -> dict[Any, float]:
+def _spread(points: list[tuple[float, Any]], low: float, high: float, log: bool, height: int = HEIGHT) -> dict[Any, float]:
     """Heights for direct labels, in data units, at least a line's height apart and inside the chart."""
     forward = math.log if log else float
     back = math.exp if log else float
     bottom, top = forward(low), forward(high)
-    gap = LABEL_PIXELS * (top - bottom) / HEIGHT
+    gap = LABEL_PIXELS * (top - bottom) / height
     ordered = sorted(points, key=lambda point: (point[0], str(point[1])))
     upward, downward = [], []
     for value, _ in ordered:
@@ -125,11 +131,11 @@ def _spread(points: list[tuple[float, Any]], low: float, high: float, log: bool)
     for value, _ in reversed(ordered):
         downward.append(min(forward(value), downward[-1] - gap if downward else math.inf))
     # Both passes keep the gap, so their mean does too, and it sits in the middle of what it labels.
-    heights = [(up + down) / 2 for up, down in zip(upward, reversed(downward), strict=True)]
-    shift = min(0.0, top - heights[-1]) if heights else 0.0
-    shift = max(shift, bottom - heights[0]) if heights else 0.0
-    placed = {key: height + shift for (_, key), height in zip(ordered, heights, strict=True)}
-    return {key: back(value) for key, value in placed.items()}
+    centres = [(up + down) / 2 for up, down in zip(upward, reversed(downward), strict=True)]
+    shift = min(0.0, top - centres[-1]) if centres else 0.0
+    shift = max(shift, bottom - centres[0]) if centres else 0.0
+    placed = {name: centre + shift for (_, name), centre in zip(ordered, centres, strict=True)}
+    return {name: back(value) for name, value in placed.items()}
 
 
 def _highlighted(machine: Machine, problem: Cell) -> list[Variant]:
@@ -163,8 +169,8 @@ def _sweep_rows(machine: Machine, problem: Cell, column: str) -> list[dict[str, 
                 {
                     "items": cell.items,
                     "n": words.size(cell.items),
-                    "rung": variant.rung,
-                    "key": "/".join(variant),
+                    "rung": machine.labels[variant],
+                    "key": key(machine, variant),
                     "time": words.time(time),
                     **extra,
                 }
@@ -186,7 +192,7 @@ def _lines(
     tooltip: list[str],
 ) -> list[alt.Chart]:
     """Grey lines for all, the named ones on top in their own look, each with its name at its right-hand end."""
-    keys = {"/".join(variant): looks[variant] for variant in named}
+    keys = {key(machine, variant): looks[variant] for variant in named}
     colour = alt.Color("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[s.colour for s in keys.values()]))
     shape = alt.Shape("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[s.mark for s in keys.values()]))
     dash = alt.StrokeDash("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[list(s.dash) for s in keys.values()]))
@@ -200,9 +206,10 @@ def _lines(
         grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail="key:N")
         width = alt.condition(pick, alt.value(2.5), alt.value(1))
         opacity = alt.condition(pick, alt.value(1), alt.value(0.45))
-        layers.append(grey.mark_line(color=FAINT, clip=True).encode(strokeWidth=width, opacity=opacity))
+        # No names for screen readers on what is only background: hundreds of them, which the tables say better.
+        layers.append(grey.mark_line(color=FAINT, clip=True, aria=False).encode(strokeWidth=width, opacity=opacity))
         inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]), name="grey_points")
-        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5).encode(x=x, y=y, tooltip=tooltip).add_params(pick))
+        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5, aria=False).encode(x=x, y=y, tooltip=tooltip).add_params(pick))
     base = alt.Chart(drawing.values(bright))
     layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail="key:N"))
     shown = alt.Chart(drawing.values([row for row in bright if domain[0] <= row[column] <= domain[1]]))
@@ -213,13 +220,20 @@ def _lines(
         if domain[0] <= row[column] <= domain[1] and row["items"] >= ends.get(row["key"], row)["items"]:
             ends[row["key"]] = row
     last = max((row["items"] for row in rows), default=1)
-    # Lines that end early are labelled where they end; those that reach the edge share one column of labels.
-    edge = _spread([(row[column], key) for key, row in ends.items() if row["items"] == last], *domain, log)
-    labels = [{**row, column: edge.get(key, row[column])} for key, row in sorted(ends.items())]
+    # One column of labels at the edge, also for lines that end before it: among the lines a label could not be read.
+    edge = _spread([(row[column], own) for own, row in ends.items()], *domain, log)
+    furthest = {own: max(row["items"] for row in bright if row["key"] == own) for own in ends}
+
+    def said(own: str, row: dict[str, Any]) -> str:
+        if row["items"] == last:
+            return row["rung"]
+        return f"{row['rung']}, {'to' if row['items'] == furthest[own] else 'lower after'} {row['n']}"
+
+    labels = [{**row, column: edge[own], "items": last, "label": said(own, row)} for own, row in sorted(ends.items())]
     if labels:
         layers.append(
             alt.Chart(drawing.values(labels)).mark_text(align="left", dx=9, fontSize=11, clip=False)
-            .encode(x=x, y=y, text="rung:N", color=colour)
+            .encode(x=x, y=y, text="label:N", color=colour)
         )  # fmt: skip
     return layers
 
@@ -238,7 +252,7 @@ def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, nam
     ]
     rates = [row["rate"] for row in rows + ceiling]
     named = _highlighted(machine, problem)
-    slowest = min(row["rate"] for row in rows if row["key"] in {"/".join(variant) for variant in named})
+    slowest = min(row["rate"] for row in rows if row["key"] in {key(machine, variant) for variant in named})
     domain = (slowest / 2, max(rates) * 1.35)
     x = _n_axis(cells)
     y = alt.Y(
@@ -267,7 +281,7 @@ def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, 
     if len({row["items"] for row in rows}) < 2:
         return None
     named = _highlighted(machine, problem)
-    keys = {"/".join(variant): variant for variant in named}
+    keys = {key(machine, variant): variant for variant in named}
     bright = [row for row in rows if row["key"] in keys]
     top = max([row["high"] for row in bright] + [1.1]) * 1.04
     # Losers far below are cut off: at 0.01x they would press everything of interest into one line.
@@ -311,7 +325,7 @@ def _crowded(counts: Sequence[int]) -> list[bool]:
 
 
 def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
-    """The README's chart: at each n the best rung's speed-up over CUB, ties drawn hollow."""
+    """A topic's headline: at each n the best rung's speed-up over CUB, ties drawn hollow."""
     drawing = Drawing()
     found = [each for each in compare.bests(machine, problem) if each.ratio and each.cell.items]
     if len(found) < 2:
@@ -320,8 +334,8 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
         {
             "items": each.cell.items,
             "n": words.size(each.cell.items),
-            "rung": each.variant.rung,
-            "key": "/".join(each.variant),
+            "rung": machine.labels[each.variant],
+            "key": key(machine, each.variant),
             "speedup": each.ratio.value,
             "low": each.ratio.low,
             "high": each.ratio.high,
@@ -330,7 +344,7 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
         }
         for each, crowded in zip(found, _crowded([each.cell.items for each in found]), strict=True)
     ]
-    keys = {"/".join(each.variant): looks[each.variant] for each in found}
+    keys = {key(machine, each.variant): looks[each.variant] for each in found}
     low = min(0.9, *(row["low"] for row in rows)) * 0.97
     high = max(1.1, *(row["high"] for row in rows)) * 1.06
     x = _n_axis([each.cell for each in found])
@@ -367,10 +381,83 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
         base.transform_filter(f"!({certain})")
         .mark_point(filled=False, size=75, opacity=1, strokeWidth=1.8)
         .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-        base.mark_text(dy=-13).encode(x=x, y=y, text="label:N"),
+        base.mark_text(dy=-9).encode(x=x, y=alt.Y("high:Q", scale=scale, title="speed-up over CUB"), text="label:N"),
     ]
     title = f"Best rung against CUB on {machine.name}: {describe(problem)}; 1.0 is CUB, hollow marks are ties"
     return drawing.finish(name, title, layers, height=280)
+
+
+def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, title: str) -> Chart | None:
+    """The best rung's speed-up over CUB, a line for each problem, named at its end; ties drawn hollow."""
+    drawing = Drawing()
+    rows = []
+    for label, problem in series:
+        for each in compare.bests(machine, problem):
+            if each.ratio and each.cell.items:
+                rows.append(
+                    {
+                        "items": each.cell.items,
+                        "n": words.size(each.cell.items),
+                        "series": label,
+                        "rung": machine.labels[each.variant],
+                        "speedup": each.ratio.value,
+                        "low": each.ratio.low,
+                        "high": each.ratio.high,
+                        "verdict": each.ratio.verdict,
+                    }
+                )
+    if len({row["items"] for row in rows}) < 2:
+        return None
+    labels = [label for label, _ in series]
+    low = min(0.9, *(row["low"] for row in rows)) * 0.97
+    high = max(1.1, *(row["high"] for row in rows)) * 1.04
+    x = _n_axis([problem._replace(items=row["items"]) for row in rows for _, problem in series[:1]])
+    scale = alt.Scale(domain=[low, high], nice=False)
+    y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
+    colour = alt.Color("series:N", legend=None, scale=alt.Scale(domain=labels, range=list(COLOURS[: len(labels)])))
+    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=labels, range=list(MARKS[: len(labels)])))
+    patterns = [list(((1, 0), (5, 4))[position % 2]) for position, _ in enumerate(labels)]
+    dash = alt.StrokeDash("series:N", legend=None, scale=alt.Scale(domain=labels, range=patterns))
+    base = alt.Chart(drawing.values(rows))
+    tooltip = ["series:N", "n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"]
+    level = (
+        alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y)
+    )
+    last = max(row["items"] for row in rows)
+    ends = {label: max((row for row in rows if row["series"] == label), key=lambda row: row["items"], default=None) for label in labels}
+    ends = {label: row for label, row in ends.items() if row}
+    heights = _spread([(row["speedup"], label) for label, row in ends.items()] + [(1.0, "CUB")], low, high, False, 280)
+    named = [{"items": last, "speedup": heights[label], "series": label} for label in ends]
+    cub = alt.Chart(drawing.values([{"items": last, "speedup": heights["CUB"], "label": "CUB"}]))
+    certain = "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
+    layers = [
+        level,
+        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
+        base.mark_rule(strokeWidth=1.5).encode(
+            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2="high:Q", color=colour
+        ),
+        base.transform_filter(certain)
+        .mark_point(filled=True, size=60, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
+        base.transform_filter(f"!({certain})")
+        .mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
+        cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text="label:N"),
+        alt.Chart(drawing.values(named)).mark_text(align="left", dx=9, fontSize=12).encode(x=x, y=y, text="series:N", color=colour),
+    ]
+    return drawing.finish(name, title, layers, height=280)
+
+
+def headline(machine: Machine, looks: dict[Variant, Style], series: list[tuple[str, Cell]], name: str) -> Chart | None:
+    """The README's chart: a line for each topic."""
+    said = words.listed([f"{label} ({describe(problem)})" for label, problem in series])
+    return _several(machine, series, name, f"Best rung against CUB on {machine.name}: {said}; 1.0 is CUB, hollow marks are ties")
+
+
+def operations(machine: Machine, looks: dict[Variant, Style], series: list[tuple[str, Cell]], name: str) -> Chart | None:
+    """A line for each operation of a topic."""
+    said = words.listed([describe(problem) for _, problem in series])
+    return _several(machine, series, name, f"Best rung against CUB: {said}; 1.0 is CUB, hollow marks are ties")
 
 
 def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str) -> Chart | None:
@@ -383,31 +470,35 @@ def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str)
             time = compare.figure(machine, cell, variant, "median_us")
             rows.append(
                 {
-                    "rung": variant.rung,
-                    "key": "/".join(variant),
+                    "rung": machine.labels[variant],
+                    "key": key(machine, variant),
                     "rate": rate,
                     "time": words.time(time),
-                    "label": f"{words.significant(rate)} GB/s",
+                    "label": words.significant(rate),
                     "colour": looks[variant].colour,
                 }
             )
     if len(rows) < 2:
         return None
     limit = compare.ceiling(machine, cell)
-    top = max([row["rate"] for row in rows] + [limit or 0]) * 1.16
+    top = max([row["rate"] for row in rows] + [limit or 0]) * 1.1
+    for row in rows:
+        # A label that the ceiling's rule would cross stands behind the rule.
+        row["end"] = limit if limit and row["rate"] <= limit < row["rate"] + top * 0.08 else row["rate"]
     y = alt.Y(
         "key:N",
         sort=[row["key"] for row in rows],
         title=None,
         axis=alt.Axis(labelExpr="split(datum.value, '/')[2]", labelLimit=260, ticks=False, domain=False, grid=False),
     )
-    x = alt.X("rate:Q", title="GB/s", scale=alt.Scale(domain=[0, top], nice=False), axis=alt.Axis(tickCount=6, format=",d"))
+    scale = alt.Scale(domain=[0, top], nice=False)
+    x = alt.X("rate:Q", title="GB/s", scale=scale, axis=alt.Axis(tickCount=6, format=",d"))
     base = alt.Chart(drawing.values(rows))
     layers = [
         base.mark_bar(height={"band": 0.7}).encode(
             x=x, y=y, color=alt.Color("colour:N", scale=None), tooltip=["rung:N", "time:N", "rate:Q"]
         ),
-        base.mark_text(align="left", dx=5).encode(x=x, y=y, text="label:N"),
+        base.mark_text(align="left", dx=5).encode(x=alt.X("end:Q", scale=scale, title="GB/s"), y=y, text="label:N"),
     ]
     rules = []
     if limit:
@@ -423,13 +514,12 @@ def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str)
 
 
 def describe(problem: Cell) -> str:
-    """f32 sum, cold; what is ordinary (one type, uniform data) stays unsaid."""
+    """f32 sum, cold; f32 inclusive sum, cold. What is ordinary (one type, uniform data) stays unsaid."""
     types = [t for t in (problem.input_type, problem.accumulator_type, problem.output_type) if t]
     named = " to ".join(dict.fromkeys(types))
-    operator = {"plus": "sum"}.get(problem.operator, problem.operator)
-    said = [
-        " ".join(filter(None, (named, operator if problem.operation == "reduce" else f"{problem.operation} {operator}".strip())))
-    ]
+    operator = {"plus": "sum", "compose": "composition"}.get(problem.operator, problem.operator)
+    operation = "" if problem.operation == "reduce" else problem.operation.removesuffix("_scan")
+    said = [" ".join(filter(None, (named, operation, operator)))]
     said += [
         part for part in (problem.shape, "" if problem.distribution == "uniform" else problem.distribution, problem.mode) if part
     ]

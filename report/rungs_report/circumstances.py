@@ -1,11 +1,13 @@
 """What stands around the numbers: environment, ceilings, noise, accuracy, claims, and what was left out."""
 
 import re
+from collections import Counter
 from typing import Any
 
 from rungs_report import claims, compare, words
 from rungs_report.data import Refusal, Run, Variant
-from rungs_report.page import Page
+from rungs_report.page import Page, fold
+from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -29,10 +31,10 @@ def banners(page: Page) -> list[str]:
         if entry.get("deterministic") and any(
             row.repeatable == "no" for run in machine.runs for row in run.rows if row.variant == variant
         ):
-            notes.append(f"{code(variant.rung)} is declared deterministic but did not repeat bit for bit.")
+            notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")
     refused = [refusal for refusal in machine.refusals if not refusal.expected]
     if refused:
-        notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed [below](#skipped-and-refused).")
+        notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed [on the front page](index.md#refused).")
     return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
 
 
@@ -77,12 +79,11 @@ def environment(page: Page) -> list[str]:
     names = list(dict.fromkeys(name for values in readings.values() for name in values))
     names = [name for name in names if any(values.get(name) not in (None, [], "") for values in readings.values())]
     if device and readings and names:
-        lines += ["<details>", "<summary>The GPU before and after each run</summary>", ""]
-        lines += table(
+        told = table(
             ["run", "", *[f">{text(name.replace('_', ' '))}" for name in names]],
             [[code(run), moment, *[reading(values.get(name)) for name in names]] for (run, moment), values in readings.items()],
         )
-        lines += ["", "</details>", ""]
+        lines += fold("The GPU before and after each run", [*told, ""])
     variables = sorted({f"{k}={v}" for run in machine.runs for k, v in (run.context.get("variables") or {}).items()})
     if variables:
         lines += [f"Environment variables that change behaviour: {words.listed([code(v) for v in variables])}.", ""]
@@ -105,7 +106,7 @@ def ceilings(page: Page) -> list[str]:
     runs = compare.main_runs(page.machine)
     kinds = sorted({entry["kind"] for run in runs for entry in run.document["ceilings"]})
     lines: list[str] = []
-    for mode in sorted({entry["mode"] for run in runs for entry in run.document["ceilings"]}):
+    for mode in sorted({entry["mode"] for run in runs for entry in run.document["ceilings"]}, key=lambda m: (m != "cold", m)):
         rates: dict[tuple[int, str], list[float]] = {}
         drifts: dict[int, list[float]] = {}
         for run in runs:
@@ -116,8 +117,7 @@ def ceilings(page: Page) -> list[str]:
         footprints = sorted({footprint for footprint, _ in rates})
         if not footprints:
             continue
-        lines += [f"In GB/s, bytes read and written, {text(mode)}:", ""]
-        lines += table(
+        shown = table(
             [">footprint", *[f">{text(kind)}" for kind in kinds], ">largest drift"],
             [
                 [
@@ -128,7 +128,7 @@ def ceilings(page: Page) -> list[str]:
                 for f in footprints
             ],
         )
-        lines.append("")
+        lines += fold(f"In GB/s, bytes read and written, {words.html(mode)}", [*shown, ""])
     floors: dict[tuple[str, str], list[float]] = {}
     for run in runs:
         for entry in run.document["floors"]:
@@ -141,26 +141,29 @@ def ceilings(page: Page) -> list[str]:
         lines += [f"Launch floor: {words.listed(said)}. No time below can be less.", ""]
     if not lines:
         return []
-    intro = "The ceiling of a row is the roof measured at its footprint in the same process, before and after its group."
-    return ["## Ceilings", "", intro, "", *lines]
+    intro = "The ceiling of a row is the roof measured at its footprint in the same process, before and after its group"
+    which = [f"for {topic.name} {topic.roof}" for topic in page.topics]
+    return ["## Ceilings", "", ": ".join(filter(None, (intro, words.listed(which)))) + ".", "", *lines]
 
 
 def accuracy(page: Page) -> list[str]:
-    machine = page.machine
-    types = [t for t in FLOATS if any(row.input_type == t for run in machine.runs for row in run.rows)]
+    machine, topic = page.machine, page.topic
+    if topic is None:
+        return []
+    rows = [row for run in machine.runs for row in run.rows if row.operation in topic.operations]
+    types = [t for t in FLOATS if any(row.input_type == t for row in rows)]
     worst: dict[tuple[Variant, str], float] = {}
     steady: dict[Variant, bool] = {}
-    for run in machine.runs:
-        for row in run.rows:
-            steady[row.variant] = steady.get(row.variant, True) and row.repeatable == "yes"
-            if row.error is not None and row.input_type in types and row.operator == "plus":
-                worst[row.variant, row.input_type] = max(row.error, worst.get((row.variant, row.input_type), 0.0))
+    for row in rows:
+        steady[row.variant] = steady.get(row.variant, True) and row.repeatable == "yes"
+        if row.error is not None and row.input_type in types and row.operator == "plus":
+            worst[row.variant, row.input_type] = max(row.error, worst.get((row.variant, row.input_type), 0.0))
     variants = [v for v in machine.variants if v.ladder != compare.SWEEP_OF_LAUNCHES and any((v, t) in worst for t in types)]
     if not variants:
         return []
-    rows = [
+    shown = [
         [
-            code(v.rung),
+            page.label(v),
             *[words.number(worst.get((v, t))) for t in types],
             words.yes_no(steady[v]),
             words.yes_no(machine.variants[v].get("deterministic")),
@@ -170,10 +173,10 @@ def accuracy(page: Page) -> list[str]:
     return [
         "## Accuracy and repeatability",
         "",
-        "The largest error of a sum over all sizes and runs, in units of the output's last place; whether 20 runs gave the same bits in every"
-        " case; and whether the variant promises that.",
+        f"For sums, at the worst of all sizes and runs, {topic.error}; whether 20 runs gave the same bits in every case, of every type and"
+        " operator; and whether the variant promises that.",
         "",
-        *table(["rung", *[f">{t} error" for t in types], "repeats", "promised"], rows),
+        *table(["rung", *[f">{t} error" for t in types], "repeats", "promised"], shown),
         "",
     ]
 
@@ -213,35 +216,39 @@ def noise(page: Page) -> list[str]:
 
 def claimed(page: Page) -> list[str]:
     machine = page.machine
-    if not machine.device:
-        return []
-    rows = []
-    for claim in claims.CLAIMS:
-        found = claims.answer(claim, machine)
-        rows.append(
-            [
-                claim.identity,
-                text(claim.says),
-                text(claim.figure) or words.UNKNOWN,
-                text(claim.chip) or words.UNKNOWN,
-                text(found.measured),
-                words.ratio(found.ratio_of_ratios),
-                f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict,
-            ]
-        )
+    lines = [
+        f"The texts the ladders come from quote other chips; what they say is given in our words, with their figure and its chip, beside {text(machine.name)}."
+        " Where a figure is a ratio, ours over theirs is the last number: 1.00x would be full agreement.",
+        "",
+    ]
+    measured = {topic.name for topic in page.topics}
+    for name, told in claims.CLAIMS.items():
+        lines += [f"## {name.capitalize()}", ""]
+        if name not in measured:
+            lines += [f"No {name} were measured in these runs.", ""]
+            continue
+        rows = []
+        for claim in told:
+            found = claims.answer(claim, machine)
+            rows.append(
+                [
+                    claim.identity,
+                    text(claim.says),
+                    text(claim.figure) or words.UNKNOWN,
+                    text(claim.chip) or words.UNKNOWN,
+                    text(found.measured),
+                    words.ratio(found.ratio_of_ratios),
+                    f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict,
+                ]
+            )
+        lines += [*table(["", "the text says", "figure", "chip", "measured here", ">ours over theirs", "verdict"], rows), ""]
     pitfalls = []
     for claim in claims.PITFALLS:
         found = claims.answer(claim, machine)
         pitfalls.append([claim.identity, text(claim.says), text(found.measured), found.verdict])
     return [
-        "## What the texts claim, and what was measured",
-        "",
-        f"The texts this ladder comes from quote other chips; what they say is given in our words, with their figure and its chip, beside {text(machine.name)}."
-        " Where a figure is a ratio, ours over theirs is the last number: 1.00x would be full agreement.",
-        "",
-        *table(["", "the text says", "figure", "chip", "measured here", ">ours over theirs", "verdict"], rows),
-        "",
-        "### Pitfalls and errors in the texts",
+        *lines,
+        "## Pitfalls and errors in the texts",
         "",
         *table(["", "the text says or relies on", "what is so", "verdict"], pitfalls),
         "",
@@ -257,31 +264,42 @@ def shared(reasons: set[str]) -> str:
 
 
 def omissions(page: Page) -> list[str]:
-    """What the benchmark left out, cases alike but for their numbers in one line, and what this report refused."""
+    """What the benchmark left out, cases alike but for their numbers in one line. A topic's page tells what belongs to the
+    topic, the front what belongs to no page."""
     machine = page.machine
-    skipped: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
+    own = {topic.name for topic in page.topics}
+    skipped: dict[tuple[Variant, str], list[tuple[str, dict[str, Any]]]] = {}
     for run in machine.runs:
-        for entry in run.document["skipped"]:
-            kind = re.sub(r"[\d.]+\S*", "…", entry["reason"])
-            skipped.setdefault((entry["rung"], kind), []).append((run.name, entry))
+        for variant, entry in run.skipped:
+            name = name_of(str(entry.get("operation") or ""))
+            if name == page.topic.name if page.topic else name not in own:
+                kind = re.sub(r"[\d.]+\S*", "…", entry["reason"])
+                skipped.setdefault((variant, kind), []).append((run.name, entry))
+    several = page.topic is None or len(page.topic.operations) > 1
+    named = Counter(rung for _, rung in {(v.family, v.rung) for v, _ in skipped})
     rows = []
-    for (rung, _), found in sorted(skipped.items(), key=lambda item: item[0]):
+    for (variant, _), found in sorted(skipped.items(), key=lambda item: (item[0][0].rung, item[0])):
         entries = [entry for _, entry in found]
         counts = sorted({entry["items"] for entry in entries if entry.get("items")})
         ends = list(dict.fromkeys(words.size(count) for count in (counts[0], counts[-1]))) if counts else [words.UNKNOWN]
-        what = sorted({" ".join(filter(None, (e.get("input_type"), e.get("operator"), e.get("mode")))) for e in entries})
+        keys = ("operation",) * several + ("input_type", "operator", "mode")
+        what = sorted({" ".join(str(e[key]).replace("_", " ") for key in keys if e.get(key)) for e in entries})
         cases = {
             (name, *(str(e.get(key)) for key in ("operation", "operator", "input_type", "items", "mode"))) for name, e in found
         }
         reason = shared({entry["reason"] for entry in entries})
         of = ", ".join(what[:4]) + (" …" if len(what) > 4 else "")
-        rows.append([code(rung), text(reason), f"{len(cases):,}", " to ".join(ends), text(of)])
-    lines = []
-    if rows:
-        lines += ["Skipped by the benchmark:", "", *table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
-    if machine.refusals:
-        lines += ["Refused by this report:", "", *refusal_table(machine.refusals), ""]
-    return ["## Skipped and refused", "", *lines] if lines else []
+        called = variant.rung if named[variant.rung] == 1 else f"{variant.family}: {variant.rung}"
+        rows.append([code(called), text(reason), f"{len(cases):,}", " to ".join(ends), text(of)])
+    if not rows:
+        return []
+    return ["## Skipped by the benchmark", "", *table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
+
+
+def refused(page: Page) -> list[str]:
+    if not page.machine.refusals:
+        return []
+    return ["## Refused", "", "This report did not believe these:", "", *refusal_table(page.machine.refusals), ""]
 
 
 def refusal_table(refusals: list[Refusal]) -> list[str]:
@@ -299,6 +317,6 @@ def reading_guide(page: Page) -> list[str]:
         ' "Asks for" lists what a variant needs beyond CUB\'s contract: a workspace zeroed once before its first use, the host to wait, blocks that are'
         " assumed to run side by side.",
         "",
-        f"All rows: [results.csv](results.csv). Live charts: index.html. Raw results: `report/data/{page.machine.gpu}/`.",
+        f"Raw results: `report/data/{page.machine.gpu}/`.",
         "",
     ]

@@ -1,4 +1,4 @@
-"""What the texts behind the ladder claim about reductions, each beside what this GPU measured.
+"""What the texts behind the ladders claim, each beside what this GPU measured.
 
 A claim is the text's figure, the chip it was read off, and a function from the measurements to the same figure here. No
 measured figure is written in this file: what the data cannot answer reads "not measured in this run". This is the one module
@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from rungs_report import compare, words
-from rungs_report.compare import HEADLINE
+from rungs_report import compare, topics, words
 from rungs_report.data import Cell, Machine, Variant
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
     "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
 )  # fmt: skip
 FALSE = "false as stated"
-SUM = HEADLINE
+SUM = Cell("reduce", "plus", "f32", "f32", "f32", "", "uniform", "cold", 0)
+SCAN = SUM._replace(operation="inclusive_scan")
 MI, GI = 1 << 20, 1 << 30
+# The text's four scans, and the milliseconds it gives for 16 Mi floats on an A100.
+CLASSIC_SCANS = {"hillis_steele": 2.45, "blelloch": 0.82, "warp_shuffle": 0.51, "cub_device_scan": 0.38}
 CLASSIC = ("divergent_tree", "sequential_addressing", "first_add_on_load", "unrolled_last_warp", "warp_shuffle")
 THREADS_PER_MULTIPROCESSOR = {75: 1024, 86: 1536, 87: 1536, 89: 1536, 120: 1536, 121: 1536}
 
@@ -42,17 +44,22 @@ class Claim:
 
 
 class Evidence:
-    """The questions claims ask of a machine's rows. Every answer is None where a row is missing."""
+    """The questions claims ask of a machine's rows. Every answer is None where a row is missing.
+
+    A rung is looked for on the ladders of the problem's topic and among the yardsticks, never on those of another topic:
+    a reduction and a scan may share a name.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
-    def rung(self, name: str) -> Variant | None:
-        ours = [v for v in self.machine.variants if v.rung == name and v.ladder == "reductions"]
-        return ours[0] if ours else next((v for v in self.machine.variants if v.rung == name), None)
+    def rung(self, name: str, problem: Cell = SUM) -> Variant | None:
+        ladder = topics.name_of(problem.operation)
+        found = [v for v in self.machine.variants if v.rung == name and (v.ladder == ladder or v.family == compare.YARDSTICKS)]
+        return min(found, key=lambda v: (v.family == compare.YARDSTICKS, v.family != "handwritten"), default=None)
 
     def has(self, name: str, cell: Cell) -> bool:
-        variant = self.rung(name)
+        variant = self.rung(name, cell)
         return variant is not None and bool(self.machine.rows(cell, variant))
 
     def sizes(self, *names: str, problem: Cell = SUM) -> list[int]:
@@ -60,19 +67,19 @@ class Evidence:
         return [c.items for c in compare.sizes(self.machine, problem) if all(self.has(name, c) for name in names)]
 
     def take(self, name: str, items: int, column: str, problem: Cell = SUM) -> float | None:
-        variant = self.rung(name)
+        variant = self.rung(name, problem)
         return compare.figure(self.machine, problem._replace(items=items), variant, column) if variant else None
 
     def slower(self, slow: str, fast: str, items: int, problem: Cell = SUM) -> float | None:
         """time(slow) / time(fast), within runs."""
-        numerator, denominator = self.rung(slow), self.rung(fast)
+        numerator, denominator = self.rung(slow, problem), self.rung(fast, problem)
         if numerator is None or denominator is None:
             return None
         return compare.within_runs(self.machine, problem._replace(items=items), numerator, denominator)
 
-    def nearest(self, wanted: int, *names: str) -> int | None:
+    def nearest(self, wanted: int, *names: str, problem: Cell = SUM) -> int | None:
         """The n measured for all of these that lies nearest the text's, within a factor of two."""
-        near = [n for n in self.sizes(*names) if wanted / 2 <= n <= wanted * 2]
+        near = [n for n in self.sizes(*names, problem=problem) if wanted / 2 <= n <= wanted * 2]
         return min(near, key=lambda n: (abs(n - wanted), n), default=None)
 
 
@@ -221,31 +228,43 @@ def c6_maximum(seen: Evidence) -> Answer | None:
     )
 
 
-def c8_cub(seen: Evidence) -> Answer | None:
-    found = [
-        each.ratio.verdict
-        for problem in compare.problems(seen.machine, "cold")
-        for each in compare.bests(seen.machine, problem)
-        if each.ratio and problem.operation == "reduce"
-    ]
-    if not found:
-        return None
-    wins, losses = found.count("SLOWER"), found.count("FASTER")
-    return Answer(
-        f"of {words.plural(len(found), 'problem')} CUB wins {wins}, the best rung wins {losses}, {len(found) - wins - losses} are undecided",
-        HOLDS if wins > len(found) / 2 else FAILS,
-    )
+def best_against_cub(topic: str) -> Callable[[Evidence], Answer | None]:
+    """How often CUB wins over every problem and size of a topic, cold."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        found = [
+            each.ratio.verdict
+            for own in topics.of(seen.machine)
+            if own.name == topic
+            for problem in compare.problems(seen.machine, own, "cold")
+            for each in compare.bests(seen.machine, problem)
+            if each.ratio
+        ]
+        if not found:
+            return None
+        wins, losses = found.count("SLOWER"), found.count("FASTER")
+        return Answer(
+            f"of {words.plural(len(found), 'problem')} CUB wins {wins}, the best rung wins {losses}, {len(found) - wins - losses} are undecided",
+            HOLDS if wins > len(found) / 2 else FAILS,
+        )
+
+    return measure
 
 
-def c8_classic(seen: Evidence) -> Answer | None:
-    n = seen.nearest(16 * MI, "warp_shuffle")
-    variant = seen.rung("warp_shuffle")
-    ratio = compare.headline(seen.machine, SUM._replace(items=n), variant) if n and variant else None
-    if ratio is None:
-        return None
-    return Answer(
-        f"warp_shuffle runs at {words.ratio(ratio.value)} of CUB's speed {at(n)}", HOLDS if ratio.verdict == "SLOWER" else FAILS
-    )
+def classic_against_cub(name: str, problem: Cell = SUM) -> Callable[[Evidence], Answer | None]:
+    """Whether CUB is faster than this rung at the size the texts speak of."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        n = seen.nearest(16 * MI, name, problem=problem)
+        variant = seen.rung(name, problem)
+        ratio = compare.headline(seen.machine, problem._replace(items=n), variant) if n and variant else None
+        if ratio is None:
+            return None
+        return Answer(
+            f"{name} runs at {words.ratio(ratio.value)} of CUB's speed {at(n)}", HOLDS if ratio.verdict == "SLOWER" else FAILS
+        )
+
+    return measure
 
 
 def c9_atomics(seen: Evidence) -> Answer | None:
@@ -306,7 +325,98 @@ def one_launch(two: str, one: str, expected: bool) -> Callable[[Evidence], Answe
     return measure
 
 
+# ---- C and D: scans
+
+
+def warps_and_block(seen: Evidence) -> Answer | None:
+    """The text prints it as faster for small arrays; both ends of the sweep say whether it is the size that matters."""
+    sizes = seen.sizes("blelloch", "warp_shuffle", problem=SCAN)
+    if not sizes:
+        return None
+    gains = [seen.slower("blelloch", "warp_shuffle", n, SCAN) for n in sizes]
+    return Answer(
+        f"warp_shuffle over blelloch: {words.ratio(gains[0])} {at(sizes[0])}, {words.ratio(gains[-1])} {at(sizes[-1])};"
+        f" ahead at {sum(gain > 1 for gain in gains)} of {words.plural(len(gains), 'size')}",
+        HOLDS if gains[0] > 1 else FAILS,
+    )
+
+
+def shuffled_scan(seen: Evidence) -> Answer | None:
+    """Shuffles against the same steps in shared memory."""
+    n = seen.nearest(16 * MI, "hillis_steele", "warp_shuffle", problem=SCAN)
+    gain = n and seen.slower("hillis_steele", "warp_shuffle", n, SCAN)
+    return Answer(f"warp_shuffle over hillis_steele: {words.ratio(gain)} {at(n)}", between(gain, 1.6, 2.4), gain / 2) if gain else None
+
+
+def three_phases(seen: Evidence) -> Answer | None:
+    """Scan the blocks, scan their sums, add them back: what it is good for."""
+    sizes = seen.sizes("three_phases", problem=SCAN)
+    if not sizes:
+        return None
+    variant, last = seen.rung("three_phases", SCAN), sizes[-1]
+    ratio = compare.headline(seen.machine, SCAN._replace(items=last), variant)
+    kernels = words.median(row.kernels for _, row in seen.machine.rows(SCAN._replace(items=last), variant))
+    told = [f"verified at {words.plural(len(sizes), 'size')} up to {words.size(last)}"]
+    if kernels is not None:
+        told.append(f"{words.plural(int(kernels), 'kernel')} there")
+    if ratio:
+        told.append(f"{words.ratio(ratio.value)} of CUB's speed")
+    return Answer(", ".join(told), HOLDS)
+
+
+def scans_in_order(seen: Evidence) -> Answer | None:
+    names = tuple(CLASSIC_SCANS)
+    n = seen.nearest(16 * MI, *names, problem=SCAN)
+    if n is None:
+        return None
+    times = [words.time(seen.take(name, n, "median_us", SCAN)) for name in names]
+    gains = [seen.slower(before, after, n, SCAN) for before, after in pairwise(names)]
+    return Answer(f"{words.listed(times)} {at(n)}", HOLDS if all(gain > 1 for gain in gains) else FAILS)
+
+
+def scan_gain(slow: str, fast: str) -> Callable[[Evidence], Answer | None]:
+    """time(slow) / time(fast) at 16 Mi floats, beside the same ratio of the text's times. A fifth to either side agrees."""
+    theirs = CLASSIC_SCANS[slow] / CLASSIC_SCANS[fast]
+
+    def measure(seen: Evidence) -> Answer | None:
+        n = seen.nearest(16 * MI, slow, fast, problem=SCAN)
+        ours = n and seen.slower(slow, fast, n, SCAN)
+        return Answer(f"{words.ratio(ours)} {at(n)}", between(ours / theirs, 0.8, 1.25), ours / theirs) if ours else None
+
+    return measure
+
+
+def scan_share(name: str, theirs: float) -> Callable[[Evidence], Answer | None]:
+    """Whether a scan comes near its limit: the share of peak beside the share that the text's GB/s are of an A100's 1,555."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        n = seen.nearest(16 * MI, name, problem=SCAN)
+        share, limit = (n and seen.take(name, n, column, SCAN) for column in ("percent_of_peak", "percent_of_ceiling"))
+        if not share or not limit:
+            return None
+        return Answer(
+            f"{name} runs at {words.percent(share)} of peak, {words.percent(limit)} of what a copy reaches, {at(n)}",
+            HOLDS if limit > 90 else FAILS,
+            share / (theirs / 1555 * 100),
+        )
+
+    return measure
+
+
 # ---- C17: what the texts get wrong
+
+
+def whole_scans(seen: Evidence) -> Answer | None:
+    """A scan whose blocks lack their offsets is right within each block, so only a check of all items finds it."""
+    rows = [row for run in seen.machine.runs for row in run.rows if row.operation in topics.KNOWN[1].operations]
+    if not rows:
+        return None
+    largest = max(row.items for row in rows)
+    return Answer(
+        f"so it is, and a look at the first block would not find it: all {len(rows):,} rows of scans, up to {words.size(largest)} items, were"
+        " checked over the whole output",
+        HOLDS,
+    )
 
 
 def repeats(seen: Evidence) -> Answer | None:
@@ -341,18 +451,12 @@ def stated_wrongly(what_is_true: str) -> Callable[[Evidence], Answer]:
 
 def same_bits(seen: Evidence) -> Answer | None:
     """Parallel rungs that give one answer, bit for bit, every time: the order is fixed though it is not the serial one."""
-    rows = [
-        row
-        for run in seen.machine.runs
-        for row in run.rows
-        if compare.is_ours(seen.machine, row.variant) and row.input_type == "f32"
-    ]
-    steady = {row.rung for row in rows} - {row.rung for row in rows if row.repeatable != "yes"}
+    ours = [row for run in seen.machine.runs for row in run.rows if compare.is_ours(seen.machine, row.variant)]
+    rows = [row for row in ours if row.input_type == "f32"]
+    steady = {row.variant for row in rows} - {row.variant for row in rows if row.repeatable != "yes"}
     if not rows:
         return None
-    exact = [
-        row for run in seen.machine.runs for row in run.rows if compare.is_ours(seen.machine, row.variant) and row.error == 0
-    ]
+    exact = [row for row in ours if row.error == 0]
     return Answer(
         f"{words.plural(len(steady), 'rung')} repeat bit for bit in f32, and {len(exact):,} rows have no error at all; a fixed order can be"
         " run in parallel, and for types whose sum does not round every order is the serial answer",
@@ -360,7 +464,7 @@ def same_bits(seen: Evidence) -> Answer | None:
     )
 
 
-CLAIMS = (
+REDUCTIONS = (
     Claim("A1", "One global atomic per element reaches about one percent of peak bandwidth", "1 to 2 %", "H100", a1_peak),
     Claim("A1", "and more threads do not help it", "flat", "H100", a1_threads),
     Claim("A2", "A shared-memory tree with one atomic per block leaves a thousandth of the atomics and is a large step", "", "H100", a2_tree),
@@ -374,14 +478,30 @@ CLAIMS = (
     Claim("C1", "from the first of them to the fifth", "6.00x", "T4", c1_total),
     Claim("C1", "The fifth is close to the memory roofline", "78 of 250 GB/s", "T4", c1_roofline),
     Claim("C6", "The shuffle rung is a maximum once its operator is changed, at the same speed", "", "", c6_maximum),
-    Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every size and type)", "", "", c8_cub),
-    Claim("C8", "the same, for the rung the text ends with", "", "", c8_classic),
+    Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every size and type)", "", "", best_against_cub("reductions")),
+    Claim("C8", "the same, for the rung the text ends with", "", "", classic_against_cub("warp_shuffle")),
     Claim("C9", "A million atomics on one address are about 100 times slower than the shuffle rung", "100x", "", c9_atomics),
     Claim("C12", "One cooperative launch over the whole grid is a way to reduce on a par with CUB's", "", "", against_cub("cooperative_grid")),
     Claim("C18", "A billion elements need one level only, the host adding the blocks' partials", "", "", c18_billion),
     Claim("D6", "What one block cannot hold takes two kernels, the second over the blocks' sums", "", "A100", one_launch("two_passes", "last_block", expected=False)),
     Claim("D7", "A cooperative launch saves the second kernel", "", "A100", one_launch("two_passes", "cooperative_grid", expected=True)),
 )  # fmt: skip
+
+SCANS = (
+    Claim("C3", "A block scans by warps: shuffles within a warp, one warp over the warps' sums, the offsets added back; a shuffle is twice as fast as shared memory", "2x", "", shuffled_scan),
+    Claim("C3", "Across blocks: scan each block, scan the blocks' sums, add them back; where the sums are too many, recurse", "", "", three_phases),
+    Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every size and type)", "", "", best_against_cub("scans")),
+    Claim("C8", "the same, for the block scan by warps", "", "", classic_against_cub("warp_shuffle", SCAN)),
+    Claim("D9", "Hillis-Steele, Blelloch, warps and block, CUB: each faster than the one before (16 Mi floats)", "2.45, 0.82, 0.51 and 0.38 ms", "A100", scans_in_order),
+    Claim("D9", "from Hillis-Steele to Blelloch", "2.99x", "A100", scan_gain("hillis_steele", "blelloch")),
+    Claim("D9", "from Blelloch to warps and block", "1.61x", "A100", scan_gain("blelloch", "warp_shuffle")),
+    Claim("D9", "from warps and block to CUB", "1.34x", "A100", scan_gain("warp_shuffle", "cub_device_scan")),
+    Claim("D9", "from Hillis-Steele to CUB", "6.45x", "A100", scan_gain("hillis_steele", "cub_device_scan")),
+    Claim("D9", "Scans of warps make an efficient scan of many blocks", "252 GB/s", "A100", scan_share("warp_shuffle", 251.7)),
+    Claim("D9", "and CUB's is highly optimised, tuned for each architecture", "338 GB/s", "A100", scan_share("cub_device_scan", 337.5)),
+    Claim("D9", "The scan by warps is the faster one for small arrays", "", "A100", warps_and_block),
+)  # fmt: skip
+CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS}
 
 PITFALLS = (
     Claim("C17", "Float atomics do not repeat from run to run", "", "", repeats),
@@ -401,6 +521,11 @@ PITFALLS = (
         "a peer's shared memory lives only as long as the peer: a last cluster barrier has to keep it")),
     Claim("C17", "cg::reduce takes a whole thread block", "", "", stated_wrongly(
         "it takes tiles of a warp or less and coalesced groups; a block does not compile")),
+    Claim("C17", "A scan across blocks that leaves out its offsets is right within each block and wrong as a whole", "", "", whole_scans),
+    Claim("C17", "The sums of a block's warps may be scanned by as many lanes as the block has warps", "", "", stated_wrongly(
+        "the shuffles of that scan name all 32 lanes: every lane has to come, those without a warp with nothing to add")),
+    Claim("C17", "From Volta on CUB's warp scan is made of cooperative groups", "", "", stated_wrongly(
+        "it is made of shuffles, written as PTX, on every architecture")),
     Claim("C17", "A barrier may sit in a loop whose trip count differs between threads", "", "", stated_wrongly(
         "every thread of the block has to reach every barrier; the loop has to run equally often for all")),
 )  # fmt: skip

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from rungs_report import words
-from rungs_report.data import Cell, Machine, Run, Variant
+from rungs_report.data import YARDSTICKS, Cell, Machine, Run, Variant, is_cub
+from rungs_report.topics import Topic
 
-YARDSTICKS = "library_baselines"
 SWEEP_OF_LAUNCHES = "launch_sweep"
-HEADLINE = Cell("reduce", "plus", "f32", "f32", "f32", "", "uniform", "cold", 0)
 LADDER_ITEMS = 1 << 24
 
 
@@ -113,10 +112,6 @@ def is_ours(machine: Machine, variant: Variant) -> bool:
     )
 
 
-def is_cub(variant: Variant) -> bool:
-    return variant.rung.startswith("cub_device")
-
-
 @cache
 def contenders(machine: Machine, cell: Cell) -> list[Variant]:
     """Every variant with a row in this cell, in ladder order."""
@@ -185,18 +180,31 @@ def ceiling(machine: Machine, cell: Cell) -> float | None:
     )
 
 
-def problems(machine: Machine, mode: str | None = None) -> list[Cell]:
-    """Every problem (a cell at no particular size), most-measured first, then by name; roofs are no problems."""
+def is_headline(problem: Cell) -> bool:
+    """A sum of floats, whatever its operation and mode: what a topic is headed by."""
+    return problem[1:7] == ("plus", "f32", "f32", "f32", "", "uniform")
+
+
+@cache
+def problems(machine: Machine, topic: Topic, mode: str | None = None) -> list[Cell]:
+    """Every problem of the topic (a cell at no particular size): cold first, sums of floats before others, then the
+    most-measured, then by name."""
     counts: dict[Cell, int] = {}
     for cell in machine.cells:
-        if mode in (None, cell.mode) and is_problem(machine, cell):
+        if mode in (None, cell.mode) and cell.operation in topic.operations and machine.is_problem(cell):
             counts[cell.problem] = counts.get(cell.problem, 0) + len(contenders(machine, cell))
-    return sorted(counts, key=lambda problem: (problem != HEADLINE._replace(mode=problem.mode), -counts[problem], problem))
+
+    def rank(problem: Cell) -> tuple[bool, bool, int, int, Cell]:
+        heads = is_headline(problem)
+        place = topic.operations.index(problem.operation) if heads else 0
+        return (problem.mode != "cold", not heads, place, -counts[problem], problem)
+
+    return sorted(counts, key=rank)
 
 
-def is_problem(machine: Machine, cell: Cell) -> bool:
-    """Not a roof: something of ours, CUB or a host baseline computes it. Roofs come without an operator."""
-    return bool(cell.operator) or any(is_cub(v) or is_ours(machine, v) for v in contenders(machine, cell))
+def main_problem(machine: Machine, topic: Topic) -> Cell | None:
+    """What the topic's page is about: sums of floats, cold; where there are none, what was measured most."""
+    return next(iter(problems(machine, topic)), None)
 
 
 def sizes(machine: Machine, problem: Cell) -> list[Cell]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = "rungs.results/1"
+YARDSTICKS = "library_baselines"
 
 COLUMNS = (
     "family", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type", "items", "shape",
@@ -69,9 +70,15 @@ class Cell(NamedTuple):
 
 
 class Variant(NamedTuple):
+    """A rung's name alone names nothing: reductions and scans both have a warp_shuffle."""
+
     family: str
     ladder: str
     rung: str
+
+
+def is_cub(variant: Variant) -> bool:
+    return variant.rung.startswith("cub_device")
 
 
 @dataclass(slots=True)
@@ -104,6 +111,17 @@ class Run:
     rows: list[Row]
     rows_in: int
     twins_in: int = 0
+
+    @cached_property
+    def skipped(self) -> list[tuple[Variant, dict[str, Any]]]:
+        """What the benchmark left out, by variant; what names no variant of the file counts as a rung of no ladder."""
+        by_name = variants_by_name(self.document)
+        found = []
+        for entry in self.document["skipped"]:
+            family, rung = str(entry.get("family") or ""), entry["rung"]
+            variant = meant(entry, by_name.get((family, rung), []))
+            found.append((variant or Variant(family, str(entry.get("ladder") or ""), rung), entry))
+        return found
 
     @cached_property
     def cells(self) -> dict[Cell, dict[Variant, Row]]:
@@ -146,6 +164,25 @@ class Machine:
     @cached_property
     def order(self) -> dict[Variant, int]:
         return {variant: position for position, variant in enumerate(self.variants)}
+
+    @cached_property
+    def labels(self) -> dict[Variant, str]:
+        """What a variant is called on its page: its rung, with its family where two families have one rung of this name."""
+        named = Counter((variant.ladder, variant.rung) for variant in self.variants)
+        return {v: v.rung if named[v.ladder, v.rung] == 1 else f"{v.family}: {v.rung}" for v in self.variants}
+
+    @cached_property
+    def problems(self) -> frozenset[Cell]:
+        """The cells that are no roofs: something of ours, CUB or a host baseline computes them. Roofs have no operator."""
+        return frozenset(
+            cell
+            for run in self.runs
+            for cell, rows in run.cells.items()
+            if cell.operator or any(v.family != YARDSTICKS or is_cub(v) for v in rows)
+        )
+
+    def is_problem(self, cell: Cell) -> bool:
+        return cell in self.problems
 
     @property
     def device(self) -> dict[str, Any] | None:
@@ -339,12 +376,25 @@ def _row_fault(row: dict[str, Any]) -> str | None:
     return None
 
 
-def _ladder(row: dict[str, Any], candidates: list[Variant]) -> Variant | None:
-    """Rows name no ladder; where two ladders share a rung's name, the one whose name begins like the operation is meant."""
+def meant(entry: dict[str, Any], candidates: list[Variant]) -> Variant | None:
+    """The variant a row or a skipped case is about. Where two ladders of a family share a rung's name, it is the one the
+    entry names, else the one whose name begins like the operation; None where that leaves not exactly one."""
+    if entry.get("ladder") is not None:
+        candidates = [each for each in candidates if each.ladder == entry["ladder"]]
     if len(candidates) > 1:
-        near = [each for each in candidates if each.ladder[:4] in row["operation"]]
-        candidates = near or candidates
-    return candidates[0] if candidates else None
+        operation = str(entry.get("operation") or "")
+        candidates = [each for each in candidates if each.ladder.rstrip("s")[:4] in operation]
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def variants_by_name(document: dict[str, Any]) -> dict[tuple[str, str], list[Variant]]:
+    found: dict[tuple[str, str], list[Variant]] = {}
+    for each in document["variants"]:
+        variant = Variant(each["family"], each["ladder"], each["rung"])
+        known = found.setdefault((variant.family, variant.rung), [])
+        if variant not in known:
+            known.append(variant)
+    return found
 
 
 class Records:
@@ -386,12 +436,7 @@ def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusa
     except Refused as refusal:
         refusal.rows_in = len(document["rows"]) if isinstance(document.get("rows"), list) else 0
         raise
-    by_name: dict[tuple[str, str], list[Variant]] = {}
-    for each in document["variants"]:
-        variant = Variant(each["family"], each["ladder"], each["rung"])
-        known = by_name.setdefault((variant.family, variant.rung), [])
-        if variant not in known:
-            known.append(variant)
+    by_name = variants_by_name(document)
 
     good: dict[tuple[Any, ...], list[Row]] = {}
     faults: Counter[tuple[str, bool]] = Counter()
@@ -401,9 +446,11 @@ def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusa
         if fault:
             faults[f"{named} {fault}", False] += 1
             continue
-        variant = _ladder(values, by_name.get((values["family"], values["rung"]), []))
+        candidates = by_name.get((values["family"], values["rung"]), [])
+        variant = meant(values, candidates)
         if variant is None:
-            faults[f"{named} is not among the file's variants", False] += 1
+            fault = "could be of more than one ladder" if len(candidates) > 1 else "is not among the file's variants"
+            faults[f"{named} {fault}", False] += 1
             continue
         if fault := records.fault(values, variant):
             faults[f"{named} {fault}", True] += 1

@@ -32,12 +32,12 @@ def between(root: Path, before: str, after: str) -> Diff | None:
     return Diff(sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body), lines)
 
 
-def folded(summary: str, diff: Diff) -> list[str]:
-    """A folded Markdown block; the fence is longer than any in the source."""
+def block(diff: Diff) -> list[str]:
+    """The diff as a fenced block; the fence is longer than any in the source."""
     fence = "```"
     while any(fence in line for line in diff.lines):
         fence += "`"
-    return ["<details>", f"<summary>{summary}</summary>", "", f"{fence}diff", *diff.lines, fence, "", "</details>", ""]
+    return [f"{fence}diff", *diff.lines, fence, ""]
 
 
 def changed(diff: Diff) -> str:

@@ -4,8 +4,10 @@ from functools import partial
 
 from rungs_report import charts, compare, diffs, words
 from rungs_report.data import Cell, Variant
-from rungs_report.page import Page, interval, over_cub, verdict
+from rungs_report.page import Page, fold, interval, over_cub, verdict
 from rungs_report.words import code, table, text
+
+FAMILIES = ("handwritten", "cluster", compare.YARDSTICKS)
 
 
 def ladder_groups(page: Page, cell: Cell) -> dict[tuple[str, str], list[Variant]]:
@@ -14,8 +16,7 @@ def ladder_groups(page: Page, cell: Cell) -> dict[tuple[str, str], list[Variant]
     for variant in compare.contenders(page.machine, cell):
         if variant.ladder != compare.SWEEP_OF_LAUNCHES:
             groups.setdefault((variant.family, variant.ladder), []).append(variant)
-    order = ("handwritten", "cluster", compare.YARDSTICKS)
-    return dict(sorted(groups.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
+    return dict(sorted(groups.items(), key=lambda item: (FAMILIES.index(item[0][0]), item[0][1])))
 
 
 def before(page: Page, cell: Cell, variant: Variant) -> Variant | None:
@@ -33,16 +34,14 @@ def gain(page: Page, cell: Cell, variant: Variant) -> float | None:
 
 
 def ladder(page: Page) -> list[str]:
-    if page.main is None:
-        return []
     machine = page.machine
-    cell = compare.ladder_cell(machine, page.main)
-    if cell is None:
+    cell = compare.ladder_cell(machine, page.main) if page.main else None
+    if page.topic is None or page.main is None or cell is None:
         return []
     lines = [f"## The ladder: {text(charts.describe(page.main))}, {words.size(cell.items)} items", ""]
     if machine.device and cell.items != compare.LADDER_ITEMS:
         lines += ["16 Mi items were not measured; this is the size at which most rungs were.", ""]
-    lines += page.drawn(charts.ladder(machine, page.looks, cell, "ladder"))
+    lines += page.drawn(charts.ladder, cell)
     versions = compare.cccl_versions(machine)
     several = len(versions) > 1
     compared = any(compare.ratios(machine, cell, variant) for variant in compare.contenders(machine, cell))
@@ -69,7 +68,7 @@ def ladder(page: Page) -> list[str]:
         for variant in variants:
             entry = machine.variants[variant]
             take = partial(compare.figure, machine, cell, variant)
-            row = [code(variant.rung), text(entry["idea"]), words.time(take("median_us")), words.number(take("gb_per_s"))]
+            row = [page.label(variant), text(entry["idea"]), words.time(take("median_us")), words.number(take("gb_per_s"))]
             if machine.device:
                 row.append(words.percent(take("percent_of_ceiling")))
             if climbing:
@@ -84,7 +83,7 @@ def ladder(page: Page) -> list[str]:
             workspace = words.median(r.workspace_bytes for _, r in machine.rows(cell, variant))
             more.append(
                 [
-                    code(variant.rung),
+                    page.label(variant),
                     words.number(take("error")),
                     latest.repeatable,
                     words.number(latest.kernels),
@@ -104,32 +103,38 @@ def ladder(page: Page) -> list[str]:
         ]
         lines += ["What each asks for and what it answers with:", "", *table(details, more), ""]
         stopped = [
-            entry
+            (variant, entry)
             for run in machine.runs
-            for entry in run.document["skipped"]
-            if entry.get("family") == family
+            for variant, entry in run.skipped
+            if variant.family == family
+            and (variant.ladder == name or not variant.ladder)
             and all(entry.get(k) == getattr(cell, k) for k in ("operation", "operator", "input_type", "items", "mode"))
         ]
-        named = sorted({f"{code(entry['rung'])} ({text(entry['reason'])})" for entry in stopped})
+        named = sorted({f"{code(variant.rung)} ({text(entry['reason'])})" for variant, entry in stopped})
         if named:
             lines += [f"Not run at this size: {words.listed(named)}.", ""]
+    told = []
+    if machine.device:
+        told.append(f"The ceiling is {page.topic.roof}.")
     if compared:
-        lines += [
-            "A gain is the time of the rung before over this one's, within a run; it may come with another launch shape as well as another idea.",
-            "",
-        ]
-    if len(machine.runs) > 1:
-        lines += run_by_run(page, cell)
-    return lines
+        told.append(
+            "A gain is the time of the rung before, of those run at this size, over this one's, within a run; it may come with another launch"
+            " shape as well as another idea."
+        )
+    told.append(f"Error is {page.topic.error}.")
+    return [*lines, " ".join(told), ""]
 
 
-def run_by_run(page: Page, cell: Cell) -> list[str]:
-    """Every run's own time and ratio, so that the medians above can be checked."""
+def run_by_run(page: Page) -> list[str]:
+    """Every run's own time and ratio, so that the medians of the ladder can be checked."""
     machine = page.machine
+    cell = compare.ladder_cell(machine, page.main) if page.main else None
+    if cell is None or page.main is None or len(machine.runs) < 2:
+        return []
     rows = []
     for variants in ladder_groups(page, cell).values():
         for variant in variants:
-            row = [code(variant.rung)]
+            row = [page.label(variant)]
             for run in machine.runs:
                 found = run.cells.get(cell, {}).get(variant)
                 row.append(words.time(found.median_us) if found else words.UNKNOWN)
@@ -140,42 +145,43 @@ def run_by_run(page: Page, cell: Cell) -> list[str]:
         headers += [f">run {number}", ">over CUB"]
     key = [f"run {number} is {code(run.name)}, CCCL {text(run.cccl)}" for number, run in enumerate(machine.runs, 1)]
     return [
-        "<details>",
-        "<summary>Run by run</summary>",
+        f"## Run by run: {text(charts.describe(page.main))}, {words.size(cell.items)} items",
         "",
         "; ".join(key) + ".",
         "",
         *table(headers, rows),
         "",
-        "</details>",
-        "",
     ]
 
 
 def lessons(page: Page) -> list[str]:
-    """Each rung's change against the one before, beside what it gained."""
+    """Each rung's change against the one before, beside what it gained. Neighbours on the ladder are neighbours here, even
+    where one of them was too slow to be run at this size."""
     machine = page.machine
     cell = compare.ladder_cell(machine, page.main) if page.main else None
-    if cell is None or not machine.device:
+    if page.topic is None or cell is None or not machine.device:
         return []
+    measured = {v for run in machine.runs for c, rows in run.cells.items() if c.operation in page.topic.operations for v in rows}
+    ladders: dict[tuple[str, str], list[Variant]] = {}
+    for variant in machine.variants:
+        if variant in measured and variant.family != compare.YARDSTICKS and variant.ladder != compare.SWEEP_OF_LAUNCHES:
+            ladders.setdefault(variant[:2], []).append(variant)
     lines: list[str] = []
-    for variants in ladder_groups(page, cell).values():
-        for variant in variants:
-            previous = before(page, cell, variant)
-            if previous is None:
-                continue
+    for _, variants in sorted(ladders.items(), key=lambda item: (FAMILIES.index(item[0][0]), item[0][1])):
+        for previous, variant in zip(variants, variants[1:], strict=False):
             old, new = (machine.variants[each]["source"] for each in (previous, variant))
-            won = words.ratio(gain(page, cell, variant))
-            summary = f"<code>{words.html(variant.rung)}</code> after <code>{words.html(previous.rung)}</code>: {won}"
+            gained = compare.within_runs(machine, cell, previous, variant)
+            won = "not both run at this size" if gained is None else words.ratio(gained)
             diff = diffs.between(page.root, old, new)
             if diff is None:
                 absent = [name for name in (old, new) if diffs.source(page.root, name) is None]
                 lines += [
-                    f"{code(variant.rung)} after {code(previous.rung)}: {won}; no diff, for {words.listed([code(a) for a in absent])} is not in the tree.",
+                    f"{page.label(variant)} after {page.label(previous)}: {won}; no diff, for {words.listed([code(a) for a in absent])} is not in the tree.",
                     "",
                 ]
             else:
-                lines += diffs.folded(f"{summary}, {diffs.changed(diff)}", diff)
+                after = " after ".join(f"<code>{words.html(machine.labels[each])}</code>" for each in (variant, previous))
+                lines += fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff))
     if not lines:
         return []
     return [
@@ -191,7 +197,7 @@ def launch_shapes(page: Page) -> list[str]:
     """The sweep over block sizes and blocks per multiprocessor: what a gain owes to its launch shape."""
     machine = page.machine
     lines = []
-    for problem in compare.problems(machine):
+    for problem in compare.problems(machine, page.topic) if page.topic else []:
         rows = []
         for cell in compare.sizes(machine, problem):
             shapes = [v for v in compare.contenders(machine, cell) if v.ladder == compare.SWEEP_OF_LAUNCHES]

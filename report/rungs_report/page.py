@@ -1,29 +1,49 @@
 """What all sections share: the page in the making, and how a comparison with CUB is written."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rungs_report import words
+from rungs_report import compare, words
 from rungs_report.charts import Chart, Style
 from rungs_report.compare import Ratio
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.words import text
+from rungs_report.topics import Topic
+from rungs_report.words import code, text
 
 
 @dataclass
 class Page:
+    """A page in the making. The front and the claims have no topic."""
+
     machine: Machine
     root: Path  # of the repository, where the rungs' sources lie
     looks: dict[Variant, Style]
-    main: Cell | None  # the problem the page is about: f32 sum, cold; on a CPU what the host ran
-    charts: list[Chart]
+    topics: list[Topic]
+    topic: Topic | None
+    charts: list[Chart]  # of all pages of the machine
 
-    def drawn(self, chart: Chart | None) -> list[str]:
-        """Adds a chart to the page, and gives its line of Markdown."""
+    @property
+    def main(self) -> Cell | None:
+        """The problem the page is about: sums of floats, cold; on a CPU what the host ran."""
+        return compare.main_problem(self.machine, self.topic) if self.topic else None
+
+    def drawn(self, make: Callable[..., Chart | None], about: object) -> list[str]:
+        """Draws a chart, adds it to the machine's, and gives its line of Markdown."""
+        named = f"{self.topic.name}_{make.__name__}" if self.topic else make.__name__
+        chart = make(self.machine, self.looks, about, named)
         if chart is None:
             return []
         self.charts.append(chart)
         return [f"![{text(chart.title)}](charts/{chart.name}.svg)", ""]
+
+    def label(self, variant: Variant) -> str:
+        return code(self.machine.labels[variant])
+
+
+def fold(summary: str, lines: list[str]) -> list[str]:
+    """Lines under a line that opens them. The summary is HTML."""
+    return ["<details>", f"<summary>{summary}</summary>", "", *lines, "</details>", ""] if lines else []
 
 
 def verdict(ratio: Ratio | None) -> str:
@@ -51,3 +71,11 @@ def over_cub(ratio: Ratio | None) -> str:
 
 def interval(ratio: Ratio | None) -> str:
     return words.interval(ratio.low, ratio.high) if ratio else ""
+
+
+def briefly(ratio: Ratio | None) -> str:
+    """A speed-up and its verdict in one cell: 1.31x, 1.00x tie."""
+    if ratio is None:
+        return words.UNKNOWN
+    said = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}[ratio.verdict]
+    return words.ratio(ratio.value) + said

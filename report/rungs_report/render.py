@@ -34,8 +34,9 @@ def files(collection: Collection, root: Path, told: Callable[[str], None] = lamb
     made: dict[str, str] = {}
     for machine in collection.machines:
         told(f"writing the pages of {machine.gpu}")
-        lines, drawn = pages.page(machine, root, looks)
-        made[f"{machine.gpu}/index.md"] = "\n".join(lines) + "\n"
+        written, drawn = pages.pages(machine, root, looks)
+        for name, lines in written.items():
+            made[f"{machine.gpu}/{name}"] = "\n".join(lines) + "\n"
         made[f"{machine.gpu}/index.html"] = pages.live_page(machine, drawn, script)
         made[f"{machine.gpu}/results.csv"] = results_csv(machine)
         for chart in drawn:
@@ -61,17 +62,23 @@ def readme(collection: Collection, path: Path, out: Path) -> str:
     return old[: old.index(BEGIN) + len(BEGIN)] + middle + old[old.index(END) :]
 
 
+def ours(page: Path) -> bool:
+    """Whether this generator wrote the page."""
+    try:
+        return page.read_text(encoding="utf-8").startswith(pages.GENERATED)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 def stale(out: Path, made: dict[str, str]) -> list[Path]:
-    """What an earlier rendering left and this one would not write: charts no longer drawn, pages of a GPU without data."""
+    """What an earlier rendering left and this one would not write: charts no longer drawn, pages of a topic or a GPU without
+    data. A page that somebody else put there stays."""
     found = []
     for page in sorted(out.glob("*/index.md")):
-        try:
-            ours = page.read_text(encoding="utf-8").startswith(pages.GENERATED)
-        except (OSError, UnicodeDecodeError):
-            continue
-        if ours:
+        if ours(page):
             folder = page.parent
-            written = [page, folder / "index.html", folder / "results.csv", *sorted((folder / "charts").glob("*.svg"))]
+            written = [each for each in sorted(folder.glob("*.md")) if ours(each)]
+            written += [folder / "index.html", folder / "results.csv", *sorted((folder / "charts").glob("*.svg"))]
             found += [path for path in written if path.is_file() and path.relative_to(out).as_posix() not in made]
     return found
 

@@ -1,12 +1,23 @@
 """Everything over n: the headline, the sweep, other types and modes, and where CUB is not beaten."""
 
+from collections import Counter
 from collections.abc import Callable
 
 from rungs_report import charts, compare, words
 from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.page import Page, flags, interval, over_cub, verdict
+from rungs_report.page import Page, briefly, flags, fold, interval, over_cub, verdict
+from rungs_report.topics import Topic
 from rungs_report.words import code, table, text
+
+MODES = {
+    "cold": "the data comes from memory",
+    "warm": "the same buffers again and again, so the data may lie in L2",
+    "graph": "many calls captured in one graph, time a call",
+    "dirty": "caches flushed by writing, as nvbench does, so that the write-back is charged to the call",
+    "host": "what runs on the CPU",
+}
+FEW_SIZES = 3
 
 
 def headline_table(machine: Machine, problem: Cell) -> list[str]:
@@ -22,7 +33,7 @@ def headline_table(machine: Machine, problem: Cell) -> list[str]:
         row = [
             words.size(each.cell.items),
             words.time(cub[1] if cub else None),
-            code(each.variant.rung),
+            code(machine.labels[each.variant]),
             words.time(each.median_us),
             words.percent(each.percent_of_ceiling),
         ]
@@ -65,6 +76,111 @@ def how_compared(machine: Machine) -> list[str]:
     return ["".join(said) + ".", ""]
 
 
+def mains(machine: Machine, topics: list[Topic]) -> list[tuple[Topic, Cell]]:
+    """The problem that heads each topic, where it can be compared with CUB at all."""
+    found = [(topic, compare.main_problem(machine, topic)) for topic in topics]
+    return [(t, p) for t, p in found if p is not None and any(each.ratio for each in compare.bests(machine, p))]
+
+
+def few(counts: set[int]) -> list[int]:
+    """Powers of four where there are enough of them, else all: a table for the front, not chosen by its results."""
+    powers = [n for n in counts if n and n & (n - 1) == 0 and n.bit_length() % 2 == 1]
+    return sorted(powers if len(powers) >= FEW_SIZES else counts)
+
+
+def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
+    """All topics beside each other at a few sizes."""
+    heads = mains(machine, topics)
+    found = [{each.cell.items: each for each in compare.bests(machine, p) if each.ratio} for _, p in heads]
+    several = len(heads) > 1
+    headers = [">n"]
+    for topic, _ in heads:
+        headers += [f">{topic.name}: CUB" if several else ">CUB", ">best rung", "which", ">speed-up"]
+    rows = []
+    for count in few({count for each in found for count in each}):
+        row = [words.size(count)]
+        for by_size in found:
+            if each := by_size.get(count):
+                cub = compare.fastest_cub(machine, each.cell)
+                row += [words.time(cub[1] if cub else None), words.time(each.median_us)]
+                row += [code(machine.labels[each.variant]), briefly(each.ratio)]
+            else:
+                row += [words.UNKNOWN] * 4
+        rows.append(row)
+    if not rows:
+        return []
+    lines = [*table(headers, rows), ""]
+    versions = compare.cccl_versions(machine)
+    if len(versions) > 1:
+        lines += [
+            f"Built against CCCL {words.listed([text(v) for v in versions])}; the speed-up is the one over the better CUB, the times are from the"
+            f" runs with {text(compare.main_cccl(machine))}.",
+            "",
+        ]
+    return lines
+
+
+def verdicts(machine: Machine, topic: Topic) -> Counter[str]:
+    """How the best rung stands against CUB, over every problem of the topic and every size."""
+    found = (each.ratio.verdict for p in compare.problems(machine, topic) for each in compare.bests(machine, p) if each.ratio)
+    return Counter(found)
+
+
+def front(page: Page) -> list[str]:
+    """What the pages of this GPU say, in one screen: the headline of each topic, the tallies, the links."""
+    machine = page.machine
+    lines = []
+    heads = mains(machine, page.topics)
+    for topic, problem in heads:
+        found = compare.bests(machine, problem)
+        lines += [f"**{text(charts.describe(problem))}: the best rung is {tally(found)}** ([{topic.name}]({topic.name}.md)).", ""]
+    if not heads and not machine.device:
+        lines += ["Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.", ""]
+    lines += page.drawn(charts.headline, [(topic.name, problem) for topic, problem in heads])
+    lines += front_table(machine, page.topics)
+    if heads:
+        rows = []
+        for topic, _ in heads:
+            found = verdicts(machine, topic)
+            total = sum(found.values())
+            rows.append([topic.name, *[f"{n:,}" for n in (total, *(found[v] for v in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")))]])
+        lines += [
+            "Over all types, operators, modes and sizes, the best rung against CUB's fastest entry:",
+            "",
+            *table(["", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided"], rows),
+            "",
+        ]
+        lines += beaten(page, [topic for topic, _ in heads])
+        lines += how_compared(machine)
+    links = []
+    for topic in page.topics:
+        links += [
+            f"- [{topic.name}]({topic.name}.md): the ladder, the sweep over n, where CUB wins, types, modes, accuracy, and what each rung changed;"
+            f" [every table]({topic.name}_tables.md)",
+        ]
+    if machine.device:
+        links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
+    links.append("- all rows: [results.csv](results.csv); the charts with values under the pointer: [index.html](index.html)")
+    return [*lines, *links, ""]
+
+
+def beaten(page: Page, topics: list[Topic]) -> list[str]:
+    """Where CUB wins, on the front page already; ties are many and stand on the topics' pages."""
+    machine = page.machine
+    rows = []
+    for topic in topics:
+        for problem in compare.problems(machine, topic):
+            for found in compare.bests(machine, problem):
+                if found.ratio and found.ratio.verdict == "SLOWER":
+                    what = [text(charts.describe(problem)), words.size(found.cell.items), page.label(found.variant)]
+                    rows.append([topic.name, *what, over_cub(found.ratio)])
+    where = words.listed([f"[{topic.name}]({topic.name}.md#where-cub-wins-and-where-it-is-a-tie)" for topic in topics])
+    if not rows:
+        return [f"CUB wins nowhere; the ties are listed under {where}.", ""]
+    shown = [*table(["", "problem", ">n", "our best", ">over CUB"], rows), ""]
+    return [*fold(f"CUB wins: {len(rows)}", shown), f"The ties are listed under {where}.", ""]
+
+
 def in_short(page: Page) -> list[str]:
     if page.main is None:
         return []
@@ -76,7 +192,7 @@ def in_short(page: Page) -> list[str]:
     return [
         f"**{text(charts.describe(page.main))}: the best rung is {tally(found)}.**",
         "",
-        *page.drawn(charts.best_of_all(page.machine, page.looks, page.main, "headline")),
+        *page.drawn(charts.best_of_all, page.main),
         *headline_table(page.machine, page.main),
         "",
         *how_compared(page.machine),
@@ -84,19 +200,69 @@ def in_short(page: Page) -> list[str]:
 
 
 def sweep(page: Page) -> list[str]:
-    if page.main is None or len(compare.sizes(page.machine, page.main)) < 2:
+    if page.main is None or page.topic is None or len(compare.sizes(page.machine, page.main)) < 2:
         return []
     machine = page.machine
     lines = ["## The sweep over n", ""]
-    lines += page.drawn(charts.sweep_rate(machine, page.looks, page.main, "sweep_rate"))
-    lines += page.drawn(charts.sweep_speedup(machine, page.looks, page.main, "sweep_speedup"))
+    lines += page.drawn(charts.sweep_rate, page.main)
+    lines += page.drawn(charts.sweep_speedup, page.main)
     named = any(compare.best(machine, cell) for cell in compare.sizes(machine, page.main))
     if named:
         lines += [
-            "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured. The best rung of each n is bold below.",
+            "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured. The best rung of each n is bold below."
+            + (f" The ceiling is {page.topic.roof}." if machine.device else ""),
             "",
         ]
     lines += sweep_tables(machine, page.main)
+    return lines
+
+
+def beside(page: Page) -> list[str]:
+    """The operations of a topic beside each other: exclusive scans beside inclusive ones."""
+    machine = page.machine
+    if page.topic is None or page.main is None or len(page.topic.operations) < 2:
+        return []
+    alike = [page.main._replace(operation=operation) for operation in page.topic.operations]
+    alike = [problem for problem in alike if compare.sizes(machine, problem)]
+    if len(alike) < 2:
+        return []
+    names = [problem.operation.split("_")[0] for problem in alike]
+    said = " beside ".join(reversed(names))
+    lines = [f"## {text(said.capitalize())}", ""]
+    lines += page.drawn(charts.operations, [(name, problem) for name, problem in zip(names, alike, strict=True)])
+    found = [{each.cell.items: each for each in compare.bests(machine, problem)} for problem in alike]
+    headers = [">n"]
+    for name in names:
+        headers += [f">{text(name)}: CUB", ">best rung", "which", ">over CUB"]
+    rows = []
+    for count in sorted({count for each in found for count in each}):
+        row = [words.size(count)]
+        for by_size in found:
+            if each := by_size.get(count):
+                cub = compare.fastest_cub(machine, each.cell)
+                row += [words.time(cub[1] if cub else None), words.time(each.median_us)]
+                row += [code(machine.labels[each.variant]), briefly(each.ratio)]
+            else:
+                row += [words.UNKNOWN] * 4
+        rows.append(row)
+    if rows:
+        lines += [*table(headers, rows), ""]
+    cell = compare.ladder_cell(machine, page.main)
+    cells = [cell._replace(operation=problem.operation) for problem in alike] if cell else []
+    variants = {v for each in cells for v in compare.contenders(machine, each) if v.ladder != compare.SWEEP_OF_LAUNCHES}
+    rows = []
+    for variant in sorted(variants, key=machine.order.__getitem__):
+        row = [page.label(variant)]
+        for each in cells:
+            row += [words.time(compare.figure(machine, each, variant, "median_us"))]
+            row += [words.number(compare.figure(machine, each, variant, "gb_per_s")), over_cub(compare.headline(machine, each, variant))]
+        rows.append(row)
+    if cell and rows:
+        headers = ["rung"]
+        for name in names:
+            headers += [f">{text(name)}: time", ">GB/s", ">over CUB"]
+        lines += [f"Every rung at {words.size(cell.items)} items:", "", *table(headers, rows), ""]
+    lines += ["Each is compared with CUB's call for the same operation; no ratio is taken between the two.", ""]
     return lines
 
 
@@ -111,7 +277,7 @@ def grid(
     winners = {cell: found.variant for cell in cells if (found := compare.best(machine, cell))}
     body = list(first)
     for variant in variants:
-        row = [code(variant.rung)]
+        row = [code(machine.labels[variant])]
         for cell in cells:
             said = value(cell, variant)
             row.append(f"**{said}**" if said != words.UNKNOWN and winners.get(cell) == variant else said)
@@ -133,7 +299,7 @@ def sweep_tables(machine: Machine, problem: Cell) -> list[str]:
         lines += grid(machine, cells, "Speed-up over CUB (= is a tie)", ratio, [])
     top = [["measured ceiling", *[words.number(limit) for limit in limits]]] if any(limits) else []
     lines += grid(machine, cells, "GB/s", lambda c, v: words.number(compare.figure(machine, c, v, "gb_per_s")), top)
-    return lines + time_table(machine, problem)
+    return lines + fold("Time", time_table(machine, problem))
 
 
 def time_table(machine: Machine, problem: Cell) -> list[str]:
@@ -144,10 +310,10 @@ def time_table(machine: Machine, problem: Cell) -> list[str]:
 def losses(page: Page) -> list[str]:
     """Where CUB wins and where nobody does, for every problem and mode."""
     machine = page.machine
-    if not machine.device:
+    if not machine.device or page.topic is None:
         return []
     beaten, level, undecided, total = [], [], [], 0
-    for problem in compare.problems(machine):
+    for problem in compare.problems(machine, page.topic):
         for found in compare.bests(machine, problem):
             if not found.ratio:
                 continue
@@ -155,7 +321,7 @@ def losses(page: Page) -> list[str]:
             entry = [
                 text(charts.describe(problem)),
                 words.size(found.cell.items),
-                code(found.variant.rung),
+                page.label(found.variant),
                 over_cub(found.ratio),
                 interval(found.ratio),
             ]
@@ -172,18 +338,8 @@ def losses(page: Page) -> list[str]:
     for title, entries in (("CUB wins", beaten), ("Ties", level), ("Undecided", undecided)):
         if not entries:
             continue
-        shown = [f"{title}:", "", *table(headers, entries), ""]
-        if len(entries) > 12:
-            shown = [
-                "<details>",
-                f"<summary>{title}: {len(entries)}</summary>",
-                "",
-                *table(headers, entries),
-                "",
-                "</details>",
-                "",
-            ]
-        lines += shown
+        shown = [*table(headers, entries), ""]
+        lines += fold(f"{title}: {len(entries)}", shown) if len(entries) > 12 else [f"{title}:", "", *shown]
     return lines
 
 
@@ -208,43 +364,42 @@ def matrix(machine: Machine, problems: list[Cell]) -> list[str]:
 
 def other_types(page: Page) -> list[str]:
     machine = page.machine
-    mode = page.main.mode if page.main else None
-    others = [problem for problem in compare.problems(machine, mode) if problem != page.main]
-    if not others:
+    if page.topic is None or page.main is None:
+        return []
+    alike = compare.problems(machine, page.topic, page.main.mode)
+    if len(alike) < 2:
         return []
     lines = ["## Other types and operators", ""]
-    overview = matrix(machine, ([page.main] if page.main else []) + others)
-    if overview:
+    if overview := matrix(machine, alike):
         lines += ["The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", "", *overview, ""]
-    return lines + folded_problems(machine, others)
-
-
-def folded_problems(machine: Machine, problems: list[Cell]) -> list[str]:
-    lines = []
-    for problem in problems:
-        best = headline_table(machine, problem)
-        # Times only: the full set of tables for every problem would make a page too long to be rendered.
-        body = (best + [""] if best else []) + time_table(machine, problem)
-        lines += ["<details>", f"<summary>{words.html(charts.describe(problem))}</summary>", "", *body, "</details>", ""]
-    return lines
+    return [*lines, f"The times behind each line: [{page.topic.name}_tables.md]({page.topic.name}_tables.md).", ""]
 
 
 def other_modes(page: Page) -> list[str]:
-    """Warm, graph and dirty figures in tables of their own, and the host's where the page is a GPU's."""
+    """Warm, graph and dirty figures in tables of their own; which sizes they have is the suite's choice."""
     machine = page.machine
-    meaning = {
-        "warm": "the same buffers again and again, so the data may lie in L2",
-        "graph": "many calls captured in one graph, time a call",
-        "dirty": "caches flushed by writing, as nvbench does, so that the write-back is charged to the call",
-        "host": "what runs on the CPU",
-    }
     lines = []
-    for mode, means in meaning.items():
-        found = compare.problems(machine, mode)
-        if not found or (page.main and page.main.mode == mode):
+    for mode, means in MODES.items():
+        if page.topic is None or page.main is None or mode == page.main.mode:
             continue
-        lines += [f"### {mode}: {means}", ""]
-        overview = matrix(machine, found)
-        lines += [*overview, ""] if overview else []
-        lines += folded_problems(machine, found)
-    return ["## Other ways of running", "", "Never to be mixed with the cold figures above.", "", *lines] if lines else []
+        overview = matrix(machine, compare.problems(machine, page.topic, mode))
+        if overview:
+            lines += [f"### {mode}: {means}", "", "The best rung's speed-up over CUB:", "", *overview, ""]
+    return ["## Other ways of running", "", "Never to be mixed with the figures above.", "", *lines] if lines else []
+
+
+def every_problem(page: Page) -> list[str]:
+    """For each problem of the topic the best rung over n, and everybody's times."""
+    machine = page.machine
+    lines = []
+    for mode, means in MODES.items():
+        found = compare.problems(machine, page.topic, mode) if page.topic else []
+        if not found:
+            continue
+        lines += [f"## {mode.capitalize()}: {means}", ""]
+        for problem in found:
+            best = headline_table(machine, problem)
+            # Times only: the full set of tables for every problem would make a page too long to be rendered.
+            body = (best + [""] if best else []) + time_table(machine, problem)
+            lines += fold(words.html(charts.describe(problem)), body)
+    return lines

@@ -64,3 +64,28 @@ def add_small_cell(made: dict[str, Any], items: int = 1 << 24, ours: float = 20.
             ("library_baselines", "cub_device_reduce"): cub,
         },
     )
+
+
+def add_small_scans(made: dict[str, Any], cub: float = 44.0) -> None:
+    """Scans beside them: a rung whose name is on both ladders, inclusive and exclusive, and pairs that do not commute."""
+    for items, scale in ((1 << 10, 0.2), (1 << 24, 1.0)):
+        for operation in ("inclusive_scan", "exclusive_scan"):
+            synthetic.add_cell(
+                made,
+                items,
+                {
+                    ("handwritten", "hillis_steele"): 150.0 * scale,
+                    ("handwritten", "warp_shuffle"): 80.0 * scale,
+                    ("handwritten", "bulk_pipeline"): 36.0 * scale,
+                    ("library_baselines", "cub_device_scan"): cub * scale,
+                },
+                operation=operation,
+            )
+    synthetic.add_cell(
+        made,
+        1 << 24,
+        {("handwritten", "bulk_pipeline"): 70.0, ("library_baselines", "cub_device_scan"): 90.0},
+        operation="inclusive_scan",
+        operator="compose",
+        input_type="affine",
+    )

@@ -5,12 +5,13 @@ Every name says synthetic, so that no such number can be mistaken for a measurem
 
 import json
 import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 GPU = "synthetic-gpu"
 PEAK, CEILING, FLOOR = 4800.0, 4500.0, 3.1
-BYTES = {"f32": 4, "i32": 4, "f64": 8, "u8": 1, "bf16": 2}
+BYTES = {"f32": 4, "i32": 4, "u32": 4, "f64": 8, "u8": 1, "bf16": 2, "affine": 8}
 ACCUMULATOR = {"u8": "u32", "bf16": "f32"}
 # rung: (share of the ceiling at large n, extra microseconds a call)
 LADDER = {
@@ -22,6 +23,19 @@ LADDER = {
 }  # fmt: skip
 CUB = {"cub_device_reduce": (0.955, 2.2), "cub_device_reduce_expert": (0.957, 2.25)}
 OTHERS = {"thrust_reduce": (0.93, 12.0), "cg_warp_shuffle": (0.55, 0.8), "cub_block_reduce_raking": (0.80, 1.0)}
+# The same for scans. warp_shuffle and one_block are on both ladders, as different things.
+SCANS = {
+    "hillis_steele": (0.21, 4.0), "blelloch": (0.28, 4.0), "blelloch_padded": (0.33, 4.0), "warp_shuffle": (0.40, 4.0),
+    "vector_items": (0.58, 4.0), "three_phases": (0.63, 4.0), "reduce_then_scan": (0.70, 4.0), "chained": (0.45, 1.6),
+    "look_back": (0.74, 1.7), "warp_look_back": (0.79, 1.6), "one_block": (0.012, 0.9), "one_wave": (0.88, 1.3),
+    "bulk_pipeline": (0.96, 1.9), "fixed_order_pipeline": (0.94, 2.0),
+}  # fmt: skip
+SCAN_CUB = {"cub_device_scan": (0.72, 3.4), "cub_device_scan_expert": (0.73, 3.3)}
+SCAN_OTHERS = {
+    "thrust_scan": (0.70, 12.0), "cg_inclusive_scan": (0.42, 4.0), "cub_warp_scan": (0.41, 4.0),
+    "cub_block_scan_raking": (0.50, 4.0), "cub_block_scan_warp_scans": (0.52, 4.0),
+}  # fmt: skip
+HOSTS = ("host_serial", "host_parallel", "host_serial_scan", "host_parallel_scan")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
 
 
@@ -41,9 +55,10 @@ def variant(family: str, ladder: str, rung: str, number: int, **changes: Any) ->
 
 def variants() -> list[dict[str, Any]]:
     found = [variant("handwritten", "reductions", rung, number) for number, rung in enumerate(LADDER, 1)]
+    found += [variant("handwritten", "scans", rung, number) for number, rung in enumerate(SCANS)]
     found.append(variant("cluster", "reductions", "remote_stores", 1, min_cc=90, progress="assumed"))
-    found += [variant("library_baselines", "reductions", rung, -1) for rung in (*CUB, *OTHERS)]
-    found += [variant("library_baselines", "reductions", rung, -1) for rung in ("host_serial", "host_parallel")]
+    found.append(variant("cluster", "scans", "remote_prefixes", 0, min_cc=90, progress="assumed"))
+    found += [variant("library_baselines", "baselines", rung, -1) for rung in (*CUB, *OTHERS, *SCAN_CUB, *SCAN_OTHERS, *HOSTS)]
     found += [variant("library_baselines", "roofs", rung, -1) for rung in ("stream_read", "copy", "fill", "empty")]
     return found
 
@@ -51,11 +66,13 @@ def variants() -> list[dict[str, Any]]:
 def row(document: dict[str, Any], family: str, rung: str, items: int, median: float, **changes: Any) -> dict[str, Any]:
     """One case; the derived columns follow from the time unless they are given."""
     input_type = changes.get("input_type", "f32")
-    moved = items * BYTES[input_type] + 4
+    accumulator_type = ACCUMULATOR.get(input_type, input_type)
+    is_scan = changes.get("operation", "reduce").endswith("_scan")
+    moved = items * BYTES[input_type] + BYTES[accumulator_type] * (items if is_scan else 1)
     ceiling_us = 2.9 + moved / CEILING / 1e3
     values = {
         "family": family, "rung": rung, "operation": "reduce", "operator": "plus", "input_type": input_type,
-        "accumulator_type": ACCUMULATOR.get(input_type, input_type), "output_type": ACCUMULATOR.get(input_type, input_type),
+        "accumulator_type": accumulator_type, "output_type": accumulator_type,
         "items": items, "shape": "", "distribution": "uniform", "mode": "cold", "median_us": median,
         "low_us": median * 0.997, "high_us": median * 1.003, "samples": 40, "set_aside": 1, "bytes": moved,
         "gb_per_s": moved / median / 1e3, "percent_of_ceiling": ceiling_us / median * 100,
@@ -103,8 +120,15 @@ def add_cell(run: dict[str, Any], items: int, times: dict[tuple[str, str], float
         run["rows"].append(values)
 
 
-def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int = 1) -> dict[str, Any]:
-    """A run as the default suite would write it."""
+def full(
+    run: str = "2030-01-02T030405Z-abc1234",
+    cccl: str = "3.0.1",
+    seed: int = 1,
+    topics: Sequence[str] = ("reductions", "scans"),
+    sizes: Sequence[int] = SIZES,
+) -> dict[str, Any]:
+    """A run as the default suite would write it. The reductions have fewer sizes in a graph than cold, and none warm beyond
+    L2; exclusive scans have fewer types than inclusive ones."""
     noise = random.Random(seed)
     made = document(run, cccl)
     newer = 0.0 if cccl.startswith("3.0") else -0.4
@@ -113,16 +137,13 @@ def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int
         base = {"cold": FLOOR, "warm": FLOOR, "graph": 0.8}[mode]
         return (base + extra + moved / (CEILING * share) / 1e3) * (1 + noise.uniform(-0.002, 0.002))
 
-    problems = [("plus", t, m, SIZES) for t in ("f32", "i32") for m in ("cold", "graph")]
-    problems += [("plus", "f32", "warm", [s for s in SIZES if s <= 1 << 24])]
-    problems += [
-        ("maximum", "f32", "cold", SIZES),
-        ("plus", "f64", "cold", SIZES[:-1]),
-        ("plus", "u8", "cold", SIZES),
-        ("plus", "bf16", "cold", SIZES),
-    ]
-    for operator, input_type, mode, sizes in problems:
-        for items in sizes:
+    problems = [("plus", t, "cold", sizes) for t in ("f32", "i32", "u8", "bf16")]
+    problems += [("plus", "f32", "graph", sizes), ("plus", "f32", "warm", [s for s in sizes if s <= 1 << 24])]
+    problems += [("plus", "i32", "graph", [1 << 20, 1 << 24]), ("maximum", "f32", "cold", sizes), ("plus", "f64", "cold", sizes[:-1])]
+    if "reductions" not in topics:
+        problems = []
+    for operator, input_type, mode, counts in problems:
+        for items in counts:
             moved = items * BYTES[input_type]
             times = {}
             for rung, (share, extra) in LADDER.items():
@@ -166,22 +187,11 @@ def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int
                     "different": False,
                 }
             )
-    for items in SIZES:
+    if "scans" in topics:
+        add_scans(made, time, sizes)
+    for items in sizes:
         if items <= 1 << 24:
-            add_cell(
-                made,
-                items,
-                {
-                    ("library_baselines", "host_serial"): 1 + items / 2000,
-                    ("library_baselines", "host_parallel"): 30 + items / 20000,
-                },
-                mode="host",
-                percent_of_ceiling=None,
-                percent_of_peak=None,
-                kernels=None,
-                workspace_contract="none",
-                workspace_bytes=0,
-            )
+            add_host_cells(made, items, topics)
         for kind, rate in (("stream_read", 4500.0), ("copy", 4260.0), ("fill", 4530.0)):
             us = 2.9 + items * 4 / rate / 1e3
             made["ceilings"].append(
@@ -206,6 +216,56 @@ def full(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", seed: int
     return made
 
 
+def add_scans(made: dict[str, Any], time: Callable[[float, float, float, str], float], sizes: Sequence[int]) -> None:
+    cold = [("inclusive_scan", "plus", t) for t in ("f32", "i32", "f64", "u8", "bf16")]
+    cold += [("inclusive_scan", "maximum", "f32"), ("inclusive_scan", "compose", "affine")]
+    cold += [("exclusive_scan", "plus", t) for t in ("f32", "i32")]
+    problems = [(*each, "cold") for each in cold] + [("inclusive_scan", "plus", "f32", mode) for mode in ("graph", "warm")]
+    for operation, operator, input_type, mode in problems:
+        for items in sizes:
+            if mode == "warm" and items > 1 << 24:
+                continue
+            about = {"operation": operation, "operator": operator, "input_type": input_type, "mode": mode}
+            moved = items * (BYTES[input_type] + BYTES[ACCUMULATOR.get(input_type, input_type)])
+            times = {}
+            for rung, (share, extra) in SCANS.items():
+                if input_type in ("f32", "i32") or rung in ("one_block", "one_wave", "bulk_pipeline", "look_back"):
+                    times["handwritten", rung] = time(share, extra, moved, mode)
+            if times["handwritten", "one_block"] > 2e3:
+                del times["handwritten", "one_block"]
+                made["skipped"].append(
+                    {"family": "handwritten", "rung": "one_block", "items": items, "reason": "one sample passes 2 ms"} | about
+                )
+            if items <= 1 << 20:
+                times["cluster", "remote_prefixes"] = time(0.5, 0.8, moved, mode)
+            for rung, (share, extra) in SCAN_CUB.items():
+                times["library_baselines", rung] = time(share, extra, moved, mode)
+            if input_type in ("f32", "i32") and mode == "cold":
+                for rung, (share, extra) in SCAN_OTHERS.items():
+                    times["library_baselines", rung] = time(share, extra, moved, mode)
+            add_cell(made, items, times, **about)
+
+
+def add_host_cells(made: dict[str, Any], items: int, topics: Sequence[str] = ("reductions",)) -> None:
+    operations = {"reductions": ("reduce", ""), "scans": ("inclusive_scan", "_scan")}
+    for operation, ending in (operations[topic] for topic in topics):
+        add_cell(
+            made,
+            items,
+            {
+                ("library_baselines", f"host_serial{ending}"): 1 + items / 2000,
+                ("library_baselines", f"host_parallel{ending}"): 30 + items / 20000,
+            },
+            operation=operation,
+            mode="host",
+            percent_of_ceiling=None,
+            percent_of_peak=None,
+            kernels=None,
+            workspace_contract="none",
+            workspace_bytes=0,
+        )
+
+
 def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:
     """A run on a machine without a GPU."""
     made = document(run, gpu="synthetic-cpu")
@@ -213,20 +273,7 @@ def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:
     made["context"]["banners"] = ["no usable GPU: only the host baselines ran"]
     for items in SIZES:
         if items <= 1 << 24:
-            add_cell(
-                made,
-                items,
-                {
-                    ("library_baselines", "host_serial"): 1 + items / 2000,
-                    ("library_baselines", "host_parallel"): 30 + items / 20000,
-                },
-                mode="host",
-                percent_of_ceiling=None,
-                percent_of_peak=None,
-                kernels=None,
-                workspace_contract="none",
-                workspace_bytes=0,
-            )
+            add_host_cells(made, items)
     return made
 
 

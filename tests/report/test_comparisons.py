@@ -6,10 +6,9 @@ import pytest
 import synthetic
 from conftest import add_small_cell
 from rungs_report import claims, compare, data, words
-from rungs_report.compare import HEADLINE
 from rungs_report.data import Variant
 
-CELL = HEADLINE._replace(items=1 << 24)
+CELL = claims.SUM._replace(items=1 << 24)
 LAST = Variant("handwritten", "reductions", "last_block")
 
 
@@ -67,7 +66,7 @@ def test_versions_are_ordered_as_numbers():
 def test_ties_are_told_as_ties(repository, run):
     synthetic.write(repository / "report/data", one_run(1, 20.05))
     run()
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
     assert "level with it at 1 and slower at 0 of 1 size." in page and "| tie " in page
     assert "Ties:" in page
 
@@ -75,7 +74,7 @@ def test_ties_are_told_as_ties(repository, run):
 def test_losses_are_told_as_losses(repository, run):
     synthetic.write(repository / "report/data", one_run(1, 15.0))
     run()
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
     assert "**CUB wins**" in page and "slower at 1 of 1 size" in page
 
 
@@ -95,7 +94,7 @@ def test_gain_is_over_the_rung_before_that_was_measured(repository):
 
 
 def answered(seen, identity):
-    return [claims.answer(claim, seen) for claim in (*claims.CLAIMS, *claims.PITFALLS) if claim.identity == identity]
+    return [claims.answer(claim, seen) for claim in (*claims.REDUCTIONS, *claims.PITFALLS) if claim.identity == identity]
 
 
 def ladder_run(**times):
@@ -112,15 +111,17 @@ def test_claims_without_data_say_so(repository):
     made = synthetic.document()
     synthetic.add_cell(made, 1 << 24, {("library_baselines", "cub_device_reduce"): 22.0})
     seen = machine(repository, made)
-    answers = [claims.answer(claim, seen) for claim in claims.CLAIMS]
+    answers = [claims.answer(claim, seen) for claim in (*claims.REDUCTIONS, *claims.SCANS)]
     assert {answer.verdict for answer in answers} == {claims.UNMEASURED}
 
 
 def test_every_claim_is_answered_by_a_full_run(repository):
     seen = machine(repository, synthetic.full())
-    assert claims.UNMEASURED not in {claims.answer(claim, seen).verdict for claim in (*claims.CLAIMS, *claims.PITFALLS)}
+    told = (*claims.REDUCTIONS, *claims.SCANS, *claims.PITFALLS)
+    assert claims.UNMEASURED not in {claims.answer(claim, seen).verdict for claim in told}
     wanted = {"A1", "A2", "A3", "A4", "A5", "A9", "C1", "C6", "C8", "C9", "C12", "C18", "D6", "D7"}
-    assert {claim.identity for claim in claims.CLAIMS} == wanted and {claim.identity for claim in claims.PITFALLS} == {"C17"}
+    assert {claim.identity for claim in claims.SCANS} == {"C3", "C8", "D9"}
+    assert {claim.identity for claim in claims.REDUCTIONS} == wanted and {claim.identity for claim in claims.PITFALLS} == {"C17"}
 
 
 def test_c1(repository):

@@ -10,9 +10,18 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from conftest import add_small_cell
+from conftest import add_small_cell, add_small_scans
 from rungs_report import charts, data, render
 
+TOPIC_HEADINGS = (
+    "What each rung changed",
+    "The sweep over n",
+    "Where CUB wins, and where it is a tie",
+    "Other types and operators",
+    "Other ways of running",
+    "Accuracy and repeatability",
+    "Skipped by the benchmark",
+)
 RUNS = [
     ("2030-01-02T030405Z-abc1234", "3.0.1", 1),
     ("2030-01-02T040405Z-abc1234", "3.0.1", 2),
@@ -40,25 +49,28 @@ def tree(folder):
 def test_a_full_report(full, run):
     code, out, err = run("render", "--readme", str(full / "README.md"))
     assert (code, err) == (0, "")
-    page = (full / "report/synthetic-gpu/index.md").read_text()
-    for heading in (
-        "What was measured on what",
-        "Ceilings",
-        "The ladder: f32 sum, cold, 16 Mi items",
-        "What each rung changed",
-        "The sweep over n",
-        "Where CUB wins, and where it is a tie",
-        "Other types and operators",
-        "Other ways of running",
-        "Accuracy and repeatability",
-        "Noise",
-        "What the texts claim",
-        "Skipped and refused",
-    ):
-        assert f"## {heading}" in page
-    for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page):
-        assert (full / "report/synthetic-gpu" / image).read_text().startswith("<svg")
-    assert "- Executed on: Synthetic GPU 9000" in page and "- Compiled for: sm\\_90" in page or "- Compiled for: sm_90" in page
+    folder = full / "report/synthetic-gpu"
+    headings = {
+        "index.md": ("What was measured on what", "Ceilings", "Noise", "How to read this"),
+        "reductions.md": ("The ladder: f32 sum, cold, 16 Mi items", *TOPIC_HEADINGS),
+        "scans.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Exclusive beside inclusive", *TOPIC_HEADINGS),
+        "reductions_tables.md": ("Run by run: f32 sum, cold, 16 Mi items", "Cold", "Graph"),
+        "scans_tables.md": ("Run by run: f32 inclusive sum, cold, 16 Mi items", "Cold", "Graph"),
+        "claims.md": ("Reductions", "Scans", "Pitfalls and errors in the texts"),
+    }
+    assert {path.name for path in folder.glob("*.md")} == set(headings)
+    for name, wanted in headings.items():
+        page = (folder / name).read_text()
+        for heading in wanted:
+            assert f"\n## {heading}" in page, (name, heading)
+        for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page):
+            assert (folder / image).read_text().startswith("<svg")
+        for link in re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)", page):
+            assert (folder / link).is_file(), (name, link)
+        assert page.count("<details>") == page.count("</details>")
+    front = (folder / "index.md").read_text()
+    assert "- Executed on: Synthetic GPU 9000" in front and "- Compiled for: sm_90" in front
+    page = (folder / "reductions.md").read_text()
     assert page.count("<details>") == page.count("</details>")
     assert "+  static constexpr int step_1 = 1;" in page, "the diff of a rung against the one before"
     readme = (full / "README.md").read_text()
@@ -101,14 +113,14 @@ def test_check_finds_every_difference(full, run):
     assert run("check")[0] == 1, "nothing rendered yet"
     run()
     assert run("check")[0] == 0
-    page = full / "report/synthetic-gpu/index.md"
+    page = full / "report/synthetic-gpu/scans.md"
     page.write_text(page.read_text() + "by hand\n")
     left = full / "report/synthetic-gpu/charts/forgotten.svg"
     left.write_text("<svg/>")
     (full / "report/synthetic-gpu/results.csv").unlink()
     code, _, err = run("check")
     assert code == 1
-    assert "index.md is not what" in err and "forgotten.svg is left over" in err and "results.csv is missing" in err
+    assert "scans.md is not what" in err and "forgotten.svg is left over" in err and "results.csv is missing" in err
     run()
     assert run("check")[0] == 0 and not left.exists()
 
@@ -125,9 +137,11 @@ def test_pages_of_a_gpu_without_data_go(full, run):
 def test_a_machine_without_a_gpu(repository, run):
     synthetic.write(repository / "report/data", synthetic.host_only())
     assert run("render", "--readme", str(repository / "README.md"))[0] == 0
-    page = (repository / "report/synthetic-cpu/index.md").read_text()
-    assert "# Synthetic CPU" in page and "no usable GPU" in page and "host\\_serial" not in page and "`host_serial`" in page
-    assert "over CUB" not in page and "What the texts claim" not in page
+    folder = repository / "report/synthetic-cpu"
+    front, page = (folder / "index.md").read_text(), (folder / "reductions.md").read_text()
+    assert "# Synthetic CPU" in front and "no usable GPU" in front
+    assert "no usable GPU" in page and "host\\_serial" not in page and "`host_serial`" in page
+    assert "over CUB" not in page + front and not (folder / "claims.md").exists()
     assert "No GPU has been measured yet" in (repository / "README.md").read_text()
 
 
@@ -143,9 +157,12 @@ def test_banners(repository, run, small):
     document["complete"] = False
     synthetic.write(repository / "report/data", document)
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
-    assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in page
-    assert "uncommitted changes" in page and "incomplete" in page
+    pages = list((repository / "report/synthetic-gpu").glob("*.md"))
+    assert len(pages) == 4
+    for page in pages:
+        told = page.read_text()
+        assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in told, page
+        assert "uncommitted changes" in told and "incomplete" in told, page
 
 
 def test_hostile_text_stays_text(repository, run, small):
@@ -155,7 +172,7 @@ def test_hostile_text_stays_text(repository, run, small):
     small["context"]["banners"] = ["</script><img src=x>"]
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    page = "".join(path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md"))
     assert "<script>" not in page and "a \\| b &lt;/details&gt; \\[x\\](y) \\*z\\*" in page
     live = (repository / "report/synthetic-gpu/index.html").read_text()
     assert "<img" not in live.split("<script>")[0] and live.count("</script>") == 2
@@ -167,7 +184,7 @@ def test_a_source_outside_the_repository_is_not_read(repository, run, small):
             variant["source"] = "../../../etc/passwd"
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
     assert "root:" not in page and "is not in the tree" in page
 
 
@@ -184,8 +201,9 @@ def test_a_variant_looks_the_same_everywhere(full):
     collection = data.read(full / "report/data")
     looks = charts.styles(collection.machines)
     assert looks == charts.styles(reversed(collection.machines))
-    ours = [look for variant, look in looks.items() if variant.family != "library_baselines"]
-    assert len({(look.colour, look.mark, look.dash) for look in ours}) == len(ours)
+    for ladder in ("reductions", "scans"):
+        ours = [look for variant, look in looks.items() if variant.ladder == ladder]
+        assert len(ours) > 10 and len({(look.colour, look.mark, look.dash) for look in ours}) == len(ours)
 
 
 def test_charts_hold_no_generated_names(full):
@@ -200,9 +218,10 @@ def test_launch_shapes(repository, run, small):
     synthetic.add_cell(small, 1 << 24, {("handwritten", "shape_512x8"): 1.0 * 19.0})
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
-    assert "## Launch shapes" in page and "| 16 Mi | `shape_512x8` |   512 |" in page
-    assert "shape_512x8" not in page[: page.index("## Launch shapes")], "a launch shape is no rung"
+    tables = (repository / "report/synthetic-gpu/reductions_tables.md").read_text()
+    assert "## Launch shapes" in tables and "| 16 Mi | `shape_512x8` |   512 |" in tables
+    assert "shape_512x8" not in tables[: tables.index("## Launch shapes")], "a launch shape is no rung"
+    assert "shape_512x8" not in (repository / "report/synthetic-gpu/reductions.md").read_text()
 
 
 def test_large_data_quickly(repository, run):
@@ -240,10 +259,16 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
     add_small_cell(small, items=(1 << 20) + 7)
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    assert "1,048,583" in (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "1,048,583" in (repository / "report/synthetic-gpu/reductions.md").read_text()
 
 
-@pytest.mark.parametrize("name", ["index.md", "synthetic-gpu/index.md", "synthetic-gpu/results.csv", "README.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index.md", "synthetic-gpu/index.md", "synthetic-gpu/reductions.md", "synthetic-gpu/scans.md",
+        "synthetic-gpu/scans_tables.md", "synthetic-gpu/claims.md", "synthetic-gpu/results.csv", "README.md",
+    ],
+)  # fmt: skip
 def test_golden(repository, run, name):
     """The pages of a small data set, word for word; REWRITE_GOLDEN=1 report/run test accepts what is written now."""
     for hour, cccl, cub in ((1, "3.0.1", 22.0), (2, "3.0.1", 22.4), (3, "3.6.0", 20.05)):
@@ -253,6 +278,7 @@ def test_golden(repository, run, name):
         synthetic.add_cell(
             made, 1 << 24, {("handwritten", "last_block"): 18.0, ("library_baselines", "cub_device_reduce"): 19.0}, mode="graph"
         )
+        add_small_scans(made, cub=cub * 2)
         made["skipped"].append(
             {
                 "family": "handwritten",
@@ -293,9 +319,10 @@ def test_reasons_alike_but_for_their_numbers_share_a_line(repository, run, small
     small["skipped"].append({"rung": "remote_stores", "reason": "needs sm_90", "items": None, "mode": ""})
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
+    front = (repository / "report/synthetic-gpu/index.md").read_text()
     assert "| one sample takes … ms, over the limit of 10 ms |     2 | 1 Mi to 4 Mi |" in page
-    assert page.count("`one_block`") == 1 and "needs sm\\_90" in page
+    assert page.count("`one_block`") == 1 and "needs sm\\_90" in front
 
 
 def test_the_ladder_without_16_mi(repository, run, small):
@@ -303,5 +330,5 @@ def test_the_ladder_without_16_mi(repository, run, small):
         row.update(items=1 << 22, bytes=(1 << 24) + 4, gb_per_s=None)
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
     assert "## The ladder: f32 sum, cold, 4 Mi items" in page and "16 Mi items were not measured" in page

@@ -106,7 +106,7 @@ def test_broken_row(repository, run, small, name):
     assert code == 1 and reason in err and small["run"] in err
     assert "3 rows in = 2 rows out + 0 twins of CUB + 1 rows refused" in out
     page = (repository / "report/synthetic-gpu/index.md").read_text()
-    assert "## Skipped and refused" in page
+    assert "## Refused" in page
     assert "last_block" not in (repository / "report/synthetic-gpu/results.csv").read_text()
 
 

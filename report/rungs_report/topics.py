@@ -1,0 +1,53 @@
+"""What a GPU's pages are divided by: reductions, scans, and whatever else will be measured.
+
+A topic is a page of its own; the operations of a topic stand beside each other on it. Only what differs between topics in
+words is said here; an operation this module has never heard of gets a page too, named after its first word.
+"""
+
+from dataclasses import dataclass
+
+from rungs_report.data import Machine
+
+ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
+
+
+@dataclass(frozen=True)
+class Topic:
+    name: str  # of the page and, as a rule, of the ladder: scans
+    operations: tuple[str, ...]  # as result files call them, the one that headlines first
+    roof: str  # what the ceiling of a row is
+    error: str  # what the column of errors holds
+
+
+KNOWN = (
+    Topic("reductions", ("reduce",), "the read-only roof", ORDINARY_ERROR),
+    Topic(
+        "scans",
+        ("inclusive_scan", "exclusive_scan"),
+        "the copy roof, for a scan writes as much as it reads",
+        "the largest absolute error over the whole output, in units of the last place of the output's largest magnitude",
+    ),
+)
+
+
+def name_of(operation: str) -> str:
+    for topic in KNOWN:
+        if operation in topic.operations:
+            return topic.name
+    return operation.split("_")[0] + "s"
+
+
+def of(machine: Machine) -> list[Topic]:
+    """The topics this machine has rows of, the known ones first."""
+    names: dict[str, set[str]] = {}
+    for cell in machine.cells:
+        if machine.is_problem(cell):
+            names.setdefault(name_of(cell.operation), set()).add(cell.operation)
+    known = [topic for topic in KNOWN if topic.name in names]
+    told = {topic.name for topic in KNOWN}
+    others = [
+        Topic(name, tuple(sorted(found)), "the roof of its traffic", ORDINARY_ERROR)
+        for name, found in sorted(names.items())
+        if name not in told
+    ]
+    return known + others

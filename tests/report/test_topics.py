@@ -1,0 +1,296 @@
+"""Reductions and scans beside each other: a page each, nothing of one on the other's, and neither needed for the other."""
+
+import re
+import time
+
+import pytest
+import synthetic
+from conftest import add_small_cell, add_small_scans
+from rungs_report import claims, compare, data, topics
+from rungs_report.data import Variant
+
+SUM, SCAN = (problem._replace(items=1 << 24) for problem in (claims.SUM, claims.SCAN))
+SIZES = [1 << exponent for exponent in range(10, 31)] + [1000, 100_000, 10_000_019, (1 << 24) + 1]
+
+
+def machine(repository, document):
+    synthetic.write(repository / "report/data", document)
+    return data.read(repository / "report/data").machines[0]
+
+
+def folder(repository):
+    return repository / "report/synthetic-gpu"
+
+
+def both(**times):
+    """One rung, warp_shuffle, on both ladders: 20 us as a reduction, 80 us as a scan."""
+    made = synthetic.document()
+    synthetic.add_cell(made, 1 << 24, {("handwritten", "warp_shuffle"): 20.0, ("library_baselines", "cub_device_reduce"): 22.0})
+    add_small_scans(made)
+    return made
+
+
+# ---- one name on two ladders
+
+
+def test_a_name_on_two_ladders_is_two_variants(repository):
+    seen = machine(repository, both())
+    assert compare.contenders(seen, SUM)[0] == Variant("handwritten", "reductions", "warp_shuffle")
+    scan = Variant("handwritten", "scans", "warp_shuffle")
+    assert scan in compare.contenders(seen, SCAN)
+    assert compare.figure(seen, SCAN, scan, "median_us") == 80.0
+    assert not seen.rows(SUM, scan) and not seen.rows(SCAN, scan._replace(ladder="reductions"))
+
+
+def test_each_page_tells_of_its_own(repository, run):
+    made = both()
+    for entry in made["variants"]:
+        if entry["rung"] == "warp_shuffle":
+            entry["idea"] = f"one of the {entry['ladder']}"
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    reductions, scans = ((folder(repository) / f"{name}.md").read_text() for name in ("reductions", "scans"))
+    assert "one of the reductions" in reductions and "one of the scans" not in reductions
+    assert "one of the scans" in scans and "one of the reductions" not in scans
+    assert re.search(r"\| `warp_shuffle` +\| one of the scans +\| 80.0 µs", scans)
+    assert "cub_device_reduce" not in scans and "cub_device_scan" not in reductions
+
+
+def test_a_row_that_two_ladders_could_have_had_is_refused(repository, run):
+    made = both()
+    row = next(row for row in made["rows"] if row["rung"] == "warp_shuffle")
+    row["operation"] = "histogram_even"
+    synthetic.write(repository / "report/data", made)
+    code, _, err = run()
+    assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder" in err
+    row["ladder"] = "scans"
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+
+
+def test_a_name_in_two_families_says_which(repository, run):
+    made = both()
+    made["variants"].append(synthetic.variant("cluster", "scans", "bulk_pipeline", 1, min_cc=90))
+    synthetic.add_cell(
+        made,
+        1 << 12,
+        {("handwritten", "bulk_pipeline"): 5.0, ("cluster", "bulk_pipeline"): 4.0, ("library_baselines", "cub_device_scan"): 6.0},
+        operation="inclusive_scan",
+    )
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    page = (folder(repository) / "scans.md").read_text()
+    assert re.search(r"\| +4 Ki \| 6.00 µs \| `cluster: bulk_pipeline` +\| 4.00 µs", page)
+    assert "| `handwritten: bulk_pipeline` |" in page and "| `bulk_pipeline`" not in page
+
+
+def test_what_was_skipped_stands_on_its_own_page(repository, run):
+    made = both()
+    for operation, reason in (("reduce", "too slow a sum"), ("inclusive_scan", "too slow a scan"), ("exclusive_scan", "too slow")):
+        made["skipped"].append(
+            {"family": "handwritten", "rung": "one_block", "operation": operation, "operator": "plus", "input_type": "f32"}
+            | {"items": 1 << 24, "mode": "cold", "reason": reason}
+        )
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    reductions, scans = ((folder(repository) / f"{name}.md").read_text() for name in ("reductions", "scans"))
+    assert "Not run at this size: `one_block` (too slow a sum)." in reductions and "a scan" not in reductions
+    assert "Not run at this size: `one_block` (too slow a scan)." in scans and "a sum)" not in scans
+    assert "exclusive scan f32 plus cold" in scans and "Skipped" not in (folder(repository) / "index.md").read_text()
+
+
+# ---- what one topic has and another lacks
+
+
+@pytest.mark.parametrize(("there", "absent"), [("reductions", "scans"), ("scans", "reductions")])
+def test_either_alone(repository, run, there, absent):
+    synthetic.write(repository / "report/data", synthetic.full(topics=(there,)))
+    synthetic.write_sources(repository)
+    assert run("render", "--readme", str(repository / "README.md"))[0] == 0
+    assert (folder(repository) / f"{there}.md").is_file() and not (folder(repository) / f"{absent}.md").exists()
+    assert not list((folder(repository) / "charts").glob(f"{absent}*"))
+    assert f"No {absent} were measured" in (folder(repository) / "claims.md").read_text()
+    readme = (repository / "README.md").read_text()
+    assert f"{there}.md" in readme and f"{absent}.md" not in readme
+
+
+def test_the_pages_of_a_topic_without_data_go(repository, run):
+    path = synthetic.write(repository / "report/data", both())
+    assert run()[0] == 0
+    kept = folder(repository) / "notes.md"
+    kept.write_text("by hand\n")
+    path.unlink()
+    only = synthetic.document()
+    add_small_cell(only)
+    synthetic.write(repository / "report/data", only)
+    assert run("check")[0] == 1
+    assert run()[0] == 0 and run("check")[0] == 0
+    assert not list(folder(repository).rglob("scans*")) and kept.read_text() == "by hand\n"
+
+
+def test_an_operation_nobody_has_heard_of_has_its_page(repository, run):
+    made = both()
+    made["variants"].append(synthetic.variant("handwritten", "histograms", "block_bins", 1))
+    made["variants"].append(synthetic.variant("library_baselines", "baselines", "cub_device_histogram", -1))
+    synthetic.add_cell(
+        made,
+        1 << 24,
+        {("handwritten", "block_bins"): 30.0, ("library_baselines", "cub_device_histogram"): 40.0},
+        operation="histogram_even",
+        shape="bins=256",
+    )
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    assert "f32 histogram even sum, bins=256, cold" in (folder(repository) / "histograms.md").read_text()
+    assert [topic.name for topic in topics.of(data.read(repository / "report/data").machines[0])] == ["reductions", "scans", "histograms"]
+
+
+def test_sizes_may_lack_modes(repository, run):
+    """Cold at three sizes, in a graph at one of them, warm at another, exclusive at a third."""
+    made = synthetic.document()
+    for items in (1 << 10, 1 << 20, 1 << 24):
+        synthetic.add_cell(made, items, {("handwritten", "last_block"): 9.0, ("library_baselines", "cub_device_reduce"): 10.0})
+    ours = {("handwritten", "last_block"): 7.0, ("library_baselines", "cub_device_reduce"): 8.0}
+    synthetic.add_cell(made, 1 << 10, ours, mode="graph")
+    synthetic.add_cell(made, 1 << 20, ours, mode="warm")
+    scans = {("handwritten", "look_back"): 9.0, ("library_baselines", "cub_device_scan"): 10.0}
+    synthetic.add_cell(made, 1 << 10, scans, operation="inclusive_scan")
+    synthetic.add_cell(made, 1 << 24, scans, operation="exclusive_scan")
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    page = (folder(repository) / "reductions.md").read_text()
+    graph = page[page.index("### graph") : page.index("## Accuracy")]
+    assert "| problem        |  1 Ki |" in graph and "16 Mi" not in graph
+    beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
+    assert re.search(r"\| +1 Ki \| .*1.11x \| +– \| +– \| +– +\| +– \|", beside)
+
+
+def test_cold_heads_a_topic_even_where_another_mode_has_more(repository):
+    made = both()
+    for items in SIZES:
+        ours = {("handwritten", rung): 10.0 for rung in synthetic.SCANS} | {("library_baselines", "cub_device_scan"): 9.0}
+        synthetic.add_cell(made, items, ours, operation="inclusive_scan", mode="graph")
+    seen = machine(repository, made)
+    (_, scans) = topics.of(seen)
+    assert compare.main_problem(seen, scans) == claims.SCAN
+
+
+def test_ratios_never_cross_operations(repository, run):
+    """Exclusive scans twice as slow as inclusive ones, CUB's too: over CUB both are the same."""
+    made = synthetic.document()
+    for operation, factor in (("inclusive_scan", 1.0), ("exclusive_scan", 2.0)):
+        times = {("handwritten", "look_back"): 10.0 * factor, ("library_baselines", "cub_device_scan"): 12.0 * factor}
+        synthetic.add_cell(made, 1 << 24, times, operation=operation)
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
+    assert re.search(r"\| `look_back` +\| +10.0 µs \| +13,400 \| +1.20x \| +20.0 µs \| +6,710 \| +1.20x \|", beside)
+    assert "0.60x" not in beside and "2.00x" not in beside and "0.50x" not in beside
+
+
+def test_errors_are_told_by_topic(repository, run):
+    made = both()
+    for row in made["rows"]:
+        if row["rung"] == "warp_shuffle":
+            row.update(error=7.5 if row["operation"] == "inclusive_scan" else 2.5)
+            row.update(repeatable="no" if row["operation"] == "exclusive_scan" else "yes")
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    reductions, scans = (
+        (folder(repository) / f"{name}.md").read_text().split("## Accuracy")[1].split("\n## ")[0] for name in ("reductions", "scans")
+    )
+    assert re.search(r"\| `warp_shuffle` +\| +2.50 \| yes ", reductions)
+    assert re.search(r"\| `warp_shuffle` +\| +7.50 \| no ", scans), "the worst of inclusive and exclusive"
+    assert "in units of the last place of the output's largest magnitude" in scans
+    assert "`warp_shuffle` of scans is declared deterministic" in (folder(repository) / "index.md").read_text()
+    assert "`warp_shuffle` of reductions" not in (folder(repository) / "index.md").read_text()
+
+
+def test_the_front_is_not_chosen_by_its_results(repository, run):
+    """Powers of four, whoever wins there, and every size on the topic's page."""
+    synthetic.write(repository / "report/data", synthetic.full(sizes=SIZES))
+    assert run("render", "--readme", str(repository / "README.md"))[0] == 0
+    readme = (repository / "README.md").read_text()
+    shown = re.findall(r"^\| +([\d,]+(?: [KMG]i)?) \|", readme, re.MULTILINE)
+    assert shown == ["1 Ki", "4 Ki", "16 Ki", "64 Ki", "256 Ki", "1 Mi", "4 Mi", "16 Mi", "64 Mi", "256 Mi", "1 Gi"]
+    page = (folder(repository) / "scans.md").read_text()
+    assert len(re.findall(r"^\| +[\d,]+(?: [KMG]i)? \|", page.split("## The ladder")[0], re.MULTILINE)) == len(SIZES)
+
+
+def test_where_cub_wins_stands_on_the_front(repository, run):
+    made = both()
+    synthetic.add_cell(
+        made, 1 << 20, {("handwritten", "look_back"): 20.0, ("library_baselines", "cub_device_scan"): 10.0}, operation="inclusive_scan"
+    )
+    synthetic.write(repository / "report/data", made)
+    assert run("render", "--readme", str(repository / "README.md"))[0] == 0
+    front = (folder(repository) / "index.md").read_text()
+    assert re.search(r"\| scans +\| f32 inclusive sum, cold \| 1 Mi \| `look_back` +\| +0.50x \|", front)
+    assert "0.50x **CUB wins** |" in (repository / "README.md").read_text()
+
+
+# ---- claims about scans
+
+
+def classic(times, **others):
+    made = both()
+    made["rows"] = [row for row in made["rows"] if row["operation"] == "reduce"]
+    rungs = {("library_baselines" if rung.startswith("cub") else "handwritten", rung): time for rung, time in times.items()}
+    synthetic.add_cell(made, 1 << 24, rungs, operation="inclusive_scan", **others)
+    return made
+
+
+def answered(seen, identity):
+    return [claims.answer(claim, seen) for claim in claims.SCANS if claim.identity == identity]
+
+
+def test_d9_with_the_texts_own_times(repository):
+    """The text's milliseconds agree with the text, though the reduction of the same name is faster than any scan."""
+    seen = machine(repository, classic({rung: 100 * time for rung, time in claims.CLASSIC_SCANS.items()}))
+    order, *gains = answered(seen, "D9")[:5]
+    assert order.verdict == claims.HOLDS and order.measured == "245 µs, 82.0 µs, 51.0 µs and 38.0 µs at 16 Mi"
+    assert [gain.ratio_of_ratios for gain in gains] == pytest.approx([1.0] * 4)
+    assert {gain.verdict for gain in gains} == {claims.HOLDS}
+    figures = [claim.figure for claim in claims.SCANS if claim.identity == "D9"][1:5]
+    assert [gain.measured.split(" ")[0] for gain in gains] == figures, "the figures are the ratios of the text's times"
+
+
+def test_d9_out_of_order(repository):
+    seen = machine(repository, classic({"hillis_steele": 50.0, "blelloch": 60.0, "warp_shuffle": 40.0, "cub_device_scan": 20.0}))
+    order, first, *_ = answered(seen, "D9")
+    assert order.verdict == claims.FAILS and first.verdict == claims.FAILS
+    assert first.ratio_of_ratios == pytest.approx(50 / 60 / (2.45 / 0.82))
+
+
+@pytest.mark.parametrize(("best", "verdict"), [(20.0, claims.FAILS), (60.0, claims.HOLDS)])
+def test_c8_counts_scans_alone(repository, best, verdict):
+    seen = machine(repository, classic({"warp_shuffle": 90.0, "bulk_pipeline": best, "cub_device_scan": 40.0}))
+    whole, rung = answered(seen, "C8")
+    assert whole.measured.startswith("of 1 problem CUB wins") and whole.verdict == verdict
+    assert rung.measured == "warp_shuffle runs at 0.44x of CUB's speed at 16 Mi" and rung.verdict == claims.HOLDS
+
+
+def test_the_offset_is_told_with_the_rows_that_were_checked(repository):
+    told = [claim for claim in claims.PITFALLS if "offsets" in claim.says]
+    (answer,) = (claims.answer(claim, machine(repository, both())) for claim in told)
+    assert "all 18 rows of scans, up to 16 Mi items" in answer.measured and answer.verdict == claims.HOLDS
+
+
+# ---- size
+
+
+def test_pages_stay_readable_and_quick(repository, run):
+    """Four runs of more rows than the default suite has: under a minute, and no page that a forge refuses to render."""
+    for hour, cccl in enumerate(("3.0.1", "3.0.1", "3.0.1", "3.5.0"), 1):
+        made = synthetic.full(f"2030-01-02T{hour:02d}0000Z-abc1234", cccl, hour, sizes=SIZES)
+        assert len(made["rows"]) > 4000
+        synthetic.write(repository / "report/data", made)
+    synthetic.write_sources(repository)
+    start = time.process_time()
+    assert run()[0] == 0
+    assert time.process_time() - start < 60
+    for page in folder(repository).glob("*.md"):
+        assert page.stat().st_size < 300_000, page
+    assert (folder(repository) / "index.md").stat().st_size < 40_000
+    unfolded = re.sub(r"<details>.*?</details>", "", (folder(repository) / "scans.md").read_text(), flags=re.DOTALL)
+    assert len(unfolded.splitlines()) < 400
