@@ -3,7 +3,7 @@
 namespace rungs::bench::device_work {
 namespace {
 
-constexpr int flush_threads = 512, summary_threads = 256;
+constexpr int flush_threads = 512, summary_threads = 256, hash_threads = 256;
 
 __device__ unsigned long long global_timer() {
   unsigned long long now;
@@ -72,6 +72,50 @@ __global__ void __launch_bounds__(summary_threads)
   if (threadIdx.x == 0) summaries[blockIdx.x] = shared[0];
 }
 
+template <class T>
+__global__ void __launch_bounds__(chunks_per_tally) fold_kernel(scan_question of, running* chunks) {
+  const std::size_t chunk = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (chunk < of.num_chunks()) chunks[chunk] = fold_chunk<T>(of, chunk);
+}
+
+// A thread walks a chunk alone: its loads are not coalesced, but the next ones find their sector in L1.
+template <class T>
+__global__ void __launch_bounds__(chunks_per_tally)
+    check_kernel(scan_question of, tolerance within, const running* befores, const void* output, tally* tallies) {
+  const std::size_t chunk = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  tally found;
+  if (chunk < of.num_chunks()) found = check_chunk<T>(of, within, befores[chunk], chunk, output);
+  __shared__ alignas(tally) unsigned char storage[chunks_per_tally * sizeof(tally)];
+  tally* const shared = reinterpret_cast<tally*>(storage);
+  shared[threadIdx.x] = found;
+  for (int distance = chunks_per_tally / 2; distance > 0; distance /= 2) {
+    __syncthreads();
+    if (threadIdx.x < distance) merge(shared[threadIdx.x], shared[threadIdx.x + distance]);
+  }
+  if (threadIdx.x == 0) tallies[blockIdx.x] = shared[0];
+}
+
+__global__ void __launch_bounds__(hash_threads)
+    hash_kernel(const std::uint32_t* words, std::size_t num_words, const unsigned char* rest, int rest_bytes,
+                unsigned long long* into) {
+  __shared__ unsigned long long all;
+  if (threadIdx.x == 0) all = 0;
+  __syncthreads();
+  unsigned long long own = 0;
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+#pragma unroll 4
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < num_words; i += stride)
+    own += hash_of_word(words[i], i);
+  if (rest_bytes != 0 && blockIdx.x == 0 && threadIdx.x == 0) {
+    std::uint32_t last = 0;
+    for (int i = 0; i < rest_bytes; ++i) last |= std::uint32_t{rest[i]} << 8 * i;
+    own += hash_of_word(last, num_words);
+  }
+  atomicAdd(&all, own);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicAdd(into, all);
+}
+
 int multiprocessors() {
   int device = 0, count = 1;
   if (cudaGetDevice(&device) == cudaSuccess) cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
@@ -102,9 +146,37 @@ cudaError_t generate(const workload& from, void* items, cudaStream_t stream) {
 cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_items, summary_of_items* summaries,
                       cudaStream_t stream) {
   with_type(type, [&]<class T>(T) {
-    summarise_kernel<T>
-        <<<max_summaries, summary_threads, 0, stream>>>(static_cast<const T*>(items), num_items, summaries);
+    if constexpr (is_number<T>)
+      summarise_kernel<T>
+          <<<max_summaries, summary_threads, 0, stream>>>(static_cast<const T*>(items), num_items, summaries);
   });
+  return cudaGetLastError();
+}
+
+cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t stream) {
+  const auto grid_blocks = static_cast<unsigned>(num_tallies(of));
+  if (grid_blocks == 0) return cudaSuccess;
+  with_type(of.from.type,
+            [&]<class T>(T) { fold_kernel<T><<<grid_blocks, chunks_per_tally, 0, stream>>>(of, chunks); });
+  return cudaGetLastError();
+}
+
+cudaError_t check_scan(const scan_question& of, const tolerance& within, const running* befores, const void* output,
+                       tally* tallies, cudaStream_t stream) {
+  const auto grid_blocks = static_cast<unsigned>(num_tallies(of));
+  if (grid_blocks == 0) return cudaSuccess;
+  with_type(of.from.type, [&]<class T>(T) {
+    check_kernel<T><<<grid_blocks, chunks_per_tally, 0, stream>>>(of, within, befores, output, tallies);
+  });
+  return cudaGetLastError();
+}
+
+cudaError_t hash(const void* bytes, std::size_t num_bytes, std::uint64_t* into, cudaStream_t stream) {
+  const std::size_t num_words = num_bytes / 4;
+  static_assert(sizeof *into == sizeof(unsigned long long));
+  hash_kernel<<<8 * multiprocessors(), hash_threads, 0, stream>>>(
+      static_cast<const std::uint32_t*>(bytes), num_words, static_cast<const unsigned char*>(bytes) + 4 * num_words,
+      static_cast<int>(num_bytes % 4), reinterpret_cast<unsigned long long*>(into));
   return cudaGetLastError();
 }
 

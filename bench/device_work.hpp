@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "scan_oracle.hpp"
 #include "workload.hpp"
 
 namespace rungs::bench::device_work {
@@ -27,5 +28,17 @@ inline constexpr int max_summaries = 1024;
 // Writes max_summaries partial summaries, to be merged on the host.
 cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_items, summary_of_items* summaries,
                       cudaStream_t stream);
+
+// As the functions of these names in scan_oracle.hpp. A check writes num_tallies(of) tallies, to be merged on the host.
+cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t stream);
+inline constexpr int chunks_per_tally = 128;
+inline constexpr std::size_t max_tallies = max_chunks / chunks_per_tally;
+inline std::size_t num_tallies(const scan_question& of) {
+  return (of.num_chunks() + chunks_per_tally - 1) / chunks_per_tally;
+}
+cudaError_t check_scan(const scan_question& of, const tolerance& within, const running* befores, const void* output,
+                       tally* tallies, cudaStream_t stream);
+// Adds to *into, which the caller has set to zero. `bytes` is aligned to 4.
+cudaError_t hash(const void* bytes, std::size_t num_bytes, std::uint64_t* into, cudaStream_t stream);
 
 }  // namespace rungs::bench::device_work

@@ -132,18 +132,15 @@ void print_case(benchmark::State& state, suite& all, const bench_case& one) {
   double cub_us = 0;
   for (const row& other : all.found.rows) {
     if (other.mode != result->mode || other.about.num_items != result->about.num_items || !other.timed()) continue;
-    if (other.twin || !is_cub(*other.record) || other.record->op != result->record->op ||
-        types_name(*other.record) != types_name(*result->record))
+    if (other.twin || !is_cub(*other.record) || other.record->operation != result->record->operation ||
+        other.record->op != result->record->op || types_name(*other.record) != types_name(*result->record))
       continue;
     const double other_us = median(other.samples.accepted);
     if (cub_us == 0 || other_us < cub_us) cub_us = other_us;
   }
   if (cub_us > 0) state.counters["speedup_over_cub"] = cub_us / about.median;
-  for (const ceiling& roof : all.found.ceilings) {
-    if (roof.kind == catalog::operation::stream_read && roof.mode == result->mode &&
-        roof.bytes == result->about.input_bytes())
-      state.counters["percent_of_ceiling"] = 100 * roof.median_us() / about.median;
-  }
+  if (const ceiling* const roof = ceiling_of(all.found, result->about, result->mode))
+    state.counters["percent_of_ceiling"] = 100 * roof->median_us() / about.median;
 }
 
 // Prints through Google Benchmark, which also serves its own --benchmark_out.
@@ -324,7 +321,7 @@ int run(int argc, char** argv) {
   about.context["seed"] = rules.seed;
   if (!device) about.context["no_gpu"] = why_no_device;
   const auto variants = distinct_variants(records);
-  write_atomically(to.results, to_json(all.found, about, variants).dump(1) + "\n");
+  write_atomically(to.results, to_text(to_json(all.found, about, variants)));
   write_gzip_atomically(to.samples, samples_to_json(all.found, about).dump());
   const int code = summarise_run(all, given, to, notices);
   if (broken.empty()) return code;

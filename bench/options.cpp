@@ -19,10 +19,11 @@ constexpr auto description =
     "Each case is verified before it is timed, after its last timed sample, and once more on changed input.";
 
 constexpr auto footer = R"(What is measured
-  The default suite: every rung at 1Mi, 16Mi and 256Mi items (f32 and i32 sums); from 1Ki to 1Gi the library baselines and the
-  fast rungs, which are those that a pilot call finds within 2x of the best at that size. Sizes given by --sizes, and --full,
-  measure every rung. A rung stops where one sample passes 10 ms (--full: 1 s), host baselines at 16Mi items, and the modes warm
-  and graph at four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled
+  The default suite: every rung at 1Mi, 16Mi and 256Mi items (sums and running sums of f32, sums of i32; running sums of i32 at
+  16Mi); from 1Ki to 1Gi the library baselines and the fast rungs, which are those that a pilot call finds within 2x of the best
+  at that size; other types and operators at fewer sizes. Sizes given by --sizes, and --full, measure every rung. A rung stops
+  where one sample passes 10 ms (--full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and
+  written passes four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled
   along with what a filter matches, since the others are compared with it.
 
 Modes
@@ -31,7 +32,7 @@ Modes
   dirty  as cold, flushed by a memset, as nvbench does (--dirty-flush)
 
 Names, for --filter
-  reduce/plus/f32/n=16Mi/handwritten/warp_shuffle/cold
+  reduce/plus/f32/n=16Mi/handwritten/warp_shuffle/cold     inclusive_scan/compose/affine/n=1Mi/handwritten/one_block/cold
 
 Examples
   rungs_bench                                             the default suite
@@ -135,7 +136,8 @@ parsed parse_options(int argc, const char* const* argv) {
       app.add_option("--budget", budget, "Wall time of the whole run; every case gets its share")->type_name("SECONDS");
   app.add_option("--modes", modes, "Comma-separated: cold, warm, graph, dirty, host")->type_name("MODES");
   app.add_option("--sizes", sizes, "Comma-separated numbers of items: 1048576, 1Ki, 16Mi")->type_name("SIZES");
-  app.add_option("--types", types, "Comma-separated: f32, i32, u8:u32 (input:accumulator) ...")->type_name("TYPES");
+  app.add_option("--types", types, "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...")
+      ->type_name("TYPES");
   app.add_option("--out", out, "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree")
       ->type_name("PATH");
   app.add_flag("--full", given.wanted.full, "Everything: every rung, size, type, operator and mode");

@@ -15,7 +15,11 @@ constexpr std::size_t alignment = 256;  // as cudaMalloc's
 
 std::size_t aligned(std::size_t num_bytes) { return (num_bytes + alignment - 1) / alignment * alignment; }
 
-std::size_t output_bytes(const contender& one) { return catalog::size_of(one.record->output_type); }
+bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
+
+std::size_t output_bytes(const contender& one) {
+  return (scans(one) ? one.arguments.num_items : 1) * catalog::size_of(one.record->output_type);
+}
 
 // The size query of each contender, and then an output and a workspace of its own at an offset of one arena.
 struct layout {
@@ -40,15 +44,41 @@ int first_byte(const contender& one) {
 
 }  // namespace
 
-device_place::device_place(const device_facts& facts, std::size_t largest_input_bytes)
+void place::fill(const problem& about, const workload& from, int init_offset) {
+  from_ = from;
+  init_offset_ = init_offset;
+  generate(from);
+  if (!catalog::is_scan(about.operation)) {
+    facts_ = summarise(from);
+    return;
+  }
+  question_ = question_of(about.operation, about.op, about.output_type, from);
+  befores_ = fold(question_);
+  // The contenders of a problem are called alike.
+  scan_chunks(question_, before_all(*about.contenders.front(), init_offset), befores_);
+  keep(befores_);
+}
+
+judgement place::verify(const contender& one) {
+  if (!scans(one)) return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read(one, 0));
+  if (!has_oracle(*one.record)) return {.why = "no oracle for a scan of these types"};
+  const tally found = check_output(one, question_, tolerance_of(*one.record, from_));
+  return judge_scan(*one.record, question_, befores_, found,
+                    found.num_wrong == 0 ? value_bytes{} : read(one, found.first_wrong));
+}
+
+device_place::device_place(const device_facts& facts, std::size_t largest_input_bytes, std::size_t largest_output_bytes)
     : bench_(facts),
-      input_(std::max<std::size_t>(largest_input_bytes, alignment)),
-      roof_output_(input_.size()),
+      input_(std::max(largest_input_bytes, alignment)),
+      output_(std::max(largest_output_bytes, alignment)),
       summaries_(device_work::max_summaries * sizeof(summary_of_items)),
+      chunks_(max_chunks * sizeof(running)),
+      tallies_(device_work::max_tallies * sizeof(tally)),
       repeats_(most_repeats * sizeof(value_bytes)) {}
 
-summary_of_items device_place::fill(const workload& from) {
-  check(device_work::generate(from, input_.get(), stream()));
+void device_place::generate(const workload& from) { check(device_work::generate(from, input_.get(), stream())); }
+
+summary_of_items device_place::summarise(const workload& from) {
   std::vector<summary_of_items> parts(device_work::max_summaries);
   check(device_work::summarise(from.type, input_.get(), from.num_items,
                                static_cast<summary_of_items*>(summaries_.get()), stream()));
@@ -60,9 +90,46 @@ summary_of_items device_place::fill(const workload& from) {
   return all;
 }
 
+std::vector<running> device_place::fold(const scan_question& of) {
+  std::vector<running> chunks(of.num_chunks());
+  check(device_work::fold_chunks(of, static_cast<running*>(chunks_.get()), stream()));
+  check(cudaMemcpyAsync(chunks.data(), chunks_.get(), chunks.size() * sizeof chunks[0], cudaMemcpyDeviceToHost,
+                        stream()));
+  bench_.synchronize();
+  return chunks;
+}
+
+void device_place::keep(const std::vector<running>& befores) {
+  check(cudaMemcpyAsync(chunks_.get(), befores.data(), befores.size() * sizeof befores[0], cudaMemcpyHostToDevice,
+                        stream()));
+  bench_.synchronize();
+}
+
+tally device_place::check_output(const contender& one, const scan_question& of, const tolerance& within) {
+  std::vector<tally> parts(device_work::num_tallies(of));
+  check(device_work::check_scan(of, within, static_cast<const running*>(chunks_.get()), one.arguments.d_out,
+                                static_cast<tally*>(tallies_.get()), stream()));
+  check(
+      cudaMemcpyAsync(parts.data(), tallies_.get(), parts.size() * sizeof parts[0], cudaMemcpyDeviceToHost, stream()));
+  bench_.synchronize();
+  tally all;
+  for (const auto& part : parts) merge(all, part);
+  return all;
+}
+
+value_bytes device_place::read(const contender& one, std::size_t element) {
+  const std::size_t size = catalog::size_of(one.record->output_type);
+  value_bytes bytes{};
+  check(cudaMemcpyAsync(bytes.data(), static_cast<const unsigned char*>(one.arguments.d_out) + element * size, size,
+                        cudaMemcpyDeviceToHost, stream()));
+  bench_.synchronize();
+  return bytes;
+}
+
 std::vector<cudaError_t> device_place::bind(std::span<contender> contenders) {
   for (contender& one : contenders) {
     if (one.arguments.d_in == nullptr) one.arguments.d_in = input_.get();
+    if (one.arguments.d_out == nullptr && scans(one)) one.arguments.d_out = output_.get();
   }
   const layout plan(contenders, stream());
   cudaGetLastError();
@@ -95,13 +162,6 @@ void device_place::poison_output(const contender& one) {
   check(cudaMemsetAsync(one.arguments.d_out, output_poison, output_bytes(one), stream()));
 }
 
-value_bytes device_place::output(const contender& one) {
-  value_bytes bytes{};
-  check(cudaMemcpyAsync(bytes.data(), one.arguments.d_out, output_bytes(one), cudaMemcpyDeviceToHost, stream()));
-  bench_.synchronize();
-  return bytes;
-}
-
 std::vector<value_bytes> device_place::repeat(const contender& one, int count) {
   std::vector<value_bytes> outputs(static_cast<std::size_t>(std::min(count, most_repeats)));
   check(cudaMemsetAsync(repeats_.get(), 0, repeats_.size(), stream()));
@@ -111,8 +171,12 @@ std::vector<value_bytes> device_place::repeat(const contender& one, int count) {
       cudaGetLastError();
       return {};
     }
-    check(cudaMemcpyAsync(static_cast<value_bytes*>(repeats_.get()) + i, one.arguments.d_out, output_bytes(one),
-                          cudaMemcpyDeviceToDevice, stream()));
+    value_bytes* const into = static_cast<value_bytes*>(repeats_.get()) + i;
+    if (scans(one))
+      check(
+          device_work::hash(one.arguments.d_out, output_bytes(one), reinterpret_cast<std::uint64_t*>(into), stream()));
+    else
+      check(cudaMemcpyAsync(into, one.arguments.d_out, output_bytes(one), cudaMemcpyDeviceToDevice, stream()));
   }
   check(cudaMemcpyAsync(outputs.data(), repeats_.get(), outputs.size() * sizeof outputs[0], cudaMemcpyDeviceToHost,
                         stream()));
@@ -129,7 +193,7 @@ contender device_place::roof(const catalog::record& record, std::size_t footprin
   one.record = &record;
   const std::size_t moved = record.operation == catalog::operation::copy ? footprint_bytes / 2 : footprint_bytes;
   one.arguments = {.d_in = input_.get(),
-                   .d_out = roof_output_.get(),
+                   .d_out = output_.get(),
                    .num_items = std::max<std::size_t>(1, moved / catalog::size_of(record.input_type)),
                    .init = nullptr};
   return one;
@@ -143,20 +207,42 @@ void device_place::warm_up() const {
   }
 }
 
-summary_of_items host_place::fill(const workload& from) {
+void host_place::generate(const workload& from) {
   input_.resize(from.num_items * catalog::size_of(from.type) / sizeof input_[0] + 1);
-  generate(from, input_.data());
+  bench::generate(from, input_.data());
+}
+
+summary_of_items host_place::summarise(const workload& from) {
   return summarise_items(from.type, input_.data(), from.num_items);
 }
 
+tally host_place::check_output(const contender& one, const scan_question& of, const tolerance& within) {
+  return check_scan(of, within, befores(), one.arguments.d_out);
+}
+
+value_bytes host_place::read(const contender& one, std::size_t element) {
+  const std::size_t size = catalog::size_of(one.record->output_type);
+  value_bytes bytes{};
+  std::memcpy(bytes.data(), static_cast<const unsigned char*>(one.arguments.d_out) + element * size, size);
+  return bytes;
+}
+
 std::vector<cudaError_t> host_place::bind(std::span<contender> contenders) {
-  for (contender& one : contenders) one.arguments.d_in = input_.data();
+  std::size_t shared_bytes = 0;
+  for (const contender& one : contenders) {
+    if (scans(one)) shared_bytes = std::max(shared_bytes, output_bytes(one));
+  }
+  output_.resize(shared_bytes / sizeof output_[0] + 1);
+  for (contender& one : contenders) {
+    one.arguments.d_in = input_.data();
+    one.arguments.d_out = output_.data();
+  }
   const layout plan(contenders, nullptr);
   arena_.resize(plan.total / sizeof arena_[0] + 1);
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     contender& one = contenders[i];
     auto* const base = reinterpret_cast<unsigned char*>(arena_.data());
-    one.arguments.d_out = base + plan.outputs[i];
+    if (!scans(one)) one.arguments.d_out = base + plan.outputs[i];
     one.workspace = base + plan.workspaces[i];
     std::memset(one.workspace, first_byte(one), one.workspace_bytes);
   }
@@ -167,18 +253,19 @@ void host_place::poison_output(const contender& one) {
   std::memset(one.arguments.d_out, output_poison, output_bytes(one));
 }
 
-value_bytes host_place::output(const contender& one) {
-  value_bytes bytes{};
-  std::memcpy(bytes.data(), one.arguments.d_out, output_bytes(one));
-  return bytes;
-}
-
 std::vector<value_bytes> host_place::repeat(const contender& one, int count) {
   std::vector<value_bytes> outputs;
   for (int i = 0; i < count; ++i) {
     poison_output(one);
     if (call(one) != cudaSuccess) return {};
-    outputs.push_back(output(one));
+    value_bytes bytes{};
+    if (scans(one)) {
+      const std::uint64_t found = hash(one.arguments.d_out, output_bytes(one));
+      std::memcpy(bytes.data(), &found, sizeof found);
+    } else {
+      bytes = read(one, 0);
+    }
+    outputs.push_back(bytes);
   }
   return outputs;
 }

@@ -17,32 +17,51 @@ class place {
  public:
   virtual ~place() = default;
 
-  // Makes the input, and answers what an oracle needs to know about it.
-  virtual summary_of_items fill(const workload& from) = 0;
+  // Makes the input of a problem, and learns what verify() must know. `init_offset` as in init_of().
+  void fill(const problem& about, const workload& from, int init_offset);
+  // Judges the output as it stands, a scan's from the first element to the last.
+  judgement verify(const contender& one);
+  const summary_of_items& facts() const { return facts_; }  // of a reduction's items
 
   // Gives contenders that have a record, items and init their buffers; workspaces are zeroed where the record says so,
-  // else poisoned. Answers the error of each contender's size query.
+  // else poisoned. A reduction has an output of its own; all scans write to the same one, which is as large as their
+  // input. Answers the error of each contender's size query.
   virtual std::vector<cudaError_t> bind(std::span<contender> contenders) = 0;
 
   virtual cudaError_t call(const contender& one) = 0;  // and waits
   virtual void poison_output(const contender& one) = 0;
-  virtual value_bytes output(const contender& one) = 0;
-  // The outputs of this many calls in a row; empty where a call failed.
+  // The outputs of this many calls in a row (of a scan: their hashes); empty where a call failed.
   virtual std::vector<value_bytes> repeat(const contender& one, int count) = 0;
 
   virtual std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) = 0;
+
+ protected:
+  virtual void generate(const workload& from) = 0;
+  virtual summary_of_items summarise(const workload& from) = 0;
+  // What each chunk comes to; what comes before it, for the checks that follow.
+  virtual std::vector<running> fold(const scan_question& of) = 0;
+  virtual void keep(const std::vector<running>&) {}
+  virtual tally check_output(const contender& one, const scan_question& of, const tolerance& within) = 0;
+  virtual value_bytes read(const contender& one, std::size_t element) = 0;  // of the output
+
+  const std::vector<running>& befores() const { return befores_; }
+
+ private:
+  workload from_;
+  int init_offset_ = 0;
+  summary_of_items facts_;
+  scan_question question_;
+  std::vector<running> befores_;
 };
 
 class device_place : public place {
  public:
-  // Holds inputs of up to this many bytes, and as much again for what copy and fill write.
-  device_place(const device_facts& facts, std::size_t largest_input_bytes);
+  // Holds inputs of up to this many bytes, and outputs of scans and roofs.
+  device_place(const device_facts& facts, std::size_t largest_input_bytes, std::size_t largest_output_bytes);
 
-  summary_of_items fill(const workload& from) override;
   std::vector<cudaError_t> bind(std::span<contender> contenders) override;
   cudaError_t call(const contender& one) override;
   void poison_output(const contender& one) override;
-  value_bytes output(const contender& one) override;
   std::vector<value_bytes> repeat(const contender& one, int count) override;
   std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) override;
 
@@ -53,23 +72,36 @@ class device_place : public place {
   void* scratch() const { return repeats_.get(); }  // a workspace for roofs, which use none
   static constexpr std::size_t scratch_bytes = 256;
 
+ protected:
+  void generate(const workload& from) override;
+  summary_of_items summarise(const workload& from) override;
+  std::vector<running> fold(const scan_question& of) override;
+  void keep(const std::vector<running>& befores) override;
+  tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
+  value_bytes read(const contender& one, std::size_t element) override;
+
  private:
   event_bench bench_;
-  device_memory input_, roof_output_, arena_, summaries_, repeats_;
+  device_memory input_, output_, arena_, summaries_, chunks_, tallies_, repeats_;
 };
 
 class host_place : public place {
  public:
-  summary_of_items fill(const workload& from) override;
   std::vector<cudaError_t> bind(std::span<contender> contenders) override;
   cudaError_t call(const contender& one) override { return one.call(nullptr); }
   void poison_output(const contender& one) override;
-  value_bytes output(const contender& one) override;
   std::vector<value_bytes> repeat(const contender& one, int count) override;
   std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) override;
 
+ protected:
+  void generate(const workload& from) override;
+  summary_of_items summarise(const workload& from) override;
+  std::vector<running> fold(const scan_question& of) override { return fold_chunks(of); }
+  tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
+  value_bytes read(const contender& one, std::size_t element) override;
+
  private:
-  std::vector<std::max_align_t> input_, arena_;
+  std::vector<std::max_align_t> input_, output_, arena_;
 };
 
 }  // namespace rungs::bench

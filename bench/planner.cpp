@@ -44,30 +44,64 @@ bool is_basic(const question& line) {
   return line.input == line.accumulator && (line.input == scalar::f32 || line.input == scalar::i32);
 }
 
+bool is_sum(const question& line) { return line.combine == op::plus || line.combine == op::compose; }
+
 bool is_ladder_size(std::size_t size) { return std::count(std::begin(ladder_sizes), std::end(ladder_sizes), size) > 0; }
 
+bool is_swept(std::size_t size) {
+  const auto sizes = powers_of_two(2);
+  return is_ladder_size(size) || std::count(sizes.begin(), sizes.end(), size) > 0;
+}
+
 // The whole sweep for sums of floats, every second power of two for the other sums, and a few sizes for the rest.
+std::vector<std::size_t> reduction_sizes(const question& line) {
+  if (is_sum(line)) return powers_of_two(2);
+  if (!is_basic(line)) return {ladder_sizes[0], ladder_sizes[1]};
+  std::vector<std::size_t> sizes = {std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
+  if (!line.on_host) sizes.push_back(std::size_t{1} << 10);
+  return sizes;
+}
+
+// Likewise. Exclusive scans of other types, or with other operators, are left to --full.
+std::vector<std::size_t> scan_sizes(const question& line) {
+  constexpr std::size_t Ki = 1024;
+  const bool inclusive = line.operation == catalog::operation::inclusive_scan;
+  if (line.combine == op::plus && is_basic(line)) {
+    if (inclusive) return powers_of_two(2);
+    return {64 * Ki, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
+  }
+  if (!inclusive) return {};
+  if (is_sum(line)) return {4 * Ki, 64 * Ki, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
+  return {ladder_sizes[0], ladder_sizes[1]};
+}
+
 std::vector<std::size_t> default_sizes(const question& line, bool full) {
-  std::vector<std::size_t> sizes;
-  if (full || (line.input == scalar::f32 && line.combine == op::plus && !line.on_host)) {
+  const bool scan = catalog::is_scan(line.operation), exclusive = line.operation == catalog::operation::exclusive_scan;
+  const bool whole_sweep = line.input == scalar::f32 && line.combine == op::plus && !line.on_host && !exclusive;
+  std::vector<std::size_t> sizes = scan ? scan_sizes(line) : reduction_sizes(line);
+  if (full || whole_sweep) {
     sizes = powers_of_two(1);
     sizes.insert(sizes.end(), std::begin(odd_sizes), std::end(odd_sizes));
-  } else if (line.combine == op::plus) {
-    sizes = powers_of_two(2);
-  } else {
-    sizes = {std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
-    if (is_basic(line) && !line.on_host) sizes.push_back(std::size_t{1} << 10);
   }
   if (line.on_host) std::erase_if(sizes, [](std::size_t size) { return size > largest_host_items; });
   return sizes;
 }
 
-// Warm and graph for sums of floats, and for sums of integers at the ladder's sizes.
+// Warm and graph for sums of floats at every second power of two, and for integers' reductions at the ladder's sizes.
 std::vector<mode> default_modes(const question& line, std::size_t size, bool full) {
   if (line.on_host) return {mode::host};
-  const bool all = line.combine == op::plus && is_basic(line) && (line.input == scalar::f32 || is_ladder_size(size));
+  const bool reduction = line.operation == catalog::operation::reduce;
+  const bool all = line.combine == op::plus && is_basic(line) && line.operation != catalog::operation::exclusive_scan &&
+                   (line.input == scalar::f32 ? is_swept(size) : reduction && is_ladder_size(size));
   if (full || all) return {mode::cold, mode::warm, mode::graph};
   return {mode::cold};
+}
+
+// Where the ladder is shown: every rung, however slow.
+bool shows_ladder(const question& line, std::size_t size) {
+  if (!is_basic(line) || line.combine != op::plus || !is_ladder_size(size)) return false;
+  if (line.operation == catalog::operation::inclusive_scan) return line.input == scalar::f32 || size == ladder_sizes[1];
+  return line.operation == catalog::operation::reduce;
 }
 
 // The ladder's sizes first, then the others spread: 1/2, 1/4, 3/4, 1/8 … of the way. A run that ends early has seen
@@ -90,7 +124,7 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
 }
 
 int priority(const question& line) {
-  return (line.on_host ? 100 : 0) + (line.combine == op::plus ? 0 : 10) +
+  return (line.on_host ? 100 : 0) + (is_sum(line) ? 0 : 10) +
          (is_basic(line) ? (line.input == scalar::f32 ? 0 : 1) : 2);
 }
 
@@ -126,14 +160,45 @@ std::size_t host_memory_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Input, a roof's output of the same size, and the flush buffer, in nine tenths of what is free.
-bool fits(std::size_t input_bytes, const device_facts& device) {
+// The flush buffer, and half of the rest for each of the two buffers, in nine tenths of what is free: problems that fit
+// by themselves fit together.
+bool fits(const problem& about, const device_facts& device) {
   const std::size_t reserve = event_bench::flush_bytes(device) + (std::size_t{256} << 20);
   const std::size_t usable = device.free_bytes / 10 * 9;
-  return usable > reserve && input_bytes <= (usable - reserve) / 2;
+  const std::size_t larger = std::max(about.input_buffer_bytes(), about.output_buffer_bytes());
+  return usable > reserve && larger <= (usable - reserve) / 2;
+}
+
+bool has(const std::vector<catalog::operation>& roofs, catalog::operation kind) {
+  return std::count(roofs.begin(), roofs.end(), kind) > 0;
 }
 
 }  // namespace
+
+std::vector<catalog::operation> bounding_roofs(const problem& about) {
+  using catalog::operation;
+  if (!catalog::is_scan(about.operation)) return {operation::stream_read};
+  const std::size_t in = catalog::size_of(about.input_type), out = catalog::size_of(about.output_type);
+  if (in == out) return {operation::copy};
+  return {operation::copy, out > in ? operation::fill : operation::stream_read};
+}
+
+std::vector<catalog::operation> measured_roofs(const problem& about) {
+  using catalog::operation;
+  if (catalog::is_scan(about.operation)) return bounding_roofs(about);
+  return {operation::stream_read, operation::copy, operation::fill};
+}
+
+std::size_t problem::input_buffer_bytes() const {
+  const std::size_t by_roofs =
+      has(measured_roofs(*this), catalog::operation::stream_read) ? footprint() : footprint() / 2;
+  return std::max(input_bytes(), by_roofs);
+}
+
+std::size_t problem::output_buffer_bytes() const {
+  const std::size_t by_roofs = has(measured_roofs(*this), catalog::operation::fill) ? footprint() : footprint() / 2;
+  return std::max(output_bytes(), by_roofs);
+}
 
 device_facts imaginary_device() {
   device_facts device;
@@ -169,8 +234,8 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
 
   std::map<question, std::vector<const catalog::record*>> lines;
   for (const auto& record : records) {
-    if (record.operation == catalog::operation::reduce && wants_type(wanted, record))
-      lines[question_of(record)].push_back(&record);
+    const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation);
+    if (computes && wants_type(wanted, record)) lines[question_of(record)].push_back(&record);
   }
   std::vector<question> order;
   for (const auto& [line, members] : lines) order.push_back(line);
@@ -193,8 +258,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
                     .output_type = line.output,
                     .num_items = size,
                     .on_host = line.on_host,
-                    .every_rung = wanted.full || !wanted.sizes.empty() ||
-                                  (is_basic(line) && line.combine == op::plus && is_ladder_size(size)),
+                    .every_rung = wanted.full || !wanted.sizes.empty() || shows_ladder(line, size),
                     .modes = {},
                     .contenders = {}};
       std::vector<bench_case> cases;
@@ -203,7 +267,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
       };
       for (const mode how : modes) {
         const bool cached = how == mode::warm || how == mode::graph;
-        if (cached && about.input_bytes() > largest_warm_bytes(target.l2_bytes)) continue;
+        if (cached && about.footprint() > largest_warm_bytes(target.l2_bytes)) continue;
         std::vector<bench_case> cell;
         bool any = false;
         for (const auto* record : lines[line]) {
@@ -218,7 +282,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
       num_matching += cases.size();
       if (cases.empty()) continue;
 
-      if (!wanted.sizes.empty() && !device && about.input_bytes() > host_memory_bytes())
+      if (!wanted.sizes.empty() && !device && about.bytes() > host_memory_bytes())
         throw usage_error("--sizes: " + format_size(size) +
                           " items do not fit the memory of this machine; leave that size out");
       if (!line.on_host && !device) {
@@ -228,7 +292,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
         }
         continue;
       }
-      if (line.on_host ? size > largest_host_items : !fits(about.input_bytes(), target)) {
+      if (line.on_host ? size > largest_host_items : !fits(about, target)) {
         const std::string reason =
             line.on_host ? "host baselines are measured up to " + format_size(largest_host_items) + " items"
                          : format_size(size) + " items do not fit the memory of " + target.name;

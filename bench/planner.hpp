@@ -35,8 +35,22 @@ struct problem {
   std::vector<const catalog::record*> contenders;
 
   std::size_t input_bytes() const { return num_items * catalog::size_of(input_type); }
-  std::size_t bytes() const { return input_bytes() + catalog::size_of(output_type); }
+  std::size_t output_bytes() const {
+    return (catalog::is_scan(operation) ? num_items : 1) * catalog::size_of(output_type);
+  }
+  std::size_t bytes() const { return input_bytes() + output_bytes(); }
+  // What ceilings and the limit of the warm modes go by.
+  std::size_t footprint() const { return catalog::is_scan(operation) ? bytes() : input_bytes(); }
+  // What the device's two buffers must hold for the calls, and for the roofs at this footprint.
+  std::size_t input_buffer_bytes() const;
+  std::size_t output_buffer_bytes() const;
 };
+
+// The roofs that bound a problem: reading for what only reads; copying for a scan, and where its output's items are
+// wider (narrower) than its input's also writing (reading) alone, whichever is faster.
+std::vector<catalog::operation> bounding_roofs(const problem& about);
+// The roofs that are measured with it.
+std::vector<catalog::operation> measured_roofs(const problem& about);
 
 struct bench_case {
   std::size_t problem = 0;  // index

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -19,8 +21,13 @@ namespace {
 
 using catalog::operation;
 
-// A number that JSON can hold, or null.
-json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+// A number that JSON can hold, or null. Seven digits are as many as an event's time has.
+json number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.7g", value);
+  return std::strtod(digits, nullptr);
+}
 json number(const std::optional<double>& value) { return value ? number(*value) : json(nullptr); }
 json text(std::string_view value) { return std::string(value); }
 json yes_no(bool value) { return value ? "yes" : "no"; }
@@ -65,14 +72,22 @@ double ceiling::drift() const {
   return std::abs(median(after) - first) / first;
 }
 
+const ceiling* ceiling_of(const findings& found, const problem& about, mode how) {
+  const auto roofs = bounding_roofs(about);
+  const ceiling* fastest = nullptr;
+  for (const ceiling& one : found.ceilings) {
+    if (one.mode != how || one.bytes != about.footprint() || joined(one).empty()) continue;
+    if (!std::count(roofs.begin(), roofs.end(), one.kind)) continue;
+    if (fastest == nullptr || one.median_us() < fastest->median_us()) fastest = &one;
+  }
+  return fastest;
+}
+
 bool beats_ceiling(double low_us, double ceiling_low_us) {
   return low_us < ceiling_low_us / 1.03 && low_us < ceiling_low_us - 0.5;
 }
 
 void compare(findings& found, double peak_gb_per_s) {
-  std::map<std::tuple<operation, bench::mode, std::size_t>, const ceiling*> ceilings;
-  for (const auto& one : found.ceilings) ceilings[{one.kind, one.mode, one.bytes}] = &one;
-
   using cell = decltype(cell_of(std::declval<row>()));
   std::map<cell, std::vector<row*>> cells;
   for (auto& one : found.rows) {
@@ -82,9 +97,9 @@ void compare(findings& found, double peak_gb_per_s) {
     const double gb_per_s = static_cast<double>(one.about.bytes()) / one.summary.median * 1e-3;
     if (one.mode == mode::host) continue;
     if (peak_gb_per_s > 0) one.percent_of_peak = 100 * gb_per_s / peak_gb_per_s;
-    const auto roof = ceilings.find({operation::stream_read, one.mode, one.about.input_bytes()});
-    if (roof == ceilings.end() || joined(*roof->second).empty()) continue;
-    const auto about = summarise(joined(*roof->second));
+    const ceiling* const roof = ceiling_of(found, one.about, one.mode);
+    if (roof == nullptr) continue;
+    const auto about = summarise(joined(*roof));
     one.ceiling_us = about.median;
     one.percent_of_ceiling = 100 * about.median / one.summary.median;
     one.implausible = beats_ceiling(one.summary.low, about.low);
@@ -248,6 +263,7 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     entry["gpu"] = about.gpu;
     entry["commit"] = about.commit;
     entry["run"] = about.run;
+    entry["ladder"] = text(one.record->ladder);
     entry["iqr_us"] = time(one.summary.iqr);
     entry["min_us"] = time(one.summary.min);
     entry["p95_us"] = time(one.summary.p95);
@@ -261,6 +277,7 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
   for (const auto& one : found.omissions) {
     json entry;
     entry["family"] = text(name(one.record->family));
+    entry["ladder"] = text(one.record->ladder);
     entry["rung"] = text(one.record->rung);
     entry["operation"] = text(name(one.record->operation));
     entry["operator"] = text(name(one.record->op));
@@ -272,6 +289,30 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     file["skipped"].push_back(entry);
   }
   return file;
+}
+
+std::string to_text(const json& file) {
+  std::string text = "{";
+  const auto separate = [&](const char* indent) {
+    text += (text.ends_with('{') || text.ends_with('[') ? "" : ",") + std::string(indent);
+  };
+  for (const auto& [key, value] : file.items()) {
+    separate("\n ");
+    text += json(key).dump() + ": ";
+    const bool lines = value.is_object() || (value.is_array() && !value.empty() && value[0].is_object());
+    if (!lines || value.empty()) {
+      text += value.dump();
+      continue;
+    }
+    text += value.is_object() ? '{' : '[';
+    for (const auto& [name, entry] : value.items()) {
+      separate("\n  ");
+      if (value.is_object()) text += json(name).dump() + ": ";
+      text += entry.dump();
+    }
+    text += value.is_object() ? "\n }" : "\n ]";
+  }
+  return text + "\n}\n";
 }
 
 json samples_to_json(const findings& found, const run_facts& about) {

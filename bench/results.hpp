@@ -27,7 +27,7 @@ struct row {
   std::optional<double> ceiling_us, percent_of_ceiling, percent_of_peak;
   std::optional<ratio> speedup;
   std::string verdict;
-  double error_ulps = 0;
+  double error_ulps = 0;  // as in judgement
   bool repeatable = false;
   std::optional<int> kernels;
   std::size_t workspace_bytes = 0;
@@ -69,6 +69,9 @@ struct findings {
 // ceilings and plausibility. Call once all cells are sampled.
 void compare(findings& found, double peak_gb_per_s);
 
+// The fastest of the roofs that bound this problem in this mode; null where none was measured.
+const ceiling* ceiling_of(const findings& found, const problem& about, mode how);
+
 // Faster than its ceiling by more than 3 % and by more than 0.5 us, at the fast end of both intervals.
 bool beats_ceiling(double low_us, double ceiling_low_us);
 
@@ -81,6 +84,8 @@ struct run_facts {
 };
 
 json to_json(const findings& found, const run_facts& about, const std::vector<const catalog::record*>& variants);
+// An entry a line: rows can be compared with diff, and take a fifth less than indented.
+std::string to_text(const json& file);
 json samples_to_json(const findings& found, const run_facts& about);
 
 // Write aside and rename: whoever reads the path sees the old file or the new one. Throw usage_error where that cannot

@@ -11,7 +11,7 @@
 namespace rungs::bench {
 namespace {
 
-constexpr int changed_init = 3;  // of the second verification's sums
+constexpr int changed_init = 3;  // of the second verification
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -60,14 +60,16 @@ suite::suite(const run_plan& plan, std::span<const catalog::record> records, con
       start_(steady_seconds()),
       visited_(plan.problems.size()) {
   found.omissions = plan.omissions;
-  std::size_t largest = 0;
+  std::size_t largest_input = 0, largest_output = 0;
   for (const auto& about : plan.problems) {
     num_cells_ += about.modes.size();
-    if (!about.on_host) largest = std::max(largest, about.input_bytes());
+    if (about.on_host) continue;
+    largest_input = std::max(largest_input, about.input_buffer_bytes());
+    largest_output = std::max(largest_output, about.output_buffer_bytes());
   }
   host_ = std::make_unique<host_place>();
-  if (device && largest > 0) {
-    device_ = std::make_unique<device_place>(*device, largest);
+  if (device && largest_input > 0) {
+    device_ = std::make_unique<device_place>(*device, largest_input, largest_output);
     device_->warm_up();
   }
 }
@@ -141,7 +143,7 @@ stop_rule suite::rule_for(const problem& about) const {
 }
 
 // Who may be sampled: what answers rightly, in time, and (where not every rung is measured) fast enough.
-void suite::admit(place& where, const problem& about, std::vector<entrant>& entrants, const summary_of_items& facts) {
+void suite::admit(place& where, const problem& about, std::vector<entrant>& entrants) {
   const auto limit = [&](double microseconds) {
     return "one sample takes " + in_words(microseconds) + " at " + format_size(about.num_items) +
            " items, over the limit of " + in_words(rules_.stop_us);
@@ -165,7 +167,7 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
       one.defect = std::string("the call failed: ") + cudaGetErrorString(error);
       continue;
     }
-    const judgement verdict = judge(*one.bound.record, facts, about.num_items, 0, false, where.output(one.bound));
+    const judgement verdict = where.verify(one.bound);
     one.error_ulps = verdict.error_ulps;
     if (!verdict.right) {
       one.defect = "wrong before timing: " + verdict.why;
@@ -191,10 +193,11 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
 }
 
 // Facts that need no clock.
-void suite::look_at(place& where, entrant& one) {
+void suite::look_at(place& where, const problem& about, entrant& one) {
   if (device_ && one.bound.record->executes_on == executor::device)
     one.kernels = count_kernels(one.bound, device_->stream());
-  const auto outputs = where.repeat(one.bound, rules_.repeats);
+  const bool large = catalog::is_scan(about.operation) && about.bytes() > rules_.large_scan_bytes;
+  const auto outputs = where.repeat(one.bound, large ? rules_.repeats_large : rules_.repeats);
   one.repeatable = !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
                                                    [&](const value_bytes& bytes) { return bytes == outputs[0]; });
 }
@@ -202,22 +205,23 @@ void suite::look_at(place& where, entrant& one) {
 // Each roof by itself: in the warm modes a fill would push the next one's input out of the caches.
 void suite::measure_ceilings(const problem& about, mode how, bool before) {
   if (about.on_host) return;
-  using catalog::operation;
   stop_rule rule{.enough = 10, .fewest = 6, .most = 16};
   rule.patience = 0.03;
   rule.share = rule_for(about).share / 16;
-  for (const operation kind : {operation::empty, operation::stream_read, operation::copy, operation::fill}) {
+  auto kinds = measured_roofs(about);
+  kinds.insert(kinds.begin(), catalog::operation::empty);
+  for (const catalog::operation kind : kinds) {
     const auto record = std::find_if(records_.begin(), records_.end(), [&](const catalog::record& one) {
       return one.operation == kind && one.executes_on == executor::device;
     });
     if (record == records_.end()) continue;
-    contender roof = device_->roof(*record, about.input_bytes());
+    contender roof = device_->roof(*record, about.footprint());
     roof.workspace = device_->scratch();
     roof.workspace_bytes = device_place::scratch_bytes;
     check(roof.call(device_->stream()));
     const auto clock = device_->clock(how, {&roof});
     const auto samples = sample(*clock, 1, rule, clocks_, steady_seconds, interrupted_)[0].accepted;
-    const std::size_t bytes = kind == operation::empty ? 0 : about.input_bytes();
+    const std::size_t bytes = kind == catalog::operation::empty ? 0 : about.footprint();
     auto at = std::find_if(found.ceilings.begin(), found.ceilings.end(), [&](const ceiling& one) {
       return one.kind == kind && one.mode == how && one.bytes == bytes;
     });
@@ -227,8 +231,7 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
   }
 }
 
-void suite::measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants,
-                         const summary_of_items& facts) {
+void suite::measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants) {
   std::vector<entrant*> in_cell;
   for (entrant& one : entrants) {
     if (one.out || !one.defect.empty() || !std::count(one.modes.begin(), one.modes.end(), how)) continue;
@@ -257,7 +260,13 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
   }
   for (std::size_t i = 0; i < in_cell.size(); ++i) {
     entrant& one = *in_cell[i];
-    const judgement last = judge(*one.bound.record, facts, about.num_items, 0, false, where.output(one.bound));
+    if (catalog::is_scan(about.operation)) {
+      // What the last sample left in the shared output is one contender's. So each takes one more, for its output.
+      where.poison_output(one.bound);
+      const int once_more[] = {static_cast<int>(i)};
+      clock->run(once_more);
+    }
+    const judgement last = where.verify(one.bound);
     if (!last.right) one.defect = "wrong after the last sample: " + last.why;
     if (last.right && all[i].accepted.empty()) {
       omit(about, one, how, "no accepted samples: the SM clock stayed under 96 % of its maximum");
@@ -310,7 +319,7 @@ void suite::measure(const problem& about, std::size_t index) {
   }
 
   on_progress(case_name(about, *about.contenders.front(), about.modes.front()));
-  const summary_of_items facts = where.fill(general_input(about, rules_.seed));
+  where.fill(about, general_input(about, rules_.seed), 0);
   std::vector<contender> bound;
   for (const auto& one : entrants) bound.push_back(one.bound);
   const auto errors = where.bind(bound);
@@ -324,30 +333,27 @@ void suite::measure(const problem& about, std::size_t index) {
       entrants[i].defect = std::string("the size query failed: ") + cudaGetErrorString(errors[i]);
     }
   }
-  admit(where, about, entrants, facts);
+  admit(where, about, entrants);
   for (entrant& one : entrants) {
-    if (!one.out && one.defect.empty()) look_at(where, one);
+    if (!one.out && one.defect.empty()) look_at(where, about, one);
   }
   for (const mode how : about.modes) {
     if (interrupted_()) break;
     on_progress(case_name(about, *about.contenders.front(), how));
-    measure_cell(where, about, how, entrants, facts);
+    measure_cell(where, about, how, entrants);
     ++cells_done_;
   }
 
-  const summary_of_items other_facts = where.fill(changed_input(about, rules_.seed));
+  where.fill(about, changed_input(about, rules_.seed), changed_init);
   for (entrant& one : entrants) {
     if (one.out) continue;
     if (one.defect.empty()) {
       contender changed = one.bound;
       changed.arguments.init = other_init.data();
       where.poison_output(changed);
-      const cudaError_t error = where.call(changed);
-      const judgement verdict =
-          judge(*changed.record, other_facts, about.num_items, changed_init, true, where.output(changed));
-      if (error != cudaSuccess)
+      if (const cudaError_t error = where.call(changed); error != cudaSuccess)
         one.defect = std::string("the call failed on changed input: ") + cudaGetErrorString(error);
-      else if (!verdict.right)
+      else if (const judgement verdict = where.verify(changed); !verdict.right)
         one.defect = "wrong on changed input: " + verdict.why;
     }
     if (one.defect.empty()) {

@@ -21,7 +21,8 @@ struct suite_rules {
   std::uint64_t seed = 0x72756e6773;  // written into the result file
   double stop_us = 10'000;            // a rung ends at the size where one sample takes longer
   double fast_factor = 2;             // what is sampled where not every rung is
-  int repeats = 20;
+  int repeats = 20, repeats_large = 5;
+  std::size_t large_scan_bytes = std::size_t{256} << 20;  // fewer repeats: each is written and read once more
   double cell_seconds = 1;
   std::optional<double> budget_seconds;
   std::size_t large_bytes = std::size_t{1} << 30;
@@ -56,10 +57,9 @@ class suite {
   struct entrant;
 
   void measure(const problem& about, std::size_t index);
-  void admit(place& where, const problem& about, std::vector<entrant>& entrants, const summary_of_items& facts);
-  void look_at(place& where, entrant& one);
-  void measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants,
-                    const summary_of_items& facts);
+  void admit(place& where, const problem& about, std::vector<entrant>& entrants);
+  void look_at(place& where, const problem& about, entrant& one);
+  void measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants);
   void measure_ceilings(const problem& about, mode how, bool before);
   void omit(const problem& about, const entrant& one, mode how, const std::string& reason);
   void omit(const problem& about, const entrant& one, const std::string& reason);  // in all its modes

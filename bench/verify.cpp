@@ -16,14 +16,6 @@ T load(const value_bytes& bytes) {
   return value;
 }
 
-template <class T>
-double to_double(T value) {
-  if constexpr (std::is_same_v<T, double>)
-    return value;
-  else
-    return static_cast<float>(value);
-}
-
 // Mantissa bits (with the hidden one) and smallest exponent of a floating-point type.
 template <class T>
 constexpr int digits = std::is_same_v<T, double>   ? 53
@@ -56,6 +48,38 @@ T extreme(bool highest) {
   }
 }
 
+// Minimum and maximum start in the middle where they do not start at the extreme: from there the first items move them.
+template <class T>
+T init_value(catalog::op op, int offset) {
+  if constexpr (std::is_same_v<T, affine>) {
+    return {2 * static_cast<unsigned>(offset) + 1, static_cast<unsigned>(offset)};
+  } else {
+    if (op != catalog::op::plus && offset == 0) return extreme<T>(op == catalog::op::minimum);
+    if (op == catalog::op::maximum && (is_floating<T> || std::is_signed_v<T>)) offset = -offset;
+    if constexpr (std::is_unsigned_v<T>) {
+      if (op == catalog::op::minimum) return std::numeric_limits<T>::max() / 2;
+    }
+    if constexpr (is_floating<T>)
+      return static_cast<T>(static_cast<float>(offset));
+    else
+      return static_cast<T>(offset);
+  }
+}
+
+template <class T>
+tolerance tolerance_in(const catalog::record& record, std::size_t num_items, bool whole) {
+  tolerance within;
+  if (record.op != catalog::op::plus) return within;
+  within.roundoff = std::ldexp(1.0, -digits<T>);
+  const double height = static_cast<double>(std::min(
+                            record.summation_height ? record.summation_height(num_items) : num_items, num_items)) +
+                        1;
+  within.gamma = height * within.roundoff < 1 ? height * within.roundoff / (1 - height * within.roundoff)
+                                              : std::numeric_limits<double>::infinity();
+  if (whole) within.exact_below = std::ldexp(1.0, digits<T>);
+  return within;
+}
+
 std::string differs(auto expected, auto got) {
   std::ostringstream text;
   text.precision(std::numeric_limits<double>::max_digits10);
@@ -63,12 +87,14 @@ std::string differs(auto expected, auto got) {
   return text.str();
 }
 
+std::string in_words(const affine& map) { return std::to_string(map.slope) + " x + " + std::to_string(map.offset); }
+
 template <class T>
 judgement judge_float(const catalog::record& record, const summary_of_items& facts, std::size_t num_items,
                       int init_offset, bool whole, T output) {
   const double got = to_double(output);
   if (record.op != catalog::op::plus) {
-    const double init = to_double(extreme<T>(record.op == catalog::op::minimum));
+    const double init = to_double(init_value<T>(record.op, init_offset));
     const double items = record.op == catalog::op::minimum ? facts.least : facts.greatest;
     const double expected = !facts.any                          ? init
                             : record.op == catalog::op::minimum ? std::min(init, items)
@@ -81,14 +107,8 @@ judgement judge_float(const catalog::record& record, const summary_of_items& fac
   const double expected = high + low;
   if (!std::isfinite(got)) return {.why = differs(expected, got)};
   const double error = std::abs((got - high) - low);
-  const double roundoff = std::ldexp(1.0, -digits<T>), magnitudes = facts.magnitudes + std::abs(init_offset);
-  const double height = static_cast<double>(std::min(
-                            record.summation_height ? record.summation_height(num_items) : num_items, num_items)) +
-                        1;
-  const double gamma =
-      height * roundoff < 1 ? height * roundoff / (1 - height * roundoff) : std::numeric_limits<double>::infinity();
-  double allowed = gamma * magnitudes + roundoff * std::abs(expected);
-  if (whole && magnitudes < std::ldexp(1.0, digits<T>)) allowed = 0;
+  const double allowed = tolerance_in<T>(record, num_items, whole)
+                             .allowed(facts.magnitudes + std::abs(static_cast<double>(init_offset)), expected);
   judgement result{.right = error <= allowed, .error_ulps = error / last_place<T>(expected)};
   if (!result.right) result.why = differs(expected, got) + ", allowed error " + std::to_string(allowed);
   return result;
@@ -109,7 +129,7 @@ judgement judge_integer(const catalog::record& record, const summary_of_items& f
     const std::uint64_t key = record.op == catalog::op::minimum ? facts.least_key : facts.greatest_key;
     const T items =
         input_signed == std::is_signed_v<T> ? to_value(key) : static_cast<T>(input_signed ? key ^ (1ull << 63) : key);
-    const T init = extreme<T>(record.op == catalog::op::minimum);
+    const T init = init_value<T>(record.op, init_offset);
     expected = !facts.any ? init : record.op == catalog::op::minimum ? std::min(init, items) : std::max(init, items);
   }
   if (output == expected) return {.right = true};
@@ -121,15 +141,7 @@ judgement judge_integer(const catalog::record& record, const summary_of_items& f
 value_bytes init_of(catalog::op op, catalog::scalar type, int offset) {
   value_bytes bytes{};
   with_type(type, [&]<class T>(T) {
-    T init;
-    if (op == catalog::op::plus) {
-      if constexpr (is_floating<T>)
-        init = static_cast<T>(static_cast<float>(offset));
-      else
-        init = static_cast<T>(offset);
-    } else {
-      init = extreme<T>(op == catalog::op::minimum);
-    }
+    const T init = init_value<T>(op, offset);
     std::memcpy(bytes.data(), &init, sizeof init);
   });
   return bytes;
@@ -141,10 +153,65 @@ judgement judge(const catalog::record& record, const summary_of_items& facts, st
   const bool known = with_type(record.output_type, [&]<class T>(T) {
     if constexpr (is_floating<T>)
       result = judge_float(record, facts, num_items, init_offset, whole, load<T>(output));
-    else
+    else if constexpr (is_number<T>)
       result = judge_integer(record, facts, init_offset, load<T>(output));
+    else
+      result.why = "no oracle for reductions of this type";
   });
   if (!known) result.why = "no oracle for this output type";
+  return result;
+}
+
+// Whole numbers are summed as whole numbers, and compared as what they are.
+bool has_oracle(const catalog::record& scan) {
+  enum class kind { other, real, natural, integer };
+  const auto kind_of = [](catalog::scalar type) {
+    kind found = kind::other;
+    with_type(type, [&]<class T>(T) {
+      if constexpr (is_floating<T>)
+        found = kind::real;
+      else if constexpr (is_number<T>)
+        found = std::is_signed_v<T> ? kind::integer : kind::natural;
+    });
+    return found;
+  };
+  const kind input = kind_of(scan.input_type), output = kind_of(scan.output_type);
+  return scan.accumulator_type == scan.output_type && input == output;
+}
+
+running before_all(const catalog::record& record, int init_offset) {
+  running before;
+  if (!record.takes_init) return before;
+  const value_bytes init = init_of(record.op, record.accumulator_type, init_offset);
+  with_type(record.accumulator_type, [&]<class T>(T) { include(before, record.op, load<T>(init)); });
+  return before;
+}
+
+tolerance tolerance_of(const catalog::record& record, const workload& from) {
+  tolerance within;
+  with_type(record.output_type, [&]<class T>(T) {
+    if constexpr (is_floating<T>) within = tolerance_in<T>(record, from.num_items, from.whole);
+  });
+  return within;
+}
+
+judgement judge_scan(const catalog::record& record, const scan_question& of, const std::vector<running>& befores,
+                     const tally& found, const value_bytes& got) {
+  judgement result{.right = found.num_wrong == 0};
+  with_type(record.output_type, [&]<class T>(T) {
+    if constexpr (is_floating<T>) result.error_ulps = found.largest_error / last_place<T>(found.largest_magnitude);
+    if (result.right) return;
+    const running expected = running_at(of, befores, found.first_wrong);
+    const T value = load<T>(got);
+    result.why = "element " + std::to_string(found.first_wrong) + " of " + std::to_string(of.from.num_items) + ": ";
+    if constexpr (is_floating<T>)
+      result.why += differs(expected.high + expected.low, to_double(value));
+    else if constexpr (is_number<T>)
+      result.why += differs(+static_cast<T>(integer_of<T>(of, expected)), +value);
+    else
+      result.why += differs(in_words(map_of(expected)), in_words(value));
+    result.why += "; wrong elements: " + std::to_string(found.num_wrong);
+  });
   return result;
 }
 

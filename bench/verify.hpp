@@ -6,24 +6,36 @@
 #include <string>
 
 #include "catalog.hpp"
+#include "scan_oracle.hpp"
 #include "workload.hpp"
 
 namespace rungs::bench {
 
 using value_bytes = std::array<unsigned char, 8>;  // one value of any scalar type, in its first bytes
 
-// The init of a verification: 0 (or `offset`) for plus, the type's extreme for minimum and maximum.
+// The init of a verification. With offset 0: 0 for plus, the type's extreme for minimum and maximum, the identity for
+// compose. With another: a value of which the output can tell.
 value_bytes init_of(catalog::op op, catalog::scalar type, int offset);
 
 struct judgement {
   bool right = false;
-  double error_ulps = 0;  // in units of the output's last place; 0 for exact types
-  std::string why = {};   // what is wrong, for a person
+  // In units of the output's last place; 0 for exact types. A scan's is the largest error of all its elements, in units
+  // of the last place of the largest of them.
+  double error_ulps = 0;
+  std::string why = {};  // what is wrong, for a person
 };
 
 // `whole` as in workload: then floating-point sums must be exact, too. Else |error| <= gamma_h * sum|x| + u * |sum| for
 // the record's summation height h.
 judgement judge(const catalog::record& record, const summary_of_items& facts, std::size_t num_items, int init_offset,
                 bool whole, const value_bytes& output);
+
+// The same for every element of a scan: first what a check must know, then what it found. `got` is the first wrong
+// element, if there is one.
+bool has_oracle(const catalog::record& scan);
+running before_all(const catalog::record& record, int init_offset);
+tolerance tolerance_of(const catalog::record& record, const workload& from);
+judgement judge_scan(const catalog::record& record, const scan_question& of, const std::vector<running>& befores,
+                     const tally& found, const value_bytes& got);
 
 }  // namespace rungs::bench

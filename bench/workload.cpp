@@ -11,7 +11,8 @@ void generate(const workload& from, void* items) {
 summary_of_items summarise_items(catalog::scalar type, const void* items, std::size_t num_items) {
   summary_of_items about;
   with_type(type, [&]<class T>(T) {
-    for (std::size_t i = 0; i < num_items; ++i) include(about, static_cast<const T*>(items)[i]);
+    if constexpr (is_number<T>)
+      for (std::size_t i = 0; i < num_items; ++i) include(about, static_cast<const T*>(items)[i]);
   });
   return about;
 }

@@ -11,12 +11,15 @@
 #include <type_traits>
 
 #include "catalog.hpp"
+#include "rungs/operators.cuh"
 
 namespace rungs::bench {
 
 // general  floats in (-1, 1), every bit of the mantissa random. Integers of both signs (over the whole type where its
 // sums
 //          are unsigned or narrow, else so small that no partial sum overflows).
+//          Affine maps have odd slopes: an even one forgets a bit of what came before it, and after some forty items
+//          of random slope a lost prefix would not be seen.
 // whole    floats are whole numbers whose magnitudes sum to less than 2^24, so that every order of additions is exact.
 struct workload {
   catalog::scalar type{};
@@ -38,6 +41,8 @@ struct summary_of_items {
 template <class T>
 inline constexpr bool is_floating =
     std::is_floating_point_v<T> || std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
+template <class T>
+inline constexpr bool is_number = !std::is_same_v<T, affine>;
 
 __host__ __device__ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {  // SplitMix64
   std::uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15ull;
@@ -49,7 +54,9 @@ __host__ __device__ inline std::uint64_t random_bits(std::uint64_t seed, std::ui
 template <class T>
 __host__ __device__ T item(const workload& from, std::size_t index) {
   const std::uint64_t bits = random_bits(from.seed, index);
-  if constexpr (is_floating<T>) {
+  if constexpr (!is_number<T>) {
+    return {static_cast<unsigned>(bits) | 1, static_cast<unsigned>(bits >> 32)};
+  } else if constexpr (is_floating<T>) {
     if (from.whole) {
       constexpr std::uint64_t budget = 1 << 23;
       if (from.num_items > budget && bits % from.num_items >= budget) return static_cast<T>(0.0f);
@@ -79,6 +86,14 @@ __host__ __device__ inline void add_exactly(double& high, double& low, double va
 }
 
 template <class T>
+__host__ __device__ inline double to_double(T value) {
+  if constexpr (std::is_same_v<T, double>)
+    return value;
+  else
+    return static_cast<float>(value);
+}
+
+template <class T>
 __host__ __device__ inline std::uint64_t order_key(T value) {
   if constexpr (std::is_signed_v<T>)
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) ^ (1ull << 63);
@@ -89,11 +104,7 @@ __host__ __device__ inline std::uint64_t order_key(T value) {
 template <class T>
 __host__ __device__ void include(summary_of_items& about, T value) {
   if constexpr (is_floating<T>) {
-    double number;
-    if constexpr (std::is_same_v<T, double>)
-      number = value;
-    else
-      number = static_cast<float>(value);
+    const double number = to_double(value);
     add_exactly(about.high, about.low, number);
     about.magnitudes += number < 0 ? -number : number;
     if (!about.any || number < about.least) about.least = number;
@@ -129,7 +140,6 @@ bool with_type(catalog::scalar type, Visit visit) {
   using catalog::scalar;
   switch (type) {
     case scalar::none:
-    case scalar::affine:
       return false;
     case scalar::i8:
       visit(std::int8_t{});
@@ -167,11 +177,14 @@ bool with_type(catalog::scalar type, Visit visit) {
     case scalar::f64:
       visit(double{});
       break;
+    case scalar::affine:
+      visit(affine{});
+      break;
   }
   return true;
 }
 
-// On the host.
+// On the host. Only numbers have a summary.
 void generate(const workload& from, void* items);
 summary_of_items summarise_items(catalog::scalar type, const void* items, std::size_t num_items);
 

@@ -4,6 +4,7 @@
 
 #include "fake_gpu.hpp"
 #include "fake_records.hpp"
+#include "right_scans.hpp"
 #include "suite.hpp"
 
 namespace rungs::bench {
@@ -179,6 +180,11 @@ TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
   EXPECT_NE(find("faster", mode::cold), nullptr);
   EXPECT_EQ(find("faster", mode::cold)->kernels, std::nullopt);
   EXPECT_EQ(find("faster", mode::graph), nullptr);
+}
+
+TEST_F(DevicePath, WholeOutputsOfScansAreChecked) {
+  device_place where(a_gpu(), std::size_t{128} << 20, std::size_t{128} << 20);
+  fakes::expect_outputs_to_be_checked(where);
 }
 
 TEST_F(DevicePath, EverythingIsFreed) {

@@ -1,5 +1,6 @@
 #include "fake_gpu.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -82,6 +83,25 @@ cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_i
     summaries[max_summaries - 1] =
         summarise_items(type, static_cast<const char*>(items) + (num_items - rest) * catalog::size_of(type), rest);
   });
+}
+
+cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t) {
+  return launch(1, [=] {
+    const auto all = bench::fold_chunks(of);
+    std::copy(all.begin(), all.end(), chunks);
+  });
+}
+
+cudaError_t check_scan(const scan_question& of, const tolerance& within, const running* befores, const void* output,
+                       tally* tallies, cudaStream_t) {
+  return launch(1, [=] {
+    for (std::size_t i = 0; i < num_tallies(of); ++i) tallies[i] = {};
+    tallies[num_tallies(of) - 1] = bench::check_scan(of, within, {befores, befores + of.num_chunks()}, output);
+  });
+}
+
+cudaError_t hash(const void* bytes, std::size_t num_bytes, std::uint64_t* into, cudaStream_t) {
+  return launch(1, [=] { *into += bench::hash(bytes, num_bytes); });
 }
 
 }  // namespace rungs::bench::device_work

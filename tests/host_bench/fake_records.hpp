@@ -1,10 +1,14 @@
 // Variants that run on the host, right ones and wrong ones, as records without a catalog.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "catalog.hpp"
+#include "rungs/operators.cuh"
 
 namespace rungs::bench::fakes {
 
@@ -54,6 +58,57 @@ inline cudaError_t remembers(void* workspace, std::size_t& num_bytes, const cata
   return cudaSuccess;
 }
 
+// The scans that bench/scan_oracle.hpp must tell apart. An output is a function of what comes before each element.
+template <class T>
+T combined(catalog::op op, T a, T b) {
+  if constexpr (std::is_same_v<T, affine>)
+    return compose{}(a, b);
+  else if (op == catalog::op::plus)
+    return static_cast<T>(a + b);
+  else
+    return (op == catalog::op::minimum) == (b < a) ? b : a;
+}
+
+template <class In, class Out>
+std::vector<Out> scanned(const catalog::record& about, const In* items, std::size_t num_items, const Out& init) {
+  std::vector<Out> output(num_items);
+  const bool exclusive = about.operation == catalog::operation::exclusive_scan;
+  Out all = init;
+  bool any = about.takes_init;
+  for (std::size_t i = 0; i < num_items; ++i) {
+    const Out next = static_cast<Out>(items[i]), before = all;
+    all = any ? combined(about.op, all, next) : next;
+    any = true;
+    output[i] = exclusive ? before : all;
+  }
+  return output;
+}
+
+enum class flaw { none, last_off_by_one, other_kind, no_init, lost_prefix, tires };
+
+template <class T, catalog::operation kind, flaw planted = flaw::none>
+cudaError_t scan(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (only_size(workspace, num_bytes)) return cudaSuccess;
+  catalog::record about;
+  about.op = catalog::op::plus;
+  about.operation = (kind == catalog::operation::exclusive_scan) != (planted == flaw::other_kind)
+                        ? catalog::operation::exclusive_scan
+                        : catalog::operation::inclusive_scan;
+  about.takes_init = kind == catalog::operation::exclusive_scan;
+  auto* const out = static_cast<T*>(a.d_out);
+  const auto* const in = static_cast<const T*>(a.d_in);
+  const T init = planted == flaw::no_init ? T{} : *static_cast<const T*>(a.init);
+  const auto output = scanned(about, in, a.num_items, init);
+  std::copy(output.begin(), output.end(), out);
+  if (planted == flaw::last_off_by_one || (planted == flaw::tires && ++calls > 30)) out[a.num_items - 1] += 1;
+  if (planted == flaw::lost_prefix) {
+    const std::size_t half = a.num_items / 2;
+    const auto second = scanned(about, in + half, a.num_items - half, T{});
+    std::copy(second.begin(), second.end(), out + half);
+  }
+  return cudaSuccess;
+}
+
 inline cudaError_t does_nothing(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
   only_size(workspace, num_bytes);
   return cudaSuccess;
@@ -78,6 +133,14 @@ inline catalog::record record(std::string_view rung, catalog::call_t call, catal
   about.input_type = about.accumulator_type = about.output_type = type;
   about.executes_on = where;
   about.call = call;
+  return about;
+}
+
+inline catalog::record a_scan(std::string_view rung, catalog::operation operation, catalog::call_t call,
+                              catalog::scalar type = catalog::scalar::i32, executor where = executor::host) {
+  catalog::record about = record(rung, call, type, where);
+  about.operation = operation;
+  about.takes_init = operation == catalog::operation::exclusive_scan;
   return about;
 }
 

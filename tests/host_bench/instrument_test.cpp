@@ -9,6 +9,7 @@
 #include "fake_records.hpp"
 #include "instruments.hpp"
 #include "places.hpp"
+#include "right_scans.hpp"
 #include "statistics.hpp"
 
 namespace rungs::bench {
@@ -35,7 +36,7 @@ class Instrument : public ::testing::Test {
     std::string why_not;
     facts() = find_device(why_not);
     if (!facts()) return;
-    where() = std::make_unique<device_place>(*facts(), std::size_t{64} << 20);
+    where() = std::make_unique<device_place>(*facts(), std::size_t{128} << 20, std::size_t{128} << 20);
     where()->warm_up();
   }
   static void TearDownTestSuite() { where().reset(); }
@@ -140,8 +141,11 @@ TEST_F(Instrument, TheDevicesItemsAndSummariesAreTheHosts) {
                             scalar::bf16, scalar::f32, scalar::f64}) {
     for (const bool whole : {false, true}) {
       const workload from{type, 300'007, 11, whole};
-      const auto device = where()->fill(from);
-      const auto host = host_place().fill(from);
+      where()->fill({}, from, 0);
+      const auto& device = where()->facts();
+      host_place here;
+      here.fill({}, from, 0);
+      const auto& host = here.facts();
       EXPECT_EQ(device.sum, host.sum) << name(type);
       EXPECT_EQ(device.least_key, host.least_key) << name(type);
       EXPECT_EQ(device.greatest_key, host.greatest_key) << name(type);
@@ -152,6 +156,8 @@ TEST_F(Instrument, TheDevicesItemsAndSummariesAreTheHosts) {
     }
   }
 }
+
+TEST_F(Instrument, WholeOutputsOfScansAreCheckedOnTheDevice) { fakes::expect_outputs_to_be_checked(*where()); }
 
 // The flush evicts: data that was just written must be read from memory again, which takes longer than from the cache.
 TEST_F(Instrument, AColdSampleIsColderThanAWarmOne) {

@@ -186,6 +186,79 @@ TEST(ResultFile, IsStrictJsonWithTheSchemasColumnsInOrder) {
   }
 }
 
+TEST(ResultFile, HasAnEntryALine) {
+  findings found;
+  found.ceilings = {a_ceiling(9, 9), a_ceiling(18, 18, 8 << 20)};
+  found.rows = {a_row(cub, 10), a_row(ours, 12)};
+  compare(found, 4800);
+  run_facts about{.run = "run", .gpu = "gpu", .commit = "commit", .arguments = {"--x"}, .context = json::object()};
+  about.context["host"] = {{"cpu", "a \"cpu\""}};
+  about.context["banners"] = json::array();
+  const json file = to_json(found, about, {&cub, &ours});
+  const std::string text = to_text(file);
+  EXPECT_EQ(json::parse(text), file);
+  std::istringstream lines(text);
+  int rows = 0, ceilings = 0, variants = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto entry = json::parse(line.substr(0, line.find_last_of('}') + 1), nullptr, false);
+    if (!entry.is_object()) continue;
+    rows += entry.contains("median_us");
+    ceilings += entry.contains("drift_percent");
+    variants += entry.contains("idea");
+  }
+  EXPECT_EQ(rows, 2);
+  EXPECT_EQ(ceilings, 2);
+  EXPECT_EQ(variants, 2);
+}
+
+TEST(ResultFile, NumbersHaveTheDigitsOfAnEvent) {
+  findings found;
+  found.rows = {a_row(cub, 8.25600028038025)};
+  found.rows[0].samples.accepted.assign(30, 8.25600028038025);
+  compare(found, 0);
+  const json file = to_json(found, {.run = "r", .gpu = "g", .commit = "c", .arguments = {}, .context = {}}, {});
+  EXPECT_EQ(file["rows"][0]["median_us"].dump(), "8.256");
+}
+
+TEST(Compare, AScansCeilingIsTheCopyOfAsManyBytes) {
+  findings found;
+  const std::size_t bytes = std::size_t{8} << 20;
+  found.ceilings = {a_ceiling(5, 5, bytes),
+                    {operation::copy, mode::cold, bytes, {20.0, 20.0}, {20.0}},
+                    {operation::copy, mode::cold, bytes / 2, {11.0, 11.0}, {11.0}},
+                    {operation::fill, mode::cold, bytes, {15.0, 15.0}, {15.0}}};
+  found.rows = {a_row(cub, 25), a_row(ours, 19.6), a_row(ours, 17)};
+  for (row& one : found.rows) one.about.operation = operation::inclusive_scan;
+  compare(found, 4800);
+  EXPECT_NEAR(*found.rows[0].percent_of_ceiling, 80, 0.2);
+  EXPECT_NEAR(*found.rows[0].percent_of_peak, 100 * (bytes / 25e3) / 4800, 0.1);
+  EXPECT_FALSE(found.rows[1].implausible);
+  EXPECT_TRUE(found.rows[2].implausible);
+}
+
+// Writing is not reading: an output of wider items may come faster than a copy of as many bytes.
+TEST(Compare, AWideningScansCeilingIsTheFasterOfCopyingAndWriting) {
+  findings found;
+  const std::size_t bytes = std::size_t{5} << 20;
+  found.ceilings = {{operation::copy, mode::cold, bytes, {20.0, 20.0}, {20.0}},
+                    {operation::fill, mode::cold, bytes, {15.0, 15.0}, {15.0}}};
+  found.rows = {a_row(ours, 17)};
+  found.rows[0].about.operation = operation::inclusive_scan;
+  found.rows[0].about.input_type = catalog::scalar::u8;
+  found.rows[0].about.output_type = catalog::scalar::u32;
+  compare(found, 0);
+  EXPECT_NEAR(*found.rows[0].ceiling_us, 15, 1e-9);
+  EXPECT_FALSE(found.rows[0].implausible);
+}
+
+TEST(Compare, ScansAndReductionsAreNotCompared) {
+  findings found;
+  found.rows = {a_row(cub, 10), a_row(ours, 5)};
+  found.rows[1].about.operation = operation::inclusive_scan;
+  compare(found, 0);
+  EXPECT_FALSE(found.rows[1].speedup.has_value());
+}
+
 TEST(Files, AreReplacedWhole) {
   const folder here;
   const auto path = here.path / "deep" / "a.json";

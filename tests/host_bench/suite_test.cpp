@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "fake_records.hpp"
 
 namespace rungs::bench {
 namespace {
 
-using catalog::record;
+using catalog::record, catalog::scalar;
 
 struct Suite : ::testing::Test {
   std::vector<record> records;
@@ -52,11 +54,19 @@ struct WrongVariant {
   const char* name;
   catalog::call_t call;
   const char* words;
+  catalog::operation operation = catalog::operation::reduce;
 };
+constexpr auto inclusive = catalog::operation::inclusive_scan, exclusive = catalog::operation::exclusive_scan;
+template <catalog::operation kind, fakes::flaw planted>
+WrongVariant a_wrong_scan(const char* name, const char* words) {
+  return {name, fakes::scan<int, kind, planted>, words, kind};
+}
 struct SuiteRefuses : Suite, ::testing::WithParamInterface<WrongVariant> {};
 
 TEST_P(SuiteRefuses, ATime) {
   records = {fakes::record(GetParam().name, GetParam().call)};
+  records[0].operation = GetParam().operation;
+  records[0].takes_init = GetParam().operation != catalog::operation::inclusive_scan;
   run();
   EXPECT_FALSE(only().verified);
   EXPECT_FALSE(only().timed());
@@ -68,13 +78,73 @@ TEST_P(SuiteRefuses, ATime) {
     EXPECT_TRUE(file["rows"][0][column].is_null()) << column;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SuiteRefuses,
-                         ::testing::Values(WrongVariant{"drops_the_last", fakes::drops_the_last<int>, "before timing"},
-                                           WrongVariant{"does_nothing", fakes::does_nothing, "before timing"},
-                                           WrongVariant{"fails", fakes::fails, "the call failed"},
-                                           WrongVariant{"tires", fakes::tires, "after the last sample"},
-                                           WrongVariant{"remembers", fakes::remembers, "on changed input"}),
-                         [](const auto& one) { return std::string(one.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, SuiteRefuses,
+    ::testing::Values(WrongVariant{"drops_the_last", fakes::drops_the_last<int>, "before timing"},
+                      WrongVariant{"does_nothing", fakes::does_nothing, "before timing"},
+                      WrongVariant{"fails", fakes::fails, "the call failed"},
+                      WrongVariant{"tires", fakes::tires, "after the last sample"},
+                      WrongVariant{"remembers", fakes::remembers, "on changed input"},
+                      WrongVariant{"empty_scan", fakes::does_nothing, "before timing", inclusive},
+                      WrongVariant{"failing_scan", fakes::fails, "the call failed", inclusive},
+                      a_wrong_scan<inclusive, fakes::flaw::last_off_by_one>("off_by_one",
+                                                                            "element 999 of 1000: expected "),
+                      a_wrong_scan<inclusive, fakes::flaw::other_kind>("exclusive_instead", "before timing"),
+                      a_wrong_scan<exclusive, fakes::flaw::other_kind>("inclusive_instead", "before timing"),
+                      a_wrong_scan<exclusive, fakes::flaw::no_init>("no_init", "on changed input"),
+                      a_wrong_scan<inclusive, fakes::flaw::lost_prefix>("lost_prefix", "element 500 of 1000"),
+                      a_wrong_scan<inclusive, fakes::flaw::tires>("scan_tires", "after the last sample")),
+    [](const auto& one) { return std::string(one.param.name); });
+
+TEST_F(Suite, RightScansAreTimed) {
+  using catalog::operation;
+  records = {
+      fakes::a_scan("in", operation::inclusive_scan, fakes::scan<int, operation::inclusive_scan>),
+      fakes::a_scan("ex", operation::exclusive_scan, fakes::scan<int, operation::exclusive_scan>),
+      fakes::a_scan("floats", operation::inclusive_scan, fakes::scan<float, operation::inclusive_scan>, scalar::f32)};
+  run();
+  ASSERT_EQ(all->found.rows.size(), 3u);
+  for (const row& one : all->found.rows) {
+    EXPECT_TRUE(one.timed()) << one.defect;
+    EXPECT_TRUE(one.repeatable);
+    EXPECT_EQ(one.about.bytes(), 8'000u);
+  }
+  EXPECT_FALSE(all->failed());
+}
+
+TEST_F(Suite, AffineScansAreTimed) {
+  using catalog::operation;
+  const auto composes = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+    if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+    affine all = *static_cast<const affine*>(a.init);
+    for (std::size_t i = 0; i < a.num_items; ++i) {
+      static_cast<affine*>(a.d_out)[i] = all;
+      all = compose{}(all, static_cast<const affine*>(a.d_in)[i]);
+    }
+    return cudaSuccess;
+  };
+  records = {fakes::a_scan("ex", operation::exclusive_scan, composes, scalar::affine)};
+  records[0].op = catalog::op::compose;
+  wanted.types = {"affine"};
+  run();
+  EXPECT_TRUE(only().timed()) << only().defect;
+  EXPECT_EQ(plan.cases[0].name, "exclusive_scan/compose/affine/n=1000/library_baselines/ex/host");
+}
+
+TEST_F(Suite, AnUnrepeatableScanSaysSo) {
+  using catalog::operation;
+  const auto dithers = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    if (workspace == nullptr) return fakes::scan<float, operation::inclusive_scan>(workspace, num_bytes, a, stream);
+    fakes::scan<float, operation::inclusive_scan>(workspace, num_bytes, a, stream);
+    float& one = static_cast<float*>(a.d_out)[500];
+    if (++fakes::calls % 2 == 0 && one != std::trunc(one)) one = std::nextafter(one, 100.0f);
+    return cudaSuccess;
+  };
+  records = {fakes::a_scan("dithers", operation::inclusive_scan, dithers, scalar::f32)};
+  run();
+  EXPECT_TRUE(only().timed()) << only().defect;
+  EXPECT_FALSE(only().repeatable);
+}
 
 TEST_F(Suite, ARefusalIsAnOmissionWithAReason) {
   records = {fakes::record("refuses", fakes::refuses)};
