@@ -1,11 +1,10 @@
 #include "gpu/device.hpp"
 
 #include <chrono>
-#include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
+#include "gpu/lent.cuh"
 #include "oracles/bits.hpp"
 
 namespace rungs::tests::device {
@@ -133,37 +132,6 @@ struct exchange {
     cudaFreeHost(h_first);
   }
 };
-// Threads come and go; their exchanges are kept for the next ones.
-class lent_exchange {
- public:
-  lent_exchange() {
-    const std::lock_guard lock(guard());
-    if (idle().empty()) idle().push_back(std::make_unique<exchange>());
-    mine_ = std::move(idle().back());
-    idle().pop_back();
-  }
-  ~lent_exchange() {
-    const std::lock_guard lock(guard());
-    idle().push_back(std::move(mine_));
-  }
-  exchange& operator*() { return *mine_; }
-
- private:
-  static std::mutex& guard() {
-    static std::mutex it;
-    return it;
-  }
-  static std::vector<std::unique_ptr<exchange>>& idle() {
-    static auto& kept = *new std::vector<std::unique_ptr<exchange>>;  // outlives every thread
-    return kept;
-  }
-  std::unique_ptr<exchange> mine_;
-};
-exchange& mine() {
-  thread_local lent_exchange lent;
-  return *lent;
-}
-
 }  // namespace
 
 void check(cudaError_t status, const char* what) {
@@ -182,7 +150,7 @@ void generate(catalog::scalar type, void* d_items, const sample& s, cudaStream_t
 }
 
 summary summarise(catalog::scalar type, const void* d_items, std::size_t num_items, cudaStream_t stream) {
-  auto& buffers = mine();
+  auto& buffers = lent<exchange>::mine();
   const int grid = grid_for(num_items, exchange::summaries);
   with_item_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -207,7 +175,7 @@ void paint(const zones& painted, std::uint64_t key, cudaStream_t stream) {
 
 std::optional<damage> inspect(const zones& painted, std::uint64_t key, cudaStream_t stream) {
   if (painted.count == 0) return std::nullopt;
-  auto& buffers = mine();
+  auto& buffers = lent<exchange>::mine();
   check(cudaMemsetAsync(buffers.d_first, 0xff, max_zones * sizeof(*buffers.d_first), stream), "cudaMemsetAsync");
   inspect_zones<<<painted.count, block_threads, 0, stream>>>(painted, key, buffers.d_first);
   check(cudaGetLastError(), "inspect_zones");

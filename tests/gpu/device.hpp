@@ -12,6 +12,7 @@
 
 #include "catalog.hpp"
 #include "oracles/samples.hpp"
+#include "oracles/scan_check.hpp"
 #include "oracles/summary.hpp"
 
 namespace rungs::tests::device {
@@ -23,6 +24,30 @@ void generate(catalog::scalar type, void* d_items, const sample& s, cudaStream_t
 
 // One pass over device memory; waits for it.
 summary summarise(catalog::scalar type, const void* d_items, std::size_t num_items, cudaStream_t stream);
+
+// Checks every output of a scan against its task; waits. Made of the same parts as the checker on the host.
+scan_report check_scan(const scan_task& task, cudaStream_t stream);
+
+// Many scans of prefixes of one input, each in a slot of its own: slot k holds the outputs of the first num_items[k]
+// items and `untouched` behind them. `whole` holds the outputs of a scan of as many items as any of them has. Sizes and
+// addresses are multiples of 4 bytes.
+struct prefix_scans {
+  static constexpr int most = 64;
+  const void* slots = nullptr;
+  std::size_t slot_bytes = 0;
+  const void* whole = nullptr;
+  std::size_t item_bytes = 0;
+  int untouched = 0xff;  // a byte
+  int count = 0;
+  unsigned num_items[most] = {};
+};
+// The first item of the first slot that is not what it should be, behind the last output if it was to be left alone;
+// waits.
+struct prefix_damage {
+  int slot;
+  std::size_t item;
+};
+std::optional<prefix_damage> compare(const prefix_scans& scans, cudaStream_t stream);
 
 // Bytes that no test data looks like, different at every address.
 struct zone {

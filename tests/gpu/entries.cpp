@@ -62,6 +62,15 @@ verdict checker_agrees_with_oracle(catalog::scalar type, const examination& how)
   return v;
 }
 
+// The other records of the same variant.
+std::vector<const catalog::record*> peers_of(const catalog::record& r) {
+  std::vector<const catalog::record*> peers;
+  for (const catalog::record& other : catalog::all())
+    if (&other != &r && other.source == r.source && other.rung == r.rung && other.ladder == r.ladder)
+      peers.push_back(&other);
+  return peers;
+}
+
 // The very cases that guard the catalog must refuse a planted bug, and pass it where the bug does not show.
 verdict refuses(const wrong::exhibit& exhibit, const examination& how) {
   verdict all;
@@ -100,7 +109,11 @@ std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wa
                        [type](const examination& how) { return checker_agrees_with_oracle(type, how); }});
   for (const catalog::record& r : catalog::all())
     if (wanted(full_name(r)))
-      entries.push_back({"catalog", full_name(r), [&r](const examination& how) { return examine(r, how); }});
+      entries.push_back({"catalog", full_name(r), [&r](const examination& how) {
+                           examination with_peers = how;
+                           with_peers.peers = peers_of(r);
+                           return examine(r, with_peers);
+                         }});
   for (const wrong::exhibit& e : wrong::all())
     entries.push_back({"wrong", std::string(e.what.rung), [&e](const examination& how) { return refuses(e, how); }});
   return entries;

@@ -8,11 +8,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
-#include "gpu/site.hpp"
-#include "oracles/reference.hpp"
+#include "gpu/bench_top.hpp"
+#include "gpu/large_memory.hpp"
 #include "plan/covering_array.hpp"
 #include "text.hpp"
 
@@ -24,83 +25,13 @@ using catalog::operation;
 using catalog::record;
 using catalog::scalar;
 
-constexpr std::uint64_t canary_key = 0x5ca1ab1e;
 // Under compute-sanitizer: enough for every kernel to be launched, roofs having shapes of their own for large inputs.
 constexpr std::size_t most_sanitized_items = 140000, most_sanitized_roof_items = std::size_t{12} << 20;
+// Scans change their kernel where each multiprocessor has a tile of 16 KiB: one case beyond that, the others below
+// this.
+constexpr std::size_t usual_sanitized_scan_items = 20000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr int max_findings = 6;
-
-struct problem {
-  std::size_t num_items = 0;
-  distribution kind = distribution::exact;
-  std::uint64_t seed = 1;
-  int in_offset = 0, out_offset = 0;  // in elements
-  int workspace_offset = 0;           // in bytes
-  int poison = 0;                     // 0x00, 0xff, random
-  int init = 0;                       // neutral, ordinary, dominant
-  bool legacy_stream = false;
-};
-
-std::string describe(const problem& p) {
-  constexpr std::array poisons{"0x00", "0xff", "random"};
-  constexpr std::array inits{"neutral", "ordinary", "dominant"};
-  return text("n=", p.num_items, " distribution=", name(p.kind), " data-seed=", p.seed, " in+", p.in_offset, " out+",
-              p.out_offset, " workspace+", p.workspace_offset, " poison=", poisons[static_cast<std::size_t>(p.poison)],
-              " init=", inits[static_cast<std::size_t>(p.init)], p.legacy_stream ? " stream=legacy" : " stream=own");
-}
-
-value floating(scalar type, double x) {
-  return with_type(type, [&](auto t) { return make_value(from_double<typename decltype(t)::type>(x)); });
-}
-
-value init_of(op which, scalar type, int level) {
-  const bool minimum = which == op::minimum;
-  if (is_floating(type)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    if (which == op::plus) return floating(type, level == 0 ? 0.0 : level == 1 ? -17.0 : 1048576.0);
-    return floating(type, level == 0   ? (minimum ? infinity : -infinity)
-                          : level == 1 ? 0.125
-                                       : (minimum ? -infinity : infinity));
-  }
-  return with_type(type, [&](auto t) {
-    using T = typename decltype(t)::type;
-    if constexpr (is_float<T>)
-      return value{};
-    else {
-      constexpr T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
-      if (which == op::plus)
-        return make_value(level == 0 ? T{0} : level == 1 ? static_cast<T>(41) : static_cast<T>(highest / 3));
-      return make_value(level == 0   ? (minimum ? highest : lowest)
-                        : level == 1 ? static_cast<T>(9)
-                                     : (minimum ? lowest : highest));
-    }
-  });
-}
-
-// The variant keeps to its contract or it does not: a finding, not an exception of the test itself.
-struct broken : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-// The record cannot run this on this machine.
-struct refused : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-class stream_handle {
- public:
-  explicit stream_handle(bool on_device) {
-    if (on_device) device::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-  }
-  ~stream_handle() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
-  }
-  stream_handle(const stream_handle&) = delete;
-  stream_handle& operator=(const stream_handle&) = delete;
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -111,194 +42,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   volatile unsigned char frame[16384];
   for (std::size_t i = 0; i < sizeof frame; ++i) frame[i] = 0xa5;
 }
-
-// A call's buffers and its stream. One thread uses it.
-class bench_top {
- public:
-  bench_top(const record& subject, site& where, bool exact)
-      : subject_(subject),
-        where_(where),
-        exact_(exact),
-        in_(where, exact),
-        out_(where, exact),
-        workspace_(where, exact),
-        stream_(subject.executes_on == executor::device) {}
-  ~bench_top() {
-    if (subject_.executes_on == executor::device)
-      cudaStreamSynchronize(stream_);  // its memory may be used again at once
-  }
-
-  site& where() const { return where_; }
-  cudaStream_t stream() const { return stream_; }
-
-  std::size_t output_items(std::size_t num_items) const {
-    switch (subject_.operation) {
-      case operation::reduce:
-        return 1;
-      case operation::copy:
-      case operation::fill:
-        return num_items;
-      default:
-        return 0;
-    }
-  }
-
-  std::size_t workspace_bytes(const problem& p) {
-    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
-    std::size_t bytes = 0;
-    const cudaError_t status = subject_.call(nullptr, bytes, {d_in_, d_out_, p.num_items, &init.bits}, stream_);
-    if (status == cudaErrorNotSupported) throw refused(text("refused by the variant: ", cudaGetErrorString(status)));
-    if (status != cudaSuccess) throw broken(text("the size query returned ", cudaGetErrorName(status)));
-    if (bytes == 0) throw broken("the size query answered 0");
-    return bytes;
-  }
-
-  // Places everything and makes the data. The workspace is painted as the problem says, or zeroed where the contract
-  // says so.
-  void prepare(const problem& p) {
-    where_.wait(stream_);
-    guards_ = {};
-    const std::size_t in_size = catalog::size_of(subject_.input_type),
-                      out_size = catalog::size_of(subject_.output_type);
-    d_in_ = in_.place(p.num_items * in_size, static_cast<std::size_t>(p.in_offset) * in_size, guards_);
-    output_bytes_ = output_items(p.num_items) * out_size;
-    d_out_ = out_.place(output_bytes_, static_cast<std::size_t>(p.out_offset) * out_size, guards_);
-    place_workspace(p);
-    where_.paint(guards_, canary_key, stream_);
-    accumulator_bits_ = subject_.accumulator_type == scalar::f64 ? 53 : 24;
-    where_.generate(subject_.input_type, d_in_, make_sample(p.kind, p.seed, p.num_items, accumulator_bits_), stream_);
-    poison_workspace(p);
-    where_.wait(stream_);
-  }
-
-  void poison_output(int byte, cudaStream_t stream) {
-    if (output_bytes_ > 0) where_.fill(d_out_, byte, output_bytes_, stream);
-  }
-  void poison_workspace(const problem& p) {
-    if (subject_.temp_storage == contents::zeroed_once) {
-      where_.fill(d_workspace_, 0, bytes_, stream_);
-    } else if (!exact_ &&
-               subject_.temp_storage == contents::uninitialised) {  // initcheck must see what is uninitialised
-      if (p.poison == 2)
-        where_.scramble(d_workspace_, bytes_, p.seed, stream_);
-      else
-        where_.fill(d_workspace_, p.poison == 0 ? 0x00 : 0xff, bytes_, stream_);
-    }
-  }
-
-  summary input_summary(std::size_t num_items) {
-    return where_.summarise(subject_.input_type, d_in_, num_items, stream_);
-  }
-
-  expectation expected(const problem& p, const summary& of_input) {
-    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
-    // Small inputs go to the host oracle, which shares nothing with the device checker; large ones only if they must.
-    if (p.num_items > 4096) {
-      if (const auto e = expect(subject_.op, subject_.input_type, subject_.accumulator_type, of_input, init)) return *e;
-    }
-    h_items_.resize(p.num_items * catalog::size_of(subject_.input_type) + 8);
-    if (p.num_items > 0)
-      where_.read(h_items_.data(), d_in_, p.num_items * catalog::size_of(subject_.input_type), stream_);
-    return expect(subject_.op, subject_.input_type, subject_.accumulator_type, h_items_.data(), p.num_items, init);
-  }
-
-  // The call, with arguments that live no longer than it.
-  [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream) { return enqueue(p, stream, bytes_); }
-  [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream, std::size_t bytes) {
-    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
-    const catalog::arguments call{d_in_, d_out_, p.num_items, &init.bits};
-    return subject_.call(d_workspace_, bytes, call, stream);
-  }
-
-  void run(const problem& p, cudaStream_t stream) {
-    const cudaError_t status = enqueue(p, stream);
-    if (status == cudaErrorNotSupported) throw refused(text("refused by the variant: ", cudaGetErrorString(status)));
-    if (status != cudaSuccess) throw broken(text("the call returned ", cudaGetErrorName(status)));
-    where_.wait(stream);
-    if (subject_.executes_on == executor::device) {
-      if (const cudaError_t left = cudaPeekAtLastError(); left != cudaSuccess) {
-        cudaGetLastError();
-        throw broken(text("the call returned success and left ", cudaGetErrorName(left), " behind"));
-      }
-    }
-  }
-
-  value output() {
-    value v;
-    where_.read(&v.bits, d_out_, catalog::size_of(subject_.output_type), stream_);
-    return v;
-  }
-  void* d_in() const { return d_in_; }
-  void* d_out() const { return d_out_; }
-  std::size_t bytes() const { return bytes_; }
-  int accumulator_bits() const { return accumulator_bits_; }
-
-  tolerance allowed(std::size_t num_items) const {
-    tolerance t;
-    t.height =
-        (subject_.summation_height != nullptr ? subject_.summation_height(num_items) : num_items) + 1;  // and init
-    t.propagates_nan = subject_.propagates_nan;
-    t.keeps_zero_sign = subject_.family != catalog::family::library_baselines;
-    // f32 atomics on global memory flush denormals to zero: what does not repeat may use them.
-    if (!subject_.deterministic && subject_.accumulator_type == scalar::f32)
-      t.absolute = static_cast<double>(num_items + 1) * 0x1p-126;
-    return t;
-  }
-
-  // Throws what is wrong with the result.
-  void judge(const problem& p, const expectation& e, std::string_view which) {
-    if (subject_.operation != operation::reduce) {
-      judge_roof(p, which);
-      return;
-    }
-    if (const auto wrong = disagreement(e, output(), allowed(p.num_items))) throw broken(text(which, ": ", *wrong));
-  }
-
-  void judge_surroundings(const problem& p, const summary& before, std::string_view which) {
-    if (const auto damage = where_.inspect(guards_, canary_key, stream_)) {
-      const char* const place = damage->zone < static_cast<int>(zone_names_.size())
-                                    ? zone_names_[static_cast<std::size_t>(damage->zone)]
-                                    : "?";
-      throw broken(text(which, ": wrote outside: ", place, ", byte ", damage->offset));
-    }
-    if (p.num_items > 0 && input_summary(p.num_items).checksum != before.checksum)
-      throw broken(text(which, ": changed its input"));
-  }
-
- private:
-  void place_workspace(const problem& p) {
-    zone_names_ = {"before the input", "after the input", "before the output", "after the output"};
-    bytes_ = workspace_bytes(p);
-    d_workspace_ = workspace_.place(bytes_, static_cast<std::size_t>(p.workspace_offset), guards_);
-    zone_names_.push_back("before the workspace");
-    zone_names_.push_back("after the workspace");
-    if (!exact_ && subject_.temp_storage == contents::none) {
-      guards_.add(d_workspace_, bytes_);
-      zone_names_.push_back("the workspace, of which no byte may be touched");
-    }
-  }
-
-  void judge_roof(const problem& p, std::string_view which) {
-    if (p.num_items == 0 || output_items(p.num_items) == 0) return;
-    const summary out = where_.summarise(subject_.output_type, d_out_, p.num_items, stream_);
-    if (subject_.operation == operation::copy && out.checksum != input_summary(p.num_items).checksum)
-      throw broken(text(which, ": the copy differs from the input"));
-    if (subject_.operation == operation::fill && (out.any_bit != 0 || out.off_grid != 0 || out.nans != 0))
-      throw broken(text(which, ": the output is not all zeros"));
-  }
-
-  const record& subject_;
-  site& where_;
-  bool exact_;
-  guarded_buffer in_, out_, workspace_;
-  stream_handle stream_;
-  device::zones guards_;
-  std::vector<const char*> zone_names_;
-  void *d_in_ = nullptr, *d_out_ = nullptr, *d_workspace_ = nullptr;
-  std::size_t bytes_ = 0, output_bytes_ = 0;
-  int accumulator_bits_ = 24;
-  std::vector<unsigned char> h_items_;
-};
 
 class examiner {
  public:
@@ -322,6 +65,8 @@ class examiner {
       small_inputs();
       pairwise();
       same_workspace_again();
+      shared_workspace();
+      every_size();
       too_many_items();
       if (on_device_) on_streams();
       if (on_device_ && !sanitizing()) under_disturbance();
@@ -344,6 +89,8 @@ class examiner {
  private:
   bool sanitizing() const { return how_.how_much == extent::sanitizer; }
   bool full() const { return how_.how_much == extent::full; }
+  bool scans() const { return catalog::is_scan(subject_.operation); }
+  bool can_work_in_place() const { return scans() && subject_.input_type == subject_.output_type; }
   // A case by its name, or a group of them by what stands before the colon.
   bool wanted(const std::string& case_name) const {
     return how_.only_case.empty() || how_.only_case == case_name || case_name.starts_with(how_.only_case + ':');
@@ -384,16 +131,19 @@ class examiner {
   }
 
   // A problem that this record can be asked, and that its time allows.
-  problem fitting(problem p) {
+  problem fitting(problem p) { return fitting(p, usual_sanitized()); }
+  problem fitting(problem p, std::size_t most_sanitized_here) {
     p.num_items = std::min(p.num_items, subject_.max_items);
+    p.in_place = p.in_place && can_work_in_place();
     const bool float_sum = subject_.op == op::plus && is_floating(subject_.accumulator_type);
-    if (float_sum && (p.kind == distribution::special || p.kind == distribution::wide))
+    if (float_sum && !scans() && (p.kind == distribution::special || p.kind == distribution::wide))
       p.num_items = std::min(p.num_items, host_oracle_items);
     if (!subject_.propagates_nan && subject_.op != op::plus && p.kind == distribution::special &&
         p.seed % num_special == special_nan)
       ++p.seed;  // no NaN
-    if (sanitizing()) p.num_items = std::min(p.num_items, most_sanitized());
-    if (!on_device_) p.num_items = std::min<std::size_t>(p.num_items, full() ? 1u << 24 : 1u << 17);
+    if (sanitizing()) p.num_items = std::min(p.num_items, most_sanitized_here);
+    if (!on_device_)
+      p.num_items = std::min<std::size_t>(p.num_items, full() ? 1u << 24 : scans() ? 1u << 14 : 1u << 17);
     const std::size_t affordable = affordable_items();
     if (p.num_items > affordable) {
       p.num_items = affordable;
@@ -404,8 +154,10 @@ class examiner {
   }
 
   std::size_t most_sanitized() const {
+    if (scans()) return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
     return subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
   }
+  std::size_t usual_sanitized() const { return scans() ? usual_sanitized_scan_items : most_sanitized(); }
 
   // By the rate of the largest call so far: one call may take a twentieth of the record's time, and less when most of
   // it is gone.
@@ -430,23 +182,31 @@ class examiner {
     largest_timed_ = std::max(largest_timed_, p.num_items);
   }
 
-  void ordinary_case(const std::string& case_name, problem p) {
-    p = fitting(p);
+  void ordinary_case(const std::string& case_name, const problem& p) { ordinary_case(case_name, p, usual_sanitized()); }
+  void ordinary_case(const std::string& case_name, problem p, std::size_t most_sanitized_here) {
+    p = fitting(p, most_sanitized_here);
     one_case(case_name, describe(p), [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      const summary before = top.input_summary(p.num_items);
-      const expectation e = top.expected(p, before);
+      summary before = top.input_summary(p.num_items);
+      top.learn(p, before);
       const cudaStream_t stream = p.legacy_stream ? nullptr : top.stream();
-      top.poison_output(0xff, top.stream());
-      top.where().wait(top.stream());
+      top.reset_output(p, 0xff, top.stream());
+      where_.wait(top.stream());
       timed_run(top, p, stream);
-      top.judge(p, e, "first call");
-      // Again: the workspace as the first call left it, the output poisoned with another pattern.
-      top.poison_output(0x55, top.stream());
-      top.where().wait(top.stream());
+      top.judge(p, "first call");
+      // Again: the workspace as the first call left it, the output poisoned with another pattern. What a scan has left
+      // behind is right for the same data, so it gets other data of the same kind.
+      if (scans()) {
+        p.seed += num_special;
+        top.make_input(p, top.stream());
+        before = top.input_summary(p.num_items);
+        top.learn(p, before);
+      }
+      top.reset_output(p, 0x55, top.stream());
+      where_.wait(top.stream());
       timed_run(top, p, stream);
-      top.judge(p, e, "second call, workspace as the first left it");
+      top.judge(p, "second call, workspace as the first left it");
       if (!sanitizing()) top.judge_surroundings(p, before, "after two calls");
       // CUB's one-block path looks at no workspace, so it refuses none: a library's own business.
       if (subject_.temp_storage != contents::none && subject_.family != catalog::family::library_baselines) {
@@ -473,6 +233,7 @@ class examiner {
       p.workspace_offset = n % 5;
       p.poison = n % 3;
       p.init = n % 3;
+      p.in_place = n % 5 == 2;
       ordinary_case(text("small:", n), p);
     }
     if (!full()) return;
@@ -492,6 +253,11 @@ class examiner {
         1, static_cast<std::size_t>(subject_.block_threads) * static_cast<std::size_t>(subject_.items_per_thread));
   }
 
+  std::size_t blocks_of_a_wave() const {
+    if (subject_.blocks_per_multiprocessor > 0) return static_cast<std::size_t>(subject_.blocks_per_multiprocessor);
+    return std::max<std::size_t>(1, 2048 / std::max<std::size_t>(1, static_cast<std::size_t>(subject_.block_threads)));
+  }
+
   std::size_t size_of_class(int size_class, std::uint64_t pick) const {
     const std::size_t block = std::max<std::size_t>(2, static_cast<std::size_t>(subject_.block_threads)),
                       tile = tile_items();
@@ -509,19 +275,24 @@ class examiner {
       case 5:
         return block * (2 + pick % 63) + 16;
       case 6:
-        return std::min<std::size_t>(
-            tile * static_cast<std::size_t>(multiprocessors_) * std::max<std::size_t>(1, 2048 / block), 1u << 25);
+        return std::min<std::size_t>(tile * static_cast<std::size_t>(multiprocessors_) * blocks_of_a_wave(), 1u << 25);
       case 7:
         return 65536;
       case 8:
         return 999983;
-      default:
+      case 9:
         return std::size_t{1} << 24;
+      default:  // a tile of 16 KiB for each multiprocessor
+        return static_cast<std::size_t>(multiprocessors_) * 16384 / catalog::size_of(subject_.output_type);
     }
   }
 
   void pairwise() {
-    static const std::vector<int> levels{10, 3, num_distributions, 3, 3, 4, 3, 3, 2};
+    std::vector<int> levels{10, 3, num_distributions, 3, 3, 4, 3, 3, 2};
+    if (scans()) {
+      levels[0] = 11;
+      levels.push_back(2);  // in place
+    }
     const auto rows = covering_array(levels, how_.seed);
     constexpr std::array element_offsets{0, 1, 3};
     constexpr std::array byte_offsets{0, 1, 7, 255};
@@ -529,7 +300,7 @@ class examiner {
     int special_rows = 0;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const auto level = [&](int axis) { return static_cast<std::size_t>(rows[r][static_cast<std::size_t>(axis)]); };
-      if (sanitizing() && (r % 12 != 0)) continue;
+      if (sanitizing() && r % (scans() ? 24 : 12) != 0) continue;
       problem p;
       p.seed = detail::hash(how_.seed, r) >> 8;
       p.num_items = size_of_class(static_cast<int>(level(0)), p.seed);
@@ -544,30 +315,36 @@ class examiner {
       p.poison = static_cast<int>(level(6));
       p.init = static_cast<int>(level(7));
       p.legacy_stream = level(8) == 1;
+      p.in_place = scans() && level(9) == 1;
       problems.emplace_back(p, text("pairwise:", r));
     }
+    problem largest;
     if (sanitizing()) {
       problem p;
       p.num_items = most_sanitized();
       p.seed = how_.seed;
-      problems.emplace_back(p, "largest");
-      p.in_offset = 1;
-      problems.emplace_back(p, "largest, misaligned");
-      p.in_offset = 0;
-      // Ragged and not; for roofs, the shapes between.
-      const bool reduces = subject_.operation == operation::reduce;
-      for (const std::size_t n : {reduces ? 131073 : most_sanitized() / 2, reduces ? 65536 : most_sanitized() / 4}) {
-        p.num_items = n;
-        problems.emplace_back(p, text("large:", n));
+      largest = p;
+      if (!scans()) {
+        problems.emplace_back(p, "largest");
+        p.in_offset = 1;
+        problems.emplace_back(p, "largest, misaligned");
+        p.in_offset = 0;
+        // Ragged and not; for roofs, the shapes between.
+        const bool reduces = subject_.operation == operation::reduce;
+        for (const std::size_t n : {reduces ? 131073 : most_sanitized() / 2, reduces ? 65536 : most_sanitized() / 4}) {
+          p.num_items = n;
+          problems.emplace_back(p, text("large:", n));
+        }
       }
     }
     // Small ones first: a slow rung is known to be slow before the large ones come.
     std::stable_sort(problems.begin(), problems.end(),
                      [](const auto& a, const auto& b) { return a.first.num_items < b.first.num_items; });
     for (const auto& [p, case_name] : problems) ordinary_case(case_name, p);
+    if (sanitizing() && scans()) ordinary_case("largest", largest, most_sanitized());
   }
 
-  // One workspace, calls of different sizes, nothing reset in between.
+  // One workspace, calls of different sizes and data, nothing reset in between.
   void same_workspace_again() {
     const std::size_t tile = tile_items();
     const std::array<std::size_t, 7> sizes{40 * tile + 3, 1, 3 * tile, 0, 65521, tile + 1, 40 * tile + 3};
@@ -590,12 +367,121 @@ class examiner {
               text("workspace for n = ", p.num_items, " is larger than for n = ", largest.num_items));
           continue;
         }
-        const expectation e = top.expected(p, top.input_summary(p.num_items));
-        top.poison_output(0xff, top.stream());
+        problem other = largest;  // other data each time: what an earlier call has left is not right any more
+        other.seed += k;
+        top.make_input(other, top.stream());
+        top.learn(p);
+        top.reset_output(p, 0xff, top.stream());
         timed_run(top, p, top.stream());
-        top.judge(p, e, text("call ", k, " of several, n = ", p.num_items));
+        top.judge(p, text("call ", k, " of several, n = ", p.num_items));
       }
     });
+  }
+
+  // What the workspace keeps from call to call serves every operation and type of the variant.
+  void shared_workspace() {
+    if (subject_.temp_storage != contents::zeroed_once || how_.peers.empty() || sanitizing()) return;
+    const problem p = medium(17);
+    one_case("workspace shared by operations and types", describe(p), [&] {
+      constexpr std::size_t most_peers = 3;
+      std::vector<std::unique_ptr<bench_top>> others;
+      bench_top* roomiest = top_.get();
+      top_->prepare(p);
+      // Their order in the catalog is by type, then by operator: far ones differ in both.
+      const std::size_t first = std::hash<std::string>{}(full_name(subject_)) % how_.peers.size();
+      for (std::size_t k = 0; k < std::min(most_peers, how_.peers.size()); ++k) {
+        const record& peer = *how_.peers[(first + k * how_.peers.size() / most_peers) % how_.peers.size()];
+        others.push_back(std::make_unique<bench_top>(peer, where_, false));
+        others.back()->prepare(p);
+        if (others.back()->bytes() > roomiest->bytes()) roomiest = others.back().get();
+      }
+      std::vector<bench_top*> tops;
+      for (const auto& other : others) tops.insert(tops.end(), {top_.get(), other.get()});
+      for (bench_top* const top : tops) top->share_workspace(*roomiest);
+      const std::array<std::size_t, 5> sizes{p.num_items, 1, 3 * tile_items() + 1, 65521, tile_items()};
+      for (std::size_t call = 0; call < 4 * tops.size(); ++call) {
+        bench_top& top = *tops[call % tops.size()];
+        problem q = p;
+        q.num_items = std::min(p.num_items, sizes[call % sizes.size()]);
+        q.init = static_cast<int>(call % 3);
+        if (top.workspace_bytes(q) > top.bytes()) continue;
+        top.learn(q);
+        top.reset_output(q, 0xff, top.stream());
+        where_.wait(top.stream());
+        top.run(q, top_->stream());
+        top.judge(q, text("call ", call, " of several in one workspace, n = ", q.num_items));
+      }
+    });
+  }
+
+  // Every number of items up to two tiles. Whoever scans more items writes the same outputs first, so all are compared
+  // with one scan that was judged. Integers only, one type of four bytes and one of eight: they prove it for the
+  // others.
+  void every_size() {
+    if (!scans() || sanitizing() || is_floating(subject_.accumulator_type)) return;
+    const bool usual = subject_.op == op::plus && subject_.input_type == subject_.output_type &&
+                       (subject_.input_type == scalar::i32 || subject_.input_type == scalar::i64);
+    if (!usual && !full()) return;
+    problem p;
+    p.num_items = 2 * std::max<std::size_t>(tile_items(), 128) + 1;
+    p.seed = how_.seed + 18;
+    p.init = 1;
+    p = fitting(p);
+    one_case("every size", describe(p), [&] {
+      bench_top& top = *top_;
+      top.prepare(p);
+      top.learn(p);
+      top.reset_output(p, 0xff, top.stream());
+      top.run(p, top.stream());
+      top.judge(p, "the longest");
+
+      device::prefix_scans scans;
+      scans.item_bytes = catalog::size_of(subject_.output_type);
+      scans.slot_bytes = (p.num_items * scans.item_bytes + 511) / 256 * 256;
+      scans.whole = top.d_out();
+      guarded_buffer memory(where_);
+      device::zones ignored;
+      auto* const slots =
+          static_cast<unsigned char*>(memory.place(scans.slot_bytes * device::prefix_scans::most, 0, ignored));
+      scans.slots = slots;
+      // In an order that covers the range from the beginning: the time may not suffice for all.
+      const std::size_t num_sizes = p.num_items + 1;
+      std::size_t stride = num_sizes * 5 / 8;
+      while (std::gcd(stride, num_sizes) != 1) ++stride;
+      std::size_t done = 0;
+      const auto start = std::chrono::steady_clock::now();
+      while (done < num_sizes && (full() || seconds_since(start) < 0.4 * how_.seconds)) {
+        scans.count = static_cast<int>(std::min<std::size_t>(device::prefix_scans::most, num_sizes - done));
+        where_.fill(slots, scans.untouched, static_cast<std::size_t>(scans.count) * scans.slot_bytes, top.stream());
+        for (int k = 0; k < scans.count; ++k) {
+          problem q = p;
+          q.num_items = done++ * stride % num_sizes;
+          scans.num_items[k] = static_cast<unsigned>(q.num_items);
+          if (top.workspace_bytes(q) > top.bytes())
+            throw broken(text("wants a larger workspace for n = ", q.num_items, " than for n = ", p.num_items));
+          const cudaError_t status =
+              top.enqueue(q, top.stream(), top.bytes(), slots + static_cast<std::size_t>(k) * scans.slot_bytes);
+          if (status != cudaSuccess)
+            throw broken(text("the call returned ", cudaGetErrorName(status), " for n = ", q.num_items));
+        }
+        if (const auto damage = where_.compare(scans, top.stream()))
+          throw broken(fault_in(scans, *damage, top.stream()));
+      }
+      if (done < num_sizes)
+        result_.notes.push_back(text("every size: ", done, " of ", num_sizes, " sizes in its time"));
+    });
+  }
+
+  std::string fault_in(const device::prefix_scans& scans, device::prefix_damage damage, cudaStream_t stream) {
+    const std::size_t n = scans.num_items[damage.slot], at = damage.item * scans.item_bytes;
+    if (damage.item >= n) return text("n = ", n, ": wrote an output ", damage.item);
+    value got, expected;
+    const auto* const slot =
+        static_cast<const unsigned char*>(scans.slots) + static_cast<std::size_t>(damage.slot) * scans.slot_bytes;
+    where_.read(&got.bits, slot + at, scans.item_bytes, stream);
+    where_.read(&expected.bits, static_cast<const unsigned char*>(scans.whole) + at, scans.item_bytes, stream);
+    return text("n = ", n, ": output ", damage.item, " is ", to_string(subject_.output_type, got),
+                ", in a longer scan ", to_string(subject_.output_type, expected));
   }
 
   void too_many_items() {
@@ -664,18 +550,17 @@ class examiner {
       bench_top& top = *top_;
       top.prepare(p);
       const summary before = top.input_summary(p.num_items);
-      const expectation e = top.expected(p, before);
+      top.learn(p, before);
       for (int repeat = 0; repeat < 2; ++repeat) {
         if (p.num_items > 0)
           where_.fill(top.d_in(), 0x3c, p.num_items * catalog::size_of(subject_.input_type), top.stream());
         where_.wait(top.stream());
         device::delay(1.0, top.stream());
-        where_.generate(subject_.input_type, top.d_in(),
-                        make_sample(p.kind, p.seed, p.num_items, top.accumulator_bits()), top.stream());
-        top.poison_output(0xff, top.stream());
+        top.make_input(p, top.stream());
+        top.reset_output(p, 0xff, top.stream());
         if (repeat == 0) top.poison_workspace(p);
         top.run(p, top.stream());
-        top.judge(p, e, "behind a delayed producer");
+        top.judge(p, "behind a delayed producer");
       }
       top.judge_surroundings(p, before, "behind a delayed producer");
     });
@@ -695,14 +580,13 @@ class examiner {
       for (int replay = 0; replay < 3 && wrong.empty(); ++replay) {
         problem q = p;
         q.seed += static_cast<std::uint64_t>(replay) * 1000;
-        where_.generate(subject_.input_type, top.d_in(),
-                        make_sample(q.kind, q.seed, q.num_items, top.accumulator_bits()), top.stream());
-        top.poison_output(0xff, top.stream());
-        const expectation e = top.expected(q, top.input_summary(q.num_items));
+        top.make_input(q, top.stream());
+        top.reset_output(q, 0xff, top.stream());
+        top.learn(q);
         device::check(cudaGraphLaunch(executable, top.stream()), "cudaGraphLaunch");
         where_.wait(top.stream());
         try {
-          top.judge(q, e, text("graph replay ", replay));
+          top.judge(q, text("graph replay ", replay));
         } catch (const broken& b) {
           wrong = b.what();
         }
@@ -781,11 +665,11 @@ class examiner {
               p.num_items = std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000);
               p.init = (t + c) % 3;
               top.prepare(p);
-              const expectation e = top.expected(p, top.input_summary(p.num_items));
+              top.learn(p);
               for (int repeat = 0; repeat < 3; ++repeat) {
-                top.poison_output(0xff, top.stream());
+                top.reset_output(p, 0xff, top.stream());
                 top.run(p, top.stream());
-                top.judge(p, e, text("thread ", t, ", call ", c, ", n = ", p.num_items));
+                top.judge(p, text("thread ", t, ", call ", c, ", n = ", p.num_items));
               }
             }
           } catch (const broken& b) {
@@ -804,11 +688,11 @@ class examiner {
 
   // The same bits, whatever the address, the alignment, the stream and the neighbours.
   void repeats() {
-    if (subject_.operation != operation::reduce) return;
+    if (subject_.operation != operation::reduce && !scans()) return;
     problem p = medium(15);
     p.kind = distribution::uniform;
     one_case("repeats bit for bit", describe(p), [&] {
-      std::optional<value> first;
+      std::string first;
       bench_top other(subject_, where_, false);
       stream_handle neighbour(true);
       void* const scratch = where_.allocate(std::size_t{16} << 20);
@@ -822,16 +706,13 @@ class examiner {
           q.workspace_offset = repeat * 13 % 256;
           q.poison = repeat % 3;
           top.prepare(q);
-          top.poison_output(0xff, top.stream());
+          top.reset_output(q, 0xff, top.stream());
           where_.wait(top.stream());
           if (repeat % 4 == 3) device::make_noise(0.3, scratch, std::size_t{16} << 20, neighbour);
           top.run(q, repeat % 7 == 6 ? nullptr : top.stream());
-          const value got = top.output();
-          if (!first) first = got;
-          const std::size_t size = catalog::size_of(subject_.output_type);
-          if (!same_bytes(&got, size, &*first, size))
-            wrong = text("run ", repeat, " gave ", to_string(subject_.output_type, got), ", the first ",
-                         to_string(subject_.output_type, *first), " [", describe(q), "]");
+          const std::string got = top.fingerprint(q);
+          if (first.empty()) first = got;
+          if (got != first) wrong = text("run ", repeat, " gave ", got, ", the first ", first, " [", describe(q), "]");
         }
         where_.wait(neighbour);
       } catch (...) {
@@ -857,10 +738,10 @@ class examiner {
       one_case(text("squatter:", left_free), describe(p), [&] {
         bench_top& top = *top_;
         top.prepare(p);
-        const expectation e = top.expected(p, top.input_summary(p.num_items));
+        top.learn(p);
         const bool may_wait = may_wait_for_room(p);
         top.run(p, top.stream());  // a kernel's first launch may wait for the device to be idle
-        top.poison_output(0xff, top.stream());
+        top.reset_output(p, 0xff, top.stream());
         where_.wait(top.stream());
         {
           device::squatter squatter(left_free, may_wait ? 10 : 3000);
@@ -879,7 +760,7 @@ class examiner {
             if (!done) throw broken(text("made no progress in 1 s while ", left_free, " multiprocessors were free"));
           }
         }
-        top.judge(p, e, text("with ", left_free, " multiprocessors free"));
+        top.judge(p, text("with ", left_free, " multiprocessors free"));
       });
     }
     one_case("two streams at once", describe(p), [&] {
@@ -888,18 +769,18 @@ class examiner {
       q.seed += 1;
       top_->prepare(p);
       other.prepare(q);
-      const expectation first = top_->expected(p, top_->input_summary(p.num_items));
-      const expectation second = other.expected(q, other.input_summary(q.num_items));
+      top_->learn(p);
+      other.learn(q);
       for (int repeat = 0; repeat < 10; ++repeat) {
-        top_->poison_output(0xff, top_->stream());
-        other.poison_output(0xff, other.stream());
+        top_->reset_output(p, 0xff, top_->stream());
+        other.reset_output(q, 0xff, other.stream());
         const cudaError_t a = top_->enqueue(p, top_->stream()), b = other.enqueue(q, other.stream());
         where_.wait(top_->stream());
         where_.wait(other.stream());
         if (a != cudaSuccess || b != cudaSuccess)
           throw broken(text("the calls returned ", cudaGetErrorName(a), " and ", cudaGetErrorName(b)));
-        top_->judge(p, first, "two streams at once");
-        other.judge(q, second, "two streams at once");
+        top_->judge(p, "two streams at once");
+        other.judge(q, "two streams at once");
       }
     });
   }
@@ -907,9 +788,11 @@ class examiner {
   // Around 2^31 and 2^32 items, where 32-bit counts and offsets wrap. By default integers only: they prove it for the
   // others.
   void large_inputs() {
-    if (!on_device_ || subject_.max_items < (1ull << 31) || subject_.operation != operation::reduce) return;
+    const bool reduces = subject_.operation == operation::reduce;
+    if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans())) return;
     const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32;
-    if (!full() && !(narrow_or_int && subject_.op == op::plus)) return;
+    const bool usual = reduces || subject_.operation == operation::inclusive_scan;
+    if (!full() && !(usual && narrow_or_int && subject_.op == op::plus)) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);
       if (!wanted(case_name)) continue;
@@ -921,68 +804,62 @@ class examiner {
       }
       problem p;
       p.num_items = n;
-      p.seed = 7;  // one seed for all: the input is made once for a type
+      p.kind = large_memory::made().kind;
+      p.seed = large_memory::made().seed;
       p.init = 1;
       one_case(case_name, describe(p), [&] { large_case(p); });
     }
   }
 
-  // Inputs this large are made once for a type and kept; their prefixes serve the smaller sizes.
-  struct large_input {
-    void* items = nullptr;
-    std::map<std::size_t, summary> summaries;
-  };
-  static large_input& kept_input(scalar type, site& where, cudaStream_t stream) {
-    static std::map<scalar, large_input> kept;
-    large_input& input = kept[type];
-    if (input.items == nullptr) {
-      const std::size_t n = (1ull << 32) + 1;
-      for (auto& [other, old] : kept)  // full runs hold one type at a time
-        if (other != type && old.items != nullptr &&
-            where.free_memory() < n * catalog::size_of(type) + (std::size_t{4} << 30)) {
-          where.free(old.items);
-          old = {};
-        }
-      if (where.free_memory() < n * catalog::size_of(type) + (std::size_t{2} << 30)) return input;
-      input.items = where.allocate(n * catalog::size_of(type));
-      where.generate(type, input.items, make_sample(distribution::exact, 7, n), stream);
-    }
-    return input;
-  }
-
   void large_case(const problem& p) {
+    static large_memory device_memory(device_site());
+    large_memory& memory = device_memory;
     bench_top& top = *top_;
-    large_input& input = kept_input(subject_.input_type, where_, top.stream());
-    if (input.items == nullptr) {
+    large_memory::input* const input = memory.input_of(subject_.input_type, top.stream());
+    problem small = p;
+    small.num_items = 1;
+    top.prepare(small);
+    device::zones guards;
+    void* d_out = top.d_out();
+    if (input != nullptr && scans()) {
+      constexpr std::size_t red_zone = guarded_buffer::red_zone;
+      const std::size_t out_size = catalog::size_of(subject_.output_type);
+      auto* const output = static_cast<unsigned char*>(memory.output(large_memory::num_items * out_size + red_zone));
+      d_out = output;
+      if (output != nullptr) {
+        guards.add(output + p.num_items * out_size, red_zone);
+        where_.fill(output, 0xff, p.num_items * out_size, top.stream());
+      }
+    } else {
+      top.reset_output(small, 0xff, top.stream());
+    }
+    if (input == nullptr || d_out == nullptr) {
       result_.notes.push_back(text("n = ", p.num_items, " left out: not enough memory"));
       --result_.cases;
       return;
     }
-    if (!input.summaries.contains(p.num_items))
-      input.summaries[p.num_items] = where_.summarise(subject_.input_type, input.items, p.num_items, top.stream());
-    const value init = init_of(subject_.op, subject_.accumulator_type, p.init);
-    const auto e =
-        expect(subject_.op, subject_.input_type, subject_.accumulator_type, input.summaries[p.num_items], init);
-    if (!e) throw broken("no reference for a large input");
-    problem small = p;
-    small.num_items = 1;
-    top.prepare(small);  // places the output
+    if (!scans() && !input->summaries.contains(p.num_items))
+      input->summaries[p.num_items] = where_.summarise(subject_.input_type, input->items, p.num_items, top.stream());
+    const sample made = large_memory::made();
+    const judged_call judged{p, made, input->items, d_out, top.stream()};
+    top.referee().learn(judged, scans() ? summary{} : input->summaries[p.num_items]);
+
+    const value init = init_of(subject_, p.init);
     std::size_t bytes = 0;
-    const catalog::arguments call{input.items, top.d_out(), p.num_items, &init.bits};
+    const catalog::arguments call{input->items, d_out, p.num_items, &init.bits};
     const cudaError_t queried = subject_.call(nullptr, bytes, call, top.stream());
     if (queried != cudaSuccess || bytes == 0)
       throw broken(text("the size query returned ", cudaGetErrorName(queried), " and ", bytes, " bytes"));
     guarded_buffer workspace(where_);
-    device::zones guards;
     void* const d_workspace = workspace.place(bytes, 1, guards);
     where_.paint(guards, canary_key, top.stream());
     where_.fill(d_workspace, subject_.temp_storage == contents::zeroed_once ? 0 : 0xff, bytes, top.stream());
-    top.poison_output(0xff, top.stream());
     const cudaError_t status = subject_.call(d_workspace, bytes, call, top.stream());
     where_.wait(top.stream());
     if (status != cudaSuccess) throw broken(text("the call returned ", cudaGetErrorName(status)));
-    top.judge(p, *e, "large input");
-    if (where_.inspect(guards, canary_key, top.stream())) throw broken("wrote outside its workspace");
+    if (const auto fault = top.referee().fault(judged)) throw broken(text("large input: ", *fault));
+    if (where_.inspect(guards, canary_key, top.stream())) throw broken("wrote outside its output or its workspace");
+    memory.make_way();
   }
 
   const record& subject_;

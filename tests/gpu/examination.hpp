@@ -19,6 +19,7 @@ struct examination {
   extent how_much = extent::normal;
   double seconds = 0.8;   // a record's time for large inputs; beyond it sizes shrink, and a note says so
   std::string only_case;  // run this one alone
+  std::vector<const catalog::record*> peers = {};  // of the same variant: they may share its workspace
   std::function<void(const std::string&)> on_case = [](const std::string&) {};  // called before each
 };
 

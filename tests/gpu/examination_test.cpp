@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "oracles/samples.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -166,6 +169,186 @@ TEST(examination, refuses_every_planted_bug) {
   EXPECT_REFUSED(examined<float, op::plus, bug::refuses_the_right_size>());
   EXPECT_REFUSED(examined<float, op::plus, bug::state_left_behind>(contents::zeroed_once));
   EXPECT_REFUSED(examined<float, op::plus, bug::float_sum_of_few_bits>());
+}
+
+// Scans, in tiles as a device has them.
+enum class scan_bug {
+  none,
+  last_tile_dropped,
+  tail_mask_off_by_one,
+  kinds_exchanged,
+  init_per_tile,
+  init_forgotten,
+  init_where_none_is_taken,
+  tile_without_its_prefix,
+  identity_zero,
+  operands_exchanged,
+  writes_past_the_end,
+  writes_for_no_items,
+  reads_after_writing,
+  changes_its_input,
+  stale_prefix,
+  float_sum_of_few_bits
+};
+
+constexpr std::size_t scan_tile = 512;
+
+template <class T>
+T scan_combine(op which, T a, T b) {
+  if constexpr (std::is_same_v<T, affine>)
+    return {a.slope * b.slope, a.offset * b.slope + b.offset};
+  else if (which == op::plus)
+    return combine<T, op::plus>(a, b, bug::none);
+  else
+    return combine<T, op::maximum>(a, b, bug::none);
+}
+template <class T>
+T scan_identity(op which) {
+  if constexpr (std::is_same_v<T, affine>)
+    return {1, 0};
+  else if constexpr (std::is_floating_point_v<T>)
+    return which == op::plus ? T(-0.0) : -std::numeric_limits<T>::infinity();
+  else
+    return which == op::plus ? T{} : std::numeric_limits<T>::lowest();
+}
+
+// What a workspace that is zeroed once holds: whether there was a call, and what its last tile was preceded by.
+template <class T>
+struct kept_state {
+  std::uint64_t calls = 0;
+  T prefix{};
+};
+
+template <class T, op which, bool is_inclusive, scan_bug planted>
+cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  constexpr std::size_t needed = sizeof(kept_state<T>);
+  if (d_temp_storage == nullptr) {
+    temp_storage_bytes = needed;
+    return cudaSuccess;
+  }
+  if (temp_storage_bytes < needed) return cudaErrorInvalidValue;
+  constexpr bool inclusive = planted == scan_bug::kinds_exchanged ? !is_inclusive : is_inclusive;
+  const auto* const in = static_cast<const T*>(a.d_in);
+  auto* const out = static_cast<T*>(a.d_out);
+  T init = scan_identity<T>(which);
+  if (!is_inclusive || planted == scan_bug::init_where_none_is_taken) std::memcpy(&init, a.init, sizeof(T));
+  if (planted == scan_bug::init_forgotten) init = scan_identity<T>(which);
+  kept_state<T> kept;
+  std::memcpy(&kept, d_temp_storage, sizeof kept);
+  if (planted == scan_bug::writes_for_no_items && a.num_items == 0) out[0] = init;
+  T prefix = init;
+  for (std::size_t first = 0; first < a.num_items; first += scan_tile) {
+    const std::size_t last = std::min(a.num_items, first + scan_tile);
+    if (planted == scan_bug::last_tile_dropped && first > 0 && last == a.num_items) break;
+    T all = planted == scan_bug::identity_zero ? T{} : scan_identity<T>(which);
+    T before = prefix;
+    if (planted == scan_bug::tile_without_its_prefix && first == 3 * scan_tile) before = init;
+    if (planted == scan_bug::init_per_tile && first > 0) before = scan_combine(which, init, before);
+    if (planted == scan_bug::stale_prefix && first == 3 * scan_tile && kept.calls > 0) before = kept.prefix;
+    if (first == 3 * scan_tile) kept.prefix = before;
+    for (std::size_t i = first; i < last; ++i) {
+      const T item = in[i], earlier = all;
+      all = planted == scan_bug::operands_exchanged ? scan_combine(which, item, all) : scan_combine(which, all, item);
+      out[i] = scan_combine(which, before, inclusive ? all : earlier);
+    }
+    // Right as long as the items are still there.
+    if (planted == scan_bug::reads_after_writing && last - first == scan_tile) {
+      all = scan_identity<T>(which);
+      for (std::size_t i = first; i < last; ++i) all = scan_combine(which, all, in[i]);
+    }
+    prefix = scan_combine(which, prefix, all);
+  }
+  if (planted == scan_bug::tail_mask_off_by_one && a.num_items % scan_tile > 1) out[a.num_items - 1] = T{};
+  if (planted == scan_bug::writes_past_the_end && a.num_items % 4 == 3) out[a.num_items] = prefix;
+  if (planted == scan_bug::changes_its_input && a.num_items > 5) const_cast<T*>(in)[5] = T{};
+  if constexpr (std::is_floating_point_v<T>)
+    if (planted == scan_bug::float_sum_of_few_bits && a.num_items > 1000) out[a.num_items - 1] *= T(1.001);
+  ++kept.calls;
+  if (planted == scan_bug::stale_prefix) std::memcpy(d_temp_storage, &kept, sizeof kept);
+  return cudaSuccess;
+}
+
+template <class T, op which, bool inclusive, scan_bug planted = scan_bug::none>
+record scan_record() {
+  record r{};
+  r.ladder = "host";
+  r.rung = "planted";
+  r.operation = inclusive ? catalog::operation::inclusive_scan : catalog::operation::exclusive_scan;
+  r.op = which;
+  r.input_type = r.accumulator_type = r.output_type = std::is_same_v<T, affine>  ? scalar::affine
+                                                      : std::is_same_v<T, float> ? scalar::f32
+                                                                                 : scalar::i32;
+  r.block_threads = 128;
+  r.items_per_thread = 4;
+  r.takes_init = !inclusive;
+  r.deterministic = true;
+  r.temp_storage = planted == scan_bug::stale_prefix ? contents::zeroed_once : contents::uninitialised;
+  r.executes_on = executor::host;
+  r.call = scan<T, which, inclusive, planted>;
+  return r;
+}
+template <class T, op which, bool inclusive, scan_bug planted = scan_bug::none>
+verdict examined_scan(const char* only = "") {
+  return examine(scan_record<T, which, inclusive, planted>(), {.seed = 20261121, .only_case = only});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_a_scan) {
+  for (const verdict& v :
+       {examined_scan<std::int32_t, op::plus, true>(), examined_scan<std::int32_t, op::plus, false>(),
+        examined_scan<float, op::plus, true>(), examined_scan<float, op::maximum, false>(),
+        examined_scan<affine, op::compose, true>(), examined_scan<affine, op::compose, false>()}) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, 100);
+  }
+  EXPECT_EQ((examined_scan<std::int32_t, op::plus, true>("every size").cases), 1);
+  EXPECT_EQ((examined_scan<float, op::plus, true>("every size").cases), 0);
+}
+
+TEST(examination, refuses_every_bug_planted_in_a_scan) {
+  using b = scan_bug;
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, true, b::last_tile_dropped>());
+  EXPECT_REFUSED(examined_scan<float, op::maximum, true, b::last_tile_dropped>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, true, b::tail_mask_off_by_one>());
+  EXPECT_REFUSED(examined_scan<float, op::plus, true, b::kinds_exchanged>());
+  EXPECT_REFUSED(examined_scan<float, op::maximum, false, b::kinds_exchanged>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, false, b::init_per_tile>());
+  EXPECT_REFUSED(examined_scan<float, op::plus, false, b::init_per_tile>());
+  EXPECT_REFUSED(examined_scan<affine, op::compose, false, b::init_per_tile>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, false, b::init_forgotten>());
+  EXPECT_REFUSED(examined_scan<float, op::maximum, false, b::init_forgotten>());
+  EXPECT_REFUSED(examined_scan<affine, op::compose, false, b::init_forgotten>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, true, b::init_where_none_is_taken>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, true, b::tile_without_its_prefix>());
+  EXPECT_REFUSED(examined_scan<float, op::maximum, true, b::tile_without_its_prefix>());
+  EXPECT_REFUSED(examined_scan<affine, op::compose, true, b::tile_without_its_prefix>());
+  EXPECT_REFUSED(examined_scan<float, op::maximum, true, b::identity_zero>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::maximum, false, b::identity_zero>());
+  EXPECT_REFUSED(examined_scan<affine, op::compose, true, b::operands_exchanged>());
+  EXPECT_TRUE((examined_scan<std::int32_t, op::plus, true, b::operands_exchanged>().findings.empty()));
+  EXPECT_REFUSED(examined_scan<float, op::plus, true, b::writes_past_the_end>());
+  EXPECT_REFUSED(examined_scan<float, op::plus, false, b::writes_for_no_items>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, true, b::reads_after_writing>());
+  EXPECT_REFUSED(examined_scan<float, op::plus, true, b::changes_its_input>());
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, true, b::stale_prefix>("pairwise"));
+  EXPECT_REFUSED(examined_scan<std::int32_t, op::plus, true, b::stale_prefix>("same workspace again"));
+  EXPECT_REFUSED(examined_scan<float, op::plus, true, b::float_sum_of_few_bits>());
+}
+
+// What one operation leaves in the workspace, another takes for its own.
+TEST(examination, refuses_state_that_another_operation_misreads) {
+  const record subject = scan_record<std::int32_t, op::plus, true, scan_bug::stale_prefix>(),
+               peer = scan_record<std::int32_t, op::plus, false, scan_bug::stale_prefix>();
+  examination how{.seed = 20261121, .only_case = "workspace shared by operations and types"};
+  how.peers = {&peer};
+  const verdict v = examine(subject, how);
+  EXPECT_EQ(v.cases, 1);
+  EXPECT_FALSE(v.findings.empty());
+  record sound = scan_record<std::int32_t, op::plus, true>(), other = scan_record<affine, op::compose, false>();
+  sound.temp_storage = other.temp_storage = contents::zeroed_once;
+  how.peers = {&other};
+  const verdict passed = examine(sound, how);
+  EXPECT_EQ(passed.cases, 1);
+  EXPECT_TRUE(passed.findings.empty()) << all_findings(passed);
 }
 
 TEST(examination, replays_one_case_or_a_group_of_them) {

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "oracles/bits.hpp"
+#include "oracles/scan_reference.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -47,6 +48,12 @@ class on_device : public site {
   }
   summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) override {
     return device::summarise(type, items, num_items, stream);
+  }
+  scan_report check_scan(const scan_task& task, cudaStream_t stream) override {
+    return device::check_scan(task, stream);
+  }
+  std::optional<device::prefix_damage> compare(const device::prefix_scans& scans, cudaStream_t stream) override {
+    return device::compare(scans, stream);
   }
   void paint(const device::zones& painted, std::uint64_t key, cudaStream_t stream) override {
     device::paint(painted, key, stream);
@@ -99,6 +106,18 @@ class on_host : public site {
       for (std::size_t i = 0; i < num_items; ++i) all.absorb(static_cast<const T*>(items)[i], i);
     });
     return all;
+  }
+  scan_report check_scan(const scan_task& task, cudaStream_t) override { return check_on_host(task, 64); }
+  std::optional<device::prefix_damage> compare(const device::prefix_scans& scans, cudaStream_t) override {
+    for (int k = 0; k < scans.count; ++k) {
+      const auto* const slot =
+          static_cast<const unsigned char*>(scans.slots) + static_cast<std::size_t>(k) * scans.slot_bytes;
+      const std::size_t written = scans.num_items[k] * scans.item_bytes;
+      for (std::size_t b = 0; b < scans.slot_bytes; ++b)
+        if (slot[b] != (b < written ? static_cast<const unsigned char*>(scans.whole)[b] : scans.untouched))
+          return device::prefix_damage{k, b / scans.item_bytes};
+    }
+    return std::nullopt;
   }
   void paint(const device::zones& painted, std::uint64_t key, cudaStream_t) override {
     for (int z = 0; z < painted.count; ++z)

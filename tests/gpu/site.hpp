@@ -16,6 +16,9 @@ class site {
   virtual void free(void* memory) = 0;
   virtual void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) = 0;
   virtual summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) = 0;
+  virtual scan_report check_scan(const scan_task& task, cudaStream_t stream) = 0;  // waits
+  virtual std::optional<device::prefix_damage> compare(const device::prefix_scans& scans,
+                                                       cudaStream_t stream) = 0;  // waits
   virtual void paint(const device::zones& painted, std::uint64_t key, cudaStream_t stream) = 0;
   virtual std::optional<device::damage> inspect(const device::zones& painted, std::uint64_t key,
                                                 cudaStream_t stream) = 0;

@@ -1,0 +1,134 @@
+#include "gpu/bench_top.hpp"
+
+#include "text.hpp"
+
+namespace rungs::tests {
+
+using catalog::record;
+using catalog::scalar;
+
+bench_top::bench_top(const record& subject, site& where, bool exact)
+    : subject_(subject),
+      where_(where),
+      exact_(exact),
+      referee_(referee_of(subject, where)),
+      in_(where, exact),
+      out_(where, exact),
+      workspace_(where, exact),
+      stream_(subject.executes_on == executor::device) {}
+
+bench_top::~bench_top() {
+  if (subject_.executes_on == executor::device) cudaStreamSynchronize(stream_);  // its memory may be used again at once
+}
+
+std::size_t bench_top::workspace_bytes(const problem& p) {
+  const value init = init_of(subject_, p.init);
+  std::size_t bytes = 0;
+  const cudaError_t status = subject_.call(nullptr, bytes, {d_in_, d_out_, p.num_items, &init.bits}, stream_);
+  if (status == cudaErrorNotSupported) throw refused(text("refused by the variant: ", cudaGetErrorString(status)));
+  if (status != cudaSuccess) throw broken(text("the size query returned ", cudaGetErrorName(status)));
+  if (bytes == 0) throw broken("the size query answered 0");
+  return bytes;
+}
+
+void bench_top::prepare(const problem& p) {
+  where_.wait(stream_);
+  guards_ = {};
+  zone_names_ = {"before the input", "after the input"};
+  const std::size_t in_size = catalog::size_of(subject_.input_type), out_size = catalog::size_of(subject_.output_type);
+  d_in_ = in_.place(p.num_items * in_size, static_cast<std::size_t>(p.in_offset) * in_size, guards_);
+  if (p.in_place) {
+    d_out_ = d_in_;
+    output_bytes_ = 0;
+  } else {
+    output_bytes_ = referee_->output_items(p.num_items) * out_size;
+    d_out_ = out_.place(output_bytes_, static_cast<std::size_t>(p.out_offset) * out_size, guards_);
+    zone_names_.insert(zone_names_.end(), {"before the output", "after the output"});
+  }
+  place_workspace(p);
+  where_.paint(guards_, canary_key, stream_);
+  make_input(p, stream_);
+  poison_workspace(p);
+  where_.wait(stream_);
+}
+
+void bench_top::place_workspace(const problem& p) {
+  bytes_ = workspace_bytes(p);
+  d_workspace_ = workspace_.place(bytes_, static_cast<std::size_t>(p.workspace_offset), guards_);
+  zone_names_.insert(zone_names_.end(), {"before the workspace", "after the workspace"});
+  if (!exact_ && subject_.temp_storage == contents::none) {
+    guards_.add(d_workspace_, bytes_);
+    zone_names_.push_back("the workspace, of which no byte may be touched");
+  }
+}
+
+void bench_top::make_input(const problem& p, cudaStream_t stream) {
+  made_ = make_sample(p.kind, p.seed, p.num_items, subject_.accumulator_type == scalar::f64 ? 53 : 24);
+  where_.generate(subject_.input_type, d_in_, made_, stream);
+}
+
+void bench_top::poison_workspace(const problem& p) {
+  if (subject_.temp_storage == contents::zeroed_once) {
+    where_.fill(d_workspace_, 0, bytes_, stream_);
+  } else if (!exact_ && subject_.temp_storage == contents::uninitialised) {  // initcheck must see what is uninitialised
+    if (p.poison == 2)
+      where_.scramble(d_workspace_, bytes_, p.seed, stream_);
+    else
+      where_.fill(d_workspace_, p.poison == 0 ? 0x00 : 0xff, bytes_, stream_);
+  }
+}
+
+void bench_top::reset_output(const problem& p, int byte, cudaStream_t stream) {
+  if (p.in_place)
+    where_.generate(subject_.input_type, d_in_, made_, stream);
+  else if (output_bytes_ > 0)
+    where_.fill(d_out_, byte, output_bytes_, stream);
+}
+
+void bench_top::share_workspace(const bench_top& other) {
+  d_workspace_ = other.d_workspace_;
+  bytes_ = other.bytes_;
+}
+
+summary bench_top::input_summary(std::size_t num_items) {
+  return where_.summarise(subject_.input_type, d_in_, num_items, stream_);
+}
+
+cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream) { return enqueue(p, stream, bytes_); }
+cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream, std::size_t bytes) {
+  return enqueue(p, stream, bytes, d_out_);
+}
+cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream, std::size_t bytes, void* d_out) {
+  const value init = init_of(subject_, p.init);
+  const catalog::arguments call{d_in_, d_out, p.num_items, &init.bits};
+  return subject_.call(d_workspace_, bytes, call, stream);
+}
+
+void bench_top::run(const problem& p, cudaStream_t stream) {
+  const cudaError_t status = enqueue(p, stream);
+  if (status == cudaErrorNotSupported) throw refused(text("refused by the variant: ", cudaGetErrorString(status)));
+  if (status != cudaSuccess) throw broken(text("the call returned ", cudaGetErrorName(status)));
+  where_.wait(stream);
+  if (subject_.executes_on == executor::device) {
+    if (const cudaError_t left = cudaPeekAtLastError(); left != cudaSuccess) {
+      cudaGetLastError();
+      throw broken(text("the call returned success and left ", cudaGetErrorName(left), " behind"));
+    }
+  }
+}
+
+void bench_top::judge(const problem& p, std::string_view which) {
+  if (const auto fault = referee_->fault(judged(p))) throw broken(text(which, ": ", *fault));
+}
+
+void bench_top::judge_surroundings(const problem& p, const summary& before, std::string_view which) {
+  if (const auto damage = where_.inspect(guards_, canary_key, stream_)) {
+    const char* const place =
+        damage->zone < static_cast<int>(zone_names_.size()) ? zone_names_[static_cast<std::size_t>(damage->zone)] : "?";
+    throw broken(text(which, ": wrote outside: ", place, ", byte ", damage->offset));
+  }
+  if (p.num_items > 0 && !p.in_place && input_summary(p.num_items).checksum != before.checksum)
+    throw broken(text(which, ": changed its input"));
+}
+
+}  // namespace rungs::tests

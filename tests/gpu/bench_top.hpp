@@ -1,0 +1,93 @@
+// One record's buffers, its stream and its referee: what a call needs. One thread uses it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "gpu/problem.hpp"
+#include "gpu/referee.hpp"
+#include "gpu/site.hpp"
+
+namespace rungs::tests {
+
+inline constexpr std::uint64_t canary_key = 0x5ca1ab1e;
+
+class stream_handle {
+ public:
+  explicit stream_handle(bool on_device) {
+    if (on_device) device::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+  ~stream_handle() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+  stream_handle(const stream_handle&) = delete;
+  stream_handle& operator=(const stream_handle&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class bench_top {
+ public:
+  // `exact`: every buffer is allocated anew and ends where its contents end.
+  bench_top(const catalog::record& subject, site& where, bool exact);
+  ~bench_top();
+
+  site& where() const { return where_; }
+  cudaStream_t stream() const { return stream_; }
+  tests::referee& referee() const { return *referee_; }
+
+  // Throws what is wrong with the answer.
+  std::size_t workspace_bytes(const problem& p);
+
+  // Places everything and makes the data. The workspace is painted as the problem says, or zeroed where the contract
+  // says so.
+  void prepare(const problem& p);
+  // The input alone, anew and where it is.
+  void make_input(const problem& p, cudaStream_t stream);
+  void poison_workspace(const problem& p);
+  // Before each call: the output poisoned; in place, the input made again.
+  void reset_output(const problem& p, int byte, cudaStream_t stream);
+  // Calls use the workspace of another top instead of their own, until the next prepare().
+  void share_workspace(const bench_top& other);
+
+  summary input_summary(std::size_t num_items);
+  // Before the call: what it is to write. The problem may take fewer items than it was prepared with.
+  void learn(const problem& p) { learn(p, input_summary(p.num_items)); }
+  void learn(const problem& p, const summary& of_input) { referee_->learn(judged(p), of_input); }
+
+  // The call, with arguments that live no longer than it.
+  [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream);
+  [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream, std::size_t bytes);
+  [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream, std::size_t bytes, void* d_out);
+  // The call and all it does; throws what it returned or left behind.
+  void run(const problem& p, cudaStream_t stream);
+
+  // Throws what is wrong with the result.
+  void judge(const problem& p, std::string_view which);
+  void judge_surroundings(const problem& p, const summary& before, std::string_view which);
+  std::string fingerprint(const problem& p) { return referee_->fingerprint(judged(p)); }
+
+  void* d_in() const { return d_in_; }
+  void* d_out() const { return d_out_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void place_workspace(const problem& p);
+  judged_call judged(const problem& p) const { return {p, made_, d_in_, d_out_, stream_}; }
+
+  const catalog::record& subject_;
+  site& where_;
+  bool exact_;
+  std::unique_ptr<tests::referee> referee_;
+  guarded_buffer in_, out_, workspace_;
+  stream_handle stream_;
+  device::zones guards_;
+  std::vector<const char*> zone_names_;
+  void *d_in_ = nullptr, *d_out_ = nullptr, *d_workspace_ = nullptr;
+  std::size_t bytes_ = 0, output_bytes_ = 0;
+  sample made_{};
+};
+
+}  // namespace rungs::tests

@@ -1,0 +1,72 @@
+#include "gpu/problem.hpp"
+
+#include <array>
+#include <limits>
+
+#include "text.hpp"
+
+namespace rungs::tests {
+
+using catalog::op;
+using catalog::scalar;
+
+std::string describe(const problem& p) {
+  constexpr std::array poisons{"0x00", "0xff", "random"};
+  constexpr std::array inits{"neutral", "ordinary", "dominant"};
+  return text("n=", p.num_items, " distribution=", name(p.kind), " data-seed=", p.seed, " in+", p.in_offset,
+              p.in_place ? std::string(" in place") : text(" out+", p.out_offset), " workspace+", p.workspace_offset,
+              " poison=", poisons[static_cast<std::size_t>(p.poison)],
+              " init=", inits[static_cast<std::size_t>(p.init)], p.legacy_stream ? " stream=legacy" : " stream=own");
+}
+
+namespace {
+
+value floating(scalar type, double x) {
+  return with_type(type, [&](auto t) { return make_value(from_double<typename decltype(t)::type>(x)); });
+}
+
+value init_of(op which, scalar type, int level) {
+  const bool minimum = which == op::minimum;
+  if (which == op::compose)
+    return make_value(level == 0 ? affine{1, 0} : level == 1 ? affine{5, 41} : affine{~0u, ~0u / 3});
+  if (is_floating(type)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (which == op::plus) return floating(type, level == 0 ? 0.0 : level == 1 ? -17.0 : 1048576.0);
+    return floating(type, level == 0   ? (minimum ? infinity : -infinity)
+                          : level == 1 ? 0.125
+                                       : (minimum ? -infinity : infinity));
+  }
+  return with_type(type, [&](auto t) {
+    using T = typename decltype(t)::type;
+    if constexpr (is_float<T>)
+      return value{};
+    else {
+      constexpr T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
+      if (which == op::plus)
+        return make_value(level == 0 ? T{0} : level == 1 ? static_cast<T>(41) : static_cast<T>(highest / 3));
+      return make_value(level == 0   ? (minimum ? highest : lowest)
+                        : level == 1 ? static_cast<T>(9)
+                                     : (minimum ? lowest : highest));
+    }
+  });
+}
+
+}  // namespace
+
+value init_of(const catalog::record& subject, int level) {
+  return init_of(subject.op, subject.accumulator_type, level);
+}
+
+tolerance allowed_for(const catalog::record& subject, std::size_t num_items) {
+  tolerance t;
+  t.height = (subject.summation_height != nullptr ? subject.summation_height(num_items) : num_items) + 1;  // and init
+  t.propagates_nan = subject.propagates_nan;
+  t.keeps_zero_sign = subject.family != catalog::family::library_baselines;
+  // f32 atomics on global memory flush denormals to zero: what does not repeat may use them.
+  if (!subject.deterministic && subject.accumulator_type == scalar::f32 &&
+      subject.operation == catalog::operation::reduce)
+    t.absolute = static_cast<double>(num_items + 1) * 0x1p-126;
+  return t;
+}
+
+}  // namespace rungs::tests

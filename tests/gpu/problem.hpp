@@ -1,0 +1,44 @@
+// What a record is asked, and how it answers where it does not keep to its contract.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "catalog.hpp"
+#include "oracles/bits.hpp"
+#include "oracles/reference.hpp"
+#include "oracles/samples.hpp"
+
+namespace rungs::tests {
+
+struct problem {
+  std::size_t num_items = 0;
+  distribution kind = distribution::exact;
+  std::uint64_t seed = 1;
+  int in_offset = 0, out_offset = 0;  // in elements
+  int workspace_offset = 0;           // in bytes
+  int poison = 0;                     // 0x00, 0xff, random
+  int init = 0;                       // neutral, ordinary, dominant
+  bool legacy_stream = false;
+  bool in_place = false;  // d_out is d_in
+};
+
+std::string describe(const problem& p);
+
+// The init of that level.
+value init_of(const catalog::record& subject, int level);
+
+// What the record's result may differ by.
+tolerance allowed_for(const catalog::record& subject, std::size_t num_items);
+
+// The variant keeps to its contract or it does not: a finding, not an exception of the test itself.
+struct broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// The record cannot run this on this machine.
+struct refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace rungs::tests

@@ -1,0 +1,143 @@
+#include "gpu/referee.hpp"
+
+#include <vector>
+
+#include "oracles/scan_reference.hpp"
+#include "text.hpp"
+
+namespace rungs::tests {
+namespace {
+
+using catalog::operation;
+using catalog::record;
+
+// Small inputs go to the host oracles, which share nothing with the checkers on the device; large ones only if they
+// must.
+constexpr std::size_t host_judged_items = 4096;
+constexpr std::size_t host_judged_outputs = 128;  // the oracle of scans takes the square
+
+class referee_on_site : public referee {
+ public:
+  referee_on_site(const record& subject, site& where) : subject_(subject), where_(where) {}
+
+ protected:
+  std::vector<unsigned char> read(const void* from, catalog::scalar type, std::size_t num_items, cudaStream_t stream) {
+    std::vector<unsigned char> items(num_items * catalog::size_of(type) + 8);
+    if (num_items > 0) where_.read(items.data(), from, num_items * catalog::size_of(type), stream);
+    return items;
+  }
+  std::string checksum(const judged_call& call) {
+    const std::size_t num_outputs = output_items(call.asked.num_items);
+    if (num_outputs == 0) return "nothing";
+    return text("an output with the checksum ",
+                where_.summarise(subject_.output_type, call.d_out, num_outputs, call.stream).checksum);
+  }
+
+  const record& subject_;
+  site& where_;
+};
+
+class referee_of_reductions : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(std::size_t) const override { return 1; }
+
+  void learn(const judged_call& call, const summary& of_input) override {
+    const std::size_t n = call.asked.num_items;
+    const value init = init_of(subject_, call.asked.init);
+    if (n > host_judged_items) {
+      if (const auto e = expect(subject_.op, subject_.input_type, subject_.accumulator_type, of_input, init)) {
+        expected_ = *e;
+        return;
+      }
+    }
+    const auto items = read(call.d_in, subject_.input_type, n, call.stream);
+    expected_ = expect(subject_.op, subject_.input_type, subject_.accumulator_type, items.data(), n, init);
+  }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    return disagreement(expected_, result(call), allowed_for(subject_, call.asked.num_items));
+  }
+
+  std::string fingerprint(const judged_call& call) override { return to_string(subject_.output_type, result(call)); }
+
+ private:
+  value result(const judged_call& call) {
+    value v;
+    where_.read(&v.bits, call.d_out, catalog::size_of(subject_.output_type), call.stream);
+    return v;
+  }
+
+  expectation expected_{};
+};
+
+class referee_of_scans : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(std::size_t num_items) const override { return num_items; }
+
+  void learn(const judged_call& call, const summary&) override {
+    if (call.asked.num_items <= host_judged_outputs)
+      items_ = read(call.d_in, subject_.input_type, call.asked.num_items, call.stream);
+  }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    const std::size_t n = call.asked.num_items;
+    const tolerance allowed = allowed_for(subject_, n);
+    scan_call scan{subject_.op, subject_.operation == operation::inclusive_scan, subject_.input_type,
+                   subject_.accumulator_type};
+    if (subject_.takes_init) scan.init = init_of(subject_, call.asked.init);
+    if (n <= host_judged_outputs) {
+      const auto outputs = read(call.d_out, subject_.output_type, n, call.stream);
+      return disagreement(scan, items_.data(), outputs.data(), n, allowed);
+    }
+    auto task = task_of(scan, call.items, n, allowed);
+    if (!task) return "there is no reference for a scan of these types";
+    task->outputs = call.d_out;
+    const scan_report found = where_.check_scan(*task, call.stream);
+    if (found.num_wrong == 0) return std::nullopt;
+    return describe(*task, found);
+  }
+
+  std::string fingerprint(const judged_call& call) override { return checksum(call); }
+
+ private:
+  std::vector<unsigned char> items_;
+};
+
+class referee_of_roofs : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(std::size_t num_items) const override {
+    return subject_.operation == operation::copy || subject_.operation == operation::fill ? num_items : 0;
+  }
+
+  void learn(const judged_call&, const summary& of_input) override { of_input_ = of_input.checksum; }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    if (output_items(call.asked.num_items) == 0) return std::nullopt;
+    const summary out = where_.summarise(subject_.output_type, call.d_out, call.asked.num_items, call.stream);
+    if (subject_.operation == operation::copy && out.checksum != of_input_) return "the copy differs from the input";
+    if (subject_.operation == operation::fill && (out.any_bit != 0 || out.off_grid != 0 || out.nans != 0))
+      return "the output is not all zeros";
+    return std::nullopt;
+  }
+
+  std::string fingerprint(const judged_call& call) override { return checksum(call); }
+
+ private:
+  std::uint64_t of_input_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<referee> referee_of(const record& subject, site& where) {
+  if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
+  if (subject.operation == operation::reduce) return std::make_unique<referee_of_reductions>(subject, where);
+  return std::make_unique<referee_of_roofs>(subject, where);
+}
+
+}  // namespace rungs::tests
