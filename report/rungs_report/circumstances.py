@@ -28,9 +28,7 @@ def banners(page: Page) -> list[str]:
     if marked := sum(bool(entry.get("marked")) for entry in ceilings):
         notes.append(f"{words.number(marked)} of {words.plural(len(ceilings), 'ceiling')} drifted by more than 2 % within a run.")
     for variant, entry in machine.variants.items():
-        if entry.get("deterministic") and any(
-            row.repeatable == "no" for run in machine.runs for row in run.rows if row.variant == variant
-        ):
+        if entry.get("deterministic") and variant in machine.unsteady:
             notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")
     refused = [refusal for refusal in machine.refusals if not refusal.expected]
     if refused:

@@ -184,6 +184,11 @@ class Machine:
     def is_problem(self, cell: Cell) -> bool:
         return cell in self.problems
 
+    @cached_property
+    def unsteady(self) -> frozenset[Variant]:
+        """What did not give the same bits every time, in any case of any run."""
+        return frozenset(row.variant for run in self.runs for row in run.rows if row.repeatable == "no")
+
     @property
     def device(self) -> dict[str, Any] | None:
         return self.runs[-1].context["device"]
