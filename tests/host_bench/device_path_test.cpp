@@ -182,6 +182,100 @@ TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
   EXPECT_EQ(find("faster", mode::graph), nullptr);
 }
 
+// A scan that takes as long as sums do; `lost` items at the end are never written.
+template <int launch_us, int us_per_mi, int lost = 0>
+cudaError_t scans(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+  const double microseconds = launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20);
+  catalog::arguments kept = a;
+  return fake_gpu::launch(microseconds, [kept] {
+    std::size_t unused = 16;
+    catalog::arguments short_of = kept;
+    short_of.num_items -= lost;
+    fakes::scan<float, operation::inclusive_scan>(&unused, unused, short_of, nullptr);
+  });
+}
+
+struct ScanPath : DevicePath {
+  static record a_scan(const char* rung, catalog::call_t call, catalog::family family = catalog::family::handwritten) {
+    record one = fakes::a_scan(rung, operation::inclusive_scan, call, scalar::f32, executor::device);
+    one.family = family;
+    return one;
+  }
+  ScanPath() {
+    records.push_back(a_scan("cub_device_scan", scans<8, 8>, catalog::family::library_baselines));
+    records.push_back(a_scan("cub_device_scan_expert", scans<9, 8>, catalog::family::library_baselines));
+    records.push_back(a_scan("look_back", scans<6, 8>));
+    wanted.filter = "inclusive_scan";
+  }
+};
+
+TEST_F(ScanPath, ScansAreTimedBesideCubAndItsTwin) {
+  run();
+  EXPECT_TRUE(all->complete());
+  EXPECT_FALSE(all->failed());
+  EXPECT_EQ(all->found.rows.size(), 3u * 4);
+  EXPECT_EQ(all->found.twins.size(), 3u);
+  for (const mode how : {mode::cold, mode::warm, mode::graph}) {
+    ASSERT_NE(find("look_back", how), nullptr) << name(how);
+    const row& one = *find("look_back", how);
+    EXPECT_TRUE(one.timed()) << one.defect;
+    EXPECT_NEAR(one.summary.median, 6.5, 0.01) << name(how);
+    EXPECT_EQ(one.verdict, "FASTER");
+    EXPECT_NEAR(one.speedup->value, 8.5 / 6.5, 0.01);
+    EXPECT_TRUE(one.repeatable);
+    EXPECT_EQ(one.kernels, 1);
+    EXPECT_FALSE(one.implausible);
+    // Half a MiB is read and written; a copy of as much takes 4 us and 6 us a Mi items.
+    EXPECT_EQ(one.about.bytes(), 512u << 10);
+    EXPECT_NEAR(*one.percent_of_ceiling, 100 * (4 + 6 / 16.0) / 6.5, 0.2);
+  }
+  for (const ceiling& one : all->found.ceilings) {
+    EXPECT_TRUE(one.kind == operation::empty || (one.kind == operation::copy && one.bytes == 512u << 10));
+  }
+}
+
+TEST_F(ScanPath, ReductionsAndScansShareARun) {
+  wanted.filter = "";
+  run();
+  EXPECT_FALSE(all->failed());
+  EXPECT_TRUE(find("faster", mode::cold)->timed());
+  EXPECT_TRUE(find("look_back", mode::graph)->timed());
+  EXPECT_NEAR(*find("cub_device_reduce", mode::cold)->percent_of_ceiling, 100 * (4 + 3 / 16.0) / 8.25, 0.2);
+}
+
+TEST_F(ScanPath, AScanThatBeatsItsCopyIsImplausible) {
+  records.push_back(a_scan("too_good", scans<2, 0>));
+  run();
+  EXPECT_TRUE(find("too_good", mode::cold)->implausible);
+  EXPECT_FALSE(find("look_back", mode::cold)->implausible);
+}
+
+// Others write to the same output: what they left there must not count for it.
+TEST_F(ScanPath, AnUnwrittenEndIsSeenInTheSharedOutput) {
+  records.push_back(a_scan("stops_early", scans<6, 8, 1>));
+  run();
+  EXPECT_TRUE(all->failed());
+  for (const mode how : {mode::cold, mode::warm, mode::graph}) {
+    EXPECT_FALSE(find("stops_early", how)->timed());
+    EXPECT_TRUE(find("look_back", how)->timed());
+  }
+  EXPECT_NE(find("stops_early", mode::cold)->defect.find("element 65535 of 65536"), std::string::npos)
+      << find("stops_early", mode::cold)->defect;
+}
+
+TEST_F(ScanPath, AScanThatTiresInOneModeIsSeen) {
+  records.push_back(
+      a_scan("tires", [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+        if (workspace != nullptr && ++fakes::calls > 60) return scans<6, 8, 1>(workspace, num_bytes, a, stream);
+        return scans<6, 8>(workspace, num_bytes, a, stream);
+      }));
+  run();
+  EXPECT_TRUE(all->failed());
+  EXPECT_FALSE(find("tires", mode::cold)->timed());
+  EXPECT_NE(find("tires", mode::cold)->defect.find("after the last sample"), std::string::npos);
+}
+
 TEST_F(DevicePath, WholeOutputsOfScansAreChecked) {
   device_place where(a_gpu(), std::size_t{128} << 20, std::size_t{128} << 20);
   fakes::expect_outputs_to_be_checked(where);

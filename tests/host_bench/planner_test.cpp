@@ -193,5 +193,181 @@ TEST_F(Planner, GivenSizesMeasureEveryRung) {
   for (const auto& one : plan().problems) EXPECT_TRUE(one.every_rung && one.num_items == 1000);
 }
 
+// Reductions and scans, as many records as a whole catalog may have: every variant takes f32 and i32, the `wide` ones
+// every type.
+std::vector<record> a_whole_catalog(int rungs, int wide_rungs, int baselines, int wide_baselines) {
+  using catalog::op, catalog::operation;
+  struct types {
+    scalar input, accumulator;
+  };
+  const std::vector<types> basic = {{scalar::f32, scalar::f32}, {scalar::i32, scalar::i32}};
+  const std::vector<types> wide = {{scalar::f64, scalar::f64}, {scalar::i64, scalar::i64}, {scalar::u64, scalar::u64},
+                                   {scalar::u8, scalar::u32},  {scalar::i8, scalar::i32},  {scalar::f16, scalar::f32},
+                                   {scalar::bf16, scalar::f32}};
+  static const char* const names[] = {
+      "cub_device_a", "cub_device_b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"};
+  std::vector<record> all;
+  const auto enrol = [&](const char* rung, bool baseline, bool takes_wide) {
+    for (const auto kind : {operation::reduce, operation::inclusive_scan, operation::exclusive_scan}) {
+      const bool scan = catalog::is_scan(kind);
+      std::vector<types> taken = basic;
+      if (takes_wide) taken.insert(taken.end(), wide.begin(), wide.end());
+      if (takes_wide && scan) taken.push_back({scalar::affine, scalar::affine});
+      for (const types of : taken) {
+        for (const op combine : {op::plus, op::minimum, op::maximum, op::compose}) {
+          if ((of.input == scalar::affine) != (combine == op::compose)) continue;
+          if (scan && (combine == op::minimum || (combine == op::maximum && !takes_wide))) continue;
+          auto one = fakes::record(rung, fakes::does_nothing, of.accumulator, executor::device);
+          one.operation = kind;
+          one.op = combine;
+          one.input_type = of.input;
+          if (!baseline) one.family = catalog::family::handwritten;
+          all.push_back(one);
+        }
+      }
+    }
+  };
+  for (int i = 0; i < baselines; ++i) enrol(names[i], true, i < wide_baselines);
+  for (int i = 0; i < rungs; ++i) enrol(names[2 + i], false, i < wide_rungs);
+  return all;
+}
+
+struct ScanPlanner : Planner {
+  ScanPlanner() { records = a_whole_catalog(4, 2, 3, 2); }
+  std::set<std::size_t> sizes(catalog::operation kind, catalog::op combine, scalar type, mode how = mode::cold) {
+    std::set<std::size_t> all;
+    for (const auto& one : plan().problems) {
+      if (one.operation == kind && one.op == combine && one.input_type == type &&
+          std::count(one.modes.begin(), one.modes.end(), how))
+        all.insert(one.num_items);
+    }
+    return all;
+  }
+  static std::set<std::size_t> every_power_of_two(int step, int last = 30) {
+    std::set<std::size_t> all;
+    for (int exponent = 10; exponent <= last; exponent += step) all.insert(std::size_t{1} << exponent);
+    return all;
+  }
+};
+constexpr std::size_t Ki = 1024, Mi = Ki * Ki;
+using catalog::op, catalog::operation;
+
+TEST_F(ScanPlanner, NamesSayEverything) {
+  const auto all = names();
+  EXPECT_TRUE(all.contains("inclusive_scan/plus/f32/n=16Mi/handwritten/c/cold"));
+  EXPECT_TRUE(all.contains("exclusive_scan/plus/i32/n=64Ki/library_baselines/cub_device_a/cold"));
+  EXPECT_TRUE(all.contains("inclusive_scan/compose/affine/n=4Ki/handwritten/c/cold"));
+  EXPECT_TRUE(all.contains("inclusive_scan/plus/u8:u32/n=256Mi/handwritten/c/cold"));
+  wanted.types = {"affine"};
+  for (const auto& one : plan().problems) EXPECT_EQ(one.input_type, scalar::affine);
+}
+
+TEST_F(ScanPlanner, RunningSumsOfFloatsAreSweptAndTheOthersSpotted) {
+  auto swept = every_power_of_two(1);
+  swept.insert({1000, 100'000, 10'000'019, 16 * Mi + 1});
+  EXPECT_EQ(sizes(operation::inclusive_scan, op::plus, scalar::f32), swept);
+  EXPECT_EQ(sizes(operation::inclusive_scan, op::plus, scalar::i32), every_power_of_two(2));
+  const std::set<std::size_t> few = {64 * Ki, Mi, 16 * Mi, 256 * Mi};
+  for (const scalar type : {scalar::f32, scalar::i32})
+    EXPECT_EQ(sizes(operation::exclusive_scan, op::plus, type), few) << name(type);
+  const std::set<std::size_t> several = {4 * Ki, 64 * Ki, Mi, 16 * Mi, 256 * Mi}, extremes = {Mi, 16 * Mi};
+  for (const scalar type : {scalar::f64, scalar::i64, scalar::u64, scalar::u8, scalar::i8, scalar::f16, scalar::bf16}) {
+    EXPECT_EQ(sizes(operation::inclusive_scan, op::plus, type), several) << name(type);
+    EXPECT_EQ(sizes(operation::inclusive_scan, op::maximum, type), extremes) << name(type);
+    EXPECT_TRUE(sizes(operation::exclusive_scan, op::plus, type).empty()) << name(type);
+  }
+  EXPECT_EQ(sizes(operation::inclusive_scan, op::compose, scalar::affine), several);
+  EXPECT_EQ(sizes(operation::inclusive_scan, op::maximum, scalar::f32), extremes);
+}
+
+TEST_F(ScanPlanner, FullIsEverything) {
+  wanted.full = true;
+  EXPECT_EQ(sizes(operation::exclusive_scan, op::maximum, scalar::u8).size(), 25u);
+  EXPECT_EQ(sizes(operation::exclusive_scan, op::compose, scalar::affine, mode::graph).size(), 17u);  // up to 240 MiB
+}
+
+TEST_F(ScanPlanner, WarmAndGraphAreForFloatsAtEverySecondPowerOfTwo) {
+  for (const mode how : {mode::warm, mode::graph}) {
+    // 4 bytes read and 4 written pass four caches of 60 MiB beyond 16 Mi items; 4 bytes read beyond 60 Mi.
+    EXPECT_EQ(sizes(operation::inclusive_scan, op::plus, scalar::f32, how), every_power_of_two(2, 24));
+    EXPECT_EQ(sizes(operation::reduce, op::plus, scalar::f32, how), every_power_of_two(2, 24));
+    const std::set<std::size_t> ladder = {Mi, 16 * Mi};
+    EXPECT_EQ(sizes(operation::reduce, op::plus, scalar::i32, how), ladder);
+    EXPECT_TRUE(sizes(operation::inclusive_scan, op::plus, scalar::i32, how).empty());
+    EXPECT_TRUE(sizes(operation::exclusive_scan, op::plus, scalar::f32, how).empty());
+    EXPECT_TRUE(sizes(operation::inclusive_scan, op::plus, scalar::f64, how).empty());
+  }
+}
+
+TEST_F(ScanPlanner, TheLadderIsClimbedWhereItIsShown) {
+  std::set<std::string> climbed;
+  for (const auto& one : plan().problems) {
+    if (one.every_rung && catalog::is_scan(one.operation))
+      climbed.insert(case_name(one, *one.contenders.front(), mode::cold));
+  }
+  const std::set<std::string> shown = {"inclusive_scan/plus/f32/n=1Mi/library_baselines/cub_device_a/cold",
+                                       "inclusive_scan/plus/f32/n=16Mi/library_baselines/cub_device_a/cold",
+                                       "inclusive_scan/plus/f32/n=256Mi/library_baselines/cub_device_a/cold",
+                                       "inclusive_scan/plus/i32/n=16Mi/library_baselines/cub_device_a/cold"};
+  EXPECT_EQ(climbed, shown);
+}
+
+TEST_F(ScanPlanner, ExtremesOfOtherTypesAreReducedAtTwoSizes) {
+  const std::set<std::size_t> two = {Mi, 16 * Mi};
+  EXPECT_EQ(sizes(operation::reduce, op::minimum, scalar::f64), two);
+  EXPECT_EQ(sizes(operation::reduce, op::minimum, scalar::f32).size(), 5u);
+}
+
+TEST_F(ScanPlanner, OutputsTakeMemoryToo) {
+  // Half of what is left of 4 GiB is 1.6 GiB: 256 Mi bytes fit with their sum; with 256 Mi sums of 4 bytes, and the
+  // roof that writes all five, they still do; doubles and what is twice as many do not.
+  gpu->free_bytes = std::size_t{4} << 30;
+  EXPECT_TRUE(sizes(operation::reduce, op::plus, scalar::u8).contains(1024 * Mi));
+  EXPECT_TRUE(sizes(operation::inclusive_scan, op::plus, scalar::u8).contains(256 * Mi));
+  EXPECT_FALSE(sizes(operation::inclusive_scan, op::plus, scalar::f64).contains(256 * Mi));
+  EXPECT_TRUE(sizes(operation::inclusive_scan, op::plus, scalar::f32).contains(256 * Mi));
+  EXPECT_FALSE(sizes(operation::inclusive_scan, op::plus, scalar::f32).contains(512 * Mi));
+  wanted.sizes = {512 * Mi};
+  wanted.types = {"u8"};
+  wanted.filter = "inclusive";
+  EXPECT_THROW(plan(), usage_error);
+}
+
+TEST_F(ScanPlanner, BuffersHoldCallsAndRoofs) {
+  problem about{.operation = operation::inclusive_scan,
+                .input_type = scalar::f32,
+                .output_type = scalar::f32,
+                .num_items = 1000,
+                .modes = {},
+                .contenders = {}};
+  EXPECT_EQ(about.bytes(), 8'000u);
+  EXPECT_EQ(about.footprint(), 8'000u);
+  EXPECT_EQ(about.input_buffer_bytes(), 4'000u);
+  EXPECT_EQ(about.output_buffer_bytes(), 4'000u);
+  about.input_type = scalar::u8;  // copying 5000 bytes reads more than the 1000 of the input
+  EXPECT_EQ(about.input_buffer_bytes(), 2'500u);
+  EXPECT_EQ(about.output_buffer_bytes(), 5'000u);
+  about.operation = operation::reduce;
+  EXPECT_EQ(about.bytes(), 1'004u);
+  EXPECT_EQ(about.footprint(), 1'000u);
+  EXPECT_EQ(about.input_buffer_bytes(), 1'000u);
+  EXPECT_EQ(about.output_buffer_bytes(), 1'000u);
+}
+
+// Where not every rung is measured, about half of them are fast.
+TEST_F(ScanPlanner, TheDefaultSuiteHasAboutFourThousandRows) {
+  records = a_whole_catalog(14, 6, 9, 2);
+  std::size_t rows = 0;
+  const auto planned = plan();
+  for (const auto& one : planned.problems) {
+    std::size_t rungs = 0, baselines = 1;  // CUB's twin
+    for (const auto* record : one.contenders) ++(record->family == catalog::family::handwritten ? rungs : baselines);
+    const std::size_t fast = one.every_rung ? rungs : (rungs + 1) / 2;
+    rows += one.modes.size() * (fast + baselines);
+  }
+  EXPECT_GT(rows, 3'200u);
+  EXPECT_LT(rows, 4'400u);
+}
+
 }  // namespace
 }  // namespace rungs::bench
