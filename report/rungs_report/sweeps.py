@@ -88,6 +88,15 @@ def few(counts: set[int]) -> list[int]:
     return sorted(powers if len(powers) >= FEW_SIZES else counts)
 
 
+def contest(machine: Machine, each: Best | None) -> list[str]:
+    """CUB's time, the best rung's, which that is, and the speed-up."""
+    if each is None:
+        return [words.UNKNOWN] * 4
+    cub = compare.fastest_cub(machine, each.cell)
+    times = [words.time(cub[1] if cub else None), words.time(each.median_us)]
+    return [*times, code(machine.labels[each.variant]), briefly(each.ratio)]
+
+
 def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
     """All topics beside each other at a few sizes."""
     heads = mains(machine, topics)
@@ -100,12 +109,7 @@ def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
     for count in few({count for each in found for count in each}):
         row = [words.size(count)]
         for by_size in found:
-            if each := by_size.get(count):
-                cub = compare.fastest_cub(machine, each.cell)
-                row += [words.time(cub[1] if cub else None), words.time(each.median_us)]
-                row += [code(machine.labels[each.variant]), briefly(each.ratio)]
-            else:
-                row += [words.UNKNOWN] * 4
+            row += contest(machine, by_size.get(count))
         rows.append(row)
     if not rows:
         return []
@@ -235,15 +239,12 @@ def beside(page: Page) -> list[str]:
     for name in names:
         headers += [f">{text(name)}: CUB", ">best rung", "which", ">over CUB"]
     rows = []
-    for count in sorted({count for each in found for count in each}):
+    counts = Counter(count for each in found for count in each)
+    shared = {count for count in counts if counts[count] > 1} or set(counts)
+    for count in sorted(shared):
         row = [words.size(count)]
         for by_size in found:
-            if each := by_size.get(count):
-                cub = compare.fastest_cub(machine, each.cell)
-                row += [words.time(cub[1] if cub else None), words.time(each.median_us)]
-                row += [code(machine.labels[each.variant]), briefly(each.ratio)]
-            else:
-                row += [words.UNKNOWN] * 4
+            row += contest(machine, by_size.get(count))
         rows.append(row)
     if rows:
         lines += [*table(headers, rows), ""]

@@ -24,7 +24,7 @@ KNOWN = (
     Topic(
         "scans",
         ("inclusive_scan", "exclusive_scan"),
-        "the copy roof, for a scan writes as much as it reads",
+        "the copy roof, for a scan writes as much as it reads (the faster of copy and fill where the output is wider than the input)",
         "the largest absolute error over the whole output, in units of the last place of the output's largest magnitude",
     ),
 )

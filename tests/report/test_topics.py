@@ -22,7 +22,7 @@ def folder(repository):
     return repository / "report/synthetic-gpu"
 
 
-def both(**times):
+def both():
     """One rung, warp_shuffle, on both ladders: 20 us as a reduction, 80 us as a scan."""
     made = synthetic.document()
     synthetic.add_cell(made, 1 << 24, {("handwritten", "warp_shuffle"): 20.0, ("library_baselines", "cub_device_reduce"): 22.0})
@@ -166,7 +166,12 @@ def test_sizes_may_lack_modes(repository, run):
     graph = page[page.index("### graph") : page.index("## Accuracy")]
     assert "| problem        |  1 Ki |" in graph and "16 Mi" not in graph
     beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
-    assert re.search(r"\| +1 Ki \| .*1.11x \| +– \| +– \| +– +\| +– \|", beside)
+    assert re.search(r"\| +1 Ki \| .*1.11x \| +– \| +– \| +– +\| +– \|", beside), "no size in common: all are shown"
+    synthetic.add_cell(made, 1 << 24, scans, operation="inclusive_scan")
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
+    assert "| 16 Mi |" in beside and "| 1 Ki |" not in beside and "–" not in beside.split("Every rung")[0]
 
 
 def test_cold_heads_a_topic_even_where_another_mode_has_more(repository):
