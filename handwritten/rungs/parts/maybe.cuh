@@ -42,5 +42,10 @@ template <class OutputIteratorT, class T>
 __device__ void store(OutputIteratorT d_out, const maybe<T>& result) {
   *d_out = result.value;
 }
+// Where results wait inside a workspace they may still be absent.
+template <class T>
+__device__ void store(maybe<T>* d_out, const maybe<T>& result) {
+  *d_out = result;
+}
 
 }  // namespace rungs::v0::parts
