@@ -7,12 +7,13 @@ namespace rungs::bench {
 
 scan_question question_of(catalog::operation operation, catalog::op op, catalog::scalar output_type,
                           const workload& from) {
+  const std::size_t chunk_items = std::max(fewest_chunk_items, (from.num_items + max_chunks - 1) / max_chunks);
   return {.from = from,
           .op = op,
           .output_type = output_type,
           .output_size = static_cast<int>(catalog::size_of(output_type)),
           .exclusive = operation == catalog::operation::exclusive_scan,
-          .chunk_items = std::max(fewest_chunk_items, (from.num_items + max_chunks - 1) / max_chunks)};
+          .chunk_items = chunk_items | 1};  // odd, else all threads of a warp read from the same sets of the caches
 }
 
 std::vector<running> fold_chunks(const scan_question& of) {

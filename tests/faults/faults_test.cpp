@@ -15,8 +15,8 @@ using catalog::record;
 
 // Ours to promise: the libraries' own calls are what they are.
 bool is_ours(const record& r) {
-  return r.executes_on == executor::device &&
-         (r.family != catalog::family::library_baselines || r.operation != catalog::operation::reduce);
+  const bool computes = r.operation == catalog::operation::reduce || catalog::is_scan(r.operation);
+  return r.executes_on == executor::device && (r.family != catalog::family::library_baselines || !computes);
 }
 
 // Calls a record as a user would, on addresses that no kernel will touch.
