@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "generic/support.cuh"
 #include "rungs/operators.cuh"
 #include "rungs/reductions/10_two_passes.cuh"
 #include "rungs/reductions/12_last_block.cuh"
@@ -17,31 +18,8 @@
 
 namespace {
 
+using namespace rungs::tests;
 using rungs::reductions::early_ticket;
-
-bool no_gpu() {
-  int count = 0;
-  const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-  cudaGetLastError();
-  return none;
-}
-
-template <class T>
-struct device_vector {
-  explicit device_vector(const std::vector<T>& host) {
-    EXPECT_EQ(cudaMalloc(&items, host.size() * sizeof(T) + 1), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(items, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  ~device_vector() { cudaFree(items); }
-  device_vector(const device_vector&) = delete;
-  device_vector& operator=(const device_vector&) = delete;
-  T front() const {
-    T host;
-    EXPECT_EQ(cudaMemcpy(&host, items, sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return host;
-  }
-  T* items = nullptr;
-};
 
 template <class Variant, class In, class Out, class Op, class T>
 void reduce(rungs::workspace& workspace, In d_in, Out d_out, std::size_t num_items, Op op, T init) {
@@ -51,45 +29,6 @@ void reduce(rungs::workspace& workspace, In d_in, Out d_out, std::size_t num_ite
   ASSERT_EQ(workspace.run<Variant>(call), cudaSuccess);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
-
-// Has no identity that it could name: gcd(0, x) = x, but it does not say so, and it must never see anything but items.
-struct greatest_common_divisor {
-  __host__ __device__ unsigned operator()(unsigned a, unsigned b) const {
-    if (a == 0 || b == 0) return 1;  // what padding would do
-    while (b != 0) {
-      const unsigned rest = a % b;
-      a = b;
-      b = rest;
-    }
-    return a;
-  }
-};
-
-// 12 and 24 bytes: neither divides a 16-byte vector.
-template <int num_values>
-struct bundle {
-  int values[num_values];
-  __host__ __device__ bool operator==(const bundle& other) const {
-    for (int i = 0; i < num_values; ++i)
-      if (values[i] != other.values[i]) return false;
-    return true;
-  }
-};
-struct by_value {
-  template <int num_values>
-  __host__ __device__ bundle<num_values> operator()(bundle<num_values> a, const bundle<num_values>& b) const {
-    for (int i = 0; i < num_values; ++i)
-      a.values[i] = i % 2 == 0 ? a.values[i] + b.values[i] : max(a.values[i], b.values[i]);
-    return a;
-  }
-};
-
-struct square {
-  __host__ __device__ long long operator()(long long x) const { return x * x; }
-};
-struct negate {
-  __host__ __device__ long long operator()(long long x) const { return -x; }
-};
 
 class Generic : public ::testing::TestWithParam<std::size_t> {
  protected:

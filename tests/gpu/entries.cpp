@@ -1,10 +1,12 @@
 #include "gpu/entries.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "catalog.hpp"
 #include "gpu/site.hpp"
 #include "oracles/reference.hpp"
+#include "oracles/scan_reference.hpp"
 #include "text.hpp"
 #include "wrong/wrong.hpp"
 
@@ -62,6 +64,83 @@ verdict checker_agrees_with_oracle(catalog::scalar type, const examination& how)
   return v;
 }
 
+// The checker of scans on the device against outputs that the oracle accepts, and against the same with one of them
+// off.
+template <class T>
+void scan_checker_agrees(verdict& v, const examination& how, catalog::op which, catalog::scalar type) {
+  guarded_buffer memory(device_site());
+  for (const bool inclusive : {true, false})
+    for (const std::size_t n : {std::size_t{1}, std::size_t{257}, std::size_t{4097}, std::size_t{1300001}}) {
+      const std::string case_name =
+          text(catalog::name(which), " of ", catalog::name(type), " n=", n, inclusive ? " inclusive" : " exclusive");
+      if (!how.only_case.empty() && how.only_case != case_name) continue;
+      how.on_case(case_name);
+      ++v.cases;
+      const sample s = make_sample(distribution::exact, how.seed + n, n, sizeof(T) == 8 ? 53 : 24);
+      T all;
+      if constexpr (std::is_same_v<T, affine>)
+        all = {5, 41};
+      else
+        all = static_cast<T>(-3);
+      scan_call call{which, inclusive, type, type, make_value(all)};
+      std::vector<T> items(n), outputs(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const T next = items[i] = item<T>(s, i);
+        if (!inclusive) outputs[i] = all;
+        if constexpr (std::is_same_v<T, affine>)
+          all = {all.slope * next.slope, all.offset * next.slope + next.offset};
+        else if constexpr (std::is_floating_point_v<T>)
+          all += next;
+        else
+          all = which == catalog::op::plus
+                    ? static_cast<T>(static_cast<std::uint64_t>(all) + static_cast<std::uint64_t>(next))
+                    : std::max(all, next);
+        if (inclusive) outputs[i] = all;
+      }
+      if (n < 1000)
+        if (const auto wrong = disagreement(call, items.data(), outputs.data(), n, {}))
+          v.findings.push_back({case_name, text("the oracle does not accept a plain scan: ", *wrong)});
+      auto task = task_of(call, s, n, {});
+      device::zones ignored;
+      void* const d_outputs = memory.place(n * sizeof(T), sizeof(T), ignored);
+      task->outputs = d_outputs;
+      const auto checked = [&] {
+        device::check(cudaMemcpy(d_outputs, outputs.data(), n * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+        return device::check_scan(*task, nullptr);
+      };
+      if (const scan_report found = checked(); found.num_wrong != 0)
+        v.findings.push_back({case_name, text("refused a plain scan: ", describe(*task, found))});
+      for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
+        const T right = outputs[place];
+        auto* const bytes = reinterpret_cast<unsigned char*>(&outputs[place]);
+        bytes[sizeof(T) - 1] = static_cast<unsigned char>(bytes[sizeof(T) - 1] ^ 0x40);
+        const scan_report found = checked();
+        outputs[place] = right;
+        if (found.num_wrong != 1 || found.first != place)
+          v.findings.push_back({case_name, text("output ", place, " is off, but: ", describe(*task, found))});
+      }
+    }
+}
+verdict scan_checker_agrees_with_oracle(const examination& how) {
+  verdict v;
+  if (!no_gpu_reason().empty()) {
+    v.skipped = no_gpu_reason();
+    return v;
+  }
+  try {
+    using catalog::op, catalog::scalar;
+    scan_checker_agrees<std::int32_t>(v, how, op::plus, scalar::i32);
+    scan_checker_agrees<std::int64_t>(v, how, op::maximum, scalar::i64);
+    scan_checker_agrees<float>(v, how, op::plus, scalar::f32);
+    scan_checker_agrees<double>(v, how, op::plus, scalar::f64);
+    scan_checker_agrees<affine>(v, how, op::compose, scalar::affine);
+  } catch (const std::exception& error) {
+    v.findings.push_back({"device", error.what()});
+    v.device_lost = true;
+  }
+  return v;
+}
+
 // The other records of the same variant.
 std::vector<const catalog::record*> peers_of(const catalog::record& r) {
   std::vector<const catalog::record*> peers;
@@ -107,6 +186,7 @@ std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wa
                             scalar::u64, scalar::f16, scalar::bf16, scalar::f32, scalar::f64})
     entries.push_back({"checker", std::string(catalog::name(type)),
                        [type](const examination& how) { return checker_agrees_with_oracle(type, how); }});
+  entries.push_back({"checker", "scans", scan_checker_agrees_with_oracle});
   for (const catalog::record& r : catalog::all())
     if (wanted(full_name(r)))
       entries.push_back({"catalog", full_name(r), [&r](const examination& how) {

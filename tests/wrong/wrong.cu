@@ -3,6 +3,7 @@
 
 #include "enrol/enrol.cuh"
 #include "wrong/reduction_with.cuh"
+#include "wrong/scan_with.cuh"
 
 namespace rungs::wrong {
 
@@ -42,10 +43,25 @@ exhibit show(std::string_view rung, const char* refused_by, const char* passes) 
           refused_by, passes};
 }
 
+enum class kind { inclusive, exclusive };
+
+template <scan_bug planted, kind which, class T = catalog::i32, class Op = plus>
+exhibit show_scan(std::string_view rung, const char* refused_by, const char* passes) {
+  catalog::record about{};
+  about.family = catalog::family::handwritten;
+  about.ladder = "wrong";
+  about.rung = rung;
+  about.source = "tests/wrong/scan_with.cuh";
+  const auto both =
+      catalog::enrol<scan_with<planted>>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{});
+  return {both.at(which == kind::inclusive ? 0 : 1), refused_by, passes};
+}
+
 }  // namespace
 
 std::span<const exhibit> all() {
   using catalog::f32;
+  constexpr auto inclusive = kind::inclusive, exclusive = kind::exclusive;
   static const exhibit exhibits[] = {
       show<exhibited<bug::none>>("nothing_wrong", "", "small"),
       show<exhibited<bug::last_tile_dropped>>("last_tile_dropped", "pairwise", "small"),
@@ -74,6 +90,25 @@ std::span<const exhibit> all() {
       show<exhibited<bug::input_changed>>("input_changed", "pairwise", "small:0"),
       show<exhibited<bug::size_query_launches>>("size_query_launches", "size query launches nothing", "small"),
       show<fmin_ignores_nan, f32, minimum>("nan_ignoring_minimum", "pairwise", "small:1"),
+
+      show_scan<scan_bug::none, inclusive>("scan_nothing_wrong", "", "small"),
+      show_scan<scan_bug::none, exclusive, affine, compose>("scan_of_maps_nothing_wrong", "", "pairwise"),
+      show_scan<scan_bug::last_tile_dropped, inclusive>("scan_last_tile_dropped", "pairwise", "small"),
+      show_scan<scan_bug::tail_mask_off_by_one, inclusive>("scan_tail_mask_off_by_one", "every size", "small:0"),
+      show_scan<scan_bug::exclusive_as_inclusive, exclusive, f32>("exclusive_as_inclusive", "small", "small:0"),
+      show_scan<scan_bug::init_per_block, exclusive>("scan_init_per_block", "pairwise", "small"),
+      show_scan<scan_bug::init_forgotten, exclusive>("scan_init_forgotten", "small", "small:3"),
+      show_scan<scan_bug::identity_zero, inclusive, f32, maximum>("identity_zero_for_maxima", "pairwise", "small:0"),
+      show_scan<scan_bug::missing_barrier, inclusive>("scan_missing_barrier", "pairwise", "small:1"),
+      show_scan<scan_bug::stale_flag, inclusive>("stale_flag", "same workspace again", "small"),
+      show_scan<scan_bug::offset_of_32_bits, inclusive>("scan_offset_of_32_bits", "large", "pairwise"),
+      show_scan<scan_bug::unchecked_alignment, inclusive>("scan_unchecked_alignment", "pairwise", "small:0"),
+      show_scan<scan_bug::third_phase_forgotten, inclusive, f32>("third_phase_forgotten", "pairwise", "small"),
+      show_scan<scan_bug::operands_exchanged, inclusive, affine, compose>("operands_exchanged", "small", "small:1"),
+      show_scan<scan_bug::operands_exchanged, inclusive>("operands_exchanged_where_they_may", "", "pairwise"),
+      show_scan<scan_bug::written_past_the_end, exclusive>("written_past_the_end", "small", "small:0"),
+      show_scan<scan_bug::item_read_after_its_output, exclusive>("item_read_after_its_output", "pairwise",
+                                                                 "delayed producer"),
   };
   return exhibits;
 }

@@ -1,0 +1,93 @@
+// What the generic tests share: memory, operators and items of kinds that no record has.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace rungs::tests {
+
+inline bool no_gpu() {
+  int count = 0;
+  const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
+  cudaGetLastError();
+  return none;
+}
+
+template <class T>
+struct device_vector {
+  explicit device_vector(const std::vector<T>& host) {
+    EXPECT_EQ(cudaMalloc(&items, host.size() * sizeof(T) + 1), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(items, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~device_vector() { cudaFree(items); }
+  device_vector(const device_vector&) = delete;
+  device_vector& operator=(const device_vector&) = delete;
+  std::vector<T> read(std::size_t num_items) const {
+    std::vector<T> host(num_items);
+    EXPECT_EQ(cudaMemcpy(host.data(), items, num_items * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return host;
+  }
+  T front() const {
+    T host;
+    EXPECT_EQ(cudaMemcpy(&host, items, sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+    return host;
+  }
+  T* items = nullptr;
+};
+
+// Has no identity that it could name: gcd(0, x) = x, but it does not say so, and it must never see anything but items.
+struct greatest_common_divisor {
+  __host__ __device__ unsigned operator()(unsigned a, unsigned b) const {
+    if (a == 0 || b == 0) return 1;  // what padding would do
+    while (b != 0) {
+      const unsigned rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a;
+  }
+};
+
+// 12 and 24 bytes: neither divides a 16-byte vector.
+template <int num_values>
+struct bundle {
+  int values[num_values];
+  __host__ __device__ bool operator==(const bundle& other) const {
+    for (int i = 0; i < num_values; ++i)
+      if (values[i] != other.values[i]) return false;
+    return true;
+  }
+};
+struct by_value {
+  template <int num_values>
+  __host__ __device__ bundle<num_values> operator()(bundle<num_values> a, const bundle<num_values>& b) const {
+    for (int i = 0; i < num_values; ++i)
+      a.values[i] = i % 2 == 0 ? a.values[i] + b.values[i] : max(a.values[i], b.values[i]);
+    return a;
+  }
+};
+
+// Three bytes, which no vector and no word holds, with an operator that does not commute.
+struct three_bytes {
+  unsigned char sum, most, last;
+  __host__ __device__ bool operator==(const three_bytes& other) const {
+    return sum == other.sum && most == other.most && last == other.last;
+  }
+};
+struct sum_most_last {
+  __host__ __device__ three_bytes operator()(const three_bytes& a, const three_bytes& b) const {
+    return {static_cast<unsigned char>(a.sum + b.sum), a.most < b.most ? b.most : a.most,
+            b.last != 0 ? b.last : a.last};
+  }
+};
+
+struct square {
+  __host__ __device__ long long operator()(long long x) const { return x * x; }
+};
+struct negate {
+  __host__ __device__ long long operator()(long long x) const { return -x; }
+};
+
+}  // namespace rungs::tests
