@@ -20,11 +20,19 @@ __device__ T gather(const mailboxes<T>& mailboxes, std::size_t first, std::size_
 #pragma unroll
     for (int k = 0; k < batch; ++k)
       if (k * warp_threads + lane < left) letters[k] = mailboxes.read(from + k * warp_threads + lane);
+    bool complete;
+    do {  // all that is missing is asked for again before any of it is looked at
+      complete = true;
+#pragma unroll
+      for (int k = 0; k < batch; ++k)
+        if (k * warp_threads + lane < left && !letters[k].is_of(epoch)) {
+          complete = false;
+          letters[k] = mailboxes.read(from + k * warp_threads + lane);
+        }
+    } while (!__all_sync(full_mask, complete));
 #pragma unroll
     for (int k = 0; k < batch; ++k) {
       const bool present = k * warp_threads + lane < left;
-      while (present && !letters[k].is_of(epoch)) letters[k] = mailboxes.read(from + k * warp_threads + lane);
-      __syncwarp();
       const T value = present ? letters[k].value() : ScanOpT::template identity<T>();
       if constexpr (is_commutative<ScanOpT>)
         aggregate = scan_op(aggregate, value);

@@ -23,7 +23,7 @@ cudaError_t launch(void (*kernel)(Parameters...), std::size_t grid_blocks, int b
 // The same, with all blocks resident at once, or not at all (cudaErrorCooperativeLaunchTooLarge).
 template <class... Parameters, class... Arguments>
 cudaError_t launch_cooperatively(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads,
-                                 cudaStream_t stream, Arguments... arguments) {
+                                 std::size_t dynamic_bytes, cudaStream_t stream, Arguments... arguments) {
   if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
@@ -31,10 +31,17 @@ cudaError_t launch_cooperatively(void (*kernel)(Parameters...), std::size_t grid
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
   config.blockDim = dim3(block_threads);
+  config.dynamicSmemBytes = dynamic_bytes;
   config.stream = stream;
   config.attrs = &cooperative;
   config.numAttrs = 1;
   return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+// More than 48 KB of dynamic shared memory have to be allowed, and are refused where the device has less.
+template <class... Parameters>
+cudaError_t allow_shared_memory(void (*kernel)(Parameters...), std::size_t bytes) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
 __host__ __device__ constexpr std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }

@@ -45,6 +45,7 @@ struct rows {
   using output_iterator = OutputIteratorT;
   using accumulator = T;
   using input = item_of<InputIteratorT>;
+  static constexpr int rows_of_warp = num_rows;
   using output = typename written<OutputIteratorT, typename type_under<T>::named>::item;
   static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(T));
   static constexpr int lane_items = widest_bytes < 16 ? 16 / widest_bytes : 1;
@@ -68,27 +69,16 @@ struct rows {
     return reads_aligned(d_in) && writes_aligned(d_out);
   }
 
-  // Position of the lane's first item in row r of a warp whose rows begin at `first`.
-  static __device__ std::size_t position(std::size_t first, int row) {
-    return first + (row * warp_threads + threadIdx.x % warp_threads) * lane_items;
-  }
+  // The lane's first item in a row, counted from the warp's first.
+  static __device__ int position(int row) { return (row * warp_threads + threadIdx.x % warp_threads) * lane_items; }
 
-  // All rows, without a predicate: d_in is aligned, and there are that many items.
-  __device__ void load(InputIteratorT d_in, std::size_t first) {
-    if constexpr (reads_vectors) {
-      vector_of_lane<input> loaded[num_rows];
-#pragma unroll
-      for (int row = 0; row < num_rows; ++row)
-        loaded[row] = *reinterpret_cast<const vector_of_lane<input>*>(d_in + position(first, row));
-#pragma unroll
-      for (int row = 0; row < num_rows; ++row) unpack(row, loaded[row]);
-    }
-  }
+  // All rows of the warp whose items begin at `first`, without a predicate: they are all there, and aligned.
+  __device__ void load(InputIteratorT d_in, std::size_t first) { load_vectors(d_in + first); }
   __device__ void store(OutputIteratorT d_out, std::size_t first) const {
     if constexpr (writes_vectors) {
 #pragma unroll
       for (int row = 0; row < num_rows; ++row)
-        *reinterpret_cast<vector_of_lane<output>*>(d_out + position(first, row)) = pack(row);
+        *reinterpret_cast<vector_of_lane<output>*>(d_out + first + position(row)) = pack(row);
     }
   }
 
@@ -96,35 +86,61 @@ struct rows {
   template <class ScanOpT>
   __device__ void load_present(InputIteratorT d_in, std::size_t first, std::size_t num_items, bool by_vectors,
                                ScanOpT) {
+    const int left = present(first, num_items);
+    const InputIteratorT from = d_in + first;
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) {
-      const std::size_t at = position(first, row);
       if constexpr (reads_vectors) {
-        if (by_vectors && at + lane_items <= num_items) {
-          unpack(row, *reinterpret_cast<const vector_of_lane<input>*>(d_in + at));
+        if (by_vectors && position(row) + lane_items <= left) {
+          unpack(row, *reinterpret_cast<const vector_of_lane<input>*>(from + position(row)));
           continue;
         }
       }
 #pragma unroll
       for (int i = 0; i < lane_items; ++i)
-        items[row][i] = at + i < num_items ? static_cast<T>(d_in[at + i]) : ScanOpT::template identity<T>();
+        items[row][i] =
+            position(row) + i < left ? static_cast<T>(from[position(row) + i]) : ScanOpT::template identity<T>();
     }
   }
   __device__ void store_present(OutputIteratorT d_out, std::size_t first, std::size_t num_items,
                                 bool by_vectors) const {
+    const int left = present(first, num_items);
+    const OutputIteratorT to = d_out + first;
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) {
-      const std::size_t at = position(first, row);
       if constexpr (writes_vectors) {
-        if (by_vectors && at + lane_items <= num_items) {
-          *reinterpret_cast<vector_of_lane<output>*>(d_out + at) = pack(row);
+        if (by_vectors && position(row) + lane_items <= left) {
+          *reinterpret_cast<vector_of_lane<output>*>(to + position(row)) = pack(row);
           continue;
         }
       }
 #pragma unroll
       for (int i = 0; i < lane_items; ++i)
-        if (at + i < num_items) parts::store(d_out + (at + i), items[row][i]);
+        if (position(row) + i < left) parts::store(to + (position(row) + i), items[row][i]);
     }
+  }
+
+  // From shared memory: by vectors where the items lie aligned to 16 bytes, else item by item.
+  __device__ void load_shared(const input* from, bool by_vectors) {
+    if constexpr (reads_vectors) {
+      if (by_vectors) {
+        load_vectors(from);
+        return;
+      }
+    }
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i) items[row][i] = static_cast<T>(from[position(row) + i]);
+  }
+  // Replaces what stands behind the first `left` items by the identity.
+  template <class ScanOpT>
+  __device__ void mask(int left, ScanOpT) {
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i)
+        if (position(row) + i >= left) items[row][i] = ScanOpT::template identity<T>();
   }
 
   // The aggregate of all the warp's items, in every lane.
@@ -144,53 +160,86 @@ struct rows {
     }
   }
 
-  // Makes every item the aggregate of `before` and the warp's items up to it: with it, or for an exclusive scan without.
-  // Returns the aggregate of `before` and all of them, in every lane.
-  template <scan_kind kind, class ScanOpT>
-  __device__ T scan(T before, ScanOpT scan_op) {
-    T of_lanes[num_rows];
+  // What precedes each of a lane's rows in the warp. All the shuffles of a scan are in here, none in finish(), so this
+  // can be done before what precedes the warp is known.
+  struct lane_prefixes {
+    T of_rows[num_rows];
+  };
+  template <class ScanOpT>
+  __device__ lane_prefixes scan_lanes(ScanOpT scan_op) const {
+    lane_prefixes lanes;
 #pragma unroll
-    for (int row = 0; row < num_rows; ++row) of_lanes[row] = fold<T, 0, lane_items>(items[row], scan_op);
+    for (int row = 0; row < num_rows; ++row) lanes.of_rows[row] = fold<T, 0, lane_items>(items[row], scan_op);
     // Row by row would be one chain of dependent shuffles; step by step, the rows' chains run side by side.
     const int lane = threadIdx.x % warp_threads;
 #pragma unroll
     for (int offset = 1; offset < warp_threads; offset *= 2) {
 #pragma unroll
       for (int row = 0; row < num_rows; ++row) {
-        const T left = shuffle_up(of_lanes[row], offset);
-        if (lane >= offset) of_lanes[row] = scan_op(left, of_lanes[row]);
+        const T left = shuffle_up(lanes.of_rows[row], offset);
+        if (lane >= offset) lanes.of_rows[row] = scan_op(left, lanes.of_rows[row]);
       }
     }
+    T rows_before = ScanOpT::template identity<T>();
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) {
-      const T of_row = shuffle_from(of_lanes[row], warp_threads - 1);
-      const T left = shuffle_up(of_lanes[row], 1);
-      T prefix = lane == 0 ? before : scan_op(before, left);
+      const T of_row = shuffle_from(lanes.of_rows[row], warp_threads - 1);
+      const T left = shuffle_up(lanes.of_rows[row], 1);
+      lanes.of_rows[row] = lane == 0 ? rows_before : scan_op(rows_before, left);
+      rows_before = scan_op(rows_before, of_row);
+    }
+    return lanes;
+  }
+
+  // Makes every item the aggregate of `before` and the warp's items up to it: with it, or for an exclusive scan
+  // without.
+  template <scan_kind kind, class ScanOpT>
+  __device__ void finish(const lane_prefixes& lanes, const T& before, ScanOpT scan_op) {
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row) {
+      T prefix = scan_op(before, lanes.of_rows[row]);
 #pragma unroll
       for (int i = 0; i < lane_items; ++i) {
         const T next = scan_op(prefix, items[row][i]);
         items[row][i] = kind == scan_kind::inclusive ? next : prefix;
         prefix = next;
       }
-      before = scan_op(before, of_row);
     }
-    return before;
+  }
+  template <scan_kind kind, class ScanOpT>
+  __device__ void scan(const T& before, ScanOpT scan_op) {
+    finish<kind>(scan_lanes(scan_op), before, scan_op);
   }
 
-  // Puts `before` in front of every item.
-  template <class ScanOpT>
-  __device__ void precede(const T& before, ScanOpT scan_op) {
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row)
-#pragma unroll
-      for (int i = 0; i < lane_items; ++i) items[row][i] = scan_op(before, items[row][i]);
-  }
-
- private:
+ protected:
   template <class Item>
   struct alignas(lane_items * sizeof(Item)) vector_of_lane {
     Item items[lane_items];
   };
+
+  // How many of the warp's items are there.
+  static __device__ int present(std::size_t first, std::size_t num_items) {
+    return first < num_items ? static_cast<int>(at_most(num_items - first, warp_items)) : 0;
+  }
+
+  // The lane's vector in a row.
+  template <class Item>
+  static __device__ auto& vector_at(Item* from, int row) {
+    using vector = vector_of_lane<std::remove_const_t<Item>>;
+    return *reinterpret_cast<std::conditional_t<std::is_const_v<Item>, const vector, vector>*>(from + position(row));
+  }
+
+  template <class Iterator>
+  __device__ void load_vectors(Iterator from) {
+    if constexpr (reads_vectors) {
+      vector_of_lane<input> loaded[num_rows];
+#pragma unroll
+      for (int row = 0; row < num_rows; ++row)
+        loaded[row] = *reinterpret_cast<const vector_of_lane<input>*>(from + position(row));
+#pragma unroll
+      for (int row = 0; row < num_rows; ++row) unpack(row, loaded[row]);
+    }
+  }
 
   template <class Vector>
   __device__ void unpack(int row, const Vector& loaded) {
@@ -204,6 +253,49 @@ struct rows {
     return packed;
   }
 };
+
+// The same rows where there is nothing but whole vectors: a short straight path. Where a kernel runs for microseconds,
+// its instructions come from DRAM as its items do.
+template <class Rows>
+struct whole_vectors : Rows {
+  using typename Rows::accumulator;
+
+  template <class ScanOpT>
+  __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,
+                               ScanOpT) {
+    const int left = Rows::present(first, num_items);
+    typename Rows::template vector_of_lane<typename Rows::input> loaded[Rows::rows_of_warp];
+#pragma unroll
+    for (int row = 0; row < Rows::rows_of_warp; ++row)
+      if (Rows::position(row) < left)
+        loaded[row] = Rows::template vector_at<const typename Rows::input>(d_in + first, row);
+#pragma unroll
+    for (int row = 0; row < Rows::rows_of_warp; ++row) {
+      if (Rows::position(row) < left)
+        this->unpack(row, loaded[row]);
+      else
+        for (accumulator& item : this->items[row]) item = ScanOpT::template identity<accumulator>();
+    }
+  }
+  __device__ void store_present(typename Rows::output_iterator d_out, std::size_t first, std::size_t num_items,
+                                bool) const {
+    const int left = Rows::present(first, num_items);
+#pragma unroll
+    for (int row = 0; row < Rows::rows_of_warp; ++row)
+      if (Rows::position(row) < left)
+        Rows::template vector_at<typename Rows::output>(d_out + first, row) = this->pack(row);
+  }
+};
+
+// Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows or what else there is for the rest.
+template <class Rows, class Otherwise = Rows, class Call>
+cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out, std::size_t num_items,
+                      Call call) {
+  if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
+    if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0) return call(type<whole_vectors<Rows>>{});
+  }
+  return call(type<Otherwise>{});
+}
 
 // What is aggregated before warp `warp` of a block, from the aggregates that each warp left in shared memory.
 template <int num_warps, class T, class ScanOpT>

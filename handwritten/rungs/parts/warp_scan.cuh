@@ -1,5 +1,5 @@
-// Scanning over the 32 lanes of a warp. Unlike warp_reduce, all of this keeps the order of the lanes, for operators that
-// do not commute.
+// Scanning over the 32 lanes of a warp. Unlike warp_reduce, all of this keeps the order of the lanes, for operators
+// that do not commute.
 #pragma once
 
 #include <cstring>
@@ -10,8 +10,8 @@ namespace rungs::v0::parts {
 
 // Operators whose operands may be swapped; any other functor is taken at its order.
 template <class Op>
-inline constexpr bool is_commutative = std::is_same_v<Op, plus> || std::is_same_v<Op, minimum> ||
-                                       std::is_same_v<Op, maximum>;
+inline constexpr bool is_commutative =
+    std::is_same_v<Op, plus> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
 
 // Moves any trivially copyable value between lanes, word by word.
 template <class T, class Move>

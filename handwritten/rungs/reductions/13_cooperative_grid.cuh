@@ -57,7 +57,7 @@ struct cooperative_grid {
           d_in, num_items, std::min(resident_blocks, blocks_per_multiprocessor), grid_blocks);
       if (error != cudaSuccess) return error;
       if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-      return parts::launch_cooperatively(kernel, grid_blocks, block_threads, stream, d_in, num_items, d_out,
+      return parts::launch_cooperatively(kernel, grid_blocks, block_threads, 0, stream, d_in, num_items, d_out,
                                          reduction_op, init, reinterpret_cast<T*>(region));
     });
   }

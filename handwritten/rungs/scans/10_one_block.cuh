@@ -48,11 +48,14 @@ struct one_block : parts::scan_calls<one_block> {
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
     char* unused;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error) || num_items == 0) return error;
-    return parts::launch(one_block_kernel<kind, block_threads, rows, ScanOpT>, 1, block_threads, stream, d_in, num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out));
+    return parts::with_rows<any>(d_in, d_out, num_items, [&](auto rows) {
+      return parts::launch(one_block_kernel<kind, block_threads, typename decltype(rows)::named, ScanOpT>, 1,
+                           block_threads, stream, d_in, num_items, d_out, scan_op, seed, any::vectorised(d_in, d_out));
+    });
   }
 };
 

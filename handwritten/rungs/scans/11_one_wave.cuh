@@ -1,9 +1,9 @@
 // Rung 11. One wave: every block publishes the aggregate of its tile and reads those of all earlier tiles at once.
 // Against 09_warp_look_back: no chain of prefixes at all, so the distance to the first tile costs one round trip
 // instead of many. The tile stays in registers, and its rows are scanned while the others' aggregates travel. All
-// blocks are resident (a cooperative launch), so a block knows its tile without a ticket, and waiting is safe. Where one
-// wave does not hold the input, the blocks come back for the next wave, and each reads what was published since its last
-// tile.
+// blocks are resident (a cooperative launch), so a block knows its tile without a ticket, and waiting is safe. Where
+// one wave does not hold the input, the blocks come back for the next wave, and each reads what was published since its
+// last tile.
 #pragma once
 
 #include "rungs/contract.cuh"
@@ -33,12 +33,8 @@ __global__ void __launch_bounds__(block_threads)
   }
   for (std::size_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const std::size_t first = tile * tile_items + warp * Rows::warp_items;
-    const bool full = by_vectors && (tile + 1) * tile_items <= num_items;
     Rows rows;
-    if (full)
-      rows.load(d_in, first);
-    else
-      rows.load_present(d_in, first, num_items, by_vectors, scan_op);
+    rows.load_present(d_in, first, num_items, by_vectors, scan_op);
     const T aggregate = rows.aggregate(scan_op);
     if (lane == 0) warp_aggregates[warp] = aggregate;
     __syncthreads();
@@ -46,27 +42,25 @@ __global__ void __launch_bounds__(block_threads)
       const T of_tile = parts::before_warp<num_warps>(warp_aggregates, num_warps, scan_op);
       if (lane == 0) mailboxes.post(tile, of_tile, epoch);
     }
-    rows.template scan<kind>(parts::before_warp<num_warps>(warp_aggregates, warp, scan_op), scan_op);
+    const auto lanes = rows.scan_lanes(scan_op);
+    const T warps_before = parts::before_warp<num_warps>(warp_aggregates, warp, scan_op);
     if (warp == 0) {
-      prefix = scan_op(prefix, parts::gather<4>(mailboxes, in_prefix, tile, epoch, scan_op));
+      prefix = scan_op(prefix, parts::gather<5>(mailboxes, in_prefix, tile, epoch, scan_op));
       in_prefix = tile;
       if (lane == 0) block_prefix = prefix;
       // Whoever has published has read the epoch, and the last tile's block has seen all others publish.
       if (lane == 0 && tile == num_tiles - 1) parts::end_epoch(state, epoch);
     }
     __syncthreads();
-    rows.precede(block_prefix, scan_op);
-    if (full)
-      rows.store(d_out, first);
-    else
-      rows.store_present(d_out, first, num_items, by_vectors);
+    rows.template finish<kind>(lanes, scan_op(block_prefix, warps_before), scan_op);
+    rows.store_present(d_out, first, num_items, by_vectors);
   }
 }
 
 struct one_wave : parts::scan_calls<one_wave> {
   static constexpr auto idea = "one wave whose blocks read the aggregates of all earlier tiles at once";
+  // Two or four rows while no multiprocessor gets a second tile.
   static constexpr int block_threads = 256, num_rows = 8, items_per_thread = 4 * num_rows;
-  static constexpr int small_block_threads = 512, small_num_rows = 2;  // while a multiprocessor gets one tile at most
   static constexpr int blocks_per_multiprocessor = 2;
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = contents::zeroed_once;
@@ -77,39 +71,42 @@ struct one_wave : parts::scan_calls<one_wave> {
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    using small = parts::rows<small_num_rows, InputIteratorT, OutputIteratorT, T>;
-    using large = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
+    using few = parts::rows<2, InputIteratorT, OutputIteratorT, T>;
+    using some = parts::rows<4, InputIteratorT, OutputIteratorT, T>;
+    using many = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
     int num_multiprocessors;
     if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
-    const std::size_t small_tile_items = small_block_threads / parts::warp_threads * small::warp_items;
-    const auto launch = num_items <= num_multiprocessors * small_tile_items
-                            ? launch_wave<kind, small_block_threads, small, ScanOpT>
-                            : launch_wave<kind, block_threads, large, ScanOpT>;
-    return launch(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op, seed, num_items, num_multiprocessors,
-                  stream);
+    const std::size_t warps = std::size_t(num_multiprocessors) * (block_threads / parts::warp_threads);
+    const auto launch = [&](auto rows) {
+      return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,
+                                                               seed, num_items, num_multiprocessors, stream);
+    };
+    if (num_items <= warps * few::warp_items) return parts::with_rows<few, many>(d_in, d_out, num_items, launch);
+    if (num_items <= warps * some::warp_items) return parts::with_rows<some, many>(d_in, d_out, num_items, launch);
+    return parts::with_rows<many>(d_in, d_out, num_items, launch);
   }
 
  private:
-  template <parts::scan_kind kind, int threads, class Rows, class ScanOpT>
+  template <parts::scan_kind kind, class Rows, class ScanOpT>
   static cudaError_t launch_wave(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                  typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                                  ScanOpT scan_op, typename Rows::accumulator seed, std::size_t num_items,
                                  int num_multiprocessors, cudaStream_t stream) {
     using mailboxes = parts::mailboxes<typename Rows::accumulator>;
-    const auto kernel = one_wave_kernel<kind, threads, Rows, ScanOpT>;
-    const std::size_t num_tiles = parts::ceil_div(num_items, threads / parts::warp_threads * Rows::warp_items);
+    const auto kernel = one_wave_kernel<kind, block_threads, Rows, ScanOpT>;
+    const std::size_t num_tiles = parts::ceil_div(num_items, block_threads / parts::warp_threads * Rows::warp_items);
     char* region;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_tiles), region, error) ||
         num_items == 0)
       return error;
     int resident_blocks;
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, threads, 0);
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, block_threads, 0);
     if (error != cudaSuccess) return error;
     const std::size_t grid_blocks = parts::at_most(
         num_tiles, num_multiprocessors * parts::at_most(resident_blocks, std::size_t(blocks_per_multiprocessor)));
-    return parts::launch_cooperatively(kernel, grid_blocks, threads, stream, d_in, num_items, d_out, scan_op, seed,
-                                       Rows::vectorised(d_in, d_out), mailboxes(region),
+    return parts::launch_cooperatively(kernel, grid_blocks, block_threads, 0, stream, d_in, num_items, d_out, scan_op,
+                                       seed, Rows::vectorised(d_in, d_out), mailboxes(region),
                                        reinterpret_cast<parts::state*>(region));
   }
 };

@@ -47,37 +47,50 @@ __device__ inline void expect(unsigned long long* barrier, unsigned bytes) {
   __syncwarp();
 }
 
-// Waits for the first phase of the block's own barrier.
-__device__ inline void wait_for(unsigned long long* barrier) {
+// Lets the barrier's next phase complete when `bytes` more bytes have been stored. One thread, once the last is
+// complete.
+__device__ inline void expect_again(unsigned long long* barrier, unsigned bytes) {
+  asm volatile(
+      "{ .reg .b64 phase; mbarrier.arrive.expect_tx.shared::cta.b64 phase, [%0], %1; }" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+// Waits for a phase of the block's own barrier: the first one's parity is 0, the next one's 1, and so on.
+__device__ inline void wait_for(unsigned long long* barrier, unsigned parity = 0) {
   unsigned done = 0;
   while (!done)
     asm volatile(
-        "{ .reg .pred complete; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], 0; "
+        "{ .reg .pred complete; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2; "
         "selp.u32 %0, 1, 0, complete; }"
         : "=r"(done)
-        : "r"(shared_address(barrier))
+        : "r"(shared_address(barrier)), "r"(parity)
         : "memory");
 }
 
 // Stores `value` at the place `to` has in block `rank`'s shared memory, and counts its bytes on `barrier` there.
 template <class T>
 __device__ void store_remote(T* to, unsigned long long* barrier, unsigned rank, const T& value) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "st.async carries 4 or 8 bytes");
+  static_assert(sizeof(T) % 4 == 0 && alignof(T) >= 4, "st.async carries 4 or 8 bytes");
+  constexpr int piece_bytes = sizeof(T) % 8 == 0 ? 8 : 4;
   unsigned remote_to, remote_barrier;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_to) : "r"(shared_address(to)), "r"(rank));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_barrier) : "r"(shared_address(barrier)), "r"(rank));
-  if constexpr (sizeof(T) == 4) {
-    unsigned bits;
-    memcpy(&bits, &value, 4);
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(remote_to),
-                 "r"(bits), "r"(remote_barrier)
-                 : "memory");
-  } else {
-    unsigned long long bits;
-    memcpy(&bits, &value, 8);
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];" ::"r"(remote_to),
-                 "l"(bits), "r"(remote_barrier)
-                 : "memory");
+  unsigned words[sizeof(T) / 4];
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (int first = 0; first < static_cast<int>(sizeof(T)); first += piece_bytes) {
+    if constexpr (piece_bytes == 4) {
+      asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(remote_to + first),
+                   "r"(words[first / 4]), "r"(remote_barrier)
+                   : "memory");
+    } else {
+      unsigned long long bits;
+      memcpy(&bits, words + first / 4, 8);
+      asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];" ::"r"(remote_to + first),
+                   "l"(bits), "r"(remote_barrier)
+                   : "memory");
+    }
   }
 }
 
