@@ -41,6 +41,12 @@ __device__ T shuffle_from(const T& value, int lane) {
   return by_words(value, [=](auto word) { return __shfl_sync(full_mask, word, lane); });
 }
 
+// Which warp of the block the caller's is, told by one lane to all: so the compiler knows that a branch on it does not
+// part the warp, and keeps shuffles behind it in line.
+__device__ inline int warp_of_block() {
+  return __shfl_sync(full_mask, static_cast<int>(threadIdx.x) / warp_threads, 0);
+}
+
 // The aggregate of the values of lanes 0 to the caller's.
 template <class T, class ScanOpT>
 __device__ T warp_scan(T value, ScanOpT scan_op) {

@@ -16,14 +16,14 @@
 namespace rungs::v0::scans {
 
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, sizeof(typename Rows::accumulator) > 4 ? 1 : 2)
     one_wave_kernel(typename Rows::input_iterator d_in, std::size_t num_items, typename Rows::output_iterator d_out,
                     ScanOpT scan_op, typename Rows::accumulator prefix, bool by_vectors,
                     parts::mailboxes<typename Rows::accumulator> mailboxes, parts::state* state) {
   using T = typename Rows::accumulator;
   constexpr int num_warps = block_threads / parts::warp_threads, tile_items = num_warps * Rows::warp_items;
   __shared__ T warp_aggregates[num_warps], block_prefix;
-  const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+  const int warp = parts::warp_of_block(), lane = threadIdx.x % parts::warp_threads;
   const std::size_t num_tiles = parts::ceil_div(num_items, tile_items);
   std::size_t in_prefix = 0;  // tiles whose aggregates are in warp 0's prefix
   unsigned epoch = 0;
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(block_threads)
     const auto lanes = rows.scan_lanes(scan_op);
     const T warps_before = parts::before_warp<num_warps>(warp_aggregates, warp, scan_op);
     if (warp == 0) {
-      prefix = scan_op(prefix, parts::gather<5>(mailboxes, in_prefix, tile, epoch, scan_op));
+      prefix = scan_op(prefix, parts::gather<4>(mailboxes, in_prefix, tile, epoch, scan_op));
       in_prefix = tile;
       if (lane == 0) block_prefix = prefix;
       // Whoever has published has read the epoch, and the last tile's block has seen all others publish.

@@ -253,7 +253,7 @@ struct pipeline {
   __device__ void run(memory& shared, const T& seed, ScanOpT scan_op) const {
     if (threadIdx.x == 0) start(shared);
     __syncthreads();
-    const int warp = threadIdx.x / parts::warp_threads;
+    const int warp = parts::warp_of_block();
     constexpr int first_reducer = 1 + look_back_warps, first_scanner = first_reducer + reduce_warps;
     if (warp == 0) {
       if (threadIdx.x == 0) load<order>(shared);
