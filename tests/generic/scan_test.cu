@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "generic/support.cuh"
+#include "rungs/cluster/scans/00_remote_prefixes.cuh"
 #include "rungs/operators.cuh"
 #include "rungs/reductions/12_last_block.cuh"
 #include "rungs/reductions/15_early_ticket.cuh"
+#include "rungs/scans/09_warp_look_back.cuh"
 #include "rungs/scans/10_one_block.cuh"
 #include "rungs/scans/11_one_wave.cuh"
+#include "rungs/scans/12_bulk_pipeline.cuh"
 #include "rungs/workspace.cuh"
 
 namespace {
@@ -22,7 +25,8 @@ namespace {
 using namespace rungs::tests;
 
 // The scans that take anything: each is tested with everything below.
-using variants = ::testing::Types<rungs::scans::one_block, rungs::scans::one_wave>;
+using variants = ::testing::Types<rungs::scans::warp_look_back, rungs::scans::one_block, rungs::scans::one_wave,
+                                  rungs::scans::bulk_pipeline, rungs::cluster::scans::remote_prefixes>;
 
 constexpr std::size_t sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 700'001};
 
@@ -31,6 +35,11 @@ class GenericScan : public ::testing::Test {
  protected:
   void SetUp() override {
     if (no_gpu()) GTEST_SKIP() << "no usable GPU";
+    if constexpr (requires { Scan::min_cc; }) {
+      cudaDeviceProp device{};
+      ASSERT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
+      if (10 * device.major + device.minor < Scan::min_cc) GTEST_SKIP() << "needs compute capability " << Scan::min_cc;
+    }
   }
 
   template <class In, class Out, class Op>

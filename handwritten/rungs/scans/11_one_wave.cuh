@@ -6,6 +6,8 @@
 // last tile.
 #pragma once
 
+#include <algorithm>
+
 #include "rungs/contract.cuh"
 #include "rungs/parts/gather.cuh"
 #include "rungs/parts/launch.cuh"
@@ -94,10 +96,15 @@ struct one_wave : parts::scan_calls<one_wave> {
                                  int num_multiprocessors, cudaStream_t stream) {
     using mailboxes = parts::mailboxes<typename Rows::accumulator>;
     const auto kernel = one_wave_kernel<kind, block_threads, Rows, ScanOpT>;
-    const std::size_t num_tiles = parts::ceil_div(num_items, block_threads / parts::warp_threads * Rows::warp_items);
+    constexpr int num_warps = block_threads / parts::warp_threads;
+    const std::size_t num_tiles = parts::ceil_div(num_items, num_warps * Rows::warp_items);
+    // The shape depends on num_items and alignment; more items never ask for less storage.
+    const std::size_t tiles_of_a_row = parts::ceil_div(num_items, num_warps * Rows::row_items);
+    const std::size_t num_mailboxes =
+        std::max(parts::ceil_div(tiles_of_a_row, num_rows), parts::at_most(tiles_of_a_row, num_multiprocessors));
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_tiles), region, error) ||
+    if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_mailboxes), region, error) ||
         num_items == 0)
       return error;
     int resident_blocks;
