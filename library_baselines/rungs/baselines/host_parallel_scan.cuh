@@ -1,6 +1,7 @@
 // Every core and the standard library: std::inclusive_scan and std::exclusive_scan with par, which libstdc++ runs on
 // oneTBB (host_parallel says why). Work stealing decides where the input is cut: floats do not repeat bit for bit.
-// Sums only: the pieces of libstdc++ 12 start from T{}, whatever the operator, and a maximum of negative items is then 0.
+// Sums only: the pieces of libstdc++ 12 start from T{}, whatever the operator, and a maximum of negative items is then
+// 0.
 #pragma once
 
 #include <algorithm>
@@ -44,13 +45,12 @@ struct host_parallel_scan {
                                     cudaStream_t = nullptr) {
     return parts::run_on_host(d_temp_storage, temp_storage_bytes, [=] {
       if (num_items == 0) return;
-      if (static_cast<const void*>(d_in) != static_cast<const void*>(d_out)) {
-        std::exclusive_scan(std::execution::par, d_in, d_in + num_items, d_out, init, parts::widening<T>(scan_op));
-        return;
-      }
-      // libstdc++ 12 writes output i before it reads item i. In place it is the inclusive scan, moved by one.
-      std::inclusive_scan(std::execution::par, d_in, d_in + num_items, d_out, parts::widening<T>(scan_op), init);
-      std::copy_backward(d_out, d_out + num_items - 1, d_out + num_items);
+      // libstdc++ 12's exclusive scan gets its first output wrong for long inputs, and in place all of them. This is
+      // the inclusive scan, one further on; in place it is moved there.
+      const bool in_place = static_cast<const void*>(d_in) == static_cast<const void*>(d_out);
+      std::inclusive_scan(std::execution::par, d_in, d_in + num_items - 1, in_place ? d_out : d_out + 1,
+                          parts::widening<T>(scan_op), init);
+      if (in_place) std::copy_backward(d_out, d_out + num_items - 1, d_out + num_items);
       *d_out = init;
     });
   }
