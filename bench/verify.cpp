@@ -74,8 +74,9 @@ tolerance tolerance_in(const catalog::record& record, std::size_t num_items, boo
   const double height = static_cast<double>(std::min(
                             record.summation_height ? record.summation_height(num_items) : num_items, num_items)) +
                         1;
-  within.gamma = height * within.roundoff < 1 ? height * within.roundoff / (1 - height * within.roundoff)
-                                              : std::numeric_limits<double>::infinity();
+  within.gamma = height * within.roundoff < 1
+                     ? height * within.roundoff / (1 - height * within.roundoff)
+                     : std::numeric_limits<double>::max();  // of magnitudes 0 nothing, all the same
   if (whole) within.exact_below = std::ldexp(1.0, digits<T>);
   return within;
 }

@@ -204,6 +204,14 @@ TEST(ScanOracle, GeneralFloatsMayErrWithinTheirHeight) {
   }
 }
 
+TEST(ScanOracle, NothingSoFarAllowsNoErrorHoweverHighTheSum) {
+  catalog::record record;
+  record.op = catalog::op::plus;
+  record.output_type = catalog::scalar::f32;  // and no summation height: any, up to the number of items
+  const workload from{catalog::scalar::f32, std::size_t{16} << 20, 1, false};
+  EXPECT_EQ(tolerance_of(record, from).allowed(0, 0), 0);
+}
+
 TEST(ScanOracle, PoisonIsNeverRight) {
   for_each_scan([](const record& about) {
     for (const bool whole : {false, true}) {
