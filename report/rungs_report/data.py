@@ -150,12 +150,17 @@ class Machine:
 
     @cached_property
     def variants(self) -> dict[Variant, dict[str, Any]]:
-        """Every variant any run knows, in ladder order; the newest run's word counts."""
+        """Every variant any run knows, in ladder order, whichever of its rungs a run was built with; the newest run's word
+        counts."""
         merged: dict[Variant, dict[str, Any]] = {}
         for run in reversed(self.runs):
             for variant in run.document["variants"]:
                 merged.setdefault(Variant(variant["family"], variant["ladder"], variant["rung"]), variant)
-        return merged
+        ladders: dict[tuple[str, str], int] = {}
+        for variant in merged:
+            ladders.setdefault(variant[:2], len(ladders))
+        ordered = sorted(merged, key=lambda each: (ladders[each[:2]], merged[each].get("number", -1)))
+        return {each: merged[each] for each in ordered}
 
     @cached_property
     def cells(self) -> list[Cell]:

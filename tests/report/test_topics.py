@@ -303,3 +303,19 @@ def test_pages_stay_readable_and_quick(repository, run):
     assert (folder(repository) / "index.md").stat().st_size < 40_000
     unfolded = re.sub(r"<details>.*?</details>", "", (folder(repository) / "scans.md").read_text(), flags=re.DOTALL)
     assert len(unfolded.splitlines()) < 400
+
+
+def test_a_run_built_with_few_rungs_leaves_the_ladder_in_order(repository):
+    whole = synthetic.document(run="2030-01-02T030405Z-abc1234")
+    fewer = synthetic.document(run="2030-01-03T030405Z-abc1234")  # the newest, whose word counts
+    for made in (whole, fewer):
+        add_small_cell(made)
+    ladder = [v for v in whole["variants"] if v["ladder"] == "reductions" and v["number"] >= 0]
+    assert len(ladder) > 1
+    measured = {row["rung"] for row in fewer["rows"]}
+    dropped = next(v["rung"] for v in ladder if v["rung"] not in measured)
+    fewer["variants"] = [v for v in fewer["variants"] if v["rung"] != dropped]
+    synthetic.write(repository / "report/data", whole)
+    synthetic.write(repository / "report/data", fewer)
+    seen = data.read(repository / "report/data").machines[0]
+    assert [v.rung for v in seen.variants if v.ladder == "reductions"] == [v["rung"] for v in ladder]
