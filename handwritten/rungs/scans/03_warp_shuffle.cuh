@@ -1,8 +1,8 @@
 // Rung 3. The scans of 32 items meet in registers: a warp scans its items by shuffles, then the aggregates of warps.
 // Against 02_blelloch_padded: 21 barriers become one, and shared memory carries one aggregate a warp instead of every
 // item. Inside a warp the scan is Hillis and Steele's again: all lanes pay for an instruction anyway, so what counts is
-// its five steps, not its 129 additions. Every warp scans the 32 aggregates for itself, which costs less than a second
-// barrier. DRAM traffic stays the same.
+// its five steps, not its 129 additions. Every warp scans the 32 aggregates for itself, which saves a second barrier.
+// DRAM traffic stays the same.
 #pragma once
 
 #include "rungs/contract.cuh"

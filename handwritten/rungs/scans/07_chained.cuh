@@ -1,7 +1,7 @@
 // Rung 7. A single pass: each tile waits for the prefix of the tile before it and hands its own on.
 // Against 06_reduce_then_scan: one launch instead of three or five, and one read and one write of every item, which is
 // what a scan has to move. In exchange, all tiles hang on one chain of stores and loads through L2: with tiles of 32 KB
-// a hop of a microsecond allows no more than 32 GB/s read, whatever the DRAM could do. A block takes its tile by a
+// a hop of 0.3 us (on an H200) allows no more than 110 GB/s read, whatever the DRAM could do. A block takes its tile by a
 // ticket from an atomic, so it waits only for blocks that have started. A prefix travels with the epoch of the call in
 // one store: no fence, and no reset of the mailboxes between two calls.
 #pragma once
