@@ -27,8 +27,8 @@ using catalog::scalar;
 
 // Under compute-sanitizer: enough for every kernel to be launched, roofs having shapes of their own for large inputs.
 constexpr std::size_t most_sanitized_items = 140000, most_sanitized_roof_items = std::size_t{12} << 20;
-// Scans change their kernel where each multiprocessor has a tile of 16 KiB: one case beyond that, the others below
-// this.
+// Scans whose grid follows the multiprocessors change their kernel where each of those has a tile of 16 KiB: one case
+// beyond that. The other scans' one large case is as above, and the usual ones are below this.
 constexpr std::size_t usual_sanitized_scan_items = 20000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr int max_findings = 6;
@@ -154,8 +154,9 @@ class examiner {
   }
 
   std::size_t most_sanitized() const {
-    if (scans()) return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
-    return subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
+    if (scans() && subject_.blocks_per_multiprocessor > 0)
+      return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
+    return scans() || subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
   }
   std::size_t usual_sanitized() const { return scans() ? usual_sanitized_scan_items : most_sanitized(); }
 
