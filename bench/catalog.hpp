@@ -15,19 +15,35 @@
 namespace rungs::catalog {
 
 enum class family : unsigned char { handwritten, cluster, library_baselines };
-enum class operation : unsigned char { reduce, inclusive_scan, exclusive_scan, stream_read, copy, fill, empty };
+enum class operation : unsigned char {
+  reduce,
+  inclusive_scan,
+  exclusive_scan,
+  histogram_even,
+  histogram_range,
+  multi_histogram_even,
+  stream_read,
+  copy,
+  fill,
+  empty
+};
 enum class op : unsigned char { none, plus, minimum, maximum, compose };
 // affine is rungs::affine, the pair of 32-bit words that compose does not commute on.
 enum class scalar : unsigned char { none, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, affine };
 
 // What one call works on. Pointers are device pointers, or host pointers where the record executes on the host; `init`
-// is always a host pointer to one value of the accumulator type. Scans may work in place (d_in == d_out) where input and
-// output have the same type.
+// is always a host pointer to one value of the accumulator type. Scans may work in place (d_in == d_out) where input
+// and output have the same type. A histogram's output are its num_levels - 1 counters, those of several channels one
+// channel after the other; `levels` is a host pointer to the lower and the upper level, for all channels, or for ranges
+// a pointer to num_levels levels where d_in points; its samples come pixel by pixel, and num_items counts them, not the
+// pixels.
 struct arguments {
   const void* d_in = nullptr;
   void* d_out = nullptr;
   std::size_t num_items = 0;
   const void* init = nullptr;
+  int num_levels = 0;
+  const void* levels = nullptr;
 };
 
 // CUB's two-phase contract: a null d_temp_storage only answers temp_storage_bytes.
@@ -44,7 +60,9 @@ struct record {
 
   catalog::operation operation{};
   catalog::op op{};
-  scalar input_type{}, accumulator_type{}, output_type{};
+  scalar input_type{}, accumulator_type{}, output_type{};  // of a histogram: samples, counters, counters
+  scalar level_type = scalar::none;                        // histograms only
+  int num_channels = 1, num_active_channels = 1;           // histograms: samples a pixel, and how many of them count
 
   int block_threads = 0, items_per_thread = 0;
   int blocks_per_multiprocessor = 0;  // 0: the grid follows the number of items alone
@@ -57,6 +75,7 @@ struct record {
   progress forward_progress = progress::guaranteed;
   executor executes_on = executor::device;
   std::size_t max_items = std::numeric_limits<std::size_t>::max();
+  int max_bins = std::numeric_limits<int>::max() - 1;
 
   call_t call = nullptr;
   height_t summation_height = nullptr;  // null: bounded by num_items only
@@ -69,6 +88,11 @@ constexpr bool is_scan(operation value) {
   return value == operation::inclusive_scan || value == operation::exclusive_scan;
 }
 
+constexpr bool is_histogram(operation value) {
+  return value == operation::histogram_even || value == operation::histogram_range ||
+         value == operation::multi_histogram_even;
+}
+
 // The CCCL release (CUB, Thrust, libcu++) that the catalog was built against: "3.0.1".
 std::string_view cccl_version();
 
@@ -77,8 +101,9 @@ constexpr std::string_view name(family value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(operation value) {
-  constexpr std::string_view names[] = {"reduce", "inclusive_scan", "exclusive_scan", "stream_read",
-                                        "copy",   "fill",           "empty"};
+  constexpr std::string_view names[] = {
+      "reduce",      "inclusive_scan", "exclusive_scan", "histogram_even", "histogram_range", "multi_histogram_even",
+      "stream_read", "copy",           "fill",           "empty"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(op value) {

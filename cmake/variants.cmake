@@ -1,12 +1,13 @@
 # rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...]
-#               [OPERATORS plus|minimum|maximum|compose...] [UNITS n]
+#               [OPERATORS plus|minimum|maximum|compose...|even|range|multi_even...] [UNITS n]
 #               [LAUNCH_SWEEP])
 #
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog.
 #   TYPES      basic (default): f32 i32. wide: basic and f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32. Or a list, in which
-#              affine stands for the 8-byte pair that only the operator compose takes.
-#   OPERATORS  default: plus minimum maximum
+#              affine stands for the 8-byte pair that only the operator compose takes. samples: what histograms count,
+#              u8 i8 u16 i16 i32 u32 f32 f64 f16.
+#   OPERATORS  default: plus minimum maximum. Of a histogram, the levels that it takes: even, range, multi_even.
 #   UNITS      split by type over n translation units, where one would take over ten seconds to compile
 #   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
 #                 blocks_per_multiprocessor> over the shapes below as well, for f32 sums, as ladder launch_sweep: so that
@@ -18,6 +19,7 @@ set(RUNGS_SWEPT_BLOCK_THREADS 128 256 512 1024)
 set(RUNGS_SWEPT_BLOCKS_PER_MULTIPROCESSOR 1 2 4 8 16 32)
 set(RUNGS_TYPES_basic f32 i32)
 set(RUNGS_TYPES_wide f32 i32 f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32)
+set(RUNGS_TYPES_samples u8 i8 u16 i16 i32 u32 f32 f64 f16)
 
 # Sets what all units of the variant at `path` share.
 macro(_rungs_describe path)
@@ -82,7 +84,7 @@ function(rungs_variant path)
   set(listed_types ${arg_TYPES})
   set(arg_TYPES "")
   foreach(type IN LISTS listed_types)
-    if(type STREQUAL "basic" OR type STREQUAL "wide")
+    if(DEFINED RUNGS_TYPES_${type})
       list(APPEND arg_TYPES ${RUNGS_TYPES_${type}})
     else()
       list(APPEND arg_TYPES ${type})

@@ -38,6 +38,11 @@ struct elements {};
 template <class... Operators>
 struct operators {};
 
+// What stands among a histogram's operators: which levels it takes.
+struct even {};
+struct range {};
+struct multi_even {};
+
 template <class T>
 constexpr scalar scalar_of() {
   if constexpr (std::is_same_v<T, f16>)
@@ -105,6 +110,7 @@ record describe(record about) {
   if constexpr (requires { Variant::forward_progress; }) about.forward_progress = Variant::forward_progress;
   if constexpr (requires { Variant::executes_on; }) about.executes_on = Variant::executes_on;
   if constexpr (requires { Variant::max_items; }) about.max_items = Variant::max_items;
+  if constexpr (requires { Variant::max_bins; }) about.max_bins = Variant::max_bins;
   if constexpr (requires(std::size_t n) {
                   { Variant::summation_height(n) } -> std::convertible_to<std::size_t>;
                 })
@@ -173,6 +179,63 @@ concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
   Variant::exclusive_scan(nullptr, bytes, d_in, d_out, plus{}, 0.0f, std::size_t{}, cudaStream_t{});
 };
 
+// The type of a histogram's levels: as wide as the samples, and wide enough for 65536 bins.
+template <class Sample>
+using level_of = std::conditional_t<std::is_same_v<Sample, f16> || std::is_same_v<Sample, bf16>, f32,
+                                    std::conditional_t<sizeof(Sample) < 4, i32, Sample>>;
+
+// Levels is even or range.
+template <class Variant, class Sample, class Levels>
+record histogram(record about) {
+  using level = level_of<Sample>;
+  constexpr bool is_even = std::is_same_v<Levels, even>;
+  about.operation = is_even ? operation::histogram_even : operation::histogram_range;
+  about.input_type = scalar_of<Sample>();
+  about.accumulator_type = about.output_type = scalar::u32;
+  about.level_type = scalar_of<level>();
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto d_samples = static_cast<const Sample*>(a.d_in);
+    const auto d_histogram = static_cast<u32*>(a.d_out);
+    const auto levels = static_cast<const level*>(a.levels);
+    if constexpr (is_even)
+      return Variant::histogram_even(d_temp_storage, temp_storage_bytes, d_samples, d_histogram, a.num_levels,
+                                     levels[0], levels[1], a.num_items, stream);
+    else
+      return Variant::histogram_range(d_temp_storage, temp_storage_bytes, d_samples, d_histogram, a.num_levels, levels,
+                                      a.num_items, stream);
+  };
+  return about;
+}
+
+// The case that images are: pixels of four channels, of which three are counted, all with the same levels.
+template <class Variant, class Sample>
+record multi_histogram_even(record about) {
+  using level = level_of<Sample>;
+  constexpr int num_channels = 4, num_active_channels = 3;
+  about.operation = operation::multi_histogram_even;
+  about.input_type = scalar_of<Sample>();
+  about.accumulator_type = about.output_type = scalar::u32;
+  about.level_type = scalar_of<level>();
+  about.num_channels = num_channels;
+  about.num_active_channels = num_active_channels;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto levels = static_cast<const level*>(a.levels);
+    u32* d_histogram[num_active_channels];
+    int num_levels[num_active_channels];
+    level lower_level[num_active_channels], upper_level[num_active_channels];
+    for (int channel = 0; channel < num_active_channels; ++channel) {
+      d_histogram[channel] = static_cast<u32*>(a.d_out) + channel * (a.num_levels - 1);
+      num_levels[channel] = a.num_levels;
+      lower_level[channel] = levels[0];
+      upper_level[channel] = levels[1];
+    }
+    return Variant::template multi_histogram_even<num_channels, num_active_channels>(
+        d_temp_storage, temp_storage_bytes, static_cast<const Sample*>(a.d_in), d_histogram, num_levels, lower_level,
+        upper_level, a.num_items / num_channels, stream);
+  };
+  return about;
+}
+
 // What makes sense: affine maps compose, numbers do not.
 template <class Element, class Operator>
 inline constexpr bool belong_together =
@@ -199,7 +262,12 @@ std::vector<record> enrol(record about, elements<Elements...>, operators<Operato
     (records.push_back(roof<Variant, Elements>(about)), ...);
   } else {
     const auto with_both = [&]<class Element, class Operator>(Element, Operator) {
-      if constexpr (!belong_together<Element, Operator>) {
+      using input = typename Element::input;
+      if constexpr (std::is_same_v<Operator, even> || std::is_same_v<Operator, range>) {
+        records.push_back(histogram<Variant, input, Operator>(about));
+      } else if constexpr (std::is_same_v<Operator, multi_even>) {
+        records.push_back(multi_histogram_even<Variant, input>(about));
+      } else if constexpr (!belong_together<Element, Operator>) {
         return;
       } else if constexpr (scans<Variant>) {
         records.push_back(inclusive_scan<Variant, Element, Operator>(about));
