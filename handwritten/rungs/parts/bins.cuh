@@ -168,6 +168,50 @@ struct even_bins {
   __device__ even_bins staged(void*) const { return *this; }
 };
 
+// Even bins of integers, each as wide as one power of two: a subtraction, a shift and a minimum.
+template <class SampleT, class LevelT>
+struct shifted_bins {
+  using sample = SampleT;
+  using comparison = compared<SampleT, LevelT>;
+  using number = typename comparison::type;
+  using offset = std::conditional_t<sizeof(number) <= 4, unsigned, unsigned long long>;
+  static constexpr bool has_edges = false;
+  unsigned num_bins = 0;
+  offset lower = 0;
+  int shift = 0;
+
+  // False where the bins of `even` are not so.
+  bool set(const even_bins<SampleT, LevelT>& even) {
+    num_bins = even.num_bins;
+    lower = even.rule.lower;
+    for (shift = 0; shift < 32; ++shift)
+      if (even.rule.range == static_cast<offset>(static_cast<unsigned long long>(num_bins) << shift) &&
+          even.rule.range >> shift == num_bins)
+        return true;
+    return false;
+  }
+  __device__ unsigned bin_of(SampleT value) const {
+    const offset bin = (static_cast<offset>(static_cast<number>(value)) - lower) >> shift;
+    return bin < num_bins && !comparison::beyond(value) ? static_cast<unsigned>(bin) : num_bins;
+  }
+  std::size_t edge_bytes() const { return 0; }
+  __device__ shifted_bins staged(void*) const { return *this; }
+};
+
+// Calls call(bins) with shifted_bins where `bins` are such, and returns what it returns.
+template <class Bins, class Call>
+cudaError_t with_simplest_bins(const Bins& bins, Call call) {
+  return call(bins);
+}
+template <class SampleT, class LevelT, class Call>
+cudaError_t with_simplest_bins(const even_bins<SampleT, LevelT>& bins, Call call) {
+  if constexpr (std::is_integral_v<typename compared<SampleT, LevelT>::type>) {
+    shifted_bins<SampleT, LevelT> shifted;
+    if (shifted.set(bins)) return call(shifted);
+  }
+  return call(bins);
+}
+
 template <class SampleT, class LevelT>
 struct range_bins {
   using sample = SampleT;

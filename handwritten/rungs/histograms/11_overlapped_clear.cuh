@@ -1,0 +1,99 @@
+// Rung 11. A histogram a block in shared memory, while another launch clears the result.
+// Against 10_one_block: all multiprocessors, and so atomics on the result, which has to be cleared first; but the
+// launch that counts starts while that is being done, and its first loads are on their way. Samples of no bin are
+// counted like any other: no branch stands between a load and its atomic. Where bins are few and samples many, copies
+// of the bins keep the lanes of a warp out of each other's banks.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/histograms/00_global_atomics.cuh"
+#include "rungs/parts/histogram_calls.cuh"
+#include "rungs/parts/overlapped_clear.cuh"
+#include "rungs/parts/private_bins.cuh"
+#include "rungs/parts/sample_rows.cuh"
+#include "rungs/parts/storage.cuh"
+
+namespace rungs::v0::histograms {
+
+// With edges_at > 0 the bins' edges are copied to shared memory, edges_at bytes from its beginning.
+template <class Rows, class CounterT, class Bins>
+__global__ void __launch_bounds__(Rows::block_threads, 1)
+    overlapped_clear_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
+                            Bins given_bins, unsigned copies, unsigned edges_at) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  const parts::private_bins counters{reinterpret_cast<unsigned*>(shared_memory), given_bins.num_bins, copies};
+  unsigned* const mine = counters.mine();
+  Bins bins = given_bins;
+  Rows::for_each(
+      d_samples, num_samples, blockIdx.x, gridDim.x,
+      [&](auto) {
+        counters.clear();
+        if (Bins::has_edges && edges_at > 0) bins = given_bins.staged(shared_memory + edges_at);
+        __syncthreads();
+      },
+      [&](const auto& unit, std::size_t) {
+#pragma unroll
+        for (int i = 0; i < unit.num_items; ++i) counters.count(mine, bins.bin_of(unit[i]));
+      });
+  __syncthreads();
+  parts::wait_until_cleared();
+  for (unsigned bin = threadIdx.x; bin < bins.num_bins; bin += Rows::block_threads) {
+    const unsigned total = counters.total(bin);
+    if (total != 0) atomicAdd(&d_histogram[bin], CounterT(total));
+  }
+}
+
+struct overlapped_clear : parts::histogram_calls<overlapped_clear> {
+  static constexpr auto idea = "a histogram a block in shared memory, while another launch clears the result";
+  static constexpr int block_threads = 1024, rows_in_flight = 4, items_per_thread = 4 * rows_in_flight;
+  static constexpr int small_block_threads = 512;  // with one row, where there is no more than that for each block
+  static constexpr int blocks_per_multiprocessor = 1;
+  static constexpr unsigned most_copies = 8;
+  static constexpr bool deterministic = true;
+  static constexpr contents temp_storage = contents::none;
+
+  template <class Bins, class SampleIteratorT, class CounterT>
+  static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+    using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
+    using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+    char* unused;
+    parts::device_limits limits;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = limits.ask();
+    if (error != cudaSuccess) return error;
+    if (parts::private_bins_bytes(bins.num_bins, 1) + 16 > std::size_t(limits.shared_bytes))
+      return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
+                                   stream);
+    error = parts::launch_clear(d_histogram, bins.num_bins, stream);
+    if (error != cudaSuccess || num_samples == 0) return error;
+    if (num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples)
+      return launch_counting<small_rows>(d_samples, num_samples, d_histogram, bins, 1, limits, stream);
+    return parts::with_simplest_bins(bins, [&](const auto& simplest) {
+      unsigned copies = most_copies;
+      while (copies > 1 && parts::private_bins_bytes(bins.num_bins, copies) > 64 * 1024) copies /= 2;
+      return launch_counting<large_rows>(d_samples, num_samples, d_histogram, simplest, copies, limits, stream);
+    });
+  }
+
+ private:
+  template <class Rows, class CounterT, class Bins>
+  static cudaError_t launch_counting(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
+                                     const Bins& bins, unsigned copies, const parts::device_limits& limits,
+                                     cudaStream_t stream) {
+    std::size_t bytes = (parts::private_bins_bytes(bins.num_bins, copies) + 15) / 16 * 16;
+    unsigned edges_at = 0;
+    if (bins.edge_bytes() > 0 && bytes + bins.edge_bytes() <= std::size_t(limits.shared_bytes)) {
+      edges_at = static_cast<unsigned>(bytes);
+      bytes += bins.edge_bytes();
+    }
+    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, Rows::row_samples),
+                                                   std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
+    return parts::launch_with_shared_memory(overlapped_clear_kernel<Rows, CounterT, Bins>, grid_blocks,
+                                            Rows::block_threads, bytes, limits.overlaps(), stream, d_samples,
+                                            num_samples, d_histogram, bins, copies, edges_at);
+  }
+};
+
+}  // namespace rungs::v0::histograms

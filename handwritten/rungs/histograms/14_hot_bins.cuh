@@ -1,0 +1,112 @@
+// Rung 14. Bins that no few blocks can hold: those that a block meets first get counters of the block's own.
+// Against 13_split_bins: samples are read once, whatever the number of bins. A bin's counter is in memory, but a block
+// keeps a table of bins that its first samples named, in shared memory, and counts those there. Where few bins take
+// most samples, few atomics meet memory; where all bins are alike, atomics on memory are spread, which it takes well.
+// The table is filled once: a bin that becomes hot later is counted in memory.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/parts/histogram_calls.cuh"
+#include "rungs/parts/overlapped_clear.cuh"
+#include "rungs/parts/sample_rows.cuh"
+#include "rungs/parts/storage.cuh"
+
+namespace rungs::v0::histograms {
+
+// A table of 2^log2_slots bins and their counters.
+struct hot_table {
+  static constexpr unsigned nobody = 0xffffffff;
+  unsigned *bins, *counters;
+  unsigned factor;
+  int log2_slots;
+
+  __device__ hot_table(void* shared_memory, int log2_slots)
+      : bins(static_cast<unsigned*>(shared_memory)),
+        counters(bins + (1u << log2_slots)),
+        factor(0x9e3779b1u * (2 * blockIdx.x + 1)),  // bins that share a slot of one block do not in the next
+        log2_slots(log2_slots) {}
+  __device__ unsigned slot_of(unsigned bin) const { return bin * factor >> (32 - log2_slots); }
+};
+
+template <class Rows, class CounterT, class Bins>
+__global__ void __launch_bounds__(Rows::block_threads, 1)
+    hot_bins_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram, Bins bins,
+                    int log2_slots) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  const hot_table hot(shared_memory, log2_slots);
+  const unsigned num_slots = 1u << log2_slots, num_bins = bins.num_bins;
+  Rows::for_each(
+      d_samples, num_samples, blockIdx.x, gridDim.x,
+      [&](auto see) {
+        for (unsigned i = threadIdx.x; i < num_slots; i += Rows::block_threads) {
+          hot.bins[i] = hot_table::nobody;
+          hot.counters[i] = 0;
+        }
+        __syncthreads();
+        see([&](const auto& unit) {
+#pragma unroll
+          for (int i = 0; i < unit.num_items; ++i) {
+            const unsigned bin = bins.bin_of(unit[i]);
+            if (bin < num_bins) atomicExch(&hot.bins[hot.slot_of(bin)], bin);  // the more often, the likelier it stays
+          }
+        });
+        __syncthreads();
+        parts::wait_until_cleared();
+      },
+      [&](const auto& unit, std::size_t) {
+#pragma unroll
+        for (int i = 0; i < unit.num_items; ++i) {
+          const unsigned bin = bins.bin_of(unit[i]), slot = hot.slot_of(bin);
+          if (hot.bins[slot] == bin)
+            atomicAdd(&hot.counters[slot], 1u);
+          else if (bin < num_bins)
+            atomicAdd(&d_histogram[bin], CounterT(1));
+        }
+      });
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < num_slots; i += Rows::block_threads)
+    if (hot.counters[i] != 0) atomicAdd(&d_histogram[hot.bins[i]], CounterT(hot.counters[i]));
+}
+
+struct hot_bins : parts::histogram_calls<hot_bins> {
+  static constexpr auto idea = "a block counts the bins that it met first in shared memory, and all others in memory";
+  static constexpr int block_threads = 1024, rows_in_flight = 4, items_per_thread = 4 * rows_in_flight;
+  static constexpr int small_block_threads = 512;  // with one row, where there is no more than that for each block
+  static constexpr int blocks_per_multiprocessor = 1;
+  static constexpr int log2_slots = 14, small_log2_slots = 12;
+  static constexpr bool deterministic = true;
+  static constexpr contents temp_storage = contents::none;
+
+  template <class Bins, class SampleIteratorT, class CounterT>
+  static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+    using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
+    using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+    char* unused;
+    parts::device_limits limits;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = limits.ask();
+    if (error == cudaSuccess) error = parts::launch_clear(d_histogram, bins.num_bins, stream);
+    if (error != cudaSuccess || num_samples == 0) return error;
+    if (num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples)
+      return launch_counting<small_rows>(d_samples, num_samples, d_histogram, bins, small_log2_slots, limits, stream);
+    // A multiprocessor without the room keeps fewer.
+    const int slots = limits.shared_bytes >= int(sizeof(unsigned) * 2) << log2_slots ? log2_slots : small_log2_slots;
+    return launch_counting<large_rows>(d_samples, num_samples, d_histogram, bins, slots, limits, stream);
+  }
+
+ private:
+  template <class Rows, class CounterT, class Bins>
+  static cudaError_t launch_counting(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
+                                     const Bins& bins, int slots, const parts::device_limits& limits,
+                                     cudaStream_t stream) {
+    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, Rows::row_samples),
+                                                   std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
+    return parts::launch_with_shared_memory(hot_bins_kernel<Rows, CounterT, Bins>, grid_blocks, Rows::block_threads,
+                                            (sizeof(unsigned) * 2) << slots, limits.overlaps(), stream, d_samples,
+                                            num_samples, d_histogram, bins, slots);
+  }
+};
+
+}  // namespace rungs::v0::histograms

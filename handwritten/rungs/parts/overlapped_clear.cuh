@@ -1,0 +1,79 @@
+// Counters cleared by a launch of their own, with which the launch that counts overlaps: it starts while the counters
+// are being cleared, and waits for that only before it adds to them (programmatic dependent launch, sm_90 and later;
+// elsewhere the second launch follows the first one).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "rungs/parts/launch.cuh"
+
+namespace rungs::v0::parts {
+
+// What of the current device decides a launch.
+struct device_limits {
+  int multiprocessors = 0, shared_bytes = 0, major = 0;  // shared_bytes: most that a block can be allowed
+
+  cudaError_t ask() {
+    int device = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess)
+      error = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    return error;
+  }
+  bool overlaps() const { return major >= 9; }
+};
+
+inline constexpr int clearing_threads = 256, counters_per_clearing_thread = 4;
+
+template <class CounterT>
+__global__ void __launch_bounds__(clearing_threads) clear_kernel(CounterT* d_histogram, unsigned num_bins) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  const unsigned first = blockIdx.x * (clearing_threads * counters_per_clearing_thread) + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < counters_per_clearing_thread; ++i)
+    if (first + i * clearing_threads < num_bins) d_histogram[first + i * clearing_threads] = 0;
+}
+
+// All threads of a launch that overlaps call it before they touch the counters.
+__device__ inline void wait_until_cleared() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// One launch with dynamic shared memory; `overlapping` lets it start while the launch before it still runs.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_with_shared_memory(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads,
+                                      std::size_t dynamic_bytes, bool overlapping, cudaStream_t stream,
+                                      Arguments... arguments) {
+  if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
+  if (dynamic_bytes > 48 * 1024)
+    if (const cudaError_t error = allow_shared_memory(kernel, dynamic_bytes)) return error;
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
+  config.blockDim = dim3(block_threads);
+  config.dynamicSmemBytes = dynamic_bytes;
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = overlapping;
+  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+// Clears the counters in an ordinary launch, which begins when all earlier work of the stream is done. The next launch
+// may overlap with it where limits.overlaps().
+template <class CounterT>
+cudaError_t launch_clear(CounterT* d_histogram, unsigned num_bins, cudaStream_t stream) {
+  return launch(clear_kernel<CounterT>, ceil_div(num_bins, clearing_threads * counters_per_clearing_thread),
+                clearing_threads, stream, d_histogram, num_bins);
+}
+
+}  // namespace rungs::v0::parts

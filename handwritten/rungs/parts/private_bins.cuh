@@ -1,0 +1,50 @@
+// A histogram of a block in shared memory, in `copies` interleaved copies, so that lanes which count for one bin at the
+// same time, or for bins of one bank, meet less.
+//
+// Only ever 1 is added, and nothing is returned: that is the one shared-memory atomic which merges the lanes of a warp
+// that hit the same word (ATOMS.POPC.INC), so a bin that all samples belong to costs less than many bins do. Samples of
+// no bin are counted, too, in a counter that nobody reads: a branch around the atomic costs more than the atomic.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace rungs::v0::parts {
+
+// Where a bin's counters lie. Skewed, so that bins at a distance of 32 or 1024, as even data has them, do not share a
+// bank.
+__host__ __device__ constexpr std::size_t skewed(std::size_t bin) { return bin + (bin >> 5) + (bin >> 10); }
+
+__host__ __device__ constexpr std::size_t private_bins_bytes(std::size_t num_bins, unsigned copies) {
+  return (skewed(num_bins) + 1) * copies * sizeof(unsigned);
+}
+
+struct private_bins {
+  unsigned* counters;
+  unsigned num_bins, copies;  // copies: a power of two
+
+  // All threads of the block; they meet at a barrier before they count. May write 12 bytes more than
+  // private_bins_bytes.
+  __device__ void clear() const {
+    const auto vectors = reinterpret_cast<uint4*>(counters);
+    const unsigned num_vectors = static_cast<unsigned>((private_bins_bytes(num_bins, copies) + 15) / 16);
+    for (unsigned i = threadIdx.x; i < num_vectors; i += blockDim.x) vectors[i] = uint4{0, 0, 0, 0};
+  }
+
+  // The first counter of the calling thread's copy.
+  __device__ unsigned* mine() const { return counters + (threadIdx.x & (copies - 1)); }
+  __device__ void count(unsigned* mine, unsigned bin) const {
+    atomicAdd(mine + static_cast<unsigned>(skewed(bin)) * copies, 1u);
+  }
+
+  // What all copies counted for a bin, after a barrier. Threads begin at different copies, so as not to share a bank.
+  __device__ unsigned total(unsigned bin) const {
+    const unsigned* const first = counters + static_cast<unsigned>(skewed(bin)) * copies;
+    unsigned sum = 0;
+    for (unsigned i = 0; i < copies; ++i) sum += first[(i + bin * copies / 32) & (copies - 1)];
+    return sum;
+  }
+};
+
+}  // namespace rungs::v0::parts
