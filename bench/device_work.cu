@@ -3,7 +3,7 @@
 namespace rungs::bench::device_work {
 namespace {
 
-constexpr int flush_threads = 512, summary_threads = 256, hash_threads = 256;
+constexpr int flush_threads = 512, summary_threads = 256, hash_threads = 256, count_threads = 256;
 
 __device__ unsigned long long global_timer() {
   unsigned long long now;
@@ -56,6 +56,13 @@ __global__ void generate_kernel(workload from, T* items) {
 }
 
 template <class T>
+__global__ void generate_samples_kernel(sample_source from, T* samples) {
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < from.num_items; i += stride)
+    samples[i] = sample<T>(from, i);
+}
+
+template <class T>
 __global__ void __launch_bounds__(summary_threads)
     summarise_kernel(const T* items, std::size_t num_items, summary_of_items* summaries) {
   summary_of_items about;
@@ -93,6 +100,26 @@ __global__ void __launch_bounds__(chunks_per_tally)
     if (threadIdx.x < distance) merge(shared[threadIdx.x], shared[threadIdx.x + distance]);
   }
   if (threadIdx.x == 0) tallies[blockIdx.x] = shared[0];
+}
+
+// Lanes of one counter add once, together; blocks add to different copies, so that many of one sample cost little.
+template <class T>
+__global__ void __launch_bounds__(count_threads)
+    count_kernel(histogram_question of, const T* samples, unsigned long long* counts, unsigned num_copies) {
+  unsigned long long* const own = counts + blockIdx.x % num_copies * of.num_counters();
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+  unsigned long long inside = 0;
+  for (std::size_t first = std::size_t(blockIdx.x) * blockDim.x; first < of.num_items; first += stride) {
+    const std::size_t i = first + threadIdx.x;
+    const bool counts_here = i < of.num_items && is_active(of, i) && is_inside(of, samples[i]);
+    constexpr unsigned none = ~0u;
+    const unsigned counter = counts_here ? static_cast<unsigned>(first_counter(of, i)) + bin_of(of, samples[i]) : none;
+    const unsigned alike = __match_any_sync(0xffffffff, counter);
+    if (counts_here && __ffs(static_cast<int>(alike)) == static_cast<int>(threadIdx.x % 32) + 1)
+      atomicAdd(&own[counter], static_cast<unsigned long long>(__popc(alike)));
+    inside += counts_here;
+  }
+  if (inside != 0) atomicAdd(&counts[num_copies * of.num_counters()], inside);
 }
 
 __global__ void __launch_bounds__(hash_threads)
@@ -143,6 +170,14 @@ cudaError_t generate(const workload& from, void* items, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
+cudaError_t generate(const sample_source& from, void* samples, cudaStream_t stream) {
+  with_type(from.type, [&]<class T>(T) {
+    if constexpr (is_sample<T>)
+      generate_samples_kernel<T><<<8 * multiprocessors(), 256, 0, stream>>>(from, static_cast<T*>(samples));
+  });
+  return cudaGetLastError();
+}
+
 cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_items, summary_of_items* summaries,
                       cudaStream_t stream) {
   with_type(type, [&]<class T>(T) {
@@ -167,6 +202,18 @@ cudaError_t check_scan(const scan_question& of, const tolerance& within, const r
   if (grid_blocks == 0) return cudaSuccess;
   with_type(of.from.type, [&]<class T>(T) {
     check_kernel<T><<<grid_blocks, chunks_per_tally, 0, stream>>>(of, within, befores, output, tallies);
+  });
+  return cudaGetLastError();
+}
+
+cudaError_t count_samples(const histogram_question& of, const void* samples, std::uint64_t* counts,
+                          cudaStream_t stream) {
+  static_assert(sizeof *counts == sizeof(unsigned long long));
+  with_type(of.type, [&]<class T>(T) {
+    if constexpr (is_sample<T>)
+      count_kernel<T><<<8 * multiprocessors(), count_threads, 0, stream>>>(
+          of, static_cast<const T*>(samples), reinterpret_cast<unsigned long long*>(counts),
+          static_cast<unsigned>(num_copies(of)));
   });
   return cudaGetLastError();
 }

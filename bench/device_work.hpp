@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "histogram_oracle.hpp"
 #include "scan_oracle.hpp"
 #include "workload.hpp"
 
@@ -23,6 +24,7 @@ cudaError_t read_flush(const void* buffer, std::size_t num_bytes, stamp* seen, c
 cudaError_t spin(unsigned long long nanoseconds, stamp* seen, cudaStream_t stream);
 
 cudaError_t generate(const workload& from, void* items, cudaStream_t stream);
+cudaError_t generate(const sample_source& from, void* samples, cudaStream_t stream);
 
 inline constexpr int max_summaries = 1024;
 // Writes max_summaries partial summaries, to be merged on the host.
@@ -38,6 +40,14 @@ inline std::size_t num_tallies(const scan_question& of) {
 }
 cudaError_t check_scan(const scan_question& of, const tolerance& within, const running* befores, const void* output,
                        tally* tallies, cudaStream_t stream);
+// As count_samples in histogram_oracle.hpp; `of.edges` is a device pointer. Adds to num_copies(of) sets of counters,
+// one after the other, and to the number of samples inside behind them, all of which the caller has set to zero.
+inline std::size_t num_copies(const histogram_question& of) {
+  const std::size_t copies = 65536 / of.num_counters();
+  return copies < 1 ? 1 : copies > 64 ? 64 : copies;
+}
+cudaError_t count_samples(const histogram_question& of, const void* samples, std::uint64_t* counts,
+                          cudaStream_t stream);
 // Adds to *into, which the caller has set to zero. `bytes` is aligned to 4.
 cudaError_t hash(const void* bytes, std::size_t num_bytes, std::uint64_t* into, cudaStream_t stream);
 

@@ -216,4 +216,26 @@ judgement judge_scan(const catalog::record& record, const scan_question& of, con
   return result;
 }
 
+judgement judge_histogram(const histogram_question& of, const counted& expected, std::span<const std::uint32_t> got) {
+  judgement result{.right = true};
+  // Counters wrap at 2^32, and so does their sum.
+  std::uint32_t sum = 0;
+  std::size_t num_wrong = 0, first_wrong = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    sum += got[i];
+    if (got[i] == static_cast<std::uint32_t>(expected.counters[i])) continue;
+    if (num_wrong++ == 0) first_wrong = i;
+  }
+  if (num_wrong == 0 && sum == static_cast<std::uint32_t>(expected.inside)) return result;
+  result.right = false;
+  if (num_wrong != 0) {
+    result.why = "bin " + std::to_string(first_wrong % of.num_bins) + " of " + std::to_string(of.num_bins);
+    if (of.num_channels > 1) result.why += ", channel " + std::to_string(first_wrong / of.num_bins);
+    result.why += ": " + differs(expected.counters[first_wrong], got[first_wrong]) +
+                  "; wrong bins: " + std::to_string(num_wrong) + "; ";
+  }
+  result.why += "the bins sum to " + std::to_string(sum) + ", samples in range: " + std::to_string(expected.inside);
+  return result;
+}
+
 }  // namespace rungs::bench

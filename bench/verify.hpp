@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "catalog.hpp"
+#include "histogram_oracle.hpp"
 #include "scan_oracle.hpp"
 #include "workload.hpp"
 
@@ -37,5 +40,8 @@ running before_all(const catalog::record& record, int init_offset);
 tolerance tolerance_of(const catalog::record& record, const workload& from);
 judgement judge_scan(const catalog::record& record, const scan_question& of, const std::vector<running>& befores,
                      const tally& found, const value_bytes& got);
+
+// Every counter of a histogram, and that they sum to as many samples as lie between the levels.
+judgement judge_histogram(const histogram_question& of, const counted& expected, std::span<const std::uint32_t> got);
 
 }  // namespace rungs::bench

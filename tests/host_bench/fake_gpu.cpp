@@ -74,6 +74,10 @@ cudaError_t generate(const workload& from, void* items, cudaStream_t) {
   return launch(1, [=] { bench::generate(from, items); });
 }
 
+cudaError_t generate(const sample_source& from, void* samples, cudaStream_t) {
+  return launch(1, [=] { bench::generate(from, samples); });
+}
+
 cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_items, summary_of_items* summaries,
                       cudaStream_t) {
   return launch(1, [=] {
@@ -97,6 +101,15 @@ cudaError_t check_scan(const scan_question& of, const tolerance& within, const r
   return launch(1, [=] {
     for (std::size_t i = 0; i < num_tallies(of); ++i) tallies[i] = {};
     tallies[num_tallies(of) - 1] = bench::check_scan(of, within, {befores, befores + of.num_chunks()}, output);
+  });
+}
+
+cudaError_t count_samples(const histogram_question& of, const void* samples, std::uint64_t* counts, cudaStream_t) {
+  return launch(1, [=] {
+    const counted all = bench::count_samples(of, samples);
+    const std::size_t copies = num_copies(of), counters = of.num_counters();
+    for (std::size_t i = 0; i < counters; ++i) counts[(i % copies) * counters + i] += all.counters[i];
+    counts[copies * counters] += all.inside;
   });
 }
 
