@@ -117,7 +117,8 @@ void print_case(benchmark::State& state, suite& all, const bench_case& one) {
     return;
   }
   if (!result->timed()) {
-    state.SetLabel("WRONG: " + result->defect);
+    state.SetLabel(result->fault.empty() ? "WRONG: " + result->defect
+                                         : "the library's own fault (" + result->fault + "): " + result->defect);
     state.SkipWithError(result->defect.c_str());
     return;
   }
@@ -131,10 +132,7 @@ void print_case(benchmark::State& state, suite& all, const bench_case& one) {
   state.counters["gb_per_s"] = static_cast<double>(result->about.bytes()) / about.median * 1e-3;
   double cub_us = 0;
   for (const row& other : all.found.rows) {
-    if (other.mode != result->mode || other.about.num_items != result->about.num_items || !other.timed()) continue;
-    if (other.twin || !is_cub(*other.record) || other.record->operation != result->record->operation ||
-        other.record->op != result->record->op || types_name(*other.record) != types_name(*result->record))
-      continue;
+    if (!other.timed() || other.twin || !is_cub(*other.record) || !same_cell(other, *result)) continue;
     const double other_us = median(other.samples.accepted);
     if (cub_us == 0 || other_us < cub_us) cub_us = other_us;
   }
@@ -203,10 +201,11 @@ std::vector<const catalog::record*> distinct_variants(std::span<const catalog::r
 // What a person should know at the end; the file holds the rest.
 int summarise_run(const suite& all, const options& given, const destination& to,
                   const std::vector<std::string>& notices) {
-  std::size_t timed = 0, wrong = 0, implausible = 0, marked = 0, different = 0, set_aside = 0;
+  std::size_t timed = 0, wrong = 0, faults = 0, implausible = 0, marked = 0, different = 0, set_aside = 0;
   for (const row& one : all.found.rows) {
     timed += one.timed();
-    wrong += !one.timed();
+    faults += !one.fault.empty();
+    wrong += !one.timed() && one.fault.empty();
     set_aside += one.samples.set_aside.size();
     if (one.implausible) {
       ++implausible;
@@ -217,6 +216,7 @@ int summarise_run(const suite& all, const options& given, const destination& to,
   for (const ceiling& one : all.found.ceilings) marked += one.drift() > largest_drift;
   for (const twin_pair& one : all.found.twins) different += one.different();
   for (const auto& notice : notices) std::cerr << "notice: " << notice << '\n';
+  if (faults != 0) std::cerr << faults << " rows without a time: a library's histogram was wrong or refused\n";
   std::cerr << timed << " rows measured, " << wrong << " wrong, " << implausible << " implausible, "
             << all.found.omissions.size() << " left out (the file says why); " << set_aside << " samples set aside; "
             << marked << " of " << all.found.ceilings.size() << " ceilings drifted over 2 %; " << different << " of "

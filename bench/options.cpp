@@ -20,11 +20,13 @@ constexpr auto description =
 
 constexpr auto footer = R"(What is measured
   The default suite: every rung at 1Mi, 16Mi and 256Mi items (sums and running sums of f32, sums of i32; running sums of i32 at
-  16Mi); from 1Ki to 1Gi the library baselines and the fast rungs, which are those that a pilot call finds within 2x of the best
-  at that size; other types and operators at fewer sizes. Sizes given by --sizes, and --full, measure every rung. A rung stops
-  where one sample passes 10 ms (--full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and
-  written passes four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled
-  along with what a filter matches, since the others are compared with it.
+  16Mi) and histograms' at 16Mi (256 bins; u8, i32, f32; uniform and constant); from 1Ki to 1Gi the library baselines and the fast
+  rungs, which are those that a pilot call finds within 2x of the best at that size (histograms: within 1.5x, other baselines than
+  CUB's device-wide calls too); other types, operators and numbers of bins at fewer sizes. Sizes given by --sizes, and --full,
+  measure every rung. A rung stops where one sample passes 10 ms (30 ms where a histogram's ladder is shown, CUB's histograms
+  100 ms; --full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes four times
+  the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a filter
+  matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a time.
 
 Modes
   cold   caches flushed by reading before each sample (the headline)     warm   same buffers again, no flush
@@ -33,12 +35,14 @@ Modes
 
 Names, for --filter
   reduce/plus/f32/n=16Mi/handwritten/warp_shuffle/cold     inclusive_scan/compose/affine/n=1Mi/handwritten/one_block/cold
+  histogram_even/i32/bins=256/zipf/n=16Mi/handwritten/global_atomics/cold
 
 Examples
   rungs_bench                                             the default suite
   rungs_bench --budget=60                                 the same in a minute, with wider intervals
   rungs_bench --filter='reduce/plus/f32/n=16Mi/.*/cold'   the ladder of sums at 16 Mi floats
   rungs_bench --types=f16,u8 --sizes=1Mi,100000 --modes=cold,graph
+  rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
   rungs_bench --full --shard=1/4 --out=/tmp/results       a quarter of everything
 
 Google Benchmark's flags --benchmark_{filter,list_tests,format,out,out_format,color,counters_tabular,time_unit,context} work too.
@@ -69,6 +73,32 @@ std::vector<mode> parse_modes(const std::string& text) {
     if (!std::count(modes.begin(), modes.end(), *found)) modes.push_back(*found);
   }
   return modes;
+}
+
+std::vector<std::size_t> parse_bins(const std::string& text) {
+  auto bins = parse_sizes(text, "bins");
+  for (const std::size_t number : bins) {
+    if (number > most_bins)
+      throw usage_error("--bins: " + format_size(number) + " is more than " + format_size(most_bins) + ", the most");
+  }
+  std::sort(bins.begin(), bins.end());
+  bins.erase(std::unique(bins.begin(), bins.end()), bins.end());
+  return bins;
+}
+
+std::vector<distribution> parse_distributions(const std::string& text) {
+  std::vector<distribution> distributions;
+  for (const auto& part : split(text)) {
+    const auto found = std::find_if(std::begin(all_distributions), std::end(all_distributions),
+                                    [&](distribution from) { return name(from) == part; });
+    if (found == std::end(all_distributions)) {
+      std::string known;
+      for (const distribution from : all_distributions) known += (known.empty() ? "" : ", ") + std::string(name(from));
+      throw usage_error("--distributions: there is no distribution '" + part + "'; there are " + known);
+    }
+    distributions.push_back(*found);
+  }
+  return distributions;
 }
 
 std::pair<int, int> parse_shard(const std::string& text) {
@@ -127,7 +157,7 @@ parsed parse_options(int argc, const char* const* argv) {
   CLI::App app{description, "rungs_bench"};
   app.footer(footer);
   app.allow_extras();
-  std::string modes, sizes, types, shard, out;
+  std::string modes, sizes, types, bins, distributions, shard, out;
   double budget = 0;
   app.add_option("--filter", given.wanted.filter, "Only cases whose name contains a match of this regular expression")
       ->type_name("REGEX");
@@ -138,6 +168,10 @@ parsed parse_options(int argc, const char* const* argv) {
   app.add_option("--sizes", sizes, "Comma-separated numbers of items: 1048576, 1Ki, 16Mi")->type_name("SIZES");
   app.add_option("--types", types, "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...")
       ->type_name("TYPES");
+  app.add_option("--bins", bins, "Comma-separated numbers of bins: 256, 4096, 1Mi; only histograms")->type_name("BINS");
+  app.add_option("--distributions", distributions,
+                 "Comma-separated: uniform, constant, eight_hot, zipf, sorted, runs, out_of_range")
+      ->type_name("NAMES");
   app.add_option("--out", out, "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree")
       ->type_name("PATH");
   app.add_flag("--full", given.wanted.full, "Everything: every rung, size, type, operator and mode");
@@ -173,6 +207,8 @@ parsed parse_options(int argc, const char* const* argv) {
   if (!modes.empty()) given.wanted.modes = parse_modes(modes);
   if (!sizes.empty()) given.wanted.sizes = parse_sizes(sizes);
   if (!types.empty()) given.wanted.types = split(types);
+  if (!bins.empty()) given.wanted.bins = parse_bins(bins);
+  if (!distributions.empty()) given.wanted.distributions = parse_distributions(distributions);
   if (!shard.empty()) std::tie(given.wanted.shard, given.wanted.num_shards) = parse_shard(shard);
   given.out = out;
   return result;

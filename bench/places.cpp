@@ -16,9 +16,16 @@ constexpr std::size_t alignment = 256;  // as cudaMalloc's
 std::size_t aligned(std::size_t num_bytes) { return (num_bytes + alignment - 1) / alignment * alignment; }
 
 bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
+bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
+
+std::size_t num_counters(const contender& one) {
+  return static_cast<std::size_t>(one.arguments.num_levels - 1) *
+         static_cast<std::size_t>(one.record->num_active_channels);
+}
 
 std::size_t output_bytes(const contender& one) {
-  return (scans(one) ? one.arguments.num_items : 1) * catalog::size_of(one.record->output_type);
+  const std::size_t elements = scans(one) ? one.arguments.num_items : counts(one) ? num_counters(one) : 1;
+  return elements * catalog::size_of(one.record->output_type);
 }
 
 // The size query of each contender, and then an output and a workspace of its own at an offset of one arena.
@@ -32,11 +39,19 @@ struct layout {
       one.workspace_bytes = 0;
       errors.push_back(one.record->call(nullptr, one.workspace_bytes, one.arguments, stream));
       outputs.push_back(total);
-      workspaces.push_back(total += alignment);
+      if (!scans(one)) total += aligned(output_bytes(one));
+      workspaces.push_back(total);
       total += aligned(one.workspace_bytes);
     }
   }
 };
+
+// Grows to hold this many bytes; what it held is lost then.
+void make_room(device_memory& in, std::size_t num_bytes) {
+  if (num_bytes <= in.size()) return;
+  in = device_memory();
+  in = device_memory(num_bytes + num_bytes / 4);
+}
 
 int first_byte(const contender& one) {
   return one.record->temp_storage == contents::zeroed_once ? 0 : workspace_poison;
@@ -47,6 +62,19 @@ int first_byte(const contender& one) {
 void place::fill(const problem& about, const workload& from, int init_offset) {
   from_ = from;
   init_offset_ = init_offset;
+  if (catalog::is_histogram(about.operation)) {
+    const catalog::record& record = *about.contenders.front();  // the contenders of a problem are called alike
+    const bin_edges edges =
+        edges_of(about.input_type, about.shape["bins"], about.operation != catalog::operation::histogram_range);
+    const sample_source samples = samples_from(about.input_type, from.num_items, from.seed, about.distribution, edges);
+    generate(samples);
+    counting_ = question_of(record, samples);
+    expected_ = count(counting_, edges_for(counting_, samples));
+    // Contenders that are bound already keep their pointer to the same levels.
+    if (auto levels = levels_of(edges, record.level_type); levels != levels_) levels_ = std::move(levels);
+    brought_levels_ = edges.even ? levels_.data() : bring(levels_);
+    return;
+  }
   generate(from);
   if (!catalog::is_scan(about.operation)) {
     facts_ = summarise(from);
@@ -59,7 +87,17 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   keep(befores_);
 }
 
+void place::give_levels(contender& one) const {
+  if (!counts(one)) return;
+  one.arguments.num_levels = static_cast<int>(counting_.num_bins) + 1;
+  one.arguments.levels = brought_levels_;
+}
+
 judgement place::verify(const contender& one) {
+  if (counts(one)) {
+    if (!has_oracle_of_histograms(*one.record)) return {.why = "no oracle for a histogram of these types"};
+    return judge_histogram(counting_, expected_, read_counters(one));
+  }
   if (!scans(one)) return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read(one, 0));
   if (!has_oracle(*one.record)) return {.why = "no oracle for a scan of these types"};
   const tally found = check_output(one, question_, tolerance_of(*one.record, from_));
@@ -77,6 +115,43 @@ device_place::device_place(const device_facts& facts, std::size_t largest_input_
       repeats_(most_repeats * sizeof(value_bytes)) {}
 
 void device_place::generate(const workload& from) { check(device_work::generate(from, input_.get(), stream())); }
+
+void device_place::generate(const sample_source& from) { check(device_work::generate(from, input_.get(), stream())); }
+
+counted device_place::count(histogram_question of, const std::vector<double>& edges) {
+  if (!edges.empty()) {
+    make_room(edges_, edges.size() * sizeof edges[0]);
+    check(
+        cudaMemcpyAsync(edges_.get(), edges.data(), edges.size() * sizeof edges[0], cudaMemcpyHostToDevice, stream()));
+    of.edges = static_cast<const double*>(edges_.get());
+  }
+  const std::size_t num_copies = device_work::num_copies(of), num_counters = of.num_counters();
+  std::vector<std::uint64_t> copies(num_copies * num_counters + 1);
+  const std::size_t num_bytes = copies.size() * sizeof copies[0];
+  make_room(counts_, num_bytes);
+  check(cudaMemsetAsync(counts_.get(), 0, num_bytes, stream()));
+  check(device_work::count_samples(of, input_.get(), static_cast<std::uint64_t*>(counts_.get()), stream()));
+  check(cudaMemcpyAsync(copies.data(), counts_.get(), num_bytes, cudaMemcpyDeviceToHost, stream()));
+  bench_.synchronize();
+  counted found{.counters = std::vector<std::uint64_t>(num_counters), .inside = copies.back()};
+  for (std::size_t i = 0; i + 1 < copies.size(); ++i) found.counters[i % num_counters] += copies[i];
+  return found;
+}
+
+const void* device_place::bring(const std::vector<std::uint64_t>& levels) {
+  const std::size_t num_bytes = levels.size() * sizeof levels[0];
+  make_room(levels_, num_bytes);
+  check(cudaMemcpyAsync(levels_.get(), levels.data(), num_bytes, cudaMemcpyHostToDevice, stream()));
+  bench_.synchronize();
+  return levels_.get();
+}
+
+std::vector<std::uint32_t> device_place::read_counters(const contender& one) {
+  std::vector<std::uint32_t> counters(num_counters(one));
+  check(cudaMemcpyAsync(counters.data(), one.arguments.d_out, output_bytes(one), cudaMemcpyDeviceToHost, stream()));
+  bench_.synchronize();
+  return counters;
+}
 
 summary_of_items device_place::summarise(const workload& from) {
   std::vector<summary_of_items> parts(device_work::max_summaries);
@@ -128,15 +203,13 @@ value_bytes device_place::read(const contender& one, std::size_t element) {
 
 std::vector<cudaError_t> device_place::bind(std::span<contender> contenders) {
   for (contender& one : contenders) {
+    give_levels(one);
     if (one.arguments.d_in == nullptr) one.arguments.d_in = input_.get();
     if (one.arguments.d_out == nullptr && scans(one)) one.arguments.d_out = output_.get();
   }
   const layout plan(contenders, stream());
   cudaGetLastError();
-  if (plan.total > arena_.size()) {
-    arena_ = device_memory();
-    arena_ = device_memory(plan.total + plan.total / 4);
-  }
+  make_room(arena_, plan.total);
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     contender& one = contenders[i];
     auto* const base = static_cast<unsigned char*>(arena_.get());
@@ -172,7 +245,7 @@ std::vector<value_bytes> device_place::repeat(const contender& one, int count) {
       return {};
     }
     value_bytes* const into = static_cast<value_bytes*>(repeats_.get()) + i;
-    if (scans(one))
+    if (scans(one) || counts(one))
       check(
           device_work::hash(one.arguments.d_out, output_bytes(one), reinterpret_cast<std::uint64_t*>(into), stream()));
     else
@@ -212,6 +285,21 @@ void host_place::generate(const workload& from) {
   bench::generate(from, input_.data());
 }
 
+void host_place::generate(const sample_source& from) {
+  input_.resize(from.num_items * catalog::size_of(from.type) / sizeof input_[0] + 1);
+  bench::generate(from, input_.data());
+}
+
+counted host_place::count(histogram_question of, const std::vector<double>& edges) {
+  of.edges = edges.data();
+  return count_samples(of, input_.data());
+}
+
+std::vector<std::uint32_t> host_place::read_counters(const contender& one) {
+  const auto* const first = static_cast<const std::uint32_t*>(one.arguments.d_out);
+  return {first, first + num_counters(one)};
+}
+
 summary_of_items host_place::summarise(const workload& from) {
   return summarise_items(from.type, input_.data(), from.num_items);
 }
@@ -229,7 +317,8 @@ value_bytes host_place::read(const contender& one, std::size_t element) {
 
 std::vector<cudaError_t> host_place::bind(std::span<contender> contenders) {
   std::size_t shared_bytes = 0;
-  for (const contender& one : contenders) {
+  for (contender& one : contenders) {
+    give_levels(one);
     if (scans(one)) shared_bytes = std::max(shared_bytes, output_bytes(one));
   }
   output_.resize(shared_bytes / sizeof output_[0] + 1);
@@ -259,7 +348,7 @@ std::vector<value_bytes> host_place::repeat(const contender& one, int count) {
     poison_output(one);
     if (call(one) != cudaSuccess) return {};
     value_bytes bytes{};
-    if (scans(one)) {
+    if (scans(one) || counts(one)) {
       const std::uint64_t found = hash(one.arguments.d_out, output_bytes(one));
       std::memcpy(bytes.data(), &found, sizeof found);
     } else {

@@ -17,20 +17,21 @@ class place {
  public:
   virtual ~place() = default;
 
-  // Makes the input of a problem, and learns what verify() must know. `init_offset` as in init_of().
+  // Makes the input of a problem, and learns what verify() must know. `init_offset` as in init_of(). Of a histogram's
+  // problem the seed and the number of items count; the rest follows from its shape and its distribution.
   void fill(const problem& about, const workload& from, int init_offset);
   // Judges the output as it stands, a scan's from the first element to the last.
   judgement verify(const contender& one);
   const summary_of_items& facts() const { return facts_; }  // of a reduction's items
 
   // Gives contenders that have a record, items and init their buffers; workspaces are zeroed where the record says so,
-  // else poisoned. A reduction has an output of its own; all scans write to the same one, which is as large as their
-  // input. Answers the error of each contender's size query.
+  // else poisoned. A reduction and a histogram have outputs of their own; all scans write to the same one, which is as
+  // large as their input. Answers the error of each contender's size query.
   virtual std::vector<cudaError_t> bind(std::span<contender> contenders) = 0;
 
   virtual cudaError_t call(const contender& one) = 0;  // and waits
   virtual void poison_output(const contender& one) = 0;
-  // The outputs of this many calls in a row (of a scan: their hashes); empty where a call failed.
+  // The outputs of this many calls in a row (of scans and histograms: their hashes); empty where a call failed.
   virtual std::vector<value_bytes> repeat(const contender& one, int count) = 0;
 
   virtual std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) = 0;
@@ -44,6 +45,13 @@ class place {
   virtual tally check_output(const contender& one, const scan_question& of, const tolerance& within) = 0;
   virtual value_bytes read(const contender& one, std::size_t element) = 0;  // of the output
 
+  // Of a histogram: the samples, their counts by the oracle, the levels for calls that take all of them, the output.
+  virtual void generate(const sample_source& from) = 0;
+  virtual counted count(histogram_question of, const std::vector<double>& edges) = 0;
+  virtual const void* bring(const std::vector<std::uint64_t>& levels) = 0;
+  virtual std::vector<std::uint32_t> read_counters(const contender& one) = 0;
+  void give_levels(contender& one) const;
+
   const std::vector<running>& befores() const { return befores_; }
 
  private:
@@ -52,6 +60,10 @@ class place {
   summary_of_items facts_;
   scan_question question_;
   std::vector<running> befores_;
+  histogram_question counting_;
+  counted expected_;
+  std::vector<std::uint64_t> levels_;
+  const void* brought_levels_ = nullptr;
 };
 
 class device_place : public place {
@@ -79,10 +91,14 @@ class device_place : public place {
   void keep(const std::vector<running>& befores) override;
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
   value_bytes read(const contender& one, std::size_t element) override;
+  void generate(const sample_source& from) override;
+  counted count(histogram_question of, const std::vector<double>& edges) override;
+  const void* bring(const std::vector<std::uint64_t>& levels) override;
+  std::vector<std::uint32_t> read_counters(const contender& one) override;
 
  private:
   event_bench bench_;
-  device_memory input_, output_, arena_, summaries_, chunks_, tallies_, repeats_;
+  device_memory input_, output_, arena_, summaries_, chunks_, tallies_, repeats_, counts_, edges_, levels_;
 };
 
 class host_place : public place {
@@ -99,6 +115,10 @@ class host_place : public place {
   std::vector<running> fold(const scan_question& of) override { return fold_chunks(of); }
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
   value_bytes read(const contender& one, std::size_t element) override;
+  void generate(const sample_source& from) override;
+  counted count(histogram_question of, const std::vector<double>& edges) override;
+  const void* bring(const std::vector<std::uint64_t>& levels) override { return levels.data(); }
+  std::vector<std::uint32_t> read_counters(const contender& one) override;
 
  private:
   std::vector<std::max_align_t> input_, output_, arena_;

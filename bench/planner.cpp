@@ -32,12 +32,15 @@ struct question {
   op combine;
   scalar input, accumulator, output;
   bool on_host;
+  int num_channels, num_active_channels;
   auto operator<=>(const question&) const = default;
 };
 
 question question_of(const catalog::record& record) {
-  return {record.operation,        record.op,          record.input_type,
-          record.accumulator_type, record.output_type, record.executes_on == executor::host};
+  return {record.operation,    record.op,
+          record.input_type,   record.accumulator_type,
+          record.output_type,  record.executes_on == executor::host,
+          record.num_channels, record.num_active_channels};
 }
 
 bool is_basic(const question& line) {
@@ -48,18 +51,13 @@ bool is_sum(const question& line) { return line.combine == op::plus || line.comb
 
 bool is_ladder_size(std::size_t size) { return std::count(std::begin(ladder_sizes), std::end(ladder_sizes), size) > 0; }
 
-bool is_swept(std::size_t size) {
-  const auto sizes = powers_of_two(2);
-  return is_ladder_size(size) || std::count(sizes.begin(), sizes.end(), size) > 0;
-}
-
-// The whole sweep for sums of floats, every second power of two for the other sums, and a few sizes for the rest.
+// The whole sweep for sums of floats, every second power of two for those of integers, and a few sizes for the rest.
 std::vector<std::size_t> reduction_sizes(const question& line) {
-  if (is_sum(line)) return powers_of_two(2);
+  if (is_sum(line) && (is_basic(line) || line.on_host)) return powers_of_two(2);
+  if (is_sum(line))
+    return {std::size_t{4} << 10, std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
   if (!is_basic(line)) return {ladder_sizes[0], ladder_sizes[1]};
-  std::vector<std::size_t> sizes = {std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
-  if (!line.on_host) sizes.push_back(std::size_t{1} << 10);
-  return sizes;
+  return {std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1]};
 }
 
 // Likewise. Exclusive scans of other types, or with other operators, are left to --full.
@@ -75,7 +73,7 @@ std::vector<std::size_t> scan_sizes(const question& line) {
   return {ladder_sizes[0], ladder_sizes[1]};
 }
 
-std::vector<std::size_t> default_sizes(const question& line, bool full) {
+std::vector<std::size_t> flat_sizes(const question& line, bool full) {
   const bool scan = catalog::is_scan(line.operation), exclusive = line.operation == catalog::operation::exclusive_scan;
   const bool whole_sweep = line.input == scalar::f32 && line.combine == op::plus && !line.on_host && !exclusive;
   std::vector<std::size_t> sizes = scan ? scan_sizes(line) : reduction_sizes(line);
@@ -83,22 +81,142 @@ std::vector<std::size_t> default_sizes(const question& line, bool full) {
     sizes = powers_of_two(1);
     sizes.insert(sizes.end(), std::begin(odd_sizes), std::end(odd_sizes));
   }
-  if (line.on_host) std::erase_if(sizes, [](std::size_t size) { return size > largest_host_items; });
   return sizes;
 }
 
-// Warm and graph for sums of floats at every second power of two, and for integers' reductions at the ladder's sizes.
-std::vector<mode> default_modes(const question& line, std::size_t size, bool full) {
+constexpr std::size_t known_bins[] = {2, 64, 256, 1000, 4096, 16384, 65536, std::size_t{1} << 20};
+
+bool is_hard(distribution from) {  // the four that every headline is measured with
+  return from == distribution::uniform || from == distribution::constant || from == distribution::eight_hot ||
+         from == distribution::zipf;
+}
+
+// Whether samples of the type tell so many bins apart.
+bool holds(scalar type, std::size_t bins) {
+  const std::size_t size = catalog::size_of(type);
+  return bins <= (type == scalar::f16 ? 2048u : size == 1 ? 256u : size == 2 ? 65536u : most_bins);
+}
+
+bool is_headline_type(scalar type) { return type == scalar::u8 || type == scalar::i32 || type == scalar::f32; }
+
+// TARGETS' cells at four sizes with the four hard distributions and at one with the others; the other types, numbers
+// of bins, ranges and pixels at a few sizes and distributions. Nothing: not in the default suite.
+std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins, distribution from) {
+  using catalog::operation;
+  const std::size_t mega = ladder_sizes[0], large = ladder_sizes[1], huge = ladder_sizes[2];
+  const bool uniform = from == distribution::uniform, constant = from == distribution::constant;
+  if (line.on_host) {
+    const bool shown = line.operation == operation::histogram_even && bins == 256 && uniform &&
+                       (line.input == scalar::u8 || line.input == scalar::i32);
+    return shown ? std::vector{mega, large} : std::vector<std::size_t>{};
+  }
+  if (line.operation == operation::histogram_range) {
+    if (uniform && is_headline_type(line.input) && (bins == 256 || bins == 4096)) return {mega, large};
+    return {};
+  }
+  if (line.operation == operation::multi_histogram_even) {
+    if (bins == 256 && (uniform || constant)) return {mega, large, huge};
+    return {};
+  }
+  const bool headline = bins == 256 ? is_headline_type(line.input)
+                                    : line.input == scalar::i32 && (bins == 4096 || bins == 16384 || bins == 65536);
+  if (headline && is_hard(from)) return {std::size_t{64} << 10, mega, large, huge};
+  if (headline) return {large};
+  if (line.input == scalar::i32 && (uniform || constant)) return {mega, large, huge};
+  const bool spotted = bins == 256 || bins == 4096 || bins == 65536;
+  if (spotted && holds(line.input, bins) && (uniform || from == distribution::eight_hot)) return {mega, large};
+  return {};
+}
+
+std::vector<std::size_t> full_histogram_sizes(const question& line, std::size_t bins, distribution from) {
+  if (!holds(line.input, bins) || (line.on_host && from != distribution::uniform))
+    return histogram_sizes(line, bins, from);
+  auto sizes = powers_of_two(2);
+  sizes.insert(sizes.end(), {odd_sizes[0], odd_sizes[2]});
+  return sizes;
+}
+
+// One shape and distribution of a line, at its sizes.
+struct setting {
+  bench::shape shape;
+  bench::distribution distribution = bench::distribution::uniform;
+  std::vector<std::size_t> sizes;
+};
+
+bool wants_distribution(const selection& wanted, distribution from) {
+  return wanted.distributions.empty() || std::count(wanted.distributions.begin(), wanted.distributions.end(), from) > 0;
+}
+
+// Bins that were asked for and no distributions: the hard ones. The other way round: the bins that the default suite
+// has. What was asked for and has no sizes there gets those of the ladder.
+std::vector<setting> histogram_settings(const question& line, const selection& wanted) {
+  const bool asked = !wanted.bins.empty() || !wanted.distributions.empty();
+  std::vector<std::size_t> all_bins = wanted.bins;
+  if (all_bins.empty()) all_bins.assign(std::begin(known_bins), std::end(known_bins));
+  std::vector<setting> settings;
+  for (const std::size_t bins : all_bins) {
+    bool any = wanted.full;
+    for (const distribution from : all_distributions) any = any || !histogram_sizes(line, bins, from).empty();
+    for (const distribution from : all_distributions) {
+      if (from == distribution::out_of_range && !has_outside(line.input)) continue;
+      if (!wants_distribution(wanted, from)) continue;
+      auto sizes = wanted.full ? full_histogram_sizes(line, bins, from) : histogram_sizes(line, bins, from);
+      const bool wanted_here = wanted.bins.empty() ? any : !wanted.distributions.empty() || is_hard(from);
+      if (sizes.empty() && asked && wanted_here) sizes.assign(std::begin(ladder_sizes), std::end(ladder_sizes));
+      if (sizes.empty()) continue;
+      if (!wanted.sizes.empty()) sizes = wanted.sizes;
+      shape of{{{"bins", bins}}};
+      if (line.num_channels > 1) {
+        of.dimensions.push_back({"channels", static_cast<std::size_t>(line.num_channels)});
+        of.dimensions.push_back({"active", static_cast<std::size_t>(line.num_active_channels)});
+      }
+      settings.push_back({std::move(of), from, std::move(sizes)});
+    }
+  }
+  return settings;
+}
+
+std::vector<setting> settings_of(const question& line, const selection& wanted) {
+  std::vector<setting> settings;
+  if (catalog::is_histogram(line.operation))
+    settings = histogram_settings(line, wanted);
+  else if (wanted.bins.empty() && wants_distribution(wanted, distribution::uniform))
+    settings = {{{}, distribution::uniform, wanted.sizes.empty() ? flat_sizes(line, wanted.full) : wanted.sizes}};
+  if (line.on_host && wanted.sizes.empty()) {
+    for (setting& one : settings) std::erase_if(one.sizes, [](std::size_t size) { return size > largest_host_items; });
+  }
+  return settings;
+}
+
+// Warm and graph for sums of floats at a few sizes, for integers' reductions at the ladder's, and for histograms of 256
+// bins at three.
+std::vector<mode> default_modes(const question& line, const setting& how, std::size_t size, bool full) {
   if (line.on_host) return {mode::host};
-  const bool reduction = line.operation == catalog::operation::reduce;
-  const bool all = line.combine == op::plus && is_basic(line) && line.operation != catalog::operation::exclusive_scan &&
-                   (line.input == scalar::f32 ? is_swept(size) : reduction && is_ladder_size(size));
+  constexpr std::size_t Ki = 1024, Mi = Ki * Ki;
+  const auto is_among = [&](std::initializer_list<std::size_t> sizes) {
+    return std::count(sizes.begin(), sizes.end(), size) > 0;
+  };
+  bool all = false;
+  if (catalog::is_histogram(line.operation)) {
+    if (how.distribution != distribution::uniform) return {mode::cold};
+    all = line.operation == catalog::operation::histogram_even && how.shape["bins"] == 256 &&
+          (line.input == scalar::u8 || line.input == scalar::i32) && is_among({64 * Ki, Mi, 16 * Mi});
+  } else if (line.combine == op::plus && is_basic(line) && line.operation != catalog::operation::exclusive_scan) {
+    const bool reduction = line.operation == catalog::operation::reduce;
+    all = line.input == scalar::f32 ? is_among({Ki, 16 * Ki, 64 * Ki, Mi, 4 * Mi, 16 * Mi}) || is_ladder_size(size)
+                                    : reduction && is_ladder_size(size);
+  }
   if (full || all) return {mode::cold, mode::warm, mode::graph};
   return {mode::cold};
 }
 
 // Where the ladder is shown: every rung, however slow.
-bool shows_ladder(const question& line, std::size_t size) {
+bool shows_ladder(const question& line, const setting& how, std::size_t size) {
+  if (catalog::is_histogram(line.operation)) {
+    const bool shown = how.distribution == distribution::uniform || how.distribution == distribution::constant;
+    return line.operation == catalog::operation::histogram_even && is_headline_type(line.input) &&
+           how.shape["bins"] == 256 && shown && size == ladder_sizes[1];
+  }
   if (!is_basic(line) || line.combine != op::plus || !is_ladder_size(size)) return false;
   if (line.operation == catalog::operation::inclusive_scan) return line.input == scalar::f32 || size == ladder_sizes[1];
   return line.operation == catalog::operation::reduce;
@@ -123,7 +241,24 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
   return ordered;
 }
 
+// Every size of every setting: sizes spread, and at each of them the settings in their order.
+std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<setting>& settings) {
+  std::vector<std::size_t> sizes;
+  for (const setting& one : settings) sizes.insert(sizes.end(), one.sizes.begin(), one.sizes.end());
+  std::vector<std::pair<std::size_t, const setting*>> all;
+  for (const std::size_t size : spread(sizes)) {
+    for (const setting& one : settings) {
+      if (std::count(one.sizes.begin(), one.sizes.end(), size) > 0) all.emplace_back(size, &one);
+    }
+  }
+  return all;
+}
+
 int priority(const question& line) {
+  if (catalog::is_histogram(line.operation)) {
+    const bool headline = line.operation == catalog::operation::histogram_even && is_headline_type(line.input);
+    return (line.on_host ? 100 : 0) + (headline ? 2 : 12);
+  }
   return (line.on_host ? 100 : 0) + (is_sum(line) ? 0 : 10) +
          (is_basic(line) ? (line.input == scalar::f32 ? 0 : 1) : 2);
 }
@@ -185,19 +320,25 @@ std::vector<catalog::operation> bounding_roofs(const problem& about) {
 
 std::vector<catalog::operation> measured_roofs(const problem& about) {
   using catalog::operation;
-  if (catalog::is_scan(about.operation)) return bounding_roofs(about);
+  if (about.operation != operation::reduce) return bounding_roofs(about);
   return {operation::stream_read, operation::copy, operation::fill};
 }
 
-std::size_t problem::input_buffer_bytes() const {
-  const std::size_t by_roofs =
-      has(measured_roofs(*this), catalog::operation::stream_read) ? footprint() : footprint() / 2;
-  return std::max(input_bytes(), by_roofs);
+// What the roofs that are measured at a footprint take of a buffer: all of it for its own roof, half of it for a copy.
+std::size_t bytes_for_roofs(const problem& about, catalog::operation whole) {
+  const auto roofs = measured_roofs(about);
+  if (has(roofs, whole)) return about.footprint();
+  return has(roofs, catalog::operation::copy) ? about.footprint() / 2 : 0;
 }
 
+std::size_t problem::input_buffer_bytes() const {
+  return std::max(input_bytes(), bytes_for_roofs(*this, catalog::operation::stream_read));
+}
+
+// Histograms have outputs of their own.
 std::size_t problem::output_buffer_bytes() const {
-  const std::size_t by_roofs = has(measured_roofs(*this), catalog::operation::fill) ? footprint() : footprint() / 2;
-  return std::max(output_bytes(), by_roofs);
+  const std::size_t shared = catalog::is_histogram(operation) ? 0 : output_bytes();
+  return std::max(shared, bytes_for_roofs(*this, catalog::operation::fill));
 }
 
 device_facts imaginary_device() {
@@ -214,6 +355,7 @@ bool is_cub(const catalog::record& record) { return record.rung.starts_with("cub
 
 std::string types_name(const catalog::record& record) {
   std::string text(name(record.input_type));
+  if (catalog::is_histogram(record.operation)) return text;
   if (record.accumulator_type != scalar::none && record.accumulator_type != record.input_type)
     text += ":" + std::string(name(record.accumulator_type));
   return text;
@@ -222,8 +364,10 @@ std::string types_name(const catalog::record& record) {
 std::string case_name(const problem& about, const catalog::record& record, mode how) {
   std::string text(name(about.operation));
   if (about.op != op::none) text += "/" + std::string(name(about.op));
-  return text + "/" + types_name(record) + "/n=" + format_size(about.num_items) + "/" +
-         std::string(name(record.family)) + "/" + std::string(record.rung) + "/" + std::string(name(how));
+  text += "/" + types_name(record);
+  if (!about.shape.empty()) text += "/" + to_text(about.shape, '/') + "/" + std::string(name(about.distribution));
+  return text + "/n=" + format_size(about.num_items) + "/" + std::string(name(record.family)) + "/" +
+         std::string(record.rung) + "/" + std::string(name(how));
 }
 
 run_plan make_plan(std::span<const catalog::record> records, const selection& wanted,
@@ -234,7 +378,8 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
 
   std::map<question, std::vector<const catalog::record*>> lines;
   for (const auto& record : records) {
-    const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation);
+    const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
+                          catalog::is_histogram(record.operation);
     if (computes && wants_type(wanted, record)) lines[question_of(record)].push_back(&record);
   }
   std::vector<question> order;
@@ -246,9 +391,10 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   std::size_t num_matching = 0, visit = 0;
   std::set<const catalog::record*> without_device;
   for (const question& line : order) {
-    const auto sizes = spread(wanted.sizes.empty() ? default_sizes(line, wanted.full) : wanted.sizes);
-    for (const std::size_t size : sizes) {
-      auto modes = wanted.modes.empty() ? default_modes(line, size, wanted.full) : wanted.modes;
+    const auto settings = settings_of(line, wanted);
+    for (const auto& [size, how_filled] : visits(settings)) {
+      const setting& filled = *how_filled;
+      auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted.full) : wanted.modes;
       if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
       std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
       problem about{.operation = line.operation,
@@ -258,12 +404,14 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
                     .output_type = line.output,
                     .num_items = size,
                     .on_host = line.on_host,
-                    .every_rung = wanted.full || !wanted.sizes.empty() || shows_ladder(line, size),
+                    .every_rung = wanted.full || !wanted.sizes.empty() || shows_ladder(line, filled, size),
                     .modes = {},
-                    .contenders = {}};
+                    .contenders = {},
+                    .shape = filled.shape,
+                    .distribution = filled.distribution};
       std::vector<bench_case> cases;
       const auto omit = [&](const catalog::record* record, std::optional<mode> how, std::string reason) {
-        plan.omissions.push_back({record, size, how, std::move(reason)});
+        plan.omissions.push_back({record, size, how, std::move(reason), about.shape, about.distribution});
       };
       for (const mode how : modes) {
         const bool cached = how == mode::warm || how == mode::graph;
@@ -306,6 +454,8 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
         if (!line.on_host && one.record->min_cc > target.compute_capability)
           reason = "needs compute capability " + std::to_string(one.record->min_cc) + "; this GPU has " +
                    std::to_string(target.compute_capability);
+        if (about.shape["bins"] > static_cast<std::size_t>(one.record->max_bins))
+          reason = "takes at most " + std::to_string(one.record->max_bins) + " bins";
         if (size > one.record->max_items) reason = "takes at most " + std::to_string(one.record->max_items) + " items";
         if (one.mode == mode::graph && one.record->waits_for_host)
           reason = "waits for the host, so it cannot be captured in a graph";
@@ -325,7 +475,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   }
   if (num_matching == 0) {
     throw usage_error(wanted.filter.empty()
-                          ? "these --modes, --sizes and --types leave nothing to measure"
+                          ? "these --modes, --sizes, --types, --bins and --distributions leave nothing to measure"
                           : "--filter: no case matches '" + wanted.filter + "'; --list shows their names");
   }
   return plan;

@@ -1,7 +1,8 @@
-// Which cases a run measures, in which order. A problem is what contenders share: operation, types, number of items. A
-// cell is a problem in one mode; a case is one contender in one cell.
+// Which cases a run measures, in which order. A problem is what contenders share: operation, types, shape, distribution
+// and number of items. A cell is a problem in one mode; a case is one contender in one cell.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -11,14 +12,18 @@
 #include "catalog.hpp"
 #include "device.hpp"
 #include "instruments.hpp"
+#include "samples.hpp"
+#include "shape.hpp"
 
 namespace rungs::bench {
 
 struct selection {
-  std::string filter;              // ECMAScript regular expression searched in a case's name; empty: all
-  std::vector<mode> modes;         // empty: the default suite's
-  std::vector<std::size_t> sizes;  // likewise
-  std::vector<std::string> types;  // "f32" or "f16:f32"; likewise
+  std::string filter;                            // ECMAScript regular expression searched in a case's name; empty: all
+  std::vector<mode> modes;                       // empty: the default suite's
+  std::vector<std::size_t> sizes;                // likewise
+  std::vector<std::string> types;                // "f32" or "f16:f32"; likewise
+  std::vector<std::size_t> bins = {};            // likewise; with any of them, only what has bins
+  std::vector<distribution> distributions = {};  // likewise; what has no bins is uniform
   bool full = false;
   bool dirty_flush = false;
   int shard = 1, num_shards = 1;
@@ -33,10 +38,16 @@ struct problem {
   bool every_rung = false;  // else only baselines and what a pilot finds fast
   std::vector<mode> modes;
   std::vector<const catalog::record*> contenders;
+  bench::shape shape = {};  // of a histogram: bins, and where there are several: channels, active
+  bench::distribution distribution = bench::distribution::uniform;
 
   std::size_t input_bytes() const { return num_items * catalog::size_of(input_type); }
   std::size_t output_bytes() const {
-    return (catalog::is_scan(operation) ? num_items : 1) * catalog::size_of(output_type);
+    const std::size_t elements = catalog::is_scan(operation) ? num_items
+                                 : catalog::is_histogram(operation)
+                                     ? shape["bins"] * std::max<std::size_t>(1, shape["active"])
+                                     : 1;
+    return elements * catalog::size_of(output_type);
   }
   std::size_t bytes() const { return input_bytes() + output_bytes(); }
   // What ceilings and the limit of the warm modes go by.
@@ -66,6 +77,8 @@ struct omission {
   std::optional<std::size_t> num_items;
   std::optional<bench::mode> mode;
   std::string reason;
+  bench::shape shape = {};
+  bench::distribution distribution = bench::distribution::uniform;
 };
 
 struct run_plan {
@@ -75,6 +88,7 @@ struct run_plan {
 };
 
 inline constexpr std::size_t largest_host_items = std::size_t{16} << 20;
+inline constexpr std::size_t most_bins = std::size_t{16} << 20;
 
 // Without a device only host cases are planned, and each device record is an omission with `why_no_device`. Throws
 // usage_error for what the catalog cannot answer: a filter that matches nothing, an unknown type, a size that does not

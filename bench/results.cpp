@@ -40,7 +40,8 @@ std::vector<double> joined(const ceiling& one) {
 
 auto cell_of(const row& one) {
   return std::tuple(one.about.operation, one.about.op, one.about.input_type, one.about.accumulator_type,
-                    one.about.output_type, one.about.num_items, one.about.on_host, one.mode);
+                    one.about.output_type, one.about.shape, one.about.distribution, one.about.num_items,
+                    one.about.on_host, one.mode);
 }
 
 // Footprints within a factor of four are alike: the same caches hold them, and launches weigh as much.
@@ -63,6 +64,8 @@ double floor_for(const std::vector<twin_pair>& twins, const twin_pair& cell) {
 }
 
 }  // namespace
+
+bool same_cell(const row& a, const row& b) { return cell_of(a) == cell_of(b); }
 
 double ceiling::median_us() const { return median(joined(*this)); }
 
@@ -216,8 +219,8 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
   for (const auto& twin : found.twins) {
     json entry = identify(twin.about);
     entry["items"] = twin.about.num_items;
-    entry["shape"] = "";
-    entry["distribution"] = "uniform";
+    entry["shape"] = to_text(twin.about.shape);
+    entry["distribution"] = text(name(twin.about.distribution));
     entry["mode"] = text(name(twin.mode));
     entry["ratio"] = number(twin.ratio.value);
     entry["low"] = number(twin.ratio.low);
@@ -238,8 +241,8 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     for (const auto& [key, value] : identity.items()) entry[key] = value;
     entry["output_type"] = text(name(one.about.output_type));
     entry["items"] = one.about.num_items;
-    entry["shape"] = "";
-    entry["distribution"] = "uniform";
+    entry["shape"] = to_text(one.about.shape);
+    entry["distribution"] = text(name(one.about.distribution));
     entry["mode"] = text(name(one.mode));
     entry["median_us"] = time(one.summary.median);
     entry["low_us"] = time(one.summary.low);
@@ -270,6 +273,7 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     entry["implausible"] = one.implausible;
     entry["twin"] = one.twin;
     if (!one.defect.empty()) entry["defect"] = one.defect;
+    if (!one.fault.empty()) entry["fault"] = one.fault;
     file["rows"].push_back(entry);
   }
 
@@ -284,6 +288,8 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     entry["input_type"] = text(name(one.record->input_type));
     entry["accumulator_type"] = text(name(one.record->accumulator_type));
     entry["items"] = one.num_items ? json(*one.num_items) : json(nullptr);
+    entry["shape"] = to_text(one.shape);
+    entry["distribution"] = one.num_items ? text(name(one.distribution)) : json("");
     entry["mode"] = one.mode ? text(name(*one.mode)) : json("");
     entry["reason"] = one.reason;
     file["skipped"].push_back(entry);

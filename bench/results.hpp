@@ -22,6 +22,8 @@ struct row {
   bool twin = false, asked_for = true;
   bool verified = false;
   std::string defect;  // what was wrong, where not verified
+  // "wrong" or "refused" where that is a library's own fault, which is told and does not fail the run; else empty.
+  std::string fault;
   series samples;
   summary_of_samples summary{};
   std::optional<double> ceiling_us, percent_of_ceiling, percent_of_peak;
@@ -64,6 +66,9 @@ struct findings {
   std::vector<twin_pair> twins;
   std::vector<omission> omissions;
 };
+
+// Whether two rows are of one cell.
+bool same_cell(const row& a, const row& b);
 
 // Ratios against the fastest CUB entry of each cell, twins, noise floors from other cells of like footprint, verdicts,
 // ceilings and plausibility. Call once all cells are sampled.

@@ -12,10 +12,10 @@ constexpr std::size_t largest = std::size_t{1} << 48;
 constexpr std::pair<std::string_view, int> suffixes[] = {{"Gi", 30}, {"Mi", 20}, {"Ki", 10}, {"", 0}};
 }  // namespace
 
-std::size_t parse_size(std::string_view text) {
+std::size_t parse_size(std::string_view text, std::string_view of) {
   const auto refuse = [&](const char* why) {
-    return usage_error("size '" + std::string(text) + "' " + why +
-                       "; write a positive number of items such as 1048576, 1Ki or 16Mi");
+    return usage_error("size '" + std::string(text) + "' " + why + "; write a positive number of " + std::string(of) +
+                       " such as 1048576, 1Ki or 16Mi");
   };
   std::size_t number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -31,11 +31,11 @@ std::size_t parse_size(std::string_view text) {
   throw refuse("has an unknown suffix");
 }
 
-std::vector<std::size_t> parse_sizes(std::string_view text) {
+std::vector<std::size_t> parse_sizes(std::string_view text, std::string_view of) {
   std::vector<std::size_t> sizes;
   for (;;) {
     const auto comma = text.find(',');
-    sizes.push_back(parse_size(text.substr(0, comma)));
+    sizes.push_back(parse_size(text.substr(0, comma), of));
     if (comma == text.npos) return sizes;
     text.remove_prefix(comma + 1);
   }

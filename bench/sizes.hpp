@@ -8,9 +8,10 @@
 
 namespace rungs::bench {
 
-// Throws usage_error, naming the text, for anything but a positive whole number with an optional Ki, Mi or Gi.
-std::size_t parse_size(std::string_view text);
-std::vector<std::size_t> parse_sizes(std::string_view comma_separated);
+// Throws usage_error, naming the text, for anything but a positive whole number with an optional Ki, Mi or Gi; `of`
+// says in the message what is counted.
+std::size_t parse_size(std::string_view text, std::string_view of = "items");
+std::vector<std::size_t> parse_sizes(std::string_view comma_separated, std::string_view of = "items");
 
 // The shortest exact form: 16777216 is 16Mi, 1000 is 1000.
 std::string format_size(std::size_t size);

@@ -30,6 +30,12 @@ bool cannot_run_here(cudaError_t error) {
          error == cudaErrorNoKernelImageForDevice;
 }
 
+// Histograms are where libraries are known to fail. What runs on the host is our own code.
+bool may_fail(const catalog::record& record) {
+  return catalog::is_histogram(record.operation) && record.family == catalog::family::library_baselines &&
+         record.executes_on == executor::device;
+}
+
 workload general_input(const problem& about, std::uint64_t seed) {
   return {about.input_type, about.num_items, seed, false};
 }
@@ -47,6 +53,7 @@ struct suite::entrant {
   std::string defect;
   double error_ulps = 0, pilot_us = 0;
   bool repeatable = false, out = false;
+  bool refused = false;  // the defect is an error that the call answered
   std::optional<int> kernels;
   std::vector<std::size_t> rows;  // in findings
 };
@@ -109,7 +116,7 @@ void suite::visit(std::size_t index) {
 
 void suite::omit(const problem& about, const entrant& one, mode how, const std::string& reason) {
   if (one.bound.twin) return;
-  found.omissions.push_back({one.bound.record, about.num_items, how, reason});
+  found.omissions.push_back({one.bound.record, about.num_items, how, reason, about.shape, about.distribution});
   reasons_by_name_[case_name(about, *one.bound.record, how)] = reason;
 }
 
@@ -117,17 +124,23 @@ void suite::omit(const problem& about, const entrant& one, const std::string& re
   for (const mode how : one.modes) omit(about, one, how, reason);
 }
 
-double suite::predicted_us(const catalog::record& record, std::size_t num_items) const {
+double suite::predicted_us(const problem& about, const catalog::record& record) const {
   // Below this, launching may cost more than the items do, and nothing can be said about more of them.
   constexpr double dominated_by_items_us = 200;
-  const auto known = pilots_.find(&record);
+  const auto known = pilots_.find({&record, about.shape, about.distribution});
   if (known == pilots_.end()) return 0;
   double predicted = 0;
   for (const auto& [size, microseconds] : known->second) {
-    if (size <= num_items && microseconds >= dominated_by_items_us)
-      predicted = microseconds * static_cast<double>(num_items) / static_cast<double>(size);
+    if (size <= about.num_items && microseconds >= dominated_by_items_us)
+      predicted = microseconds * static_cast<double>(about.num_items) / static_cast<double>(size);
   }
   return predicted;
+}
+
+double suite::stop_us(const problem& about, const catalog::record& record) const {
+  if (!catalog::is_histogram(about.operation) || about.on_host) return rules_.stop_us;
+  if (is_cub(record)) return std::max(rules_.stop_us, rules_.stop_cub_us);
+  return about.every_rung ? std::max(rules_.stop_us, rules_.stop_ladder_us) : rules_.stop_us;
 }
 
 stop_rule suite::rule_for(const problem& about) const {
@@ -144,9 +157,9 @@ stop_rule suite::rule_for(const problem& about) const {
 
 // Who may be sampled: what answers rightly, in time, and (where not every rung is measured) fast enough.
 void suite::admit(place& where, const problem& about, std::vector<entrant>& entrants) {
-  const auto limit = [&](double microseconds) {
+  const auto limit = [&](double microseconds, double most) {
     return "one sample takes " + in_words(microseconds) + " at " + format_size(about.num_items) +
-           " items, over the limit of " + in_words(rules_.stop_us);
+           " items, over the limit of " + in_words(most);
   };
   const auto leave_out = [&](entrant& one, const std::string& reason) {
     one.out = true;
@@ -155,8 +168,10 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
   double best_us = std::numeric_limits<double>::infinity();
   for (entrant& one : entrants) {
     if (one.out) continue;
-    if (const double predicted = predicted_us(*one.bound.record, about.num_items); predicted > 1.2 * rules_.stop_us) {
-      leave_out(one, limit(predicted) + " (extrapolated from a smaller size)");
+    if (!one.defect.empty()) continue;
+    const double most_us = stop_us(about, *one.bound.record);
+    if (const double predicted = predicted_us(about, *one.bound.record); predicted > 1.2 * most_us) {
+      leave_out(one, limit(predicted, most_us) + " (extrapolated from a smaller size)");
       continue;
     }
     where.poison_output(one.bound);
@@ -165,6 +180,7 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
       continue;
     } else if (error != cudaSuccess) {
       one.defect = std::string("the call failed: ") + cudaGetErrorString(error);
+      one.refused = true;
       continue;
     }
     const judgement verdict = where.verify(one.bound);
@@ -176,15 +192,18 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
     const int twice[] = {0, 0};
     const auto readings = where.clock(about.on_host ? mode::host : mode::cold, {&one.bound})->run(twice);
     one.pilot_us = std::min(readings[0].microseconds, readings[1].microseconds);
-    if (!one.bound.twin) pilots_[one.bound.record][about.num_items] = one.pilot_us;
-    if (one.pilot_us > rules_.stop_us)
-      leave_out(one, limit(one.pilot_us));
+    if (!one.bound.twin) pilots_[{one.bound.record, about.shape, about.distribution}][about.num_items] = one.pilot_us;
+    if (one.pilot_us > most_us)
+      leave_out(one, limit(one.pilot_us, most_us));
     else
       best_us = std::min(best_us, one.pilot_us);
   }
+  const bool histogram = catalog::is_histogram(about.operation);
+  const double fast_factor = histogram ? rules_.fast_factor_histograms : rules_.fast_factor;
   for (entrant& one : entrants) {
-    const bool baseline = one.bound.record->family == catalog::family::library_baselines;
-    if (one.out || !one.defect.empty() || baseline || about.every_rung || one.pilot_us <= rules_.fast_factor * best_us)
+    const bool baseline = histogram && !about.on_host ? is_cub(*one.bound.record)
+                                                      : one.bound.record->family == catalog::family::library_baselines;
+    if (one.out || !one.defect.empty() || baseline || about.every_rung || one.pilot_us <= fast_factor * best_us)
       continue;
     char factor[32];
     std::snprintf(factor, sizeof factor, "%.1f", one.pilot_us / best_us);
@@ -196,7 +215,8 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
 void suite::look_at(place& where, const problem& about, entrant& one) {
   if (device_ && one.bound.record->executes_on == executor::device)
     one.kernels = count_kernels(one.bound, device_->stream());
-  const bool large = catalog::is_scan(about.operation) && about.bytes() > rules_.large_scan_bytes;
+  const bool large = (catalog::is_scan(about.operation) && about.bytes() > rules_.large_scan_bytes) ||
+                     (catalog::is_histogram(about.operation) && one.pilot_us > rules_.slow_us);
   const auto outputs = where.repeat(one.bound, large ? rules_.repeats_large : rules_.repeats);
   one.repeatable = !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
                                                    [&](const value_bytes& bytes) { return bytes == outputs[0]; });
@@ -331,6 +351,7 @@ void suite::measure(const problem& about, std::size_t index) {
       omit(about, entrants[i], "refused by the variant: " + std::string(cudaGetErrorString(errors[i])));
     } else {
       entrants[i].defect = std::string("the size query failed: ") + cudaGetErrorString(errors[i]);
+      entrants[i].refused = true;
     }
   }
   admit(where, about, entrants);
@@ -351,18 +372,25 @@ void suite::measure(const problem& about, std::size_t index) {
       contender changed = one.bound;
       changed.arguments.init = other_init.data();
       where.poison_output(changed);
-      if (const cudaError_t error = where.call(changed); error != cudaSuccess)
+      if (const cudaError_t error = where.call(changed); error != cudaSuccess) {
         one.defect = std::string("the call failed on changed input: ") + cudaGetErrorString(error);
-      else if (const judgement verdict = where.verify(changed); !verdict.right)
+        one.refused = true;
+      } else if (const judgement verdict = where.verify(changed); !verdict.right) {
         one.defect = "wrong on changed input: " + verdict.why;
+      }
     }
     if (one.defect.empty()) {
       for (const std::size_t i : one.rows) found.rows[i].verified = true;
       continue;
     }
     // Every case of a wrong contender becomes a row without a time.
-    failed_ = true;
-    for (const std::size_t i : one.rows) found.rows[i].defect = one.defect;
+    const bool excused = may_fail(*one.bound.record);
+    const std::string fault = !excused ? "" : one.refused ? "refused" : "wrong";
+    failed_ = failed_ || !excused;
+    for (const std::size_t i : one.rows) {
+      found.rows[i].defect = one.defect;
+      found.rows[i].fault = fault;
+    }
     for (const mode how : one.modes) {
       if (std::any_of(one.rows.begin(), one.rows.end(), [&](std::size_t i) { return found.rows[i].mode == how; }))
         continue;
@@ -373,6 +401,7 @@ void suite::measure(const problem& about, std::size_t index) {
       wrong.twin = one.bound.twin;
       wrong.asked_for = std::count(one.asked_for.begin(), one.asked_for.end(), how) > 0;
       wrong.defect = one.defect;
+      wrong.fault = fault;
       wrong.error_ulps = one.error_ulps;
       wrong.workspace_bytes = one.bound.workspace_bytes;
       if (!wrong.twin) rows_by_name_[case_name(about, *one.bound.record, how)] = found.rows.size();

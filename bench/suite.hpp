@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "places.hpp"
@@ -20,8 +21,11 @@ namespace rungs::bench {
 struct suite_rules {
   std::uint64_t seed = 0x72756e6773;  // written into the result file
   double stop_us = 10'000;            // a rung ends at the size where one sample takes longer
-  double fast_factor = 2;             // what is sampled where not every rung is
+  // Where a histogram's ladder is shown, a rung may take this long; CUB always, since what it loses is what is told.
+  double stop_ladder_us = 30'000, stop_cub_us = 100'000;
+  double fast_factor = 2, fast_factor_histograms = 1.5;  // what is sampled where not every rung is
   int repeats = 20, repeats_large = 5;
+  double slow_us = 5'000;                                 // fewer repeats of calls that take longer
   std::size_t large_scan_bytes = std::size_t{256} << 20;  // fewer repeats: each is written and read once more
   double cell_seconds = 1;
   std::optional<double> budget_seconds;
@@ -47,7 +51,8 @@ class suite {
   std::size_t num_cells() const { return num_cells_; }
 
   bool complete() const;  // every planned cell was sampled
-  // A wrong result, or a case without accepted samples.
+  // A wrong result of ours, or a case without accepted samples. A library's histogram that is wrong or refused is a
+  // finding (row::fault), not a failure.
   bool failed() const { return failed_; }
 
   std::function<void(const std::string&)> on_progress = [](const std::string&) {};
@@ -65,7 +70,8 @@ class suite {
   void omit(const problem& about, const entrant& one, const std::string& reason);  // in all its modes
   stop_rule rule_for(const problem& about) const;
   bool out_of_time() const;
-  double predicted_us(const catalog::record& record, std::size_t num_items) const;
+  double predicted_us(const problem& about, const catalog::record& record) const;
+  double stop_us(const problem& about, const catalog::record& record) const;
 
   const run_plan& plan_;
   std::span<const catalog::record> records_;
@@ -78,7 +84,8 @@ class suite {
   std::vector<bool> visited_;
   std::size_t num_cells_ = 0, cells_done_ = 0;
   bool failed_ = false, unfinished_ = false;
-  std::map<const catalog::record*, std::map<std::size_t, double>> pilots_;
+  // By items, for each record, shape and distribution.
+  std::map<std::tuple<const catalog::record*, shape, distribution>, std::map<std::size_t, double>> pilots_;
   std::map<std::string, std::size_t> rows_by_name_;
   std::map<std::string, std::string> reasons_by_name_;
 };
