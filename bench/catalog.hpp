@@ -22,21 +22,53 @@ enum class operation : unsigned char {
   histogram_even,
   histogram_range,
   multi_histogram_even,
+  atomics,
   stream_read,
   copy,
   fill,
   empty
 };
-enum class op : unsigned char { none, plus, minimum, maximum, compose };
-// affine is rungs::affine, the pair of 32-bit words that compose does not commute on.
-enum class scalar : unsigned char { none, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, affine };
+enum class op : unsigned char {
+  none,
+  plus,
+  minimum,
+  maximum,
+  compose,
+  minus,
+  increment,
+  bit_and,
+  bit_or,
+  bit_xor,
+  exchange
+};
+// affine is rungs::affine, the pair of 32-bit words that compose does not commute on; f16x2 and bf16x2 are pairs that
+// one atomic adds.
+enum class scalar : unsigned char {
+  none,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  affine,
+  f16x2,
+  bf16x2
+};
 
 // What one call works on. Pointers are device pointers, or host pointers where the record executes on the host; `init`
 // is always a host pointer to one value of the accumulator type. Scans may work in place (d_in == d_out) where input
 // and output have the same type. A histogram's output are its num_levels - 1 counters, those of several channels one
 // channel after the other; `levels` is a host pointer to the lower and the upper level, for all channels, or for ranges
 // a pointer to num_levels levels where d_in points; its samples come pixel by pixel, and num_items counts them, not the
-// pixels.
+// pixels. The study of atomics reads no input: its output are num_addresses values, num_items counts operations, and
+// which operations those are follows from them and the seed (rungs/parts/updates.cuh).
 struct arguments {
   const void* d_in = nullptr;
   void* d_out = nullptr;
@@ -44,6 +76,8 @@ struct arguments {
   const void* init = nullptr;
   int num_levels = 0;
   const void* levels = nullptr;
+  std::size_t num_addresses = 0;
+  unsigned seed = 0;
 };
 
 // CUB's two-phase contract: a null d_temp_storage only answers temp_storage_bytes.
@@ -76,6 +110,9 @@ struct record {
   executor executes_on = executor::device;
   std::size_t max_items = std::numeric_limits<std::size_t>::max();
   int max_bins = std::numeric_limits<int>::max() - 1;
+  std::size_t max_addresses = std::numeric_limits<unsigned>::max();  // atomics only
+  // Atomics only: where more operations than this meet on an address, the call takes seconds to minutes.
+  std::size_t max_operations_per_address = std::numeric_limits<std::size_t>::max();
 
   call_t call = nullptr;
   height_t summation_height = nullptr;  // null: bounded by num_items only
@@ -101,18 +138,27 @@ constexpr std::string_view name(family value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(operation value) {
-  constexpr std::string_view names[] = {
-      "reduce",      "inclusive_scan", "exclusive_scan", "histogram_even", "histogram_range", "multi_histogram_even",
-      "stream_read", "copy",           "fill",           "empty"};
+  constexpr std::string_view names[] = {"reduce",
+                                        "inclusive_scan",
+                                        "exclusive_scan",
+                                        "histogram_even",
+                                        "histogram_range",
+                                        "multi_histogram_even",
+                                        "atomics",
+                                        "stream_read",
+                                        "copy",
+                                        "fill",
+                                        "empty"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(op value) {
-  constexpr std::string_view names[] = {"", "plus", "minimum", "maximum", "compose"};
+  constexpr std::string_view names[] = {"",          "plus",    "minimum", "maximum", "compose", "minus",
+                                        "increment", "bit_and", "bit_or",  "bit_xor", "exchange"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(scalar value) {
-  constexpr std::string_view names[] = {"",    "i8",  "u8",  "i16",  "u16", "i32", "u32",
-                                        "i64", "u64", "f16", "bf16", "f32", "f64", "affine"};
+  constexpr std::string_view names[] = {"",    "i8",  "u8",   "i16", "u16", "i32",    "u32",   "i64",
+                                        "u64", "f16", "bf16", "f32", "f64", "affine", "f16x2", "bf16x2"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(contents value) {
@@ -120,7 +166,7 @@ constexpr std::string_view name(contents value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::size_t size_of(scalar value) {
-  constexpr std::size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8};
+  constexpr std::size_t sizes[] = {0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 8, 4, 4};
   return sizes[static_cast<int>(value)];
 }
 

@@ -134,12 +134,14 @@ __host__ __device__ inline void merge(summary_of_items& into, const summary_of_i
   if (other.greatest_key > into.greatest_key) into.greatest_key = other.greatest_key;
 }
 
-// Calls visit(T{}) for the C++ type of a scalar; false for scalar::none.
+// Calls visit(T{}) for the C++ type of a scalar; false for scalar::none and for pairs, which only atomics know.
 template <class Visit>
 bool with_type(catalog::scalar type, Visit visit) {
   using catalog::scalar;
   switch (type) {
     case scalar::none:
+    case scalar::f16x2:
+    case scalar::bf16x2:
       return false;
     case scalar::i8:
       visit(std::int8_t{});

@@ -1,13 +1,15 @@
 # rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...]
-#               [OPERATORS plus|minimum|maximum|compose...|even|range|multi_even...] [UNITS n]
+#               [OPERATORS plus|minimum|maximum|compose...|even|range|multi_even...|any] [UNITS n]
 #               [LAUNCH_SWEEP])
 #
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog.
 #   TYPES      basic (default): f32 i32. wide: basic and f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32. Or a list, in which
 #              affine stands for the 8-byte pair that only the operator compose takes. samples: what histograms count,
-#              u8 i8 u16 i16 i32 u32 f32 f64 f16.
-#   OPERATORS  default: plus minimum maximum. Of a histogram, the levels that it takes: even, range, multi_even.
+#              u8 i8 u16 i16 i32 u32 f32 f64 f16. words: what atomics change, i32 u32 u64 f32 f64 f16x2 bf16x2.
+#   OPERATORS  default: plus minimum maximum. Of a histogram, the levels that it takes: even, range, multi_even. any: what
+#              an atomic can do; of these and of the types `words`, a rung of the study of atomics is enrolled with those
+#              that it takes.
 #   UNITS      split by type over n translation units, where one would take over ten seconds to compile
 #   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
 #                 blocks_per_multiprocessor> over the shapes below as well, for f32 sums, as ladder launch_sweep: so that
@@ -20,6 +22,8 @@ set(RUNGS_SWEPT_BLOCKS_PER_MULTIPROCESSOR 1 2 4 8 16 32)
 set(RUNGS_TYPES_basic f32 i32)
 set(RUNGS_TYPES_wide f32 i32 f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32)
 set(RUNGS_TYPES_samples u8 i8 u16 i16 i32 u32 f32 f64 f16)
+set(RUNGS_TYPES_words u32 i32 u64 f32 f64 f16x2 bf16x2)
+set(RUNGS_OPERATORS_any plus minus increment minimum maximum bit_and bit_or bit_xor exchange)
 
 # Sets what all units of the variant at `path` share.
 macro(_rungs_describe path)
@@ -77,6 +81,9 @@ function(rungs_variant path)
   endif()
   if(NOT arg_OPERATORS)
     set(arg_OPERATORS plus minimum maximum)
+  endif()
+  if(arg_OPERATORS STREQUAL "any")
+    set(arg_OPERATORS ${RUNGS_OPERATORS_any})
   endif()
   if(NOT arg_UNITS)
     set(arg_UNITS 1)

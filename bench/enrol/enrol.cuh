@@ -11,6 +11,7 @@
 
 #include "catalog.hpp"
 #include "rungs/operators.cuh"
+#include "rungs/parts/updates.cuh"
 
 namespace rungs::catalog {
 
@@ -27,6 +28,8 @@ using f16 = __half;
 using bf16 = __nv_bfloat16;
 using f32 = float;
 using f64 = double;
+using f16x2 = __half2;
+using bf16x2 = __nv_bfloat162;
 
 template <class Input, class Accumulator = Input>
 struct element {
@@ -55,6 +58,10 @@ constexpr scalar scalar_of() {
     return scalar::f64;
   else if constexpr (std::is_same_v<T, affine>)
     return scalar::affine;
+  else if constexpr (std::is_same_v<T, f16x2>)
+    return scalar::f16x2;
+  else if constexpr (std::is_same_v<T, bf16x2>)
+    return scalar::bf16x2;
   else {
     static_assert(std::is_integral_v<T>, "give the type a name in catalog.hpp");
     constexpr scalar signed_by_size[] = {scalar::i8, scalar::i16, scalar::i32, scalar::i64};
@@ -72,6 +79,18 @@ constexpr op op_of() {
     return op::minimum;
   else if constexpr (std::is_same_v<Operator, compose>)
     return op::compose;
+  else if constexpr (std::is_same_v<Operator, minus>)
+    return op::minus;
+  else if constexpr (std::is_same_v<Operator, increment>)
+    return op::increment;
+  else if constexpr (std::is_same_v<Operator, bit_and>)
+    return op::bit_and;
+  else if constexpr (std::is_same_v<Operator, bit_or>)
+    return op::bit_or;
+  else if constexpr (std::is_same_v<Operator, bit_xor>)
+    return op::bit_xor;
+  else if constexpr (std::is_same_v<Operator, exchange>)
+    return op::exchange;
   else {
     static_assert(std::is_same_v<Operator, maximum>, "give the operator a name in catalog.hpp");
     return op::maximum;
@@ -111,6 +130,7 @@ record describe(record about) {
   if constexpr (requires { Variant::executes_on; }) about.executes_on = Variant::executes_on;
   if constexpr (requires { Variant::max_items; }) about.max_items = Variant::max_items;
   if constexpr (requires { Variant::max_bins; }) about.max_bins = Variant::max_bins;
+  if constexpr (requires { Variant::max_addresses; }) about.max_addresses = Variant::max_addresses;
   if constexpr (requires(std::size_t n) {
                   { Variant::summation_height(n) } -> std::convertible_to<std::size_t>;
                 })
@@ -236,6 +256,26 @@ record multi_histogram_even(record about) {
   return about;
 }
 
+// Whether the variant is one of the study of atomics: then it says what it can do on which type.
+template <class Variant>
+concept updates_addresses = requires {
+  Variant::template takes<plus, u32>;
+};
+
+template <class Variant, class T, class Operator>
+record atomics(record about) {
+  about.operation = operation::atomics;
+  about.op = op_of<Operator>();
+  about.input_type = about.accumulator_type = about.output_type = scalar_of<T>();
+  if constexpr (requires { Variant::template max_operations_per_address<Operator>; })
+    about.max_operations_per_address = Variant::template max_operations_per_address<Operator>;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::update(d_temp_storage, temp_storage_bytes, static_cast<T*>(a.d_out), a.num_addresses, a.num_items,
+                           a.seed, Operator{}, stream);
+  };
+  return about;
+}
+
 // What makes sense: affine maps compose, numbers do not.
 template <class Element, class Operator>
 inline constexpr bool belong_together =
@@ -267,6 +307,9 @@ std::vector<record> enrol(record about, elements<Elements...>, operators<Operato
         records.push_back(histogram<Variant, input, Operator>(about));
       } else if constexpr (std::is_same_v<Operator, multi_even>) {
         records.push_back(multi_histogram_even<Variant, input>(about));
+      } else if constexpr (updates_addresses<Variant>) {
+        if constexpr (Variant::template takes<Operator, input>)
+          records.push_back(atomics<Variant, input, Operator>(about));
       } else if constexpr (!belong_together<Element, Operator>) {
         return;
       } else if constexpr (scans<Variant>) {
