@@ -5,6 +5,7 @@
 // The identity of plus is -0: x + -0 is x for every x, where +0 would turn a sum of -0 into +0.
 #pragma once
 
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -19,6 +20,19 @@ template <class T, class Limits = std::numeric_limits<T>>
 inline constexpr T greatest = Limits::has_infinity ? Limits::infinity() : Limits::max();
 template <class T, class Limits = std::numeric_limits<T>>
 inline constexpr T least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+
+// Two floats that compare equal differ in the sign of a zero at most: or-ing their bits makes it the negative one,
+// and-ing the positive one, without a branch.
+template <class T, class Combine>
+__host__ __device__ T by_bits(T a, const T& b, Combine combine) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "float or double");
+  std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long> of_a, of_b;
+  memcpy(&of_a, &a, sizeof(T));
+  memcpy(&of_b, &b, sizeof(T));
+  of_a = combine(of_a, of_b);
+  memcpy(&a, &of_a, sizeof(T));
+  return a;
+}
 
 struct plus {
   template <class T>
@@ -46,14 +60,11 @@ struct minimum {
         return result;
       }
 #endif
-      if (a != a || b != b) return a + b;
-#ifdef __CUDA_ARCH__
-      return fmin(a, b);  // PTX orders -0 before +0
-#else
-      if (a == b) return __builtin_signbit(a) ? a : b;
-#endif
+      const T chosen = a < b || a != a ? a : b;
+      return a == b ? by_bits(a, b, [](auto x, auto y) { return x | y; }) : chosen;
+    } else {
+      return b < a ? b : a;
     }
-    return b < a ? b : a;
   }
 };
 
@@ -72,19 +83,16 @@ struct maximum {
         return result;
       }
 #endif
-      if (a != a || b != b) return a + b;
-#ifdef __CUDA_ARCH__
-      return fmax(a, b);
-#else
-      if (a == b) return __builtin_signbit(a) ? b : a;
-#endif
+      const T chosen = a > b || a != a ? a : b;
+      return a == b ? by_bits(a, b, [](auto x, auto y) { return x & y; }) : chosen;
+    } else {
+      return a < b ? b : a;
     }
-    return a < b ? b : a;
   }
 };
 
-// The map x -> slope * x + offset, modulo 2^32: the element of a first-order linear recurrence. Applying f, then g, is a
-// map again, but not the one of g, then f: the ladders' operator that does not commute.
+// The map x -> slope * x + offset, modulo 2^32: the element of a first-order linear recurrence. Applying f, then g, is
+// a map again, but not the one of g, then f: the ladders' operator that does not commute.
 struct affine {
   unsigned slope, offset;
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "rungs/parts/launch.cuh"
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/tile.cuh"
@@ -45,6 +46,8 @@ struct rows {
   using output_iterator = OutputIteratorT;
   using accumulator = T;
   using input = item_of<InputIteratorT>;
+  using general = rows;
+  static constexpr bool is_whole = false;
   static constexpr int rows_of_warp = num_rows;
   using output = typename written<OutputIteratorT, typename type_under<T>::named>::item;
   static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(T));
@@ -177,7 +180,7 @@ struct rows {
 #pragma unroll
       for (int row = 0; row < num_rows; ++row) {
         const T left = shuffle_up(lanes.of_rows[row], offset);
-        if (lane >= offset) lanes.of_rows[row] = scan_op(left, lanes.of_rows[row]);
+        if (is_idempotent<ScanOpT> || lane >= offset) lanes.of_rows[row] = scan_op(left, lanes.of_rows[row]);
       }
     }
     T rows_before = ScanOpT::template identity<T>();
@@ -259,6 +262,7 @@ struct rows {
 template <class Rows>
 struct whole_vectors : Rows {
   using typename Rows::accumulator;
+  static constexpr bool is_whole = true;
 
   template <class ScanOpT>
   __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,

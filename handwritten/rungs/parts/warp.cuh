@@ -1,6 +1,7 @@
 // Reducing over the 32 lanes of a warp.
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 
 #include "rungs/operators.cuh"
@@ -10,22 +11,24 @@ namespace rungs::v0::parts {
 inline constexpr int warp_threads = 32;
 inline constexpr unsigned full_mask = 0xffffffffu;
 
-// A shuffle for any trivially copyable type, word by word.
-template <class T>
-__device__ T shuffle_down(const T& value, int offset) {
+// Moves any trivially copyable value between lanes, word by word.
+template <class T, class Move>
+__device__ T by_words(const T& value, Move move) {
   if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4) {
-    return __shfl_down_sync(full_mask, value, offset);
+    return move(value);
   } else {
     static_assert(std::is_trivially_copyable_v<T>, "items travel between lanes bit by bit");
-    constexpr int num_words = (sizeof(T) + 3) / 4;
-    union {
-      unsigned words[num_words];
-      T value;
-    } carrier{};
-    carrier.value = value;
-    for (unsigned& word : carrier.words) word = __shfl_down_sync(full_mask, word, offset);
-    return carrier.value;
+    unsigned words[(sizeof(T) + 3) / 4] = {};
+    T moved;
+    memcpy(words, &value, sizeof(T));
+    for (unsigned& word : words) word = move(word);
+    memcpy(&moved, words, sizeof(T));
+    return moved;
   }
+}
+template <class T>
+__device__ T shuffle_down(const T& value, int offset) {
+  return by_words(value, [=](auto word) { return __shfl_down_sync(full_mask, word, offset); });
 }
 
 // Since sm_80 a warp reduces 32-bit integers in one instruction.

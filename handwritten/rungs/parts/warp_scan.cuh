@@ -2,8 +2,6 @@
 // that do not commute.
 #pragma once
 
-#include <cstring>
-
 #include "rungs/parts/warp.cuh"
 
 namespace rungs::v0::parts {
@@ -13,21 +11,12 @@ template <class Op>
 inline constexpr bool is_commutative =
     std::is_same_v<Op, plus> || std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
 
-// Moves any trivially copyable value between lanes, word by word.
-template <class T, class Move>
-__device__ T by_words(const T& value, Move move) {
-  if constexpr (std::is_arithmetic_v<T> && sizeof(T) >= 4) {
-    return move(value);
-  } else {
-    static_assert(std::is_trivially_copyable_v<T>, "items travel between lanes bit by bit");
-    unsigned words[(sizeof(T) + 3) / 4] = {};
-    T moved;
-    memcpy(words, &value, sizeof(T));
-    for (unsigned& word : words) word = move(word);
-    memcpy(&moved, words, sizeof(T));
-    return moved;
-  }
-}
+// Operators for which a value and itself make that value. A lane that shuffle_up has no neighbour for gets its own
+// value, so with these it may add it: no lane is left out, and no branch is needed. (Doubles' maximum: 73 % to 111 % of
+// CUB.)
+template <class Op>
+inline constexpr bool is_idempotent = std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
+
 template <class T>
 __device__ T shuffle_up(const T& value, int offset) {
   return by_words(value, [=](auto word) { return __shfl_up_sync(full_mask, word, offset); });
@@ -54,7 +43,7 @@ __device__ T warp_scan(T value, ScanOpT scan_op) {
 #pragma unroll
   for (int offset = 1; offset < warp_threads; offset *= 2) {
     const T before = shuffle_up(value, offset);
-    if (lane >= offset) value = scan_op(before, value);
+    if (is_idempotent<ScanOpT> || lane >= offset) value = scan_op(before, value);
   }
   return value;
 }

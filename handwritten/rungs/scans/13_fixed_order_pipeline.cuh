@@ -23,7 +23,7 @@ struct fixed_order_pipeline : parts::scan_calls<fixed_order_pipeline> {
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
     using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-    return launch_pipeline<kind, schedule::strided, pipeline<scan_warps, reduce_warps, rows>>(
+    return parts::launch_pipeline<kind, parts::schedule::strided, parts::pipeline<scan_warps, reduce_warps, rows>>(
         d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op, seed, num_items, stream);
   }
 };

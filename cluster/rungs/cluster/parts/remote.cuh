@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "rungs/version.cuh"
+#include "rungs/parts/phase_barrier.cuh"
 
 namespace rungs::v0::cluster::parts {
 
@@ -28,54 +28,30 @@ __device__ inline unsigned num_blocks() {
 __device__ inline void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ inline void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
+using v0::parts::phase_barrier;
+
 // Makes `barrier` complete its first phase when `bytes` bytes have been stored by store_remote. One whole warp calls
 // it, and the cluster meets before the first store. The warp meets in between for compute-sanitizer, which takes the
 // two instructions for those of different lanes.
-__device__ inline void expect(unsigned long long* barrier, unsigned bytes) {
+__device__ inline void expect(phase_barrier& barrier, unsigned bytes) {
   const bool elected = threadIdx.x % 32 == 0;
   if (elected) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    barrier.initialise(1);
+    v0::parts::publish_barriers();
   }
   __syncwarp();
-  if (elected) {
-    asm volatile("{ .reg .b64 phase; mbarrier.arrive.expect_tx.shared::cta.b64 phase, [%0], %1; }" ::"r"(
-                     shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
-  }
+  if (elected) barrier.arrive_and_expect(bytes);
   __syncwarp();
-}
-
-// Lets the barrier's next phase complete when `bytes` more bytes have been stored. One thread, once the last is
-// complete.
-__device__ inline void expect_again(unsigned long long* barrier, unsigned bytes) {
-  asm volatile(
-      "{ .reg .b64 phase; mbarrier.arrive.expect_tx.shared::cta.b64 phase, [%0], %1; }" ::"r"(shared_address(barrier)),
-      "r"(bytes)
-      : "memory");
-}
-
-// Waits for a phase of the block's own barrier: the first one's parity is 0, the next one's 1, and so on.
-__device__ inline void wait_for(unsigned long long* barrier, unsigned parity = 0) {
-  unsigned done = 0;
-  while (!done)
-    asm volatile(
-        "{ .reg .pred complete; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2; "
-        "selp.u32 %0, 1, 0, complete; }"
-        : "=r"(done)
-        : "r"(shared_address(barrier)), "r"(parity)
-        : "memory");
 }
 
 // Stores `value` at the place `to` has in block `rank`'s shared memory, and counts its bytes on `barrier` there.
 template <class T>
-__device__ void store_remote(T* to, unsigned long long* barrier, unsigned rank, const T& value) {
+__device__ void store_remote(T* to, const phase_barrier& barrier, unsigned rank, const T& value) {
   static_assert(sizeof(T) % 4 == 0 && alignof(T) >= 4, "st.async carries 4 or 8 bytes");
   constexpr int piece_bytes = sizeof(T) % 8 == 0 ? 8 : 4;
   unsigned remote_to, remote_barrier;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_to) : "r"(shared_address(to)), "r"(rank));
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_barrier) : "r"(shared_address(barrier)), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_barrier) : "r"(barrier.address()), "r"(rank));
   unsigned words[sizeof(T) / 4];
   memcpy(words, &value, sizeof(T));
 #pragma unroll

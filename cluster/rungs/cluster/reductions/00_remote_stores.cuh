@@ -21,20 +21,20 @@ __global__ void __launch_bounds__(Tile::block_threads)
 #if __CUDA_ARCH__ >= 900
   constexpr int num_warps = Tile::block_threads / v0::parts::warp_threads;
   __shared__ T inbox[parts::greatest_cluster_blocks * num_warps];
-  __shared__ unsigned long long barrier;
+  __shared__ parts::phase_barrier barrier;
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks();
   const unsigned lane = threadIdx.x % v0::parts::warp_threads, warp = threadIdx.x / v0::parts::warp_threads;
-  if (rank == 0 && warp == 0) parts::expect(&barrier, cluster_blocks * num_warps * sizeof(T));
+  if (rank == 0 && warp == 0) parts::expect(barrier, cluster_blocks * num_warps * sizeof(T));
   parts::arrive();  // block 0's barrier is ready; the loads hide the wait for it
 
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
   value = v0::parts::warp_reduce(value, reduction_op);
   parts::wait();
-  if (lane == 0) parts::store_remote(inbox + rank * num_warps + warp, &barrier, 0, value);
+  if (lane == 0) parts::store_remote(inbox + rank * num_warps + warp, barrier, 0, value);
   if (rank != 0 || warp != 0) return;
 
-  parts::wait_for(&barrier);
+  barrier.wait_for_cluster(0);
   value = ReductionOpT::template identity<T>();
   for (unsigned i = lane; i < cluster_blocks * num_warps; i += v0::parts::warp_threads)
     value = reduction_op(value, inbox[i]);
