@@ -106,13 +106,16 @@ class Drawing:
 
 def _n_axis(cells: Sequence[Cell]) -> alt.X:
     """Number of items on a log scale, ticks at the powers of four, written 16 Mi."""
-    counts = [cell.items for cell in cells if cell.items]
+    return _count_axis([cell.items for cell in cells if cell.items], "number of items")
+
+
+def _count_axis(counts: Sequence[int], title: str) -> alt.X:
     low, high = math.floor(math.log2(min(counts))), math.ceil(math.log2(max(counts)))
     ticks = [2**exponent for exponent in range(low + low % 2, high + 1, 2)]
     labels = " : ".join(f"datum.value == {tick} ? '{words.size(tick)}'" for tick in ticks) + " : ''"
     return alt.X(
         "items:Q",
-        title="number of items",
+        title=title,
         scale=alt.Scale(type="log", base=2, domain=[2 ** (low - 0.4), 2 ** (max(high, low + 1) + 0.2)], nice=False),
         axis=alt.Axis(values=ticks, labelExpr=labels, labelOverlap="greedy"),
     )
@@ -274,6 +277,51 @@ def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, nam
     return drawing.finish(name, title, layers)
 
 
+def sweep_bins(machine: Machine, looks: dict[Variant, Style], cells: list[Cell], name: str) -> Chart | None:
+    """GB/s over the number of bins, all else alike: what wins somewhere and CUB named, the rest grey."""
+    drawing = Drawing()
+    rows = []
+    for cell in cells:
+        for variant in compare.contenders(machine, cell):
+            if rate := compare.figure(machine, cell, variant, "gb_per_s"):
+                bins = cell.sizes["bins"]
+                rows.append(
+                    {
+                        "items": bins,
+                        "n": f"{bins:,} bins",
+                        "rung": machine.labels[variant],
+                        "key": key(machine, variant),
+                        "time": words.time(compare.figure(machine, cell, variant, "median_us")),
+                        "rate": rate,
+                    }
+                )
+    if len({row["items"] for row in rows}) < 2:
+        return None
+    winners = {found.variant for cell in cells if (found := compare.best(machine, cell))}
+    present = {variant for cell in cells for variant in compare.contenders(machine, cell)}
+    named = sorted(winners | {v for v in present if compare.is_cub(v)}, key=machine.order.__getitem__)
+    bright = {key(machine, variant) for variant in named}
+    limit = words.median(compare.ceiling(machine, cell) for cell in cells)
+    slowest = min(row["rate"] for row in rows if row["key"] in bright or not bright)
+    domain = (slowest / 2, max([row["rate"] for row in rows] + [limit or 0]) * 1.35)
+    x = _count_axis([row["items"] for row in rows], "number of bins")
+    y = alt.Y(
+        "rate:Q",
+        title="GB/s",
+        scale=alt.Scale(type="log", domain=list(domain), nice=False),
+        axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"),
+    )
+    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, ["rung:N", "n:N", "time:N", "rate:Q"])
+    if limit:
+        rule = alt.Chart(drawing.values([{"rate": limit}]))
+        layers.insert(0, rule.mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
+    first = cells[0]
+    about = ", ".join(
+        filter(None, (first.input_type, "" if first.distribution == "uniform" else distribution(first.distribution), first.mode))
+    )
+    return drawing.finish(name, f"GB/s over the number of bins at {words.size(first.items)} samples: {about}", layers)
+
+
 def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """Speed-up over CUB over n, with intervals, a rule where both are level."""
     drawing = Drawing()
@@ -387,8 +435,9 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
     return drawing.finish(name, title, layers, height=280)
 
 
-def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, title: str) -> Chart | None:
-    """The best rung's speed-up over CUB, a line for each problem, named at its end; ties drawn hollow."""
+def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, title: str, log: bool = False) -> Chart | None:
+    """The best rung's speed-up over CUB, a line for each problem, named at its end; ties drawn hollow. log: where speed-ups
+    differ by more than a few times."""
     drawing = Drawing()
     rows = []
     for label, problem in series:
@@ -412,8 +461,12 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
     low = min(0.9, *(row["low"] for row in rows)) * 0.97
     high = max(1.1, *(row["high"] for row in rows)) * 1.04
     x = _n_axis([problem._replace(items=row["items"]) for row in rows for _, problem in series[:1]])
-    scale = alt.Scale(domain=[low, high], nice=False)
-    y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
+    if log:
+        scale = alt.Scale(type="log", domain=[low, high], nice=False)
+        axis = alt.Axis(values=[step * 10**e for e in range(-2, 4) for step in (1, 2, 5)], format=",~r")
+    else:
+        scale, axis = alt.Scale(domain=[low, high], nice=False), alt.Axis(format=".2~f", tickCount=8)
+    y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=axis)
     colour = alt.Color("series:N", legend=None, scale=alt.Scale(domain=labels, range=list(COLOURS[: len(labels)])))
     shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=labels, range=list(MARKS[: len(labels)])))
     patterns = [list(((1, 0), (5, 4))[position % 2]) for position, _ in enumerate(labels)]
@@ -426,7 +479,7 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
     last = max(row["items"] for row in rows)
     ends = {label: max((row for row in rows if row["series"] == label), key=lambda row: row["items"], default=None) for label in labels}
     ends = {label: row for label, row in ends.items() if row}
-    heights = _spread([(row["speedup"], label) for label, row in ends.items()] + [(1.0, "CUB")], low, high, False, 280)
+    heights = _spread([(row["speedup"], label) for label, row in ends.items()] + [(1.0, "CUB")], low, high, log, 280)
     named = [{"items": last, "speedup": heights[label], "series": label} for label in ends]
     cub = alt.Chart(drawing.values([{"items": last, "speedup": heights["CUB"], "label": "CUB"}]))
     certain = "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
@@ -454,6 +507,12 @@ def headline(machine: Machine, looks: dict[Variant, Style], series: list[tuple[s
     return _several(machine, series, name, f"Best rung against CUB on {machine.name}: {said}; 1.0 is CUB, hollow marks are ties")
 
 
+def kinds(machine: Machine, looks: dict[Variant, Style], series: list[tuple[str, Cell]], name: str) -> Chart | None:
+    """A line for each kind of problem of a topic."""
+    said = words.listed([label for label, _ in series])
+    return _several(machine, series, name, f"Best rung against CUB: {said}; 1.0 is CUB, hollow marks are ties", log=True)
+
+
 def operations(machine: Machine, looks: dict[Variant, Style], series: list[tuple[str, Cell]], name: str) -> Chart | None:
     """A line for each operation of a topic."""
     said = words.listed([describe(problem) for _, problem in series])
@@ -462,6 +521,12 @@ def operations(machine: Machine, looks: dict[Variant, Style], series: list[tuple
 
 def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str) -> Chart | None:
     """One bar a rung at one size, in ladder order, the ceiling and CUB as rules."""
+    return ladder_beside(machine, looks, (cell, None), name)
+
+
+def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, Cell | None], name: str) -> Chart | None:
+    """The same, with the rate at the second cell as a tick on each bar."""
+    cell, other = about
     drawing = Drawing()
     rows = []
     for variant in compare.contenders(machine, cell):
@@ -478,10 +543,12 @@ def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str)
                     "colour": looks[variant].colour,
                 }
             )
+            if other and (beside := compare.figure(machine, other, variant, "gb_per_s")):
+                rows[-1]["beside"] = beside
     if len(rows) < 2:
         return None
     limit = compare.ceiling(machine, cell)
-    top = max([row["rate"] for row in rows] + [limit or 0]) * 1.1
+    top = max([max(row["rate"], row.get("beside", 0)) for row in rows] + [limit or 0]) * 1.1
     for row in rows:
         # A label that the ceiling's rule would cross stands behind the rule.
         row["end"] = limit if limit and row["rate"] <= limit < row["rate"] + top * 0.08 else row["rate"]
@@ -500,6 +567,10 @@ def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str)
         ),
         base.mark_text(align="left", dx=5).encode(x=alt.X("end:Q", scale=scale, title="GB/s"), y=y, text="label:N"),
     ]
+    ticks = [row for row in rows if "beside" in row]
+    if ticks:
+        mark = alt.Chart(drawing.values(ticks)).mark_tick(color=INK, thickness=3, height=17)
+        layers.append(mark.encode(x=alt.X("beside:Q", scale=scale, title="GB/s"), y=y, tooltip=["rung:N", "beside:Q"]))
     rules = []
     if limit:
         rules.append({"rate": limit, "label": "measured ceiling", "colour": CEILING_COLOUR})
@@ -510,11 +581,39 @@ def ladder(machine: Machine, looks: dict[Variant, Style], cell: Cell, name: str)
             drawn.mark_text(align="right", dx=-4, y=-6).encode(x=x, text="label:N", color=alt.Color("colour:N", scale=None))
         )
     title = f"GB/s of every rung at {words.size(cell.items)} items: {describe(cell.problem)}"
+    if ticks and other:
+        title += f"; the ticks are the same samples, {distribution(other.distribution)}"
     return drawing.finish(name, title, layers, height=max(120, 21 * len(rows)))
+
+
+DISTRIBUTIONS = {
+    "uniform": "uniform", "constant": "all in one bin", "eight_hot": "eight hot bins", "zipf": "Zipf", "sorted": "sorted",
+    "runs": "runs", "out_of_range": "half out of range",
+}  # fmt: skip
+
+
+def distribution(name: str) -> str:
+    return DISTRIBUTIONS.get(name, name.replace("_", " "))
+
+
+def describe_histogram(problem: Cell) -> str:
+    """u8 histogram, 256 bins, cold. Even bins, one channel and uniform samples stay unsaid."""
+    sizes = problem.sizes
+    said = [f"{problem.input_type} histogram"]
+    if "bins" in sizes:
+        uneven = "uneven " if problem.operation == "histogram_range" else ""
+        said.append(f"{sizes['bins']:,} {uneven}bins")
+    if "channels" in sizes:
+        said.append(f"{sizes.get('active', sizes['channels'])} of {sizes['channels']} channels")
+    if problem.distribution not in ("", "uniform"):
+        said.append(distribution(problem.distribution))
+    return ", ".join(filter(None, (*said, problem.mode)))
 
 
 def describe(problem: Cell) -> str:
     """f32 sum, cold; f32 inclusive sum, cold. What is ordinary (one type, uniform data) stays unsaid."""
+    if "histogram" in problem.operation:
+        return describe_histogram(problem)
     types = [t for t in (problem.input_type, problem.accumulator_type, problem.output_type) if t]
     named = " to ".join(dict.fromkeys(types))
     operator = {"plus": "sum", "compose": "composition"}.get(problem.operator, problem.operator)

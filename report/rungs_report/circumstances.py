@@ -280,10 +280,11 @@ def omissions(page: Page) -> list[str]:
         entries = [entry for _, entry in found]
         counts = sorted({entry["items"] for entry in entries if entry.get("items")})
         ends = list(dict.fromkeys(words.size(count) for count in (counts[0], counts[-1]))) if counts else [words.UNKNOWN]
-        keys = ("operation",) * several + ("input_type", "operator", "mode")
+        keys = ("operation",) * several + ("input_type", "operator", "shape", "mode")
         what = sorted({" ".join(str(e[key]).replace("_", " ") for key in keys if e.get(key)) for e in entries})
         cases = {
-            (name, *(str(e.get(key)) for key in ("operation", "operator", "input_type", "items", "mode"))) for name, e in found
+            (name, *(str(e.get(key)) for key in ("operation", "operator", "input_type", "items", "shape", "distribution", "mode")))
+            for name, e in found
         }
         reason = shared({entry["reason"] for entry in entries})
         of = ", ".join(what[:4]) + (" …" if len(what) > 4 else "")

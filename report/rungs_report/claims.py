@@ -19,9 +19,15 @@ HOLDS, FAILS, CANNOT, UNMEASURED = (
 FALSE = "false as stated"
 SUM = Cell("reduce", "plus", "f32", "f32", "f32", "", "uniform", "cold", 0)
 SCAN = SUM._replace(operation="inclusive_scan")
+COUNTS = Cell("histogram_even", "", "i32", "u32", "u32", "bins=256", "uniform", "cold", 0)
+BYTE_COUNTS = COUNTS._replace(input_type="u8")
 MI, GI = 1 << 20, 1 << 30
 # The text's four scans, and the milliseconds it gives for 16 Mi floats on an A100.
 CLASSIC_SCANS = {"hillis_steele": 2.45, "blelloch": 0.82, "warp_shuffle": 0.51, "cub_device_scan": 0.38}
+# The text's four histograms, and the milliseconds it gives for 10 million integers in 256 bins on an A100.
+CLASSIC_HISTOGRAMS = {"global_atomics": 1.82, "grid_stride": 0.28, "warp_private": 0.19, "cub_device_histogram": 0.16}
+# Rungs that keep all bins of a block in shared memory, the ones that would win first.
+BINS_IN_SHARED_MEMORY = ("overlapped_clear", "vector_loads", "grid_stride", "block_private")
 CLASSIC = ("divergent_tree", "sequential_addressing", "first_add_on_load", "unrolled_last_warp", "warp_shuffle")
 THREADS_PER_MULTIPROCESSOR = {75: 1024, 86: 1536, 87: 1536, 89: 1536, 120: 1536, 121: 1536}
 
@@ -386,6 +392,75 @@ def scan_gain(slow: str, fast: str) -> Callable[[Evidence], Answer | None]:
     return measure
 
 
+# ---- C and D: histograms
+
+
+def histogram_gain(slow: str, fast: str, theirs: float, problem: Cell = COUNTS) -> Callable[[Evidence], Answer | None]:
+    """time(slow) / time(fast) at 16 Mi samples, beside the text's ratio. A fifth to either side agrees."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        n = seen.nearest(16 * MI, slow, fast, problem=problem)
+        ours = n and seen.slower(slow, fast, n, problem)
+        return Answer(f"{words.ratio(ours)} {at(n)}", between(ours / theirs, 0.8, 1.25), ours / theirs) if ours else None
+
+    return measure
+
+
+def histograms_in_order(seen: Evidence) -> Answer | None:
+    names = tuple(CLASSIC_HISTOGRAMS)
+    n = seen.nearest(10 * MI, *names, problem=COUNTS)
+    if n is None:
+        return None
+    times = [words.time(seen.take(name, n, "median_us", COUNTS)) for name in names]
+    gains = [seen.slower(before, after, n, COUNTS) for before, after in pairwise(names)]
+    return Answer(f"{words.listed(times)} {at(n)}", HOLDS if all(gain > 1 for gain in gains) else FAILS)
+
+
+def one_bin(seen: Evidence) -> Answer | None:
+    """Every sample in one bin: what contention costs without and with counters of a block's own."""
+    problem = COUNTS._replace(distribution="constant")
+    n = seen.nearest(16 * MI, "global_atomics", "grid_stride", problem=problem)
+    gain = n and seen.slower("global_atomics", "grid_stride", n, problem)
+    if not gain:
+        return None
+    rates = [words.significant(seen.take(name, n, "gb_per_s", problem)) for name in ("global_atomics", "grid_stride")]
+    return Answer(f"{rates[0]} against {rates[1]} GB/s, {words.ratio(gain)}, {at(n)}", between(gain, 72, 112), gain / 90)
+
+
+def bins_4096(seen: Evidence) -> Answer | None:
+    """4096 counters of 4 bytes are 16 KiB; some rung that keeps them in shared memory was verified."""
+    problem = COUNTS._replace(shape="bins=4096")
+    for name in BINS_IN_SHARED_MEMORY:
+        sizes = seen.sizes(name, problem=problem)
+        if sizes:
+            n = seen.nearest(16 * MI, name, problem=problem) or sizes[-1]
+            ratio = compare.headline(seen.machine, problem._replace(items=n), seen.rung(name, problem))
+            beside = f", {words.ratio(ratio.value)} of CUB's speed" if ratio else ""
+            time = words.time(seen.take(name, n, "median_us", problem))
+            return Answer(f"they are 16 KiB and fit: {name} counts them there in {time} {at(n)}{beside}", FALSE)
+    return None
+
+
+def bins_beyond(bins: int) -> Callable[[Evidence], Answer | None]:
+    """Bins that truly do not fit: several passes against whatever is best."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        problem = COUNTS._replace(shape=f"bins={bins}")
+        n = seen.nearest(16 * MI, "bin_ranges", problem=problem)
+        found = compare.best(seen.machine, problem._replace(items=n)) if n else None
+        slower = found and seen.slower("bin_ranges", found.variant.rung, n, problem)
+        if not slower:
+            return None
+        time = words.time(seen.take("bin_ranges", n, "median_us", problem))
+        if found.variant.rung == "bin_ranges":
+            return Answer(f"bin_ranges is the best rung {at(n)}, at {time}", HOLDS)
+        return Answer(
+            f"bin_ranges takes {time} {at(n)}, {words.ratio(slower)} the time of {found.variant.rung}", HOLDS if slower < 1.1 else FAILS
+        )
+
+    return measure
+
+
 def scan_share(name: str, theirs: float) -> Callable[[Evidence], Answer | None]:
     """Whether a scan comes near its limit: the share of peak beside the share that the text's GB/s are of an A100's 1,555."""
 
@@ -417,6 +492,20 @@ def whole_scans(seen: Evidence) -> Answer | None:
         " checked over the whole output",
         HOLDS,
     )
+
+
+def negative_samples(seen: Evidence) -> Answer:
+    """The remainder of a negative sample is negative, and the addition lands before the histogram."""
+    rows = [
+        row
+        for run in seen.machine.runs
+        for row in run.rows
+        if row.operation in topics.KNOWN[2].operations and row.input_type in ("i8", "i16")
+    ]
+    told = "the remainder of a negative sample is negative: its count lands in memory before the histogram"
+    if rows:
+        told += f"; {words.plural(len(rows), 'row')} of i8 and i16 here count samples of which half are negative, every counter checked"
+    return Answer(told, FALSE)
 
 
 def repeats(seen: Evidence) -> Answer | None:
@@ -501,7 +590,22 @@ SCANS = (
     Claim("D9", "and CUB's is highly optimised, tuned for each architecture", "338 GB/s", "A100", scan_share("cub_device_scan", 337.5)),
     Claim("D9", "The scan by warps is the faster one for small arrays", "", "A100", warps_and_block),
 )  # fmt: skip
-CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS}
+
+HISTOGRAMS = (
+    Claim("C4", "A histogram of 256 bins by atomics in global memory takes 35 times as long as with bins of a block's own (16 Mi bytes)", "35x", "T4", histogram_gain("global_atomics", "grid_stride", 35, BYTE_COUNTS)),
+    Claim("C4", "the same, for samples of four bytes", "35x", "T4", histogram_gain("global_atomics", "grid_stride", 35)),
+    Claim("C5", "4,096 bins cannot live in shared memory", "", "", bins_4096),
+    Claim("C5", "Where the bins do not fit, count them in several passes (16,384 bins)", "", "", bins_beyond(16384)),
+    Claim("C5", "the same, for 65,536 bins", "", "", bins_beyond(65536)),
+    Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every distribution, size and type)", "", "", best_against_cub("histograms")),
+    Claim("D8", "Global atomics, bins of a block's own, of a warp's own, CUB: each faster than the one before (10 million integers)", "1.82, 0.28, 0.19 and 0.16 ms", "A100", histograms_in_order),
+    Claim("D8", "from global atomics to bins of a block's own", "6.50x", "A100", histogram_gain("global_atomics", "grid_stride", 6.5)),
+    Claim("D8", "from there to bins of a warp's own", "1.47x", "A100", histogram_gain("grid_stride", "warp_private", 0.28 / 0.19)),
+    Claim("D8", "from bins of a warp's own to CUB", "1.19x", "A100", histogram_gain("warp_private", "cub_device_histogram", 0.19 / 0.16)),
+    Claim("D8", "from global atomics to CUB", "11.4x", "A100", histogram_gain("global_atomics", "cub_device_histogram", 1.82 / 0.16)),
+    Claim("D8", "Where all threads meet in one bin, counting on chip first is 90 times faster", "2 against 180 GB/s, 90x", "A100", one_bin),
+)  # fmt: skip
+CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS}
 
 PITFALLS = (
     Claim("C17", "Float atomics do not repeat from run to run", "", "", repeats),
@@ -526,6 +630,7 @@ PITFALLS = (
         "the shuffles of that scan name all 32 lanes: every lane has to come, those without a warp with nothing to add")),
     Claim("C17", "From Volta on CUB's warp scan is made of cooperative groups", "", "", stated_wrongly(
         "it is made of shuffles, written as PTX, on every architecture")),
+    Claim("C17", "A sample's bin may be its remainder by the number of bins", "", "", negative_samples),
     Claim("C17", "A barrier may sit in a loop whose trip count differs between threads", "", "", stated_wrongly(
         "every thread of the block has to reach every barrier; the loop has to run equally often for all")),
 )  # fmt: skip

@@ -181,7 +181,10 @@ def ceiling(machine: Machine, cell: Cell) -> float | None:
 
 
 def is_headline(problem: Cell) -> bool:
-    """A sum of floats, whatever its operation and mode: what a topic is headed by."""
+    """A sum of floats, whatever its operation and mode, or a histogram of bytes, at which CUB is at its best: what a topic
+    is headed by."""
+    if problem.operation == "histogram_even":
+        return (problem.input_type, problem.shape, problem.distribution) == ("u8", "bins=256", "uniform")
     return problem[1:7] == ("plus", "f32", "f32", "f32", "", "uniform")
 
 
@@ -205,6 +208,68 @@ def problems(machine: Machine, topic: Topic, mode: str | None = None) -> list[Ce
 def main_problem(machine: Machine, topic: Topic) -> Cell | None:
     """What the topic's page is about: sums of floats, cold; where there are none, what was measured most."""
     return next(iter(problems(machine, topic)), None)
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """The one rung to take for a problem whose distribution is not known, and what CUB does in its place."""
+
+    setting: Cell  # the cells without their distribution
+    variant: Variant
+    times: dict[str, float]  # by distribution
+    ratios: dict[str, Ratio]  # over CUB, likewise; none where CUB has no time
+    cub: dict[str, float]  # its fastest entry's times
+    missing: tuple[str, ...]  # distributions in which a rung of ours has a time, but not this one
+
+    @property
+    def worst(self) -> Ratio | None:
+        return min(self.ratios.values(), key=lambda ratio: ratio.value, default=None)
+
+
+def spread(times: dict[str, float]) -> float | None:
+    """The worst time over the best; None where there are not two to compare."""
+    return max(times.values()) / min(times.values()) if len(times) > 1 else None
+
+
+@cache
+def settings(machine: Machine, operation: str, mode: str = "cold") -> dict[Cell, dict[str, Cell]]:
+    """The cells of an operation that differ in nothing but the distribution, by distribution."""
+    found: dict[Cell, dict[str, Cell]] = {}
+    for cell in machine.cells:
+        if cell.operation == operation and cell.mode == mode and machine.is_problem(cell):
+            found.setdefault(cell._replace(distribution=""), {})[cell.distribution] = cell
+    return found
+
+
+@cache
+def recommended(machine: Machine, setting: Cell) -> Recommended | None:
+    """Of the rungs measured with the most distributions (against the most CCCL releases), the one whose lowest speed-up over
+    CUB among them is highest; where CUB has no time at all, the one whose longest time is least."""
+    cells = settings(machine, setting.operation, setting.mode).get(setting, {})
+    present = {d: [v for v in contenders(machine, c) if is_ours(machine, v)] for d, c in cells.items()}
+    present = {distribution: variants for distribution, variants in present.items() if variants}
+
+    def rank(variant: Variant) -> tuple[int, int, float, float, int]:
+        own = [cells[d] for d, variants in present.items() if variant in variants]
+        found = [ratios(machine, cell, variant) for cell in own]
+        lowest = min((ratio.value for each in found for ratio in each), default=0.0)
+        longest = max(figure(machine, cell, variant, "median_us") for cell in own)
+        return (len(own), sum(map(len, found)), lowest, -longest, -machine.order[variant])
+
+    candidates = {variant for variants in present.values() for variant in variants}
+    if not candidates:
+        return None
+    chosen = max(candidates, key=rank)
+    own = {d: cells[d] for d, variants in present.items() if chosen in variants}
+    cub = {d: found[1] for d, cell in cells.items() if (found := fastest_cub(machine, cell))}
+    return Recommended(
+        setting,
+        chosen,
+        {d: figure(machine, cell, chosen, "median_us") for d, cell in own.items()},
+        {d: ratio for d, cell in own.items() if (ratio := headline(machine, cell, chosen))},
+        cub,
+        tuple(sorted(set(present) - set(own))),
+    )
 
 
 def sizes(machine: Machine, problem: Cell) -> list[Cell]:

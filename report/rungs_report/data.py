@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 SCHEMA = "rungs.results/1"
 YARDSTICKS = "library_baselines"
+ROOFS = "roofs"
 
 COLUMNS = (
     "family", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type", "items", "shape",
@@ -64,6 +65,12 @@ class Cell(NamedTuple):
     items: int
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """The numbers of the shape by name: bins=256 is {"bins": 256}."""
+        found = (part.partition("=") for part in self.shape.split())
+        return {name: int(value) for name, _, value in found if value.isdigit()}
+
+    @property
     def problem(self) -> "Cell":
         """The same problem at no particular size: what a sweep over n holds fixed."""
         return self._replace(items=0)
@@ -95,6 +102,16 @@ class Row:
 
 
 @dataclass
+class Fault:
+    """A case of a library that has no time because the library was wrong, or refused it: told, and nobody's win."""
+
+    cell: Cell
+    variant: Variant
+    kind: str  # wrong or refused
+    defect: str
+
+
+@dataclass
 class Refusal:
     file: str
     reason: str
@@ -111,6 +128,7 @@ class Run:
     rows: list[Row]
     rows_in: int
     twins_in: int = 0
+    faults: list[Fault] = field(default_factory=list)
 
     @cached_property
     def skipped(self) -> list[tuple[Variant, dict[str, Any]]]:
@@ -178,12 +196,9 @@ class Machine:
 
     @cached_property
     def problems(self) -> frozenset[Cell]:
-        """The cells that are no roofs: something of ours, CUB or a host baseline computes them. Roofs have no operator."""
+        """The cells that are no roofs: something of ours, CUB or a host baseline computes them."""
         return frozenset(
-            cell
-            for run in self.runs
-            for cell, rows in run.cells.items()
-            if cell.operator or any(v.family != YARDSTICKS or is_cub(v) for v in rows)
+            cell for run in self.runs for cell, rows in run.cells.items() if any(v.ladder != ROOFS for v in rows)
         )
 
     def is_problem(self, cell: Cell) -> bool:
@@ -227,6 +242,7 @@ class Collection:
     refusals: list[Refusal]  # of files that belong to no machine's folder, and all others
     rows_in: int
     twins: int
+    faults: int = 0  # cases without a time by a library's fault
 
     @property
     def rows_out(self) -> int:
@@ -237,7 +253,8 @@ class Collection:
         return sum(refusal.rows for refusal in self.refusals)
 
     def accounting(self) -> str:
-        return f"{self.rows_in} rows in = {self.rows_out} rows out + {self.twins} twins of CUB + {self.rows_refused} rows refused"
+        faults = f" + {self.faults} where a library was wrong or refused" if self.faults else ""
+        return f"{self.rows_in} rows in = {self.rows_out} rows out + {self.twins} twins of CUB{faults} + {self.rows_refused} rows refused"
 
 
 # ---- reading one file
@@ -386,6 +403,21 @@ def _row_fault(row: dict[str, Any]) -> str | None:
     return None
 
 
+def _library_fault(values: dict[str, Any]) -> bool:
+    """Whether the row says that a library, not we, failed the case."""
+    named = all(isinstance(values.get(name), str) for name in Cell._fields if name != "items")
+    items = values.get("items")
+    return (
+        values.get("verified") == "no"
+        and values.get("family") == YARDSTICKS
+        and values.get("fault") in ("wrong", "refused")
+        and isinstance(values.get("rung"), str)
+        and named
+        and isinstance(items, int)
+        and not isinstance(items, bool)
+    )
+
+
 def meant(entry: dict[str, Any], candidates: list[Variant]) -> Variant | None:
     """The variant a row or a skipped case is about. Where two ladders of a family share a rung's name, it is the one the
     entry names, else the one whose name begins like the operation; None where that leaves not exactly one."""
@@ -450,8 +482,15 @@ def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusa
 
     good: dict[tuple[Any, ...], list[Row]] = {}
     faults: Counter[tuple[str, bool]] = Counter()
+    told: list[Fault] = []
     for values in document["rows"]:
         named = f"{values.get('family')}/{values.get('rung')}"
+        if _library_fault(values):
+            variant = meant(values, by_name.get((values["family"], values["rung"]), []))
+            if variant is not None:
+                cell = Cell(*(values[name] for name in Cell._fields))
+                told.append(Fault(cell, variant, values["fault"], str(values.get("defect") or "")))
+                continue
         fault = _row_fault(values)
         if fault:
             faults[f"{named} {fault}", False] += 1
@@ -480,7 +519,7 @@ def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusa
         else:
             rows.append(found[0])
     refusals = [Refusal(label, reason, count, False, expected) for (reason, expected), count in sorted(faults.items())]
-    return Run(document["run"], label, document, rows, len(document["rows"]), twins), refusals
+    return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
 
 
 # ---- reading a directory
@@ -516,7 +555,7 @@ def read(data: Path) -> Collection:
 
     names = Counter(run.name for run, _ in runs)
     machines: dict[str, Machine] = {}
-    twins = 0
+    twins = faults = 0
     for run, refused in sorted(runs, key=lambda pair: (pair[0].name, pair[0].file)):
         if names[run.name] > 1:
             refusals.append(Refusal(run.file, f"shares its run id {run.name!r} with another file", run.rows_in, True))
@@ -525,12 +564,14 @@ def read(data: Path) -> Collection:
         if not run.rows:
             refusals.append(Refusal(run.file, "has no row that can be believed", 0, True, all(each.expected for each in refused)))
             twins += run.twins_in
+            faults += len(run.faults)
             continue
         twins += run.twins_in
+        faults += len(run.faults)
         gpu = run.document["gpu"]
         machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in machines.items():
         machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
-    return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins)
+    return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults)

@@ -3,11 +3,16 @@
 from functools import partial
 
 from rungs_report import charts, compare, diffs, words
-from rungs_report.data import Cell, Variant
+from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, interval, over_cub, verdict
 from rungs_report.words import code, table, text
 
 FAMILIES = ("handwritten", "cluster", compare.YARDSTICKS)
+# What a rung asks for, and what it answers with.
+DETAILS = (
+    "rung", ">error (ulp)", "repeatable", ">kernels", ">workspace", "contract", "waits for host", "progress", ">block",
+    ">items a thread",
+)  # fmt: skip
 
 
 def ladder_groups(page: Page, cell: Cell) -> dict[tuple[str, str], list[Variant]]:
@@ -33,6 +38,42 @@ def gain(page: Page, cell: Cell, variant: Variant) -> float | None:
     return compare.within_runs(page.machine, cell, previous, variant) if previous else None
 
 
+def asked(page: Page, cell: Cell, variant: Variant) -> list[str]:
+    """A line of the table under DETAILS."""
+    machine = page.machine
+    entry = machine.variants[variant]
+    latest = machine.rows(cell, variant)[-1][1]
+    workspace = words.median(r.workspace_bytes for _, r in machine.rows(cell, variant))
+    return [
+        page.label(variant),
+        words.number(compare.figure(machine, cell, variant, "error")),
+        latest.repeatable,
+        words.number(latest.kernels),
+        words.byte_size(None if workspace is None else int(workspace)),
+        latest.workspace_contract.replace("_", " "),
+        words.yes_no(entry.get("waits_for_host")),
+        text(entry.get("progress") or words.UNKNOWN),
+        words.number(entry.get("block_threads") or None),
+        words.number(entry.get("items_per_thread") or None),
+    ]
+
+
+def stopped(machine: Machine, cell: Cell, family: str, ladder_name: str) -> list[str]:
+    """The rungs of a ladder that the benchmark left out at this cell, and why. Older files tell neither shape nor
+    distribution of what they left out."""
+    told = ("operation", "operator", "input_type", "items", "mode")
+    found = {
+        f"{code(variant.rung)} ({text(entry['reason'])})"
+        for run in machine.runs
+        for variant, entry in run.skipped
+        if variant.family == family
+        and (variant.ladder == ladder_name or not variant.ladder)
+        and all(entry.get(k) == getattr(cell, k) for k in told)
+        and all(entry.get(k, getattr(cell, k)) == getattr(cell, k) for k in ("shape", "distribution"))
+    }
+    return sorted(found)
+
+
 def ladder(page: Page) -> list[str]:
     machine = page.machine
     cell = compare.ladder_cell(machine, page.main) if page.main else None
@@ -52,18 +93,6 @@ def ladder(page: Page) -> list[str]:
         if compared:
             headers += [f">over CUB {v}" for v in versions] if several else [">over CUB"]
             headers += ["interval", "verdict"]
-        details = [
-            "rung",
-            ">error (ulp)",
-            "repeatable",
-            ">kernels",
-            ">workspace",
-            "contract",
-            "waits for host",
-            "progress",
-            ">block",
-            ">items a thread",
-        ]
         rows, more = [], []
         for variant in variants:
             entry = machine.variants[variant]
@@ -79,39 +108,15 @@ def ladder(page: Page) -> list[str]:
                 row += [over_cub(found.get(v)) for v in versions] if several else [over_cub(lowest)]
                 row += [interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
             rows.append(row)
-            latest = machine.rows(cell, variant)[-1][1]
-            workspace = words.median(r.workspace_bytes for _, r in machine.rows(cell, variant))
-            more.append(
-                [
-                    page.label(variant),
-                    words.number(take("error")),
-                    latest.repeatable,
-                    words.number(latest.kernels),
-                    words.byte_size(None if workspace is None else int(workspace)),
-                    latest.workspace_contract.replace("_", " "),
-                    words.yes_no(entry.get("waits_for_host")),
-                    text(entry.get("progress") or words.UNKNOWN),
-                    words.number(entry.get("block_threads") or None),
-                    words.number(entry.get("items_per_thread") or None),
-                ]
-            )
+            more.append(asked(page, cell, variant))
         lines += [
             "### Library baselines" if family == compare.YARDSTICKS else f"### {text(family.capitalize())}: {text(name)}",
             "",
             *table(headers, rows),
             "",
         ]
-        lines += ["What each asks for and what it answers with:", "", *table(details, more), ""]
-        stopped = [
-            (variant, entry)
-            for run in machine.runs
-            for variant, entry in run.skipped
-            if variant.family == family
-            and (variant.ladder == name or not variant.ladder)
-            and all(entry.get(k) == getattr(cell, k) for k in ("operation", "operator", "input_type", "items", "mode"))
-        ]
-        named = sorted({f"{code(variant.rung)} ({text(entry['reason'])})" for variant, entry in stopped})
-        if named:
+        lines += ["What each asks for and what it answers with:", "", *table(DETAILS, more), ""]
+        if named := stopped(machine, cell, family, name):
             lines += [f"Not run at this size: {words.listed(named)}.", ""]
     told = []
     if machine.device:

@@ -28,9 +28,9 @@ class Page:
         """The problem the page is about: sums of floats, cold; on a CPU what the host ran."""
         return compare.main_problem(self.machine, self.topic) if self.topic else None
 
-    def drawn(self, make: Callable[..., Chart | None], about: object) -> list[str]:
-        """Draws a chart, adds it to the machine's, and gives its line of Markdown."""
-        named = f"{self.topic.name}_{make.__name__}" if self.topic else make.__name__
+    def drawn(self, make: Callable[..., Chart | None], about: object, of: str = "") -> list[str]:
+        """Draws a chart, adds it to the machine's, and gives its line of Markdown. of: what tells several of a kind apart."""
+        named = "_".join(filter(None, (self.topic.name if self.topic else "", make.__name__, of)))
         chart = make(self.machine, self.looks, about, named)
         if chart is None:
             return []

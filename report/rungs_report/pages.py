@@ -7,7 +7,7 @@ Each section is a function from the page to lines; a section with nothing to say
 from collections.abc import Callable
 from pathlib import Path
 
-from rungs_report import charts, compare, topics, words
+from rungs_report import charts, compare, histograms, topics, words
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
     accuracy,
@@ -47,6 +47,11 @@ FRONT: tuple[Section, ...] = (banners, front, environment, ceilings, noise, omis
 TOPIC: tuple[Section, ...] = (
     banners, in_short, ladder, sweep, beside, losses, other_types, other_modes, accuracy, omissions, lessons,
 )  # fmt: skip
+HISTOGRAMS: tuple[Section, ...] = (
+    banners, in_short, histograms.one_rung, histograms.ladders, histograms.every_kind, histograms.distributions,
+    histograms.ranges_and_channels, histograms.uncounted, histograms.sweeps, losses, other_modes, omissions, lessons,
+)  # fmt: skip
+OF_TOPIC = {topics.HISTOGRAMS: HISTOGRAMS}
 TABLES: tuple[Section, ...] = (banners, run_by_run, every_problem, launch_shapes)
 CLAIMS: tuple[Section, ...] = (banners, claimed)
 
@@ -70,7 +75,7 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style]) -> tuple[di
         title = text(topic.name.capitalize())
         up = f"[{name}](index.md)"
         written[f"{topic.name}.md"] = made(
-            f"{title} on {name}", topic, TOPIC, f"{up} · [every table]({topic.name}_tables.md) · [how to read this](index.md#how-to-read-this)"
+            f"{title} on {name}", topic, OF_TOPIC.get(topic.name, TOPIC), f"{up} · [every table]({topic.name}_tables.md) · [how to read this](index.md#how-to-read-this)"
         )
         written[f"{topic.name}_tables.md"] = made(
             f"{title} on {name}: every table", topic, TABLES, f"{up} · [{topic.name}]({topic.name}.md)"

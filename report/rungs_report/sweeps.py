@@ -159,8 +159,7 @@ def front(page: Page) -> list[str]:
     links = []
     for topic in page.topics:
         links += [
-            f"- [{topic.name}]({topic.name}.md): the ladder, the sweep over n, where CUB wins, types, modes, accuracy, and what each rung changed;"
-            f" [every table]({topic.name}_tables.md)",
+            f"- [{topic.name}]({topic.name}.md): {topic.contents}; [every table]({topic.name}_tables.md)",
         ]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 from rungs_report.data import Machine
 
+ORDINARY_CONTENTS = "the ladder, the sweep over n, where CUB wins, types, modes, accuracy, and what each rung changed"
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
+
+
+HISTOGRAMS = "histograms"
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,7 @@ class Topic:
     operations: tuple[str, ...]  # as result files call them, the one that headlines first
     roof: str  # what the ceiling of a row is
     error: str  # what the column of errors holds
+    contents: str = ORDINARY_CONTENTS  # what the front says its page holds
 
 
 KNOWN = (
@@ -26,6 +31,14 @@ KNOWN = (
         ("inclusive_scan", "exclusive_scan"),
         "the copy roof, for a scan writes as much as it reads (the faster of copy and fill where the output is wider than the input)",
         "the largest absolute error over the whole output, in units of the last place of the output's largest magnitude",
+    ),
+    Topic(
+        HISTOGRAMS,
+        ("histogram_even", "histogram_range", "multi_histogram_even"),
+        "the read-only roof",
+        "0: every counter is compared with an independent count",
+        "three ladders, every kind of sample and number of bins, each distribution a column, what CUB cannot count, the sweeps over n and"
+        " over bins, and what each rung changed",
     ),
 )
 

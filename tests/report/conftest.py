@@ -66,6 +66,33 @@ def add_small_cell(made: dict[str, Any], items: int = 1 << 24, ours: float = 20.
     )
 
 
+def add_small_histograms(made: dict[str, Any], cub: float = 22.0) -> None:
+    """Bytes, integers in few and many bins with three distributions, ranges, channels, and what CUB gets wrong."""
+    counts = {"operator": "", "accumulator_type": "u32", "output_type": "u32", "error": 0}
+    slow = {"uniform": 1.0, "constant": 1.5, "zipf": 1.1}
+    for input_type, bins, items in (("u8", 256, 1 << 20), ("u8", 256, 1 << 24), ("i32", 256, 1 << 24), ("i32", 4096, 1 << 24)):
+        for distribution, times in slow.items():
+            about = counts | {"input_type": input_type, "shape": f"bins={bins}", "distribution": distribution}
+            rungs = {
+                ("handwritten", "global_atomics"): 300.0 * times**3,
+                ("handwritten", "grid_stride"): 30.0 * times,
+                ("handwritten", "overlapped_clear"): 14.0 * times,
+                ("library_baselines", "cub_device_histogram"): cub * (1 if bins <= 256 else 5) * times**0.5,
+            }
+            if bins > 256:  # best where samples are spread, worst where they are not
+                rungs["handwritten", "bin_ranges"] = 12.0 if distribution == "uniform" else 90.0
+            synthetic.add_cell(made, items, rungs, operation="histogram_even", **about)
+    ours = {("handwritten", "overlapped_clear"): 20.0, ("library_baselines", "cub_device_histogram"): cub * 2}
+    synthetic.add_cell(made, 1 << 24, ours, operation="histogram_range", **counts, input_type="i32", shape="bins=256")
+    ours = {("handwritten", "overlapped_clear"): 25.0, ("library_baselines", "cub_device_multi_histogram"): cub * 3}
+    about = counts | {"input_type": "u8", "shape": "bins=256 channels=4 active=3", "operation": "multi_histogram_even"}
+    synthetic.add_cell(made, 1 << 24, ours, **about)
+    about = counts | {"input_type": "i8", "shape": "bins=256", "operation": "histogram_even"}
+    for distribution in ("uniform", "zipf"):
+        synthetic.add_cell(made, 1 << 24, {("handwritten", "overlapped_clear"): 13.0}, distribution=distribution, **about)
+    synthetic.add_fault(made, "cub_device_histogram", 1 << 24, "wrong", "bin 0 counts 0 instead of 65,536", **about)
+
+
 def add_small_scans(made: dict[str, Any], cub: float = 44.0) -> None:
     """Scans beside them: a rung whose name is on both ladders, inclusive and exclusive, and pairs that do not commute."""
     for items, scale in ((1 << 10, 0.2), (1 << 24, 1.0)):

@@ -11,7 +11,7 @@ from typing import Any
 
 GPU = "synthetic-gpu"
 PEAK, CEILING, FLOOR = 4800.0, 4500.0, 3.1
-BYTES = {"f32": 4, "i32": 4, "u32": 4, "f64": 8, "u8": 1, "bf16": 2, "affine": 8}
+BYTES = {"f32": 4, "i32": 4, "u32": 4, "f64": 8, "u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "affine": 8}
 ACCUMULATOR = {"u8": "u32", "bf16": "f32"}
 # rung: (share of the ceiling at large n, extra microseconds a call)
 LADDER = {
@@ -35,7 +35,17 @@ SCAN_OTHERS = {
     "thrust_scan": (0.70, 12.0), "cg_inclusive_scan": (0.42, 4.0), "cub_warp_scan": (0.41, 4.0),
     "cub_block_scan_raking": (0.50, 4.0), "cub_block_scan_warp_scans": (0.52, 4.0),
 }  # fmt: skip
-HOSTS = ("host_serial", "host_parallel", "host_serial_scan", "host_parallel_scan")
+HOSTS = (
+    "host_serial", "host_parallel", "host_serial_scan", "host_parallel_scan", "host_serial_histogram", "host_parallel_histogram",
+)  # fmt: skip
+# The same for histograms of uniform samples; DISTRIBUTIONS says what the others cost.
+HISTOGRAMS = {
+    "global_atomics": (0.04, 1.0), "block_private": (0.30, 1.2), "grid_stride": (0.45, 1.3), "warp_private": (0.42, 1.4),
+    "vector_loads": (0.70, 1.3), "bin_ranges": (0.55, 1.6), "one_block": (0.010, 0.8), "overlapped_clear": (0.97, 1.5),
+}  # fmt: skip
+HISTOGRAM_CUB = {"cub_device_histogram": (0.45, 3.2), "cub_device_histogram_expert": (0.60, 3.3)}
+HISTOGRAM_OTHERS = {"thrust_histogram": (0.02, 30.0), "cub_block_histogram_atomic": (0.5, 1.4)}
+DISTRIBUTIONS = ("uniform", "constant", "eight_hot", "zipf", "sorted", "runs", "out_of_range")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
 
 
@@ -56,9 +66,12 @@ def variant(family: str, ladder: str, rung: str, number: int, **changes: Any) ->
 def variants() -> list[dict[str, Any]]:
     found = [variant("handwritten", "reductions", rung, number) for number, rung in enumerate(LADDER, 1)]
     found += [variant("handwritten", "scans", rung, number) for number, rung in enumerate(SCANS)]
+    found += [variant("handwritten", "histograms", rung, number) for number, rung in enumerate(HISTOGRAMS)]
     found.append(variant("cluster", "reductions", "remote_stores", 1, min_cc=90, progress="assumed"))
     found.append(variant("cluster", "scans", "remote_prefixes", 0, min_cc=90, progress="assumed"))
-    found += [variant("library_baselines", "baselines", rung, -1) for rung in (*CUB, *OTHERS, *SCAN_CUB, *SCAN_OTHERS, *HOSTS)]
+    found += [variant("library_baselines", "baselines", rung, -1) for rung in (
+        *CUB, *OTHERS, *SCAN_CUB, *SCAN_OTHERS, *HISTOGRAM_CUB, *HISTOGRAM_OTHERS, "cub_device_multi_histogram", *HOSTS,
+    )]
     found += [variant("library_baselines", "roofs", rung, -1) for rung in ("stream_read", "copy", "fill", "empty")]
     return found
 
@@ -67,8 +80,15 @@ def row(document: dict[str, Any], family: str, rung: str, items: int, median: fl
     """One case; the derived columns follow from the time unless they are given."""
     input_type = changes.get("input_type", "f32")
     accumulator_type = ACCUMULATOR.get(input_type, input_type)
-    is_scan = changes.get("operation", "reduce").endswith("_scan")
-    moved = items * BYTES[input_type] + BYTES[accumulator_type] * (items if is_scan else 1)
+    operation = changes.get("operation", "reduce")
+    outputs = 1
+    if operation.endswith("_scan"):
+        outputs = items
+    if "histogram" in operation:
+        accumulator_type = "u32"
+        sizes = dict(part.split("=") for part in changes["shape"].split())
+        outputs = int(sizes["bins"]) * int(sizes.get("active", 1))
+    moved = items * BYTES[input_type] + BYTES[accumulator_type] * outputs
     ceiling_us = 2.9 + moved / CEILING / 1e3
     values = {
         "family": family, "rung": rung, "operation": "reduce", "operator": "plus", "input_type": input_type,
@@ -124,7 +144,7 @@ def full(
     run: str = "2030-01-02T030405Z-abc1234",
     cccl: str = "3.0.1",
     seed: int = 1,
-    topics: Sequence[str] = ("reductions", "scans"),
+    topics: Sequence[str] = ("reductions", "scans", "histograms"),
     sizes: Sequence[int] = SIZES,
 ) -> dict[str, Any]:
     """A run as the default suite would write it. The reductions have fewer sizes in a graph than cold, and none warm beyond
@@ -189,6 +209,8 @@ def full(
             )
     if "scans" in topics:
         add_scans(made, time, sizes)
+    if "histograms" in topics:
+        add_histograms(made, time)
     for items in sizes:
         if items <= 1 << 24:
             add_host_cells(made, items, topics)
@@ -246,9 +268,65 @@ def add_scans(made: dict[str, Any], time: Callable[[float, float, float, str], f
             add_cell(made, items, times, **about)
 
 
+def add_histograms(made: dict[str, Any], time: Callable[[float, float, float, str], float]) -> None:
+    """What the default suite has of them. Half the bins' counters are slower at eight hot bins, CUB at one bin."""
+    mi = 1 << 20
+    four, two, three = (mi >> 4, mi, 16 * mi, 256 * mi), (mi, 16 * mi), (mi, 16 * mi, 256 * mi)
+    hard, heads = DISTRIBUTIONS[:4], (("u8", 256), ("i32", 256), ("f32", 256), ("i32", 4096), ("i32", 16384), ("i32", 65536))
+    asked = [("histogram_even", t, b, d, "cold", four) for t, b in heads for d in hard]
+    asked += [("histogram_even", t, b, d, "cold", (16 * mi,)) for t, b in heads for d in DISTRIBUTIONS[4:]]
+    asked += [("histogram_even", t, 256, d, "cold", two) for t in ("i8", "u16", "i16", "u32", "f64", "f16") for d in hard[::2]]
+    asked += [("histogram_even", t, 65536, d, "cold", two) for t in ("i16", "u32") for d in hard[::2]]
+    asked += [("histogram_even", "i32", b, d, "cold", three) for b in (2, 64, 1000, mi) for d in hard[:2]]
+    asked += [("histogram_range", t, 256, "uniform", "cold", two) for t in ("u8", "i32", "f32")]
+    asked += [("multi_histogram_even", "u8", 256, d, "cold", three) for d in hard[:2]]
+    asked += [("histogram_even", t, 256, "uniform", mode, four[:3]) for t in ("u8", "i32") for mode in ("warm", "graph")]
+    for operation, input_type, bins, distribution, mode, counts in asked:
+        shape = f"bins={bins}" + (" channels=4 active=3" if operation.startswith("multi") else "")
+        about = {"operation": operation, "operator": "", "input_type": input_type, "accumulator_type": "u32", "output_type": "u32"}
+        about |= {"shape": shape, "distribution": distribution, "mode": mode, "error": 0}
+        for items in counts:
+            moved = items * BYTES[input_type]
+            whole = input_type in ("u8", "i32", "f32") and bins == 256 and operation == "histogram_even"
+            slowed = {"constant": 0.85, "eight_hot": 0.6}.get(distribution, 1.0)
+            times = {}
+            for rung, (share, extra) in HISTOGRAMS.items():
+                if whole or rung in ("overlapped_clear", "bin_ranges"):
+                    if (bins <= 16384 or rung == "bin_ranges") and (rung != "one_block" or items <= mi):
+                        loss = 0.02 if rung == "global_atomics" and distribution == "constant" else slowed
+                        times["handwritten", rung] = time(share * loss, extra, moved, mode)
+            cub = {"cub_device_multi_histogram": (0.4, 3.2)} if operation.startswith("multi") else HISTOGRAM_CUB
+            for rung, (share, extra) in cub.items():
+                if rung.endswith("expert") and input_type not in ("i8", "u16", "i16", "i32", "u32"):
+                    continue
+                if rung == "cub_device_histogram" and (input_type == "i8" or (input_type == "i16" and bins > 32768)):
+                    lost = "wrong before timing: bin 0 counts 0 instead of 131072"
+                    add_fault(made, rung, items, "wrong", lost, **about)
+                else:
+                    loss = 1 if bins <= 256 else 0.2 if bins <= 4096 else 0.04
+                    slow = 0.5 if distribution == "constant" else 1
+                    times["library_baselines", rung] = time(share * loss * slow, extra, moved, mode)
+            if whole and distribution == "uniform" and mode == "cold":
+                for rung, (share, extra) in HISTOGRAM_OTHERS.items():
+                    times["library_baselines", rung] = time(share, extra, moved, mode)
+            add_cell(made, items, times, **about)
+
+
+def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:
+    """A case whose library was wrong, or refused it: a row without a time."""
+    none = dict.fromkeys(("median_us", "low_us", "high_us", "gb_per_s", "percent_of_ceiling", "percent_of_peak", "error"))
+    values = row(made, "library_baselines", rung, items, 1.0, **about)
+    made["rows"].append({**values, **none, "samples": 0, "verified": "no", "fault": kind, "defect": defect, "repeatable": "no"})
+
+
 def add_host_cells(made: dict[str, Any], items: int, topics: Sequence[str] = ("reductions",)) -> None:
-    operations = {"reductions": ("reduce", ""), "scans": ("inclusive_scan", "_scan")}
-    for operation, ending in (operations[topic] for topic in topics):
+    histogram = {"operator": "", "input_type": "u8", "accumulator_type": "u32", "output_type": "u32", "shape": "bins=256"}
+    operations = {
+        "reductions": ("reduce", "", {}),
+        "scans": ("inclusive_scan", "_scan", {}),
+        "histograms": ("histogram_even", "_histogram", histogram),
+    }
+    for operation, ending, about in (operations[topic] for topic in topics):
         add_cell(
             made,
             items,
@@ -263,6 +341,7 @@ def add_host_cells(made: dict[str, Any], items: int, topics: Sequence[str] = ("r
             kernels=None,
             workspace_contract="none",
             workspace_bytes=0,
+            **about,
         )
 
 
@@ -273,7 +352,7 @@ def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:
     made["context"]["banners"] = ["no usable GPU: only the host baselines ran"]
     for items in SIZES:
         if items <= 1 << 24:
-            add_host_cells(made, items)
+            add_host_cells(made, items, ("reductions", "histograms"))
     return made
 
 

@@ -134,19 +134,19 @@ def test_the_pages_of_a_topic_without_data_go(repository, run):
 
 def test_an_operation_nobody_has_heard_of_has_its_page(repository, run):
     made = both()
-    made["variants"].append(synthetic.variant("handwritten", "histograms", "block_bins", 1))
-    made["variants"].append(synthetic.variant("library_baselines", "baselines", "cub_device_histogram", -1))
+    made["variants"].append(synthetic.variant("handwritten", "rows", "warp_a_row", 1))
+    made["variants"].append(synthetic.variant("library_baselines", "baselines", "cub_device_segmented_reduce", -1))
     synthetic.add_cell(
         made,
         1 << 24,
-        {("handwritten", "block_bins"): 30.0, ("library_baselines", "cub_device_histogram"): 40.0},
-        operation="histogram_even",
-        shape="bins=256",
+        {("handwritten", "warp_a_row"): 30.0, ("library_baselines", "cub_device_segmented_reduce"): 40.0},
+        operation="row_sum",
+        shape="rows=4096 columns=4096",
     )
     synthetic.write(repository / "report/data", made)
     assert run()[0] == 0
-    assert "f32 histogram even sum, bins=256, cold" in (folder(repository) / "histograms.md").read_text()
-    assert [topic.name for topic in topics.of(data.read(repository / "report/data").machines[0])] == ["reductions", "scans", "histograms"]
+    assert "f32 row sum sum, rows=4096 columns=4096, cold" in (folder(repository) / "rows.md").read_text()
+    assert [topic.name for topic in topics.of(data.read(repository / "report/data").machines[0])] == ["reductions", "scans", "rows"]
 
 
 def test_sizes_may_lack_modes(repository, run):

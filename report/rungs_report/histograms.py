@@ -1,0 +1,372 @@
+"""The page of histograms: what no other topic has to say. A histogram costs what its samples are, so every kind of sample and
+number of bins is a problem of its own, each distribution a column, and one rung is recommended for whoever does not know."""
+
+from functools import partial
+
+from rungs_report import charts, compare, words
+from rungs_report.compare import Recommended
+from rungs_report.data import YARDSTICKS, Cell, Fault, Machine
+from rungs_report.ladders import DETAILS, FAMILIES, asked, before, ladder_groups, stopped
+from rungs_report.page import Page, briefly, flags, fold, interval, over_cub, verdict
+from rungs_report.sweeps import matrix
+from rungs_report.words import code, table, text
+
+EVEN, RANGE, MULTI = "histogram_even", "histogram_range", "multi_histogram_even"
+# Samples and bins that have a ladder, and those that are swept over n: the cells the targets are set for.
+LADDERS = (("u8", 256), ("i32", 256), ("f32", 256))
+HEADS = (*LADDERS, ("i32", 4096), ("i32", 16384), ("i32", 65536))
+TYPES = ("u8", "i8", "u16", "i16", "i32", "u32", "f32", "f64", "f16")
+TWICE = 2.0  # how much more than its best distribution a rung's worst may cost, up to MANY bins
+MANY = 65536
+
+
+def place(cell: Cell) -> tuple[int, int, int, str]:
+    """Samples in the order of TYPES, then bins, then n."""
+    known = TYPES.index(cell.input_type) if cell.input_type in TYPES else len(TYPES)
+    return (known, cell.sizes.get("bins", 0), cell.items, cell.distribution)
+
+
+def cells(machine: Machine, operation: str, mode: str, distribution: str = "uniform") -> list[Cell]:
+    found = (each.get(distribution) for each in compare.settings(machine, operation, mode).values())
+    return sorted((cell for cell in found if cell), key=place)
+
+
+def heads(machine: Machine, mode: str, wanted: tuple[tuple[str, int], ...] = HEADS) -> list[Cell]:
+    """The uniform problems among these samples and bins, at no particular size, in their order."""
+    found: dict[tuple[str, int], Cell] = {}
+    for cell in cells(machine, EVEN, mode):
+        found.setdefault((cell.input_type, cell.sizes.get("bins", 0)), cell.problem)
+    return [found[each] for each in wanted if each in found]
+
+
+def kind(cell: Cell) -> str:
+    return f"{cell.input_type}, {cell.sizes.get('bins', 0):,} bins"
+
+
+def of_topic(page: Page) -> bool:
+    return page.topic is not None and page.main is not None
+
+
+# ---- one rung for whoever does not know the distribution
+
+
+def choices(machine: Machine, several: bool = True) -> list[Recommended]:
+    """What is recommended at each (samples, bins, n); several: only where more than one distribution was measured."""
+    found = [compare.recommended(machine, setting) for setting in compare.settings(machine, EVEN)]
+    kept = [each for each in found if each and (len(each.times) > 1 or not several)]
+    return sorted(kept, key=lambda each: place(each.setting))
+
+
+def named(each: Recommended) -> str:
+    return f"{kind(each.setting)}, {words.size(each.setting.items)}"
+
+
+def one_rung(page: Page) -> list[str]:
+    """In a few sentences: how the recommended rungs stand against CUB, and what the distribution costs them."""
+    machine = page.machine
+    found = choices(machine)
+    judged = [ratio for each in found for ratio in each.ratios.values()]
+    if not of_topic(page) or not judged:
+        return []
+    verdicts = [ratio.verdict for ratio in judged]
+    worst = min((each for each in found if each.worst), key=lambda each: each.worst.value)
+    lines = [
+        f"**One rung for each kind of samples, number of bins and n, chosen without knowing the distribution: over"
+        f" {words.plural(len(found), 'choice')} and {words.plural(len(judged), 'distribution')} in all it is faster than CUB in"
+        f" {verdicts.count('FASTER')}, level in {verdicts.count('SAME')}, slower in {verdicts.count('SLOWER')}"
+        + (f", undecided in {verdicts.count('AMBIGUOUS')}" if "AMBIGUOUS" in verdicts else "")
+        + f".** Its lowest speed-up is {words.ratio(worst.worst.value)} ({named(worst)}).",
+        "",
+    ]
+    within = [(compare.spread(each.times), each) for each in found if each.setting.sizes.get("bins", 0) <= MANY]
+    if within:
+        quotient, each = max(within, key=lambda pair: pair[0])
+        said = "stays within" if quotient <= TWICE else "exceeds"
+        lines[-2] += (
+            f" Up to {MANY:,} bins its worst distribution costs at most {words.ratio(quotient)} the time of its best"
+            f" ({named(each)}), which {said} {TWICE:g}x."
+        )
+    return lines
+
+
+def distributions(page: Page) -> list[str]:
+    """The recommended rung's time by distribution, and CUB's below it."""
+    machine = page.machine
+    found = choices(machine)
+    if not of_topic(page) or not found:
+        return []
+    columns = [d for d in charts.DISTRIBUTIONS if any(d in each.times for each in found)]
+    columns += sorted({d for each in found for d in each.times} - set(columns))
+    broken = {(f.cell._replace(distribution=""), f.cell.distribution): f for f in faults(machine)}
+    rows, slower = [], []
+    for each in found:
+        setting = each.setting
+
+        def ours(distribution: str, each: Recommended = each) -> str:
+            if distribution not in each.times:
+                return words.UNKNOWN
+            ratio = each.ratios.get(distribution)
+            mark = {"SAME": " =", "AMBIGUOUS": " ?", "SLOWER": " −"}.get(ratio.verdict, "") if ratio else ""
+            beside = f" ({words.ratio(ratio.value)}{mark})" if ratio else ""
+            return words.time(each.times[distribution]) + beside
+
+        def theirs(distribution: str, each: Recommended = each) -> str:
+            if distribution in each.cub:
+                return words.time(each.cub[distribution])
+            fault = broken.get((each.setting, distribution))
+            return fault.kind if fault else words.UNKNOWN
+
+        rung = [code(machine.labels[each.variant]), *map(ours, columns), words.ratio(compare.spread(each.times))]
+        cub = ["CUB", *map(theirs, columns), words.ratio(compare.spread(each.cub))]
+        rows.append([kind(setting), words.size(setting.items), *rung])
+        rows.append(["", "", *cub])
+        slower += [
+            [kind(setting), words.size(setting.items), page.label(each.variant), charts.distribution(d), over_cub(r), interval(r)]
+            for d, r in each.ratios.items()
+            if r.verdict == "SLOWER"
+        ]
+    headers = ["samples", ">n", "", *[f">{charts.distribution(d)}" for d in columns], ">worst / best"]
+    lines = [
+        "## Each distribution a column",
+        "",
+        "Who does not know the distribution of the samples has to choose one rung for all. Recommended for a kind of samples, a number of"
+        " bins and an n is, of the rungs measured there with the most distributions, the one whose lowest speed-up over CUB among them is"
+        " highest (where CUB has no time, the one whose longest time is least). Its times, in parentheses the speed-up over CUB"
+        " (= is a tie, ? undecided, − CUB wins), and CUB's fastest entry below.",
+        "",
+        *table(headers, rows),
+        "",
+    ]
+    if slower:
+        shown = table(["samples", ">n", "recommended", "distribution", ">over CUB", "interval"], slower)
+        lines += ["CUB is faster than the recommended rung here:", "", *shown, ""]
+    else:
+        lines += ["CUB is faster than the recommended rung in none of them.", ""]
+    return lines
+
+
+# ---- the ladders
+
+
+def ladders(page: Page) -> list[str]:
+    """The whole ladder at one size for three kinds of samples, spread over all bins beside all in one."""
+    machine = page.machine
+    if page.topic is None or page.main is None:
+        return []
+    lines: list[str] = []
+    sizes: set[int] = set()
+    for problem in heads(machine, page.main.mode, LADDERS):
+        cell = compare.ladder_cell(machine, problem)
+        if cell is None:
+            continue
+        sizes.add(cell.items)
+        other = cell._replace(distribution="constant")
+        beside = other if compare.contenders(machine, other) else None
+        lines += [f"### {text(kind(cell))}, {words.size(cell.items)} samples", ""]
+        lines += page.drawn(charts.ladder_beside, (cell, beside), f"{cell.input_type}_{cell.sizes['bins']}")
+        for (family, name), variants in ladder_groups(page, cell).items():
+            lines += ladder_table(page, cell, beside, family, name, variants)
+    if not lines:
+        return []
+    said = f" at {words.listed([words.size(n) for n in sorted(sizes)])} samples"
+    told = [f"The ceiling is {page.topic.roof}."] if machine.device else []
+    told.append(
+        "A gain is the time of the rung before, of those run at this size, over this one's, within a run. Counts have no error: every"
+        " counter of every row is compared with an independent count, before, after and on changed samples."
+    )
+    return [f"## The ladders{said}", "", *lines, " ".join(told), ""]
+
+
+def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: str, variants: list) -> list[str]:
+    machine = page.machine
+    climbing = family != YARDSTICKS
+    compared = any(compare.headline(machine, cell, variant) for variant in variants)
+    both = [(cell, charts.distribution(cell.distribution))]
+    both += [(other, charts.distribution(other.distribution))] if other else []
+    headers = ["rung", "idea"]
+    for _, called in both:
+        headers += [f">{called}: time"] + [">% of ceiling"] * bool(machine.device)
+        headers += [">gain"] * climbing + [">over CUB", "verdict"] * compared
+    rows = []
+    for variant in variants:
+        row = [page.label(variant), text(machine.variants[variant]["idea"])]
+        for each, _ in both:
+            take = partial(compare.figure, machine, each, variant)
+            row.append(words.time(take("median_us")))
+            if machine.device:
+                row.append(words.percent(take("percent_of_ceiling")))
+            if climbing:
+                previous = before(page, each, variant) if machine.rows(each, variant) else None
+                row.append(words.ratio(compare.within_runs(machine, each, previous, variant) if previous else None))
+            if compared:
+                ratio = compare.headline(machine, each, variant)
+                row += [over_cub(ratio), "" if compare.is_cub(variant) else verdict(ratio)]
+        rows.append(row)
+    title = "Library baselines" if not climbing else f"{text(family.capitalize())}: {text(name)}"
+    more = [*table(DETAILS, [asked(page, cell, variant) for variant in variants]), ""]
+    lines = [f"#### {title}", "", *table(headers, rows), "", *fold("What each asks for and what it answers with", more)]
+    if left := stopped(machine, cell, family, name):
+        lines += [f"Not run here: {words.listed(left)}.", ""]
+    return lines
+
+
+# ---- every kind of samples and number of bins
+
+
+def contests(page: Page, found: list[Cell]) -> list[str]:
+    """A line a cell: CUB, the best rung, the speed-up with its interval and verdict, and how near the ceiling that is."""
+    machine = page.machine
+    versions = compare.cccl_versions(machine)
+    several = len(versions) > 1
+    broken: dict[Cell, str] = {fault.cell: fault.kind for fault in faults(machine)}
+    headers = ["samples", ">bins", ">n", ">CUB", "best rung", ">time", ">% of ceiling"]
+    headers += [f">over CUB {version}" for version in versions] if several else [">over CUB"]
+    rows = []
+    for cell in found:
+        each = compare.best(machine, cell)
+        if each is None:
+            continue
+        cub = compare.fastest_cub(machine, cell)
+        row = [
+            cell.input_type,
+            f"{cell.sizes.get('bins', 0):,}",
+            words.size(cell.items),
+            words.time(cub[1]) if cub else broken.get(cell, words.UNKNOWN),
+            code(machine.labels[each.variant]),
+            words.time(each.median_us),
+            words.percent(each.percent_of_ceiling),
+        ]
+        by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
+        row += [over_cub(by_version.get(version)) for version in versions] if several else [over_cub(each.ratio)]
+        rows.append([*row, interval(each.ratio), verdict(each.ratio), ", ".join(flags(machine, each.variant))])
+    return table([*headers, "interval", "verdict", "asks for"], rows) if rows else []
+
+
+def every_kind(page: Page) -> list[str]:
+    """Uniform samples: the cells the targets are set for in full, all others by their speed-up and folded."""
+    machine = page.machine
+    if page.topic is None or page.main is None or not machine.device:
+        return []
+    found = cells(machine, EVEN, page.main.mode)
+    problems = list(dict.fromkeys(cell.problem for cell in found))
+    swept = heads(machine, page.main.mode)
+    first = [cell for cell in found if cell.problem in swept]
+    rest = [cell for cell in found if cell.problem not in swept]
+    lines: list[str] = []
+    if len(swept) > 1:
+        lines += page.drawn(charts.kinds, [(kind(problem), problem) for problem in swept])
+    if shown := contests(page, first):
+        lines += [*shown, ""]
+    if shown := contests(page, rest):
+        lines += fold(f"Other samples and numbers of bins: {len(rest)}", [*shown, ""])
+    if overview := matrix(machine, problems):
+        lines += ["The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", "", *overview, ""]
+    return ["## Samples, bins and n", "", "Uniform samples, even bins.", "", *lines] if lines else []
+
+
+def ranges_and_channels(page: Page) -> list[str]:
+    machine = page.machine
+    if page.main is None or not machine.device:
+        return []
+    lines: list[str] = []
+    for title, operation, about in (
+        ("Ranges", RANGE, "The edges are given one by one and are not even; a sample's bin has to be searched."),
+        ("Several channels", MULTI, "Samples come in pixels of four channels, of which three are counted; bytes count all four."),
+    ):
+        for name in charts.DISTRIBUTIONS:
+            shown = contests(page, cells(machine, operation, page.main.mode, name))
+            if shown and f"## {title}" not in lines:
+                lines += [f"## {title}", "", about, ""]
+            if shown:
+                lines += [f"{charts.distribution(name).capitalize()}:", "", *shown, ""]
+    return lines
+
+
+# ---- what CUB cannot count
+
+
+def faults(machine: Machine) -> list[Fault]:
+    """Every case of CUB that was wrong or refused, once."""
+    found = {(f.cell, f.variant): f for run in machine.runs for f in run.faults if compare.is_cub(f.variant)}
+    return [found[key] for key in sorted(found)]
+
+
+def uncounted(page: Page) -> list[str]:
+    """The cells that CUB refuses or gets wrong, and who counts them."""
+    machine = page.machine
+    found = [each for each in faults(machine) if page.topic and each.cell.operation in page.topic.operations]
+    if not found:
+        return []
+    grouped: dict[tuple, list[Fault]] = {}
+    for each in found:
+        grouped.setdefault((each.variant, each.cell.operation, each.cell.input_type, each.cell.shape, each.kind), []).append(each)
+    rows = []
+    for (variant, _, _, _, what), cases in sorted(grouped.items(), key=lambda item: (machine.order[item[0][0]], place(item[1][0].cell))):
+        of = cases[0].cell
+        counts = [words.size(n) for n in sorted({each.cell.items for each in cases})]
+        seen = [charts.distribution(d) for d in dict.fromkeys(each.cell.distribution for each in cases)]
+        right = sorted({machine.labels[best.variant] for each in cases if (best := compare.best(machine, each.cell))})
+        rows.append(
+            [
+                page.label(variant),
+                text(charts.describe(of._replace(distribution="uniform", mode=""))),
+                ", ".join(seen),
+                ", ".join(counts),
+                what,
+                text(cases[0].defect),
+                ", ".join(map(code, right)) or words.UNKNOWN,
+            ]
+        )
+    headers = ["call", "of", "samples", "n", "", "what was seen, in the first case", "counted right by"]
+    return [
+        "## What CUB refuses or gets wrong",
+        "",
+        "These calls have no time, and beating them is no win: a ratio exists only where CUB's counts are right.",
+        "",
+        *table(headers, rows),
+        "",
+    ]
+
+
+# ---- sweeps
+
+
+def sweeps(page: Page) -> list[str]:
+    """Rates over n, a chart for each of the headline cells, and over the number of bins."""
+    machine = page.machine
+    if page.topic is None or page.main is None or not machine.device:
+        return []
+    lines: list[str] = []
+    for problem in heads(machine, page.main.mode):
+        if len(compare.sizes(machine, problem)) > 1:
+            lines += page.drawn(charts.sweep_rate, problem, f"{problem.input_type}_{problem.sizes['bins']}")
+    over_n = ["## The sweep over n", "", *lines] if lines else []
+    if over_n:
+        over_n += ["Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.", ""]
+    lines = []
+    for input_type in TYPES:
+        for name in ("uniform", "constant"):
+            found = [c for c in cells(machine, EVEN, page.main.mode, name) if c.input_type == input_type]
+            counts = {c.items: sum(each.items == c.items for each in found) for c in found}
+            # 16 Mi where three numbers of bins or more have it; else there is no line to draw.
+            if counts.get(compare.LADDER_ITEMS, 0) > 2:
+                at = [c for c in found if c.items == compare.LADDER_ITEMS]
+                lines += page.drawn(charts.sweep_bins, at, f"{input_type}_{name}")
+                lines += bins_table(page, at)
+    over_bins = ["## The sweep over the number of bins", "", *lines] if lines else []
+    return [*over_n, *over_bins]
+
+
+def bins_table(page: Page, at: list[Cell]) -> list[str]:
+    """CUB and the best rung at each number of bins."""
+    machine = page.machine
+    rows = []
+    for cell in at:
+        each = compare.best(machine, cell)
+        cub = compare.fastest_cub(machine, cell)
+        if each:
+            rate = words.number(each.gb_per_s)
+            took = [words.time(cub[1] if cub else None), words.time(each.median_us)]
+            rows.append([f"{cell.sizes['bins']:,}", *took, rate, code(machine.labels[each.variant]), briefly(each.ratio)])
+    about = f"{at[0].input_type}, {charts.distribution(at[0].distribution)}, {words.size(at[0].items)} samples"
+    return fold(words.html(about), [*table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows), ""]) if rows else []
