@@ -27,6 +27,7 @@ constexpr auto footer = R"(What is measured
   100 ms; --full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes four times
   the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a filter
   matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a time.
+  Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on also 16Mi operations).
 
 Modes
   cold   caches flushed by reading before each sample (the headline)     warm   same buffers again, no flush
@@ -36,6 +37,7 @@ Modes
 Names, for --filter
   reduce/plus/f32/n=16Mi/handwritten/warp_shuffle/cold     inclusive_scan/compose/affine/n=1Mi/handwritten/one_block/cold
   histogram_even/i32/bins=256/zipf/n=16Mi/handwritten/global_atomics/cold
+  atomics/plus/u32/addresses=1024/uniform/n=1Mi/handwritten/warp_aggregated/cold
 
 Examples
   rungs_bench                                             the default suite

@@ -17,6 +17,7 @@ std::size_t aligned(std::size_t num_bytes) { return (num_bytes + alignment - 1) 
 
 bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
+bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
 
 std::size_t num_counters(const contender& one) {
   return static_cast<std::size_t>(one.arguments.num_levels - 1) *
@@ -24,9 +25,14 @@ std::size_t num_counters(const contender& one) {
 }
 
 std::size_t output_bytes(const contender& one) {
-  const std::size_t elements = scans(one) ? one.arguments.num_items : counts(one) ? num_counters(one) : 1;
+  const std::size_t elements = scans(one)     ? one.arguments.num_items
+                               : counts(one)  ? num_counters(one)
+                               : updates(one) ? one.arguments.num_addresses
+                                              : 1;
   return elements * catalog::size_of(one.record->output_type);
 }
+
+bool has_many_values(const contender& one) { return scans(one) || counts(one) || updates(one); }
 
 // The size query of each contender, and then an output and a workspace of its own at an offset of one arena.
 struct layout {
@@ -75,6 +81,12 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
     brought_levels_ = edges.even ? levels_.data() : bring(levels_);
     return;
   }
+  if (about.operation == catalog::operation::atomics) {
+    updating_ = {about.op, about.output_type, from.num_items, about.shape["addresses"],
+                 static_cast<unsigned>(from.seed)};
+    expected_values_ = fold(updating_);
+    return;
+  }
   generate(from);
   if (!catalog::is_scan(about.operation)) {
     facts_ = summarise(from);
@@ -87,16 +99,25 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   keep(befores_);
 }
 
-void place::give_levels(contender& one) const {
-  if (!counts(one)) return;
-  one.arguments.num_levels = static_cast<int>(counting_.num_bins) + 1;
-  one.arguments.levels = brought_levels_;
+void place::give_shape(contender& one) const {
+  if (counts(one)) {
+    one.arguments.num_levels = static_cast<int>(counting_.num_bins) + 1;
+    one.arguments.levels = brought_levels_;
+  } else if (updates(one)) {
+    one.arguments.num_addresses = updating_.num_addresses;
+    one.arguments.seed = updating_.seed;
+  }
 }
 
 judgement place::verify(const contender& one) {
   if (counts(one)) {
     if (!has_oracle_of_histograms(*one.record)) return {.why = "no oracle for a histogram of these types"};
     return judge_histogram(counting_, expected_, read_counters(one));
+  }
+  if (updates(one)) {
+    if (!has_oracle_of_atomics(*one.record)) return {.why = "no oracle for atomics of this kind"};
+    std::string wrong = find_wrong(updating_, expected_values_, read_output(one).data());
+    return {.right = wrong.empty(), .why = std::move(wrong)};
   }
   if (!scans(one)) return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read(one, 0));
   if (!has_oracle(*one.record)) return {.why = "no oracle for a scan of these types"};
@@ -153,6 +174,30 @@ std::vector<std::uint32_t> device_place::read_counters(const contender& one) {
   return counters;
 }
 
+updated device_place::fold(const update_question& of) {
+  const std::size_t num_words = device_work::num_copies(of) * of.num_addresses;
+  std::vector<std::uint64_t> words(num_words, nothing_folded(how_folded(of)));
+  std::vector<std::uint32_t> times(num_words);
+  const std::size_t word_bytes = num_words * sizeof words[0], all_bytes = word_bytes + num_words * sizeof times[0];
+  make_room(counts_, all_bytes);
+  auto* const d_words = static_cast<std::uint64_t*>(counts_.get());
+  auto* const d_times = reinterpret_cast<std::uint32_t*>(d_words + num_words);
+  check(cudaMemsetAsync(d_words, words[0] == 0 ? 0 : 0xff, word_bytes, stream()));
+  check(cudaMemsetAsync(d_times, 0, all_bytes - word_bytes, stream()));
+  check(device_work::fold_updates(of, d_words, d_times, stream()));
+  check(cudaMemcpyAsync(words.data(), d_words, word_bytes, cudaMemcpyDeviceToHost, stream()));
+  check(cudaMemcpyAsync(times.data(), d_times, all_bytes - word_bytes, cudaMemcpyDeviceToHost, stream()));
+  bench_.synchronize();
+  return merge(of, words, times);
+}
+
+std::vector<unsigned char> device_place::read_output(const contender& one) {
+  std::vector<unsigned char> bytes(output_bytes(one));
+  check(cudaMemcpyAsync(bytes.data(), one.arguments.d_out, bytes.size(), cudaMemcpyDeviceToHost, stream()));
+  bench_.synchronize();
+  return bytes;
+}
+
 summary_of_items device_place::summarise(const workload& from) {
   std::vector<summary_of_items> parts(device_work::max_summaries);
   check(device_work::summarise(from.type, input_.get(), from.num_items,
@@ -203,7 +248,7 @@ value_bytes device_place::read(const contender& one, std::size_t element) {
 
 std::vector<cudaError_t> device_place::bind(std::span<contender> contenders) {
   for (contender& one : contenders) {
-    give_levels(one);
+    give_shape(one);
     if (one.arguments.d_in == nullptr) one.arguments.d_in = input_.get();
     if (one.arguments.d_out == nullptr && scans(one)) one.arguments.d_out = output_.get();
   }
@@ -245,7 +290,7 @@ std::vector<value_bytes> device_place::repeat(const contender& one, int count) {
       return {};
     }
     value_bytes* const into = static_cast<value_bytes*>(repeats_.get()) + i;
-    if (scans(one) || counts(one))
+    if (has_many_values(one))
       check(
           device_work::hash(one.arguments.d_out, output_bytes(one), reinterpret_cast<std::uint64_t*>(into), stream()));
     else
@@ -300,6 +345,11 @@ std::vector<std::uint32_t> host_place::read_counters(const contender& one) {
   return {first, first + num_counters(one)};
 }
 
+std::vector<unsigned char> host_place::read_output(const contender& one) {
+  const auto* const first = static_cast<const unsigned char*>(one.arguments.d_out);
+  return {first, first + output_bytes(one)};
+}
+
 summary_of_items host_place::summarise(const workload& from) {
   return summarise_items(from.type, input_.data(), from.num_items);
 }
@@ -318,7 +368,7 @@ value_bytes host_place::read(const contender& one, std::size_t element) {
 std::vector<cudaError_t> host_place::bind(std::span<contender> contenders) {
   std::size_t shared_bytes = 0;
   for (contender& one : contenders) {
-    give_levels(one);
+    give_shape(one);
     if (scans(one)) shared_bytes = std::max(shared_bytes, output_bytes(one));
   }
   output_.resize(shared_bytes / sizeof output_[0] + 1);
@@ -348,7 +398,7 @@ std::vector<value_bytes> host_place::repeat(const contender& one, int count) {
     poison_output(one);
     if (call(one) != cudaSuccess) return {};
     value_bytes bytes{};
-    if (scans(one) || counts(one)) {
+    if (has_many_values(one)) {
       const std::uint64_t found = hash(one.arguments.d_out, output_bytes(one));
       std::memcpy(bytes.data(), &found, sizeof found);
     } else {

@@ -18,20 +18,24 @@ class place {
   virtual ~place() = default;
 
   // Makes the input of a problem, and learns what verify() must know. `init_offset` as in init_of(). Of a histogram's
-  // problem the seed and the number of items count; the rest follows from its shape and its distribution.
+  // problem the seed and the number of items count; the rest follows from its shape and its distribution; likewise of
+  // the study of atomics, which reads no input.
   void fill(const problem& about, const workload& from, int init_offset);
   // Judges the output as it stands, a scan's from the first element to the last.
   judgement verify(const contender& one);
-  const summary_of_items& facts() const { return facts_; }  // of a reduction's items
+  const summary_of_items& facts() const { return facts_; }             // of a reduction's items
+  const updated& expected_values() const { return expected_values_; }  // of atomics
 
   // Gives contenders that have a record, items and init their buffers; workspaces are zeroed where the record says so,
-  // else poisoned. A reduction and a histogram have outputs of their own; all scans write to the same one, which is as
-  // large as their input. Answers the error of each contender's size query.
+  // else poisoned. All scans write to the same output, which is as large as their input; the others have outputs of
+  // their own. Answers the error of each contender's size query.
   virtual std::vector<cudaError_t> bind(std::span<contender> contenders) = 0;
+  // Gives a contender what its calls take beside buffers, of what was filled in last: levels; addresses and a seed.
+  void give_shape(contender& one) const;
 
   virtual cudaError_t call(const contender& one) = 0;  // and waits
   virtual void poison_output(const contender& one) = 0;
-  // The outputs of this many calls in a row (of scans and histograms: their hashes); empty where a call failed.
+  // The outputs of this many calls in a row (of more than one value: their hashes); empty where a call failed.
   virtual std::vector<value_bytes> repeat(const contender& one, int count) = 0;
 
   virtual std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) = 0;
@@ -50,7 +54,10 @@ class place {
   virtual counted count(histogram_question of, const std::vector<double>& edges) = 0;
   virtual const void* bring(const std::vector<std::uint64_t>& levels) = 0;
   virtual std::vector<std::uint32_t> read_counters(const contender& one) = 0;
-  void give_levels(contender& one) const;
+
+  // Of the study of atomics: what the oracle says, the output.
+  virtual updated fold(const update_question& of) = 0;
+  virtual std::vector<unsigned char> read_output(const contender& one) = 0;
 
   const std::vector<running>& befores() const { return befores_; }
 
@@ -64,6 +71,8 @@ class place {
   counted expected_;
   std::vector<std::uint64_t> levels_;
   const void* brought_levels_ = nullptr;
+  update_question updating_;
+  updated expected_values_;
 };
 
 class device_place : public place {
@@ -95,6 +104,8 @@ class device_place : public place {
   counted count(histogram_question of, const std::vector<double>& edges) override;
   const void* bring(const std::vector<std::uint64_t>& levels) override;
   std::vector<std::uint32_t> read_counters(const contender& one) override;
+  updated fold(const update_question& of) override;
+  std::vector<unsigned char> read_output(const contender& one) override;
 
  private:
   event_bench bench_;
@@ -119,6 +130,8 @@ class host_place : public place {
   counted count(histogram_question of, const std::vector<double>& edges) override;
   const void* bring(const std::vector<std::uint64_t>& levels) override { return levels.data(); }
   std::vector<std::uint32_t> read_counters(const contender& one) override;
+  updated fold(const update_question& of) override { return fold_updates(of); }
+  std::vector<unsigned char> read_output(const contender& one) override;
 
  private:
   std::vector<std::max_align_t> input_, output_, arena_;

@@ -176,11 +176,39 @@ std::vector<setting> histogram_settings(const question& line, const selection& w
   return settings;
 }
 
+// Distinct addresses: every power of two for additions to 32-bit words, which are the study's backbone, at a size at
+// which even one address is done within a millisecond, and where many share the work, at a larger one too. Some
+// addresses for other types and operators; integers' operators on other types than u32 are left to --full.
+std::vector<setting> atomics_settings(const question& line, const selection& wanted) {
+  const std::size_t mega = ladder_sizes[0], large = ladder_sizes[1];
+  std::vector<setting> settings;
+  for (int exponent = 0; exponent <= 20; ++exponent) {
+    const std::size_t addresses = std::size_t{1} << exponent;
+    std::vector<std::size_t> sizes;
+    if (wanted.full || (line.combine == op::plus && line.input == scalar::u32)) {
+      sizes = {mega};
+      if (addresses >= 64 && (wanted.full || exponent % 2 == 0)) sizes.push_back(large);
+    } else if (line.combine == op::plus) {
+      if (exponent == 0 || exponent == 10 || exponent == 16 || exponent == 20) sizes = {mega};
+    } else if (line.input == scalar::u32 || line.input == scalar::f32 || line.input == scalar::f64) {
+      if (exponent == 0 || exponent == 10 || exponent == 20) sizes = {mega};
+    }
+    if (sizes.empty()) continue;
+    settings.push_back(
+        {{{{"addresses", addresses}}}, distribution::uniform, wanted.sizes.empty() ? sizes : wanted.sizes});
+  }
+  return settings;
+}
+
 std::vector<setting> settings_of(const question& line, const selection& wanted) {
   std::vector<setting> settings;
   if (catalog::is_histogram(line.operation))
     settings = histogram_settings(line, wanted);
-  else if (wanted.bins.empty() && wants_distribution(wanted, distribution::uniform))
+  else if (!wanted.bins.empty() || !wants_distribution(wanted, distribution::uniform))
+    return {};
+  else if (line.operation == catalog::operation::atomics)
+    settings = atomics_settings(line, wanted);
+  else
     settings = {{{}, distribution::uniform, wanted.sizes.empty() ? flat_sizes(line, wanted.full) : wanted.sizes}};
   if (line.on_host && wanted.sizes.empty()) {
     for (setting& one : settings) std::erase_if(one.sizes, [](std::size_t size) { return size > largest_host_items; });
@@ -197,6 +225,7 @@ std::vector<mode> default_modes(const question& line, const setting& how, std::s
     return std::count(sizes.begin(), sizes.end(), size) > 0;
   };
   bool all = false;
+  if (line.operation == catalog::operation::atomics && !full) return {mode::cold};
   if (catalog::is_histogram(line.operation)) {
     if (how.distribution != distribution::uniform) return {mode::cold};
     all = line.operation == catalog::operation::histogram_even && how.shape["bins"] == 256 &&
@@ -212,6 +241,7 @@ std::vector<mode> default_modes(const question& line, const setting& how, std::s
 
 // Where the ladder is shown: every rung, however slow.
 bool shows_ladder(const question& line, const setting& how, std::size_t size) {
+  if (line.operation == catalog::operation::atomics) return true;
   if (catalog::is_histogram(line.operation)) {
     const bool shown = how.distribution == distribution::uniform || how.distribution == distribution::constant;
     return line.operation == catalog::operation::histogram_even && is_headline_type(line.input) &&
@@ -255,6 +285,8 @@ std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<set
 }
 
 int priority(const question& line) {
+  if (line.operation == catalog::operation::atomics)
+    return line.combine == op::plus && line.input == scalar::u32 ? 3 : line.combine == op::plus ? 13 : 14;
   if (catalog::is_histogram(line.operation)) {
     const bool headline = line.operation == catalog::operation::histogram_even && is_headline_type(line.input);
     return (line.on_host ? 100 : 0) + (headline ? 2 : 12);
@@ -312,6 +344,7 @@ bool has(const std::vector<catalog::operation>& roofs, catalog::operation kind) 
 
 std::vector<catalog::operation> bounding_roofs(const problem& about) {
   using catalog::operation;
+  if (about.operation == operation::atomics) return {};
   if (!catalog::is_scan(about.operation)) return {operation::stream_read};
   const std::size_t in = catalog::size_of(about.input_type), out = catalog::size_of(about.output_type);
   if (in == out) return {operation::copy};
@@ -335,9 +368,10 @@ std::size_t problem::input_buffer_bytes() const {
   return std::max(input_bytes(), bytes_for_roofs(*this, catalog::operation::stream_read));
 }
 
-// Histograms have outputs of their own.
+// Histograms and atomics have outputs of their own.
 std::size_t problem::output_buffer_bytes() const {
-  const std::size_t shared = catalog::is_histogram(operation) ? 0 : output_bytes();
+  const bool of_its_own = catalog::is_histogram(operation) || operation == catalog::operation::atomics;
+  const std::size_t shared = of_its_own ? 0 : output_bytes();
   return std::max(shared, bytes_for_roofs(*this, catalog::operation::fill));
 }
 
@@ -379,7 +413,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   std::map<question, std::vector<const catalog::record*>> lines;
   for (const auto& record : records) {
     const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
-                          catalog::is_histogram(record.operation);
+                          catalog::is_histogram(record.operation) || record.operation == catalog::operation::atomics;
     if (computes && wants_type(wanted, record)) lines[question_of(record)].push_back(&record);
   }
   std::vector<question> order;
@@ -456,6 +490,11 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
                    std::to_string(target.compute_capability);
         if (about.shape["bins"] > static_cast<std::size_t>(one.record->max_bins))
           reason = "takes at most " + std::to_string(one.record->max_bins) + " bins";
+        if (const std::size_t addresses = about.shape["addresses"]; addresses > one.record->max_addresses)
+          reason = "takes at most " + std::to_string(one.record->max_addresses) + " addresses";
+        else if (addresses != 0 && size / addresses > one.record->max_operations_per_address)
+          reason = "more than " + std::to_string(one.record->max_operations_per_address) +
+                   " operations an address would take seconds or minutes";
         if (size > one.record->max_items) reason = "takes at most " + std::to_string(one.record->max_items) + " items";
         if (one.mode == mode::graph && one.record->waits_for_host)
           reason = "waits for the host, so it cannot be captured in a graph";

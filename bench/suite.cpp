@@ -68,14 +68,16 @@ suite::suite(const run_plan& plan, std::span<const catalog::record> records, con
       visited_(plan.problems.size()) {
   found.omissions = plan.omissions;
   std::size_t largest_input = 0, largest_output = 0;
+  bool on_device = false;
   for (const auto& about : plan.problems) {
     num_cells_ += about.modes.size();
     if (about.on_host) continue;
+    on_device = true;
     largest_input = std::max(largest_input, about.input_buffer_bytes());
     largest_output = std::max(largest_output, about.output_buffer_bytes());
   }
   host_ = std::make_unique<host_place>();
-  if (device && largest_input > 0) {
+  if (device && on_device) {
     device_ = std::make_unique<device_place>(*device, largest_input, largest_output);
     device_->warm_up();
   }
@@ -216,7 +218,8 @@ void suite::look_at(place& where, const problem& about, entrant& one) {
   if (device_ && one.bound.record->executes_on == executor::device)
     one.kernels = count_kernels(one.bound, device_->stream());
   const bool large = (catalog::is_scan(about.operation) && about.bytes() > rules_.large_scan_bytes) ||
-                     (catalog::is_histogram(about.operation) && one.pilot_us > rules_.slow_us);
+                     (!catalog::is_scan(about.operation) && about.operation != catalog::operation::reduce &&
+                      one.pilot_us > rules_.slow_us);
   const auto outputs = where.repeat(one.bound, large ? rules_.repeats_large : rules_.repeats);
   one.repeatable = !outputs.empty() && std::all_of(outputs.begin(), outputs.end(),
                                                    [&](const value_bytes& bytes) { return bytes == outputs[0]; });
@@ -371,6 +374,7 @@ void suite::measure(const problem& about, std::size_t index) {
     if (one.defect.empty()) {
       contender changed = one.bound;
       changed.arguments.init = other_init.data();
+      where.give_shape(changed);
       where.poison_output(changed);
       if (const cudaError_t error = where.call(changed); error != cudaSuccess) {
         one.defect = std::string("the call failed on changed input: ") + cudaGetErrorString(error);

@@ -2,9 +2,12 @@
 // known.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "fake_gpu.hpp"
 #include "fake_records.hpp"
 #include "right_scans.hpp"
+#include "right_updates.hpp"
 #include "suite.hpp"
 
 namespace rungs::bench {
@@ -274,6 +277,48 @@ TEST_F(ScanPath, AScanThatTiresInOneModeIsSeen) {
   EXPECT_TRUE(all->failed());
   EXPECT_FALSE(find("tires", mode::cold)->timed());
   EXPECT_NE(find("tires", mode::cold)->defect.find("after the last sample"), std::string::npos);
+}
+
+// Atomics, of which each takes as long as an item of sums does.
+template <int launch_us, int us_per_mi, fakes::slip planted = fakes::slip::none>
+cudaError_t updates(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+  return fake_gpu::launch(launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20), [a] {
+    std::size_t unused = 16;
+    fakes::update<plus, unsigned, planted>(&unused, unused, a, nullptr);
+  });
+}
+
+TEST_F(DevicePath, AtomicsAreTimedByAddressesAndWithoutCeilings) {
+  const auto on_device = [](const char* rung, catalog::call_t call) {
+    return fakes::an_update(rung, call, catalog::op::plus, scalar::u32, executor::device);
+  };
+  record few = on_device("few_addresses", updates<5, 8>), crowded = on_device("crowded", updates<5, 8>);
+  few.max_addresses = 64;
+  crowded.max_operations_per_address = 1024;
+  records.insert(records.end(), {on_device("global", updates<6, 8>), few, crowded,
+                                 on_device("slips", updates<6, 8, fakes::slip::one_lost>)});
+  wanted.filter = "atomics/.*addresses=(1|64|1024)/";
+  run();
+  EXPECT_TRUE(all->failed());
+  int timed = 0, wrong = 0;
+  for (const row& one : all->found.rows) {
+    (one.timed() ? timed : wrong) += 1;
+    EXPECT_EQ(one.timed(), one.record->rung != "slips") << one.defect;
+    EXPECT_EQ(one.mode, mode::cold);
+    if (one.timed()) {
+      EXPECT_NEAR(one.summary.median, one.record->rung == "global" ? 6.5 : 5.5, 0.01);
+      EXPECT_EQ(one.kernels, 1);
+      EXPECT_EQ(one.percent_of_ceiling, std::nullopt);
+    }
+  }
+  EXPECT_EQ(timed, 3 + 2 + 2);
+  EXPECT_EQ(wrong, 3);
+  for (const ceiling& one : all->found.ceilings) EXPECT_EQ(one.kind, operation::empty);
+  std::set<std::string> reasons;
+  for (const omission& one : all->found.omissions) reasons.insert(one.reason);
+  EXPECT_EQ(reasons, (std::set<std::string>{"takes at most 64 addresses",
+                                            "more than 1024 operations an address would take seconds or minutes"}));
 }
 
 TEST_F(DevicePath, WholeOutputsOfScansAreChecked) {

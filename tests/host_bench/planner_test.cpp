@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "check.hpp"
 #include "fake_records.hpp"
+#include "right_updates.hpp"
+#include "sizes.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -374,6 +377,60 @@ TEST_F(ScanPlanner, TheDefaultSuiteHasAboutThreeThousandRowsOfReductionsAndScans
   }
   EXPECT_GT(rows, 2'800u);
   EXPECT_LT(rows, 3'600u);
+}
+
+struct AtomicsPlanner : Planner {
+  AtomicsPlanner() {
+    records.clear();
+    for (const auto& [which, type] :
+         {std::pair{catalog::op::plus, scalar::u32}, std::pair{catalog::op::plus, scalar::bf16x2},
+          std::pair{catalog::op::maximum, scalar::f32}, std::pair{catalog::op::maximum, scalar::u64}})
+      records.push_back(fakes::an_update("global", fakes::does_nothing, which, type, executor::device));
+  }
+  // "addresses/operations" of a line.
+  std::set<std::string> asked(catalog::op which, scalar type) {
+    std::set<std::string> all;
+    for (const problem& one : plan().problems) {
+      if (one.op == which && one.input_type == type)
+        all.insert(std::to_string(one.shape["addresses"]) + "/" + format_size(one.num_items));
+    }
+    return all;
+  }
+};
+
+TEST_F(AtomicsPlanner, AdditionsToWordsAreTheBackbone) {
+  const auto backbone = asked(catalog::op::plus, scalar::u32);
+  for (int exponent = 0; exponent <= 20; ++exponent)
+    EXPECT_TRUE(backbone.contains(std::to_string(1 << exponent) + "/1Mi")) << exponent;
+  EXPECT_EQ(backbone.size(), 21u + 8);
+  EXPECT_TRUE(backbone.contains("64/16Mi"));
+  EXPECT_FALSE(backbone.contains("1/16Mi"));
+  EXPECT_EQ(asked(catalog::op::plus, scalar::bf16x2),
+            (std::set<std::string>{"1/1Mi", "1024/1Mi", "65536/1Mi", "1048576/1Mi"}));
+  EXPECT_EQ(asked(catalog::op::maximum, scalar::f32), (std::set<std::string>{"1/1Mi", "1024/1Mi", "1048576/1Mi"}));
+  EXPECT_TRUE(asked(catalog::op::maximum, scalar::u64).empty());
+  wanted.full = true;
+  EXPECT_EQ(asked(catalog::op::maximum, scalar::u64).size(), 21u + 15);
+  EXPECT_TRUE(names().contains("atomics/maximum/u64/addresses=64/uniform/n=16Mi/handwritten/global/graph"));
+}
+
+TEST_F(AtomicsPlanner, AreColdAndNeverFilteredByBins) {
+  for (const auto& one : plan().cases) EXPECT_EQ(one.mode, mode::cold);
+  wanted.bins = {256};
+  EXPECT_THROW(plan(), usage_error);
+}
+
+TEST_F(AtomicsPlanner, LimitsAreOmissionsWithTheirReason) {
+  records[0].max_addresses = 4096;
+  records.push_back(records[0]);
+  records[4].max_addresses = ~0u;
+  records[4].max_operations_per_address = 1024;
+  wanted.sizes = {1 << 20};
+  std::map<std::string, int> reasons;
+  for (const omission& one : plan().omissions) ++reasons[one.reason];
+  EXPECT_EQ(reasons,
+            (std::map<std::string, int>{{"takes at most 4096 addresses", 8},
+                                        {"more than 1024 operations an address would take seconds or minutes", 10}}));
 }
 
 }  // namespace
