@@ -7,7 +7,7 @@ colour, mark and dash everywhere, the colours are Okabe and Ito's for colour-bli
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -33,6 +33,16 @@ class Style:
     colour: str
     mark: str
     dash: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Rates by name and count, and how a rate is written."""
+
+    title: str
+    counted: str  # what the counts count
+    points: list[tuple[str, int, float]]
+    written: Callable[[float | None], str]
 
 
 @dataclass(frozen=True)
@@ -87,9 +97,14 @@ class Drawing:
         self.datasets[name] = [{k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in row.items()} for row in rows]
         return alt.NamedData(name=name)
 
-    def finish(self, name: str, title: str, layers: Sequence[alt.Chart], height: int = HEIGHT) -> Chart:
+    def finish(
+        self, name: str, title: str, layers: Sequence[alt.Chart], height: int = HEIGHT, independent: bool = False
+    ) -> Chart:
+        layered = alt.layer(*layers)
+        if independent:
+            layered = layered.resolve_scale(color="independent")
         configured = (
-            alt.layer(*layers).properties(width=WIDTH, height=height)
+            layered.properties(width=WIDTH, height=height)
             .configure(background="transparent", font=FONT, padding={"left": 6, "right": 10, "top": 8, "bottom": 6})
             .configure_view(stroke=None)
             .configure_axis(
@@ -584,6 +599,31 @@ def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Ce
     if ticks and other:
         title += f"; the ticks are the same samples, {distribution(other.distribution)}"
     return drawing.finish(name, title, layers, height=max(120, 21 * len(rows)))
+
+
+def heat_map(machine: Machine, looks: dict[Variant, Style], about: HeatMap, name: str) -> Chart | None:
+    """Names down, counts across, a rate's logarithm as colour and the rate in the field."""
+    counts = sorted({count for _, count, _ in about.points})
+    names = list(dict.fromkeys(name for name, _, _ in about.points))
+    if len(counts) < 2:
+        return None
+    rates = [rate for _, _, rate in about.points]
+    middle = math.sqrt(min(rates) * max(rates))
+    drawing = Drawing()
+    rows = [
+        {"name": own, "count": words.size(count), "rate": rate, "label": about.written(rate), "ink": "#111" if rate > middle else "#fff"}
+        for own, count, rate in about.points
+    ]
+    x = alt.X("count:O", title=about.counted, sort=[words.size(count) for count in counts], axis=alt.Axis(labelAngle=0, labelFontSize=9, ticks=False))
+    y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, ticks=False, domain=False))
+    scale = alt.Scale(type="log", domain=[min(rates), max(rates) * 1.0001], range=["#2c3e70", "#2f8f8b", "#f2d95c"])
+    base = alt.Chart(drawing.values(rows))
+    layers = [
+        base.mark_rect().encode(x=x, y=y, color=alt.Color("rate:Q", scale=scale, legend=None), tooltip=["name:N", "count:O", "label:N"]),
+        base.mark_text(fontSize=9).encode(x=x, y=y, text="label:N", color=alt.Color("ink:N", scale=None)),
+    ]
+    # Each layer has colours of its own: fields by rate, letters as they are given.
+    return drawing.finish(name, about.title, layers, height=max(90, 26 * len(names)), independent=True)
 
 
 DISTRIBUTIONS = {

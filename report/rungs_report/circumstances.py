@@ -140,7 +140,7 @@ def ceilings(page: Page) -> list[str]:
     if not lines:
         return []
     intro = "The ceiling of a row is the roof measured at its footprint in the same process, before and after its group"
-    which = [f"for {topic.name} {topic.roof}" for topic in page.topics]
+    which = [f"for {topic.name} {topic.roof}" for topic in page.topics if topic.roof]
     return ["## Ceilings", "", ": ".join(filter(None, (intro, words.listed(which)))) + ".", "", *lines]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from rungs_report import compare, topics, words
+from rungs_report import atomics, compare, topics, words
 from rungs_report.data import Cell, Machine, Variant
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
@@ -461,6 +461,83 @@ def bins_beyond(bins: int) -> Callable[[Evidence], Answer | None]:
     return measure
 
 
+# ---- C and D: atomics
+
+
+def addresses_apart(count: int, theirs: float) -> Callable[[Evidence], Answer | None]:
+    """Rate on this many addresses over the rate on one. A fifth to either side agrees."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        study = atomics.study_of(seen.machine)
+        # The text adds ones; where those were not measured, other numbers.
+        for operator in ("increment", "plus"):
+            one, many = (study.rate(atomics.PLAIN, n, operator) for n in (1, count))
+            if one and many:
+                ours = many / one
+                told = f"{words.ratio(ours)}: {atomics.per_second(one)} and {atomics.per_second(many)} operations a second"
+                return Answer(told, between(ours / theirs, 0.8, 1.25), ours / theirs)
+        return None
+
+    return measure
+
+
+def more_addresses(seen: Evidence) -> Answer | None:
+    study = atomics.study_of(seen.machine)
+    rates = [study.rate(atomics.PLAIN, count) for count in (1, 32, 256, 1024, 65536, MI)]
+    if not all(rates):
+        return None
+    told = words.listed([atomics.per_second(rate) for rate in rates])
+    return Answer(f"{told} operations a second", HOLDS if all(a < b for a, b in pairwise(rates)) else FAILS)
+
+
+def operators_alike(seen: Evidence) -> Answer | None:
+    """Every operator that 32-bit words have, on the most addresses that all were measured on."""
+    study = atomics.study_of(seen.machine)
+    operators = study.operators(atomics.WORD)
+    counts = study.shared(*((atomics.PLAIN, operator, atomics.WORD) for operator in operators))
+    if len(operators) < 3 or not counts:
+        return None
+    rates = {operator: study.rate(atomics.PLAIN, counts[-1], operator) for operator in operators}
+    least, most = min(rates, key=rates.get), max(rates, key=rates.get)
+    apart = rates[most] / rates[least]
+    told = f"{words.plural(len(rates), 'operator')} lie {words.ratio(apart)} apart on {atomics.on(counts[-1])}, {most} to {least}"
+    return Answer(told, HOLDS if apart < 1.25 else FAILS)
+
+
+def types_against(slow: str, fast: str, least: float, most: float) -> Callable[[Evidence], Answer | None]:
+    """time(additions of slow) / time(additions of fast) at both ends of the addresses; the many decide."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        study = atomics.study_of(seen.machine)
+        counts = study.shared((atomics.PLAIN, "plus", slow), (atomics.PLAIN, "plus", fast))
+        if not counts:
+            return None
+        ratios = {n: study.rate(atomics.PLAIN, n, "plus", fast) / study.rate(atomics.PLAIN, n, "plus", slow) for n in (counts[0], counts[-1])}
+        told = words.listed([f"{words.ratio(ratio)} on {atomics.on(n)}" for n, ratio in ratios.items()])
+        return Answer(f"time of {slow} over {fast}: {told}", between(ratios[counts[-1]], least, most))
+
+    return measure
+
+
+def swapped(seen: Evidence) -> Answer | None:
+    study = atomics.study_of(seen.machine)
+    told = []
+    for input_type in ("u32", "f32"):
+        counts = study.shared(("compare_and_swap", "plus", input_type), (atomics.PLAIN, "plus", input_type))
+        if counts:
+            ratios = [study.slower("compare_and_swap", atomics.PLAIN, n, "plus", input_type) for n in counts]
+            told.append(f"{input_type} {words.ratio(max(ratios))} on {atomics.on(counts[ratios.index(max(ratios))])}")
+    return Answer(f"verified; at worst its time over the addition's: {words.listed(told)}", HOLDS) if told else None
+
+
+def one_a_block(seen: Evidence) -> Answer | None:
+    study = atomics.study_of(seen.machine)
+    slower = study.slower(atomics.PLAIN, "one_per_block", 1)
+    if not slower:
+        return None
+    return Answer(f"{words.ratio(slower)} at {words.size(study.items or 0)} operations", between(slower, 50, 200), slower / 100)
+
+
 def scan_share(name: str, theirs: float) -> Callable[[Evidence], Answer | None]:
     """Whether a scan comes near its limit: the share of peak beside the share that the text's GB/s are of an A100's 1,555."""
 
@@ -605,7 +682,19 @@ HISTOGRAMS = (
     Claim("D8", "from global atomics to CUB", "11.4x", "A100", histogram_gain("global_atomics", "cub_device_histogram", 1.82 / 0.16)),
     Claim("D8", "Where all threads meet in one bin, counting on chip first is 90 times faster", "2 against 180 GB/s, 90x", "A100", one_bin),
 )  # fmt: skip
-CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS}
+
+ATOMICS = (
+    Claim("C9", "A million threads' atomics on one address are about 100 times slower than one atomic per block", "100x", "", one_a_block),
+    Claim("C4", "Compare-and-swap is what every other atomic can be built of", "", "", swapped),
+    Claim("D1", "A million additions run faster the more addresses they go to: 1, 32, 256, 1,024, 65,536, a million", "0.33, 2.5, 9.5, 21.8, 49.8 and 58.1 G/s", "A100", more_addresses),
+    Claim("D1", "from one address to 1,024", "66x", "A100", addresses_apart(1024, 66)),
+    Claim("D1", "from one address to a million", "176x", "A100", addresses_apart(MI, 176)),
+    Claim("D2", "All atomics of integers have the fast path", "", "A100", operators_alike),
+    Claim("D2", "Additions of float run in hardware, and fast (as fast as integers)", "", "A100", types_against("f32", "u32", 0.0, 1.25)),
+    Claim("D2", "Additions of double are much slower than of float", "", "A100", types_against("f64", "f32", 1.5, 1e9)),
+    Claim("D2", "Additions of half run in hardware (pairs of them, as fast as floats)", "", "A100", types_against("f16x2", "f32", 0.0, 1.25)),
+)  # fmt: skip
+CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS}
 
 PITFALLS = (
     Claim("C17", "Float atomics do not repeat from run to run", "", "", repeats),

@@ -62,16 +62,19 @@ def named(each: Recommended) -> str:
 
 
 def one_rung(page: Page) -> list[str]:
+    return headline(page.machine)
+
+
+def headline(machine: Machine) -> list[str]:
     """In a few sentences: how the recommended rungs stand against CUB, and what the distribution costs them."""
-    machine = page.machine
     found = choices(machine)
     judged = [ratio for each in found for ratio in each.ratios.values()]
-    if not of_topic(page) or not judged:
+    if not judged:
         return []
     verdicts = [ratio.verdict for ratio in judged]
     worst = min((each for each in found if each.worst), key=lambda each: each.worst.value)
     lines = [
-        f"**One rung for each kind of samples, number of bins and n, chosen without knowing the distribution: over"
+        f"**Histograms, one rung for each kind of samples, number of bins and n, chosen without knowing the distribution: over"
         f" {words.plural(len(found), 'choice')} and {words.plural(len(judged), 'distribution')} in all it is faster than CUB in"
         f" {verdicts.count('FASTER')}, level in {verdicts.count('SAME')}, slower in {verdicts.count('SLOWER')}"
         + (f", undecided in {verdicts.count('AMBIGUOUS')}" if "AMBIGUOUS" in verdicts else "")

@@ -130,14 +130,16 @@ def verdicts(machine: Machine, topic: Topic) -> Counter[str]:
     return Counter(found)
 
 
-def front(page: Page) -> list[str]:
-    """What the pages of this GPU say, in one screen: the headline of each topic, the tallies, the links."""
+def front(page: Page, more: list[str]) -> list[str]:
+    """What the pages of this GPU say, in one screen: the headline of each topic, more that is said of them, the tallies, the
+    links."""
     machine = page.machine
     lines = []
     heads = mains(machine, page.topics)
     for topic, problem in heads:
         found = compare.bests(machine, problem)
         lines += [f"**{text(charts.describe(problem))}: the best rung is {tally(found)}** ([{topic.name}]({topic.name}.md)).", ""]
+    lines += more
     if not heads and not machine.device:
         lines += ["Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.", ""]
     lines += page.drawn(charts.headline, [(topic.name, problem) for topic, problem in heads])

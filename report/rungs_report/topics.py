@@ -12,14 +12,14 @@ ORDINARY_CONTENTS = "the ladder, the sweep over n, where CUB wins, types, modes,
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
 
 
-HISTOGRAMS = "histograms"
+HISTOGRAMS, ATOMICS = "histograms", "atomics"
 
 
 @dataclass(frozen=True)
 class Topic:
     name: str  # of the page and, as a rule, of the ladder: scans
     operations: tuple[str, ...]  # as result files call them, the one that headlines first
-    roof: str  # what the ceiling of a row is
+    roof: str  # what the ceiling of a row is; empty where there is none
     error: str  # what the column of errors holds
     contents: str = ORDINARY_CONTENTS  # what the front says its page holds
 
@@ -39,6 +39,13 @@ KNOWN = (
         "0: every counter is compared with an independent count",
         "three ladders, every kind of sample and number of bins, each distribution a column, what CUB cannot count, the sweeps over n and"
         " over bins, and what each rung changed",
+    ),
+    Topic(
+        ATOMICS,
+        ("atomics",),
+        "",
+        "0: every address is compared with an independent fold",
+        "operations per second by addresses, mechanism, type and operator, and what follows from them",
     ),
 )
 

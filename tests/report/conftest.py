@@ -93,6 +93,20 @@ def add_small_histograms(made: dict[str, Any], cub: float = 22.0) -> None:
     synthetic.add_fault(made, "cub_device_histogram", 1 << 24, "wrong", "bin 0 counts 0 instead of 65,536", **about)
 
 
+def add_small_atomics(made: dict[str, Any]) -> None:
+    """Additions by four mechanisms on three numbers of addresses, of floats by two, and one other operator."""
+    rungs = {
+        "global": (1000.0, 50.0, 20.0), "returning": (1000.0, 52.0, 30.0), "warp_aggregated": (40.0, 45.0, 33.0),
+        "one_per_block": (10.0, None, None),
+    }  # fmt: skip
+    for operator, input_type, names in (("plus", "u32", tuple(rungs)), ("plus", "f32", ("global",)), ("exchange", "u32", ("global",))):
+        for position, count in enumerate((1, 1 << 10, 1 << 20)):
+            times = {("handwritten", name): rungs[name][position] for name in names if rungs[name][position]}
+            about = {"operator": operator, "input_type": input_type, "accumulator_type": input_type, "output_type": input_type}
+            about |= {"percent_of_ceiling": None, "percent_of_peak": None, "error": 0, "shape": f"addresses={count}"}
+            synthetic.add_cell(made, 1 << 20, times, operation="atomics", **about)
+
+
 def add_small_scans(made: dict[str, Any], cub: float = 44.0) -> None:
     """Scans beside them: a rung whose name is on both ladders, inclusive and exclusive, and pairs that do not commute."""
     for items, scale in ((1 << 10, 0.2), (1 << 24, 1.0)):

@@ -11,7 +11,7 @@ from typing import Any
 
 GPU = "synthetic-gpu"
 PEAK, CEILING, FLOOR = 4800.0, 4500.0, 3.1
-BYTES = {"f32": 4, "i32": 4, "u32": 4, "f64": 8, "u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "affine": 8}
+BYTES = {"f32": 4, "i32": 4, "u32": 4, "f64": 8, "u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "affine": 8, "u64": 8, "f16x2": 4, "bf16x2": 4}
 ACCUMULATOR = {"u8": "u32", "bf16": "f32"}
 # rung: (share of the ceiling at large n, extra microseconds a call)
 LADDER = {
@@ -34,6 +34,11 @@ SCAN_CUB = {"cub_device_scan": (0.72, 3.4), "cub_device_scan_expert": (0.73, 3.3
 SCAN_OTHERS = {
     "thrust_scan": (0.70, 12.0), "cg_inclusive_scan": (0.42, 4.0), "cub_warp_scan": (0.41, 4.0),
     "cub_block_scan_raking": (0.50, 4.0), "cub_block_scan_warp_scans": (0.52, 4.0),
+}  # fmt: skip
+# The study of atomics: operations per microsecond on one address, and on very many.
+ATOMICS = {
+    "global": (1400.0, 90e3), "returning": (1400.0, 60e3), "system_scope": (1400.0, 90e3), "warp_aggregated": (40e3, 50e3),
+    "one_per_block": (300e3, 0.0), "compare_and_swap": (30.0, 40e3), "ordered_bits": (1400.0, 90e3), "shared": (90e3, 20e3),
 }  # fmt: skip
 HOSTS = (
     "host_serial", "host_parallel", "host_serial_scan", "host_parallel_scan", "host_serial_histogram", "host_parallel_histogram",
@@ -67,6 +72,7 @@ def variants() -> list[dict[str, Any]]:
     found = [variant("handwritten", "reductions", rung, number) for number, rung in enumerate(LADDER, 1)]
     found += [variant("handwritten", "scans", rung, number) for number, rung in enumerate(SCANS)]
     found += [variant("handwritten", "histograms", rung, number) for number, rung in enumerate(HISTOGRAMS)]
+    found += [variant("handwritten", "atomics", rung, number) for number, rung in enumerate(ATOMICS)]
     found.append(variant("cluster", "reductions", "remote_stores", 1, min_cc=90, progress="assumed"))
     found.append(variant("cluster", "scans", "remote_prefixes", 0, min_cc=90, progress="assumed"))
     found += [variant("library_baselines", "baselines", rung, -1) for rung in (
@@ -84,6 +90,8 @@ def row(document: dict[str, Any], family: str, rung: str, items: int, median: fl
     outputs = 1
     if operation.endswith("_scan"):
         outputs = items
+    if operation == "atomics":
+        outputs = int(changes["shape"].split("=")[1])
     if "histogram" in operation:
         accumulator_type = "u32"
         sizes = dict(part.split("=") for part in changes["shape"].split())
@@ -144,7 +152,7 @@ def full(
     run: str = "2030-01-02T030405Z-abc1234",
     cccl: str = "3.0.1",
     seed: int = 1,
-    topics: Sequence[str] = ("reductions", "scans", "histograms"),
+    topics: Sequence[str] = ("reductions", "scans", "histograms", "atomics"),
     sizes: Sequence[int] = SIZES,
 ) -> dict[str, Any]:
     """A run as the default suite would write it. The reductions have fewer sizes in a graph than cold, and none warm beyond
@@ -211,6 +219,8 @@ def full(
         add_scans(made, time, sizes)
     if "histograms" in topics:
         add_histograms(made, time)
+    if "atomics" in topics:
+        add_atomics(made, noise)
     for items in sizes:
         if items <= 1 << 24:
             add_host_cells(made, items, topics)
@@ -312,6 +322,31 @@ def add_histograms(made: dict[str, Any], time: Callable[[float, float, float, st
             add_cell(made, items, times, **about)
 
 
+def add_atomics(made: dict[str, Any], noise: random.Random) -> None:
+    """Every power of two for additions of u32, a few addresses for other types and operators."""
+    items = 1 << 20
+    asked = [("plus", "u32", [1 << e for e in range(21)], n) for n in (items, items * 16)]
+    asked += [("plus", t, [1, 1 << 10, 1 << 16, 1 << 20], items) for t in ("i32", "u64", "f32", "f64", "f16x2", "bf16x2")]
+    asked += [(op, "u32", [1, 1 << 10, 1 << 20], items) for op in ("minus", "increment", "minimum", "maximum", "exchange")]
+    asked += [("maximum", "f32", [1, 1 << 10, 1 << 20], items)]
+    for operator, input_type, counts, n in asked:
+        for count in counts:
+            times = {}
+            for rung, (one, many) in ATOMICS.items():
+                if rung == "ordered_bits" and (operator, input_type) != ("maximum", "f32"):
+                    continue
+                if rung == "one_per_block" and count > 1:
+                    continue
+                if rung == "global" and (operator, input_type) == ("maximum", "f32"):
+                    continue
+                near = one ** (1 / count**0.5) * (many or one) ** (1 - 1 / count**0.5)
+                near *= {"f64": 0.5, "u64": 0.6}.get(input_type, 1.0) * (1 + noise.uniform(-0.002, 0.002))
+                times["handwritten", rung] = FLOOR + n / near
+            about = {"operation": "atomics", "operator": operator, "input_type": input_type, "accumulator_type": input_type}
+            about |= {"output_type": input_type, "shape": f"addresses={count}", "error": 0}
+            add_cell(made, n, times, percent_of_ceiling=None, percent_of_peak=None, **about)
+
+
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:
     """A case whose library was wrong, or refused it: a row without a time."""
     none = dict.fromkeys(("median_us", "low_us", "high_us", "gb_per_s", "percent_of_ceiling", "percent_of_peak", "error"))
@@ -326,7 +361,7 @@ def add_host_cells(made: dict[str, Any], items: int, topics: Sequence[str] = ("r
         "scans": ("inclusive_scan", "_scan", {}),
         "histograms": ("histogram_even", "_histogram", histogram),
     }
-    for operation, ending, about in (operations[topic] for topic in topics):
+    for operation, ending, about in (operations[topic] for topic in topics if topic in operations):
         add_cell(
             made,
             items,

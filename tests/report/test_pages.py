@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from conftest import add_small_cell, add_small_histograms, add_small_scans
+from conftest import add_small_atomics, add_small_cell, add_small_histograms, add_small_scans
 from rungs_report import charts, data, render
 
 TOPIC_HEADINGS = (
@@ -63,7 +63,9 @@ def test_a_full_report(full, run):
             "Where CUB wins, and where it is a tie", "Other ways of running", "What each rung changed",
         ),
         "histograms_tables.md": ("Run by run: u8 histogram, 256 bins, cold, 16 Mi items", "Cold", "Graph"),
-        "claims.md": ("Reductions", "Scans", "Histograms", "Pitfalls and errors in the texts"),
+        "atomics.md": ("Findings", "Mechanisms: u32 plus", "Types: plus, `global`", "Operators: u32, `global`", "The mechanisms"),
+        "atomics_tables.md": (),
+        "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Pitfalls and errors in the texts"),
     }
     assert {path.name for path in folder.glob("*.md")} == set(headings)
     for name, wanted in headings.items():
@@ -285,7 +287,7 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
 
 GOLDEN = (
     "index.md", "synthetic-gpu/index.md", "synthetic-gpu/reductions.md", "synthetic-gpu/scans.md",
-    "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/claims.md", "synthetic-gpu/results.csv", "README.md",
+    "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/atomics.md", "synthetic-gpu/claims.md", "synthetic-gpu/results.csv", "README.md",
 )  # fmt: skip
 
 
@@ -300,6 +302,7 @@ def test_golden(repository, run):
         )
         add_small_scans(made, cub=cub * 2)
         add_small_histograms(made, cub=cub)
+        add_small_atomics(made)
         made["skipped"].append(
             {
                 "family": "handwritten",
