@@ -1,5 +1,8 @@
 #include "gpu/bench_top.hpp"
 
+#include <cstring>
+
+#include "gpu/histogram_question.hpp"
 #include "text.hpp"
 
 namespace rungs::tests {
@@ -11,9 +14,11 @@ bench_top::bench_top(const record& subject, site& where, bool exact)
     : subject_(subject),
       where_(where),
       exact_(exact),
+      counts_(catalog::is_histogram(subject.operation)),
       referee_(referee_of(subject, where)),
       in_(where, exact),
       out_(where, exact),
+      levels_(where, exact),
       workspace_(where, exact),
       stream_(subject.executes_on == executor::device) {}
 
@@ -21,17 +26,33 @@ bench_top::~bench_top() {
   if (subject_.executes_on == executor::device) cudaStreamSynchronize(stream_);  // its memory may be used again at once
 }
 
+catalog::arguments bench_top::arguments(const problem& p, const void* d_in, void* d_out, in_host_memory& host) const {
+  catalog::arguments all{.d_in = d_in, .d_out = d_out, .num_items = p.num_items, .init = &host.init.bits};
+  if (!counts_) {
+    host.init = init_of(subject_, p.init);
+    return all;
+  }
+  const histogram_call& asked = histogram_question::of(subject_, p).call();
+  all.num_levels = asked.num_bins + 1;
+  all.levels = d_levels_;
+  if (asked.even) {
+    std::memcpy(host.levels, asked.levels.data(), asked.levels.size());
+    all.levels = host.levels;
+  }
+  return all;
+}
+
 std::size_t bench_top::workspace_bytes(const problem& p) {
-  const value init = init_of(subject_, p.init);
+  in_host_memory host{};
   std::size_t bytes = 0;
-  const cudaError_t status = subject_.call(nullptr, bytes, {d_in_, d_out_, p.num_items, &init.bits}, stream_);
+  const cudaError_t status = subject_.call(nullptr, bytes, arguments(p, d_in_, d_out_, host), stream_);
   if (status == cudaErrorNotSupported) throw refused(text("refused by the variant: ", cudaGetErrorString(status)));
   if (status != cudaSuccess) throw broken(text("the size query returned ", cudaGetErrorName(status)));
   if (bytes == 0) throw broken("the size query answered 0");
   return bytes;
 }
 
-void bench_top::prepare(const problem& p) {
+void bench_top::prepare(const problem& p, std::size_t workspace_bytes) {
   where_.wait(stream_);
   guards_ = {};
   zone_names_ = {"before the input", "after the input"};
@@ -41,19 +62,32 @@ void bench_top::prepare(const problem& p) {
     d_out_ = d_in_;
     output_bytes_ = 0;
   } else {
-    output_bytes_ = referee_->output_items(p.num_items) * out_size;
+    output_bytes_ = referee_->output_items(p) * out_size;
     d_out_ = out_.place(output_bytes_, static_cast<std::size_t>(p.out_offset) * out_size, guards_);
     zone_names_.insert(zone_names_.end(), {"before the output", "after the output"});
   }
-  place_workspace(p);
+  place_levels(p);
+  place_workspace(p, workspace_bytes != 0 ? workspace_bytes : this->workspace_bytes(p));
   where_.paint(guards_, canary_key, stream_);
   make_input(p, stream_);
   poison_workspace(p);
   where_.wait(stream_);
 }
 
-void bench_top::place_workspace(const problem& p) {
-  bytes_ = workspace_bytes(p);
+// Where the kernels can read them: any edges, that is.
+void bench_top::place_levels(const problem& p) {
+  d_levels_ = nullptr;
+  if (subject_.operation != catalog::operation::histogram_range) return;
+  const histogram_question& question = histogram_question::of(subject_, p);
+  const std::size_t bytes = question.call().levels.size();
+  d_levels_ =
+      levels_.place(bytes, static_cast<std::size_t>(p.levels_offset) * catalog::size_of(subject_.level_type), guards_);
+  zone_names_.insert(zone_names_.end(), {"before the levels", "after the levels"});
+  where_.copy(d_levels_, question.levels(where_).items, bytes, stream_);
+}
+
+void bench_top::place_workspace(const problem& p, std::size_t bytes) {
+  bytes_ = bytes;
   d_workspace_ = workspace_.place(bytes_, static_cast<std::size_t>(p.workspace_offset), guards_);
   zone_names_.insert(zone_names_.end(), {"before the workspace", "after the workspace"});
   if (!exact_ && subject_.temp_storage == contents::none) {
@@ -64,6 +98,12 @@ void bench_top::place_workspace(const problem& p) {
 
 void bench_top::make_input(const problem& p, cudaStream_t stream) {
   made_ = make_sample(p.kind, p.seed, p.num_items, subject_.accumulator_type == scalar::f64 ? 53 : 24);
+  if (counts_) {
+    const auto table = histogram_question::of(subject_, p).table(table_of(p.kind), where_);
+    made_.table = table.items;
+    made_.table_items = static_cast<std::uint32_t>(table.num_items);
+    made_.group = static_cast<std::uint32_t>(subject_.num_channels);
+  }
   where_.generate(subject_.input_type, d_in_, made_, stream);
 }
 
@@ -99,9 +139,12 @@ cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream, std::size_
   return enqueue(p, stream, bytes, d_out_);
 }
 cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream, std::size_t bytes, void* d_out) {
-  const value init = init_of(subject_, p.init);
-  const catalog::arguments call{d_in_, d_out, p.num_items, &init.bits};
-  return subject_.call(d_workspace_, bytes, call, stream);
+  in_host_memory host{};
+  return subject_.call(d_workspace_, bytes, arguments(p, d_in_, d_out, host), stream);
+}
+
+cudaError_t bench_top::enqueue(const catalog::arguments& call, cudaStream_t stream) {
+  return subject_.call(d_workspace_, bytes_, call, stream);
 }
 
 void bench_top::run(const problem& p, cudaStream_t stream) {
@@ -129,6 +172,13 @@ void bench_top::judge_surroundings(const problem& p, const summary& before, std:
   }
   if (p.num_items > 0 && !p.in_place && input_summary(p.num_items).checksum != before.checksum)
     throw broken(text(which, ": changed its input"));
+  if (d_levels_ != nullptr) {
+    const auto levels = histogram_question::of(subject_, p).levels(where_);
+    const auto checksum = [&](const void* items) {
+      return where_.summarise(subject_.level_type, items, levels.num_items, stream_).checksum;
+    };
+    if (checksum(d_levels_) != checksum(levels.items)) throw broken(text(which, ": changed its levels"));
+  }
 }
 
 }  // namespace rungs::tests

@@ -36,6 +36,7 @@ class bench_top {
 
   site& where() const { return where_; }
   cudaStream_t stream() const { return stream_; }
+  const catalog::record& subject() const { return subject_; }
   tests::referee& referee() const { return *referee_; }
 
   // Throws what is wrong with the answer.
@@ -43,7 +44,9 @@ class bench_top {
 
   // Places everything and makes the data. The workspace is painted as the problem says, or zeroed where the contract
   // says so.
-  void prepare(const problem& p);
+  void prepare(const problem& p) { prepare(p, 0); }
+  // The same with a workspace of that size, whatever the variant asks for; 0: what it asks for.
+  void prepare(const problem& p, std::size_t workspace_bytes);
   // The input alone, anew and where it is.
   void make_input(const problem& p, cudaStream_t stream);
   void poison_workspace(const problem& p);
@@ -57,10 +60,18 @@ class bench_top {
   void learn(const problem& p) { learn(p, input_summary(p.num_items)); }
   void learn(const problem& p, const summary& of_input) { referee_->learn(judged(p), of_input); }
 
+  // What the record is called with on these items. Host memory that it points at is in `host`.
+  struct in_host_memory {
+    value init;
+    std::uint64_t levels[2];
+  };
+  catalog::arguments arguments(const problem& p, const void* d_in, void* d_out, in_host_memory& host) const;
+
   // The call, with arguments that live no longer than it.
   [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream);
   [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream, std::size_t bytes);
   [[gnu::noinline]] cudaError_t enqueue(const problem& p, cudaStream_t stream, std::size_t bytes, void* d_out);
+  cudaError_t enqueue(const catalog::arguments& call, cudaStream_t stream);
   // The call and all it does; throws what it returned or left behind.
   void run(const problem& p, cudaStream_t stream);
 
@@ -72,20 +83,22 @@ class bench_top {
   void* d_in() const { return d_in_; }
   void* d_out() const { return d_out_; }
   std::size_t bytes() const { return bytes_; }
+  std::size_t output_bytes() const { return output_bytes_; }
 
  private:
-  void place_workspace(const problem& p);
+  void place_levels(const problem& p);
+  void place_workspace(const problem& p, std::size_t bytes);
   judged_call judged(const problem& p) const { return {p, made_, d_in_, d_out_, stream_}; }
 
   const catalog::record& subject_;
   site& where_;
-  bool exact_;
+  bool exact_, counts_;
   std::unique_ptr<tests::referee> referee_;
-  guarded_buffer in_, out_, workspace_;
+  guarded_buffer in_, out_, levels_, workspace_;
   stream_handle stream_;
   device::zones guards_;
   std::vector<const char*> zone_names_;
-  void *d_in_ = nullptr, *d_out_ = nullptr, *d_workspace_ = nullptr;
+  void *d_in_ = nullptr, *d_out_ = nullptr, *d_levels_ = nullptr, *d_workspace_ = nullptr;
   std::size_t bytes_ = 0, output_bytes_ = 0;
   sample made_{};
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "catalog.hpp"
+#include "oracles/histogram_check.hpp"
 #include "oracles/samples.hpp"
 #include "oracles/scan_check.hpp"
 #include "oracles/summary.hpp"
@@ -27,6 +28,10 @@ summary summarise(catalog::scalar type, const void* d_items, std::size_t num_ite
 
 // Checks every output of a scan against its task; waits. Made of the same parts as the checker on the host.
 scan_report check_scan(const scan_task& task, cudaStream_t stream);
+
+// Counts samples anew; then whether counters, 32 bits each, say the same; waits.
+void count(const histogram_task& task, cudaStream_t stream);
+histogram_report check_counts(const histogram_task& counted, const void* d_counters, cudaStream_t stream);
 
 // Many scans of prefixes of one input, each in a slot of its own: slot k holds the outputs of the first num_items[k]
 // items and `untouched` behind them. `whole` holds the outputs of a scan of as many items as any of them has. Sizes and
@@ -54,7 +59,7 @@ struct zone {
   unsigned char* begin = nullptr;
   std::size_t bytes = 0;
 };
-inline constexpr int max_zones = 8;
+inline constexpr int max_zones = 10;
 struct zones {
   zone each[max_zones];
   int count = 0;

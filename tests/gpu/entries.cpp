@@ -4,7 +4,10 @@
 #include <stdexcept>
 
 #include "catalog.hpp"
+#include "gpu/histogram_question.hpp"
+#include "gpu/library_faults.hpp"
 #include "gpu/site.hpp"
+#include "oracles/histogram_reference.hpp"
 #include "oracles/reference.hpp"
 #include "oracles/scan_reference.hpp"
 #include "text.hpp"
@@ -141,6 +144,87 @@ verdict scan_checker_agrees_with_oracle(const examination& how) {
   return v;
 }
 
+// The checker of histograms on the device against the oracle, whose counters it must accept, and refuse with one of
+// them off.
+void histogram_checker_agrees(verdict& v, const examination& how, const histogram_call& call, levels_kind kind,
+                              distribution drawn) {
+  const std::string case_name = text(catalog::name(call.sample), call.even ? " even " : " any edges ", name(kind), ' ',
+                                     call.num_bins, " bins ", name(drawn));
+  if (!how.only_case.empty() && how.only_case != case_name) return;
+  how.on_case(case_name);
+  ++v.cases;
+  site& where = device_site();
+  const histogram_question question(call);
+  const auto table = question.table(table_of(drawn), where);
+  const std::size_t size = catalog::size_of(call.sample);
+  sample made = make_sample(drawn, how.seed, 40000);
+  made.table = table.items;
+  made.table_items = static_cast<std::uint32_t>(table.num_items);
+  made.group = static_cast<std::uint32_t>(call.num_channels);
+  guarded_buffer samples(where), counts(where), counters(where);
+  device::zones ignored;
+  histogram_task task{.sample = call.sample, .num_items = made.num_items};
+  task.num_channels = call.num_channels;
+  task.num_active_channels = call.num_active_channels;
+  task.num_bins = call.num_bins;
+  task.boundaries = static_cast<const std::uint64_t*>(question.boundaries(where).items);
+  void* const d_samples = samples.place(made.num_items * size, size, ignored);
+  task.samples = d_samples;
+  task.counts = static_cast<unsigned long long*>(counts.place(task.num_counts() * 8, 0, ignored));
+  auto* const d_counters = static_cast<std::uint32_t*>(counters.place(task.num_counters() * 4, 4, ignored));
+  device::generate(call.sample, d_samples, made, nullptr);
+  device::count(task, nullptr);
+  std::vector<unsigned char> items(made.num_items * size);
+  where.read(items.data(), d_samples, items.size(), nullptr);
+  const counted expected = count(call, items.data(), made.num_items);
+  std::vector<unsigned long long> got(task.num_counts());
+  where.read(got.data(), task.counts, got.size() * sizeof got[0], nullptr);
+  std::vector<unsigned long long> all(expected.bins.begin(), expected.bins.end());
+  all.insert(all.end(), {expected.below, expected.above, expected.nans});
+  if (got != all) v.findings.push_back({case_name, "the checker counts otherwise than the oracle"});
+  std::vector<std::uint32_t> right(expected.bins.begin(), expected.bins.end());
+  const auto checked = [&] {
+    where.write(d_counters, right.data(), right.size() * sizeof right[0]);
+    return device::check_counts(task, d_counters, nullptr);
+  };
+  if (checked().num_wrong != 0) v.findings.push_back({case_name, "refused what the oracle counted"});
+  for (const std::size_t place : {std::size_t{0}, right.size() / 2, right.size() - 1}) {
+    right[place] += 5;
+    const histogram_report found = checked();
+    if (found.num_wrong != 1 || found.first != place || found.got != right[place] ||
+        found.expected != right[place] - 5 || found.sum != found.inside + 5)
+      v.findings.push_back({case_name, text("counter ", place, " is off, but it found ", found.num_wrong,
+                                            " wrong, first ", found.first)});
+    right[place] -= 5;
+  }
+}
+verdict histogram_checker_agrees_with_oracle(const examination& how) {
+  verdict v;
+  if (!no_gpu_reason().empty()) {
+    v.skipped = no_gpu_reason();
+    return v;
+  }
+  try {
+    using catalog::scalar;
+    for (const auto& [type, level] :
+         {std::pair{scalar::u8, scalar::i32}, std::pair{scalar::i16, scalar::i32}, std::pair{scalar::i32, scalar::i32},
+          std::pair{scalar::u32, scalar::u32}, std::pair{scalar::f16, scalar::f32}, std::pair{scalar::f32, scalar::f32},
+          std::pair{scalar::f64, scalar::f64}})
+      for (const bool even : {true, false})
+        for (const levels_kind kind : {levels_kind::unit, levels_kind::ragged, levels_kind::whole})
+          for (const int bins : {1, 256, 65536}) {
+            histogram_call call = make_levels(kind, even, type, level, bins);
+            if (bins == 256) call.num_channels = 4, call.num_active_channels = 3;
+            for (const distribution drawn : {distribution::edges, distribution::any_bits})
+              histogram_checker_agrees(v, how, call, kind, drawn);
+          }
+  } catch (const std::exception& error) {
+    v.findings.push_back({"device", error.what()});
+    v.device_lost = true;
+  }
+  return v;
+}
+
 // The other records of the same variant.
 std::vector<const catalog::record*> peers_of(const catalog::record& r) {
   std::vector<const catalog::record*> peers;
@@ -187,6 +271,7 @@ std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wa
     entries.push_back({"checker", std::string(catalog::name(type)),
                        [type](const examination& how) { return checker_agrees_with_oracle(type, how); }});
   entries.push_back({"checker", "scans", scan_checker_agrees_with_oracle});
+  entries.push_back({"checker", "histograms", histogram_checker_agrees_with_oracle});
   for (const catalog::record& r : catalog::all())
     if (wanted(full_name(r)))
       entries.push_back({"catalog", full_name(r), [&r](const examination& how) {
@@ -194,6 +279,11 @@ std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wa
                            with_peers.peers = peers_of(r);
                            return examine(r, with_peers);
                          }});
+  for (const library_fault& fault : library_faults())
+    for (const catalog::record& r : catalog::all())
+      if (fault.concerns(r) && wanted(full_name(r)))
+        entries.push_back({"library_fault", text(fault.name, '/', full_name(r)),
+                           [&r, &fault](const examination& how) { return examine(r, fault, how); }});
   for (const wrong::exhibit& e : wrong::all())
     entries.push_back({"wrong", std::string(e.what.rung), [&e](const examination& how) { return refuses(e, how); }});
   return entries;

@@ -14,7 +14,8 @@ struct entry {
   std::function<verdict(const examination&)> run;
 };
 
-// The checker, the catalog's records by the names that are wanted, the variants wrong on purpose.
+// The checker, the catalog's records by the names that are wanted, what libraries are known to get wrong of them, the
+// variants wrong on purpose.
 std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wanted);
 
 }  // namespace rungs::tests

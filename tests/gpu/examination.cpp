@@ -13,7 +13,9 @@
 #include <thread>
 
 #include "gpu/bench_top.hpp"
+#include "gpu/histogram_question.hpp"
 #include "gpu/large_memory.hpp"
+#include "gpu/library_faults.hpp"
 #include "plan/covering_array.hpp"
 #include "text.hpp"
 
@@ -30,6 +32,8 @@ constexpr std::size_t most_sanitized_items = 140000, most_sanitized_roof_items =
 // Scans whose grid follows the multiprocessors change their kernel where each of those has a tile of 16 KiB: one case
 // beyond that. The other scans' one large case is as above, and the usual ones are below this.
 constexpr std::size_t usual_sanitized_scan_items = 20000;
+// Histograms change theirs with the bins more than with the samples.
+constexpr std::size_t usual_sanitized_histogram_items = 6000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr int max_findings = 6;
 
@@ -64,13 +68,18 @@ class examiner {
       }
       small_inputs();
       pairwise();
-      same_workspace_again();
-      shared_workspace();
-      every_size();
-      too_many_items();
-      if (on_device_) on_streams();
-      if (on_device_ && !sanitizing()) under_disturbance();
-      if (!sanitizing()) large_inputs();
+      every_edge();
+      if (how_.only_fault.empty()) {
+        same_workspace_again();
+        shared_workspace();
+        every_size();
+        too_many_items();
+        too_many_bins();
+        levels_to_be_refused();
+        if (on_device_) on_streams();
+        if (on_device_ && !sanitizing()) under_disturbance();
+        if (!sanitizing()) large_inputs();
+      }
     } catch (const refused& reason) {
       if (result_.cases <= 1)
         result_.skipped = reason.what();
@@ -83,6 +92,8 @@ class examiner {
     if (capped_cases_ > 0)
       result_.notes.push_back(text(capped_cases_, " cases capped at n = ", largest_affordable_, ": its time budget of ",
                                    how_.seconds, " s was spent"));
+    for (const auto& [fault, num_cases] : left_out_)
+      result_.notes.push_back(text(num_cases, " cases left out, a known fault of the library: ", fault->reason));
     return std::move(result_);
   }
 
@@ -90,6 +101,8 @@ class examiner {
   bool sanitizing() const { return how_.how_much == extent::sanitizer; }
   bool full() const { return how_.how_much == extent::full; }
   bool scans() const { return catalog::is_scan(subject_.operation); }
+  bool counts() const { return catalog::is_histogram(subject_.operation); }
+  bool has_any_edges() const { return subject_.operation == operation::histogram_range; }
   bool can_work_in_place() const { return scans() && subject_.input_type == subject_.output_type; }
   // A case by its name, or a group of them by what stands before the colon.
   bool wanted(const std::string& case_name) const {
@@ -130,6 +143,17 @@ class examiner {
     }
   }
 
+  // A case that can be replayed; of a library's record only where the library is not known to be wrong, or only there.
+  template <class F>
+  void one_case(const std::string& case_name, const problem& p, F&& body) {
+    const library_fault* const fault = known_fault(subject_, p);
+    if (how_.only_fault != (fault != nullptr ? fault->name : "")) {
+      if (how_.only_fault.empty() && wanted(case_name)) ++left_out_[fault];
+      return;
+    }
+    one_case(case_name, describe(p), std::forward<F>(body));
+  }
+
   // A problem that this record can be asked, and that its time allows.
   problem fitting(problem p) { return fitting(p, usual_sanitized()); }
   problem fitting(problem p, std::size_t most_sanitized_here) {
@@ -150,15 +174,34 @@ class examiner {
       ++capped_cases_;
       largest_affordable_ = affordable;
     }
+    p.num_items = whole_pixels(subject_, p.num_items);
+    return counts() ? with_levels(p) : p;
+  }
+
+  // Of a histogram: bins and samples, where the case does not say which.
+  problem with_levels(problem p) const {
+    if (p.num_bins == 0) p.num_bins = 256;
+    p.num_bins = std::min(p.num_bins, subject_.max_bins);
+    if (static_cast<int>(p.kind) < first_of_histograms) p.kind = distribution::inside;
     return p;
+  }
+  int num_level_kinds() const { return has_any_edges() ? num_range_levels : num_even_levels; }
+  std::vector<int> possible_bins() const {
+    std::vector<int> possible;
+    for (const int bins : bins_asked)
+      if (bins <= subject_.max_bins) possible.push_back(bins);
+    return possible;
   }
 
   std::size_t most_sanitized() const {
     if (scans() && subject_.blocks_per_multiprocessor > 0)
       return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
-    return scans() || subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
+    return scans() || counts() || subject_.operation == operation::reduce ? most_sanitized_items
+                                                                          : most_sanitized_roof_items;
   }
-  std::size_t usual_sanitized() const { return scans() ? usual_sanitized_scan_items : most_sanitized(); }
+  std::size_t usual_sanitized() const {
+    return scans() ? usual_sanitized_scan_items : counts() ? usual_sanitized_histogram_items : most_sanitized();
+  }
 
   // By the rate of the largest call so far: one call may take a twentieth of the record's time, and less when most of
   // it is gone.
@@ -186,7 +229,7 @@ class examiner {
   void ordinary_case(const std::string& case_name, const problem& p) { ordinary_case(case_name, p, usual_sanitized()); }
   void ordinary_case(const std::string& case_name, problem p, std::size_t most_sanitized_here) {
     p = fitting(p, most_sanitized_here);
-    one_case(case_name, describe(p), [&] {
+    one_case(case_name, p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
       summary before = top.input_summary(p.num_items);
@@ -198,7 +241,7 @@ class examiner {
       top.judge(p, "first call");
       // Again: the workspace as the first call left it, the output poisoned with another pattern. What a scan has left
       // behind is right for the same data, so it gets other data of the same kind.
-      if (scans()) {
+      if (scans() || counts()) {
         p.seed += num_special;
         top.make_input(p, top.stream());
         before = top.input_summary(p.num_items);
@@ -235,6 +278,13 @@ class examiner {
       p.poison = n % 3;
       p.init = n % 3;
       p.in_place = n % 5 == 2;
+      if (counts()) {
+        const auto bins = possible_bins();
+        p.kind = static_cast<distribution>(first_of_histograms + n * 5 % num_of_histograms);
+        p.num_bins = bins[static_cast<std::size_t>(n * 3) % bins.size()];
+        p.levels = static_cast<levels_kind>(n % num_level_kinds());
+        p.levels_offset = n % 4;
+      }
       ordinary_case(text("small:", n), p);
     }
     if (!full()) return;
@@ -245,6 +295,7 @@ class examiner {
       p.seed = how_.seed + n;
       p.in_offset = static_cast<int>(n % 4);
       p.init = static_cast<int>(n % 3);
+      if (counts()) p.kind = distribution::edges;
       ordinary_case(text("small:", n), p);
     }
   }
@@ -294,6 +345,13 @@ class examiner {
       levels[0] = 11;
       levels.push_back(2);  // in place
     }
+    const auto bins = possible_bins();
+    if (counts()) {
+      levels[2] = num_of_histograms;
+      levels[7] = has_any_edges() ? 3 : 1;  // where the levels stand
+      levels.push_back(static_cast<int>(bins.size()));
+      levels.push_back(num_level_kinds());
+    }
     const auto rows = covering_array(levels, how_.seed);
     constexpr std::array element_offsets{0, 1, 3};
     constexpr std::array byte_offsets{0, 1, 7, 255};
@@ -301,7 +359,7 @@ class examiner {
     int special_rows = 0;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const auto level = [&](int axis) { return static_cast<std::size_t>(rows[r][static_cast<std::size_t>(axis)]); };
-      if (sanitizing() && r % (scans() ? 24 : 12) != 0) continue;
+      if (sanitizing() && r % (scans() || counts() ? 24 : 12) != 0) continue;
       problem p;
       p.seed = detail::hash(how_.seed, r) >> 8;
       p.num_items = size_of_class(static_cast<int>(level(0)), p.seed);
@@ -317,6 +375,12 @@ class examiner {
       p.init = static_cast<int>(level(7));
       p.legacy_stream = level(8) == 1;
       p.in_place = scans() && level(9) == 1;
+      if (counts()) {
+        p.kind = static_cast<distribution>(first_of_histograms + rows[r][2]);
+        p.levels_offset = element_offsets[level(7)];
+        p.num_bins = bins[level(9)];
+        p.levels = static_cast<levels_kind>(level(10));
+      }
       problems.emplace_back(p, text("pairwise:", r));
     }
     problem largest;
@@ -325,7 +389,18 @@ class examiner {
       p.num_items = most_sanitized();
       p.seed = how_.seed;
       largest = p;
-      if (!scans()) {
+      if (counts()) {
+        // Each way of keeping the bins, with samples that ask for short loads and for long ones.
+        for (const int asked : bins) {
+          p.num_bins = asked;
+          p.kind = distribution::edges;
+          p.num_items = usual_sanitized();
+          problems.emplace_back(p, text("bins:", asked));
+          p.in_offset = 1;
+          if (asked == 256 || asked == 4096) problems.emplace_back(p, text("misaligned bins:", asked));
+          p.in_offset = 0;
+        }
+      } else if (!scans()) {
         problems.emplace_back(p, "largest");
         p.in_offset = 1;
         problems.emplace_back(p, "largest, misaligned");
@@ -342,7 +417,29 @@ class examiner {
     std::stable_sort(problems.begin(), problems.end(),
                      [](const auto& a, const auto& b) { return a.first.num_items < b.first.num_items; });
     for (const auto& [p, case_name] : problems) ordinary_case(case_name, p);
-    if (sanitizing() && scans()) ordinary_case("largest", largest, most_sanitized());
+    if (sanitizing() && (scans() || counts())) ordinary_case("largest", largest, most_sanitized());
+  }
+
+  // Each edge, what stands before and behind it and all that is special in the type, for all levels and bins.
+  void every_edge() {
+    if (!counts() || sanitizing()) return;
+    int turn = 0;
+    for (int kind = 0; kind < num_level_kinds(); ++kind)
+      for (const int bins : possible_bins()) {
+        problem p;
+        p.kind = distribution::edges;
+        p.num_bins = bins;
+        p.levels = static_cast<levels_kind>(kind);
+        const std::string case_name = text("edges:", name(p.levels), ':', bins);
+        if (!wanted(case_name)) continue;
+        const auto table = histogram_question::of(subject_, p).table(table_kind::edges, where_);
+        p.num_items = (table.num_items + 5) * static_cast<std::size_t>(subject_.num_channels);
+        p.seed = how_.seed + static_cast<std::uint64_t>(turn);
+        p.in_offset = turn % 4;
+        p.out_offset = turn % 3;
+        p.levels_offset = turn++ % 2;
+        ordinary_case(case_name, p);
+      }
   }
 
   // One workspace, calls of different sizes and data, nothing reset in between.
@@ -356,13 +453,14 @@ class examiner {
       if (const problem q = fitting(p); q.num_items >= largest.num_items) largest = q;
     }
     largest.poison = 2;
-    one_case("same workspace again", describe(largest), [&] {
+    one_case("same workspace again", largest, [&] {
       bench_top& top = *top_;
       top.prepare(largest);
       for (std::size_t k = 0; k < sizes.size(); ++k) {
         problem p = largest;
-        p.num_items = std::min(sizes[k], largest.num_items);
+        p.num_items = whole_pixels(subject_, std::min(sizes[k], largest.num_items));
         p.init = static_cast<int>(k % 3);
+        if (counts() && !has_any_edges() && k % 2 == 1) p.num_bins = 1 + p.num_bins / 3;
         if (top.workspace_bytes(p) > top.bytes()) {
           result_.notes.push_back(
               text("workspace for n = ", p.num_items, " is larger than for n = ", largest.num_items));
@@ -383,7 +481,7 @@ class examiner {
   void shared_workspace() {
     if (subject_.temp_storage != contents::zeroed_once || how_.peers.empty() || sanitizing()) return;
     const problem p = medium(17);
-    one_case("workspace shared by operations and types", describe(p), [&] {
+    one_case("workspace shared by operations and types", p, [&] {
       constexpr std::size_t most_peers = 3;
       std::vector<std::unique_ptr<bench_top>> others;
       bench_top* roomiest = top_.get();
@@ -393,7 +491,9 @@ class examiner {
       for (std::size_t k = 0; k < std::min(most_peers, how_.peers.size()); ++k) {
         const record& peer = *how_.peers[(first + k * how_.peers.size() / most_peers) % how_.peers.size()];
         others.push_back(std::make_unique<bench_top>(peer, where_, false));
-        others.back()->prepare(p);
+        problem of_peer = p;
+        of_peer.num_items = whole_pixels(peer, p.num_items);
+        others.back()->prepare(of_peer);
         if (others.back()->bytes() > roomiest->bytes()) roomiest = others.back().get();
       }
       std::vector<bench_top*> tops;
@@ -403,7 +503,7 @@ class examiner {
       for (std::size_t call = 0; call < 4 * tops.size(); ++call) {
         bench_top& top = *tops[call % tops.size()];
         problem q = p;
-        q.num_items = std::min(p.num_items, sizes[call % sizes.size()]);
+        q.num_items = whole_pixels(top.subject(), std::min(p.num_items, sizes[call % sizes.size()]));
         q.init = static_cast<int>(call % 3);
         if (top.workspace_bytes(q) > top.bytes()) continue;
         top.learn(q);
@@ -428,7 +528,7 @@ class examiner {
     p.seed = how_.seed + 18;
     p.init = 1;
     p = fitting(p);
-    one_case("every size", describe(p), [&] {
+    one_case("every size", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
       top.learn(p);
@@ -490,12 +590,14 @@ class examiner {
     problem p;
     p.num_items = subject_.max_items;
     ordinary_case("max_items", p);
-    p.num_items = subject_.max_items + 1;
-    one_case("max_items + 1", describe(p), [&] {
+    p.num_items = (subject_.max_items / static_cast<std::size_t>(subject_.num_channels) + 1) *
+                  static_cast<std::size_t>(subject_.num_channels);
+    if (counts()) p = with_levels(p);
+    one_case("max_items + 1", p, [&] {
       std::size_t bytes = 0;
-      const value init{};
-      const cudaError_t queried =
-          subject_.call(nullptr, bytes, {nullptr, nullptr, p.num_items, &init.bits}, top_->stream());
+      bench_top::in_host_memory host{};
+      catalog::arguments call = top_->arguments(p, nullptr, nullptr, host);
+      const cudaError_t queried = subject_.call(nullptr, bytes, call, top_->stream());
       if (queried != cudaSuccess) {
         cudaGetLastError();
         return;  // refused, as it should be
@@ -505,6 +607,71 @@ class examiner {
       where_.wait(top_->stream());
       cudaGetLastError();
       if (called == cudaSuccess) throw broken("took more than max_items items without an error");
+    });
+  }
+
+  // More bins than the record says it takes: it says so again.
+  void too_many_bins() {
+    if (!counts() || subject_.max_bins >= bins_asked.back()) return;
+    problem p = medium(19);
+    p.num_bins = subject_.max_bins;
+    ordinary_case("max_bins", p);
+    p.num_bins = subject_.max_bins + 1;
+    one_case("max_bins + 1", p, [&] {
+      bench_top& top = *top_;
+      problem most = p;
+      most.num_bins = subject_.max_bins;
+      top.prepare(p, top.workspace_bytes(most));
+      const cudaError_t called = top.enqueue(p, top.stream());
+      where_.wait(top.stream());
+      cudaGetLastError();
+      if (called == cudaSuccess) throw broken("took more than max_bins bins without an error");
+    });
+  }
+
+  // What is no histogram is refused, and nothing is written. The libraries' own rules are theirs.
+  void levels_to_be_refused() {
+    if (!counts() || subject_.family == catalog::family::library_baselines) return;
+    problem p = medium(20);
+    p.num_items = whole_pixels(subject_, std::min<std::size_t>(p.num_items, 1000));
+    one_case("levels to be refused", p, [&] {
+      bench_top& top = *top_;
+      top.prepare(p);
+      top.reset_output(p, 0xff, top.stream());
+      const auto expect_refusal = [&](const catalog::arguments& call, const std::string& what) {
+        const cudaError_t status = top.enqueue(call, top.stream());
+        where_.wait(top.stream());
+        cudaGetLastError();
+        if (status != cudaErrorInvalidValue)
+          throw broken(text(what, " gave ", cudaGetErrorName(status), ", not cudaErrorInvalidValue"));
+      };
+      bench_top::in_host_memory host{};
+      const catalog::arguments right = top.arguments(p, top.d_in(), top.d_out(), host);
+      for (const int num_levels : {1, 0, -1}) {
+        catalog::arguments wrong = right;
+        wrong.num_levels = num_levels;
+        expect_refusal(wrong, text(num_levels, " levels"));
+      }
+      if (!has_any_edges()) {
+        with_type(subject_.level_type, [&](auto t) {
+          using T = typename decltype(t)::type;
+          std::vector<std::array<double, 2>> pairs{{7, 7}, {8, 7}, {0, -1}};
+          const double infinity = std::numeric_limits<double>::infinity();
+          if (is_float<T>)
+            pairs.insert(pairs.end(), {{0, infinity - infinity}, {infinity - infinity, 1}, {0, infinity}});
+          if (std::is_unsigned_v<T>) pairs.back() = {1, 0};
+          for (const auto& [lower, upper] : pairs) {
+            const std::array<T, 2> ends{from_double<T>(lower), from_double<T>(upper)};
+            catalog::arguments wrong = right;
+            wrong.levels = ends.data();
+            expect_refusal(wrong, text("levels from ", lower, " to ", upper));
+          }
+        });
+      }
+      std::vector<unsigned char> output(top.output_bytes());
+      where_.read(output.data(), top.d_out(), output.size(), top.stream());
+      if (std::ranges::any_of(output, [](unsigned char byte) { return byte != 0xff; }))
+        throw broken("wrote counters although it refused the levels");
     });
   }
 
@@ -518,7 +685,7 @@ class examiner {
 
   void on_streams() {
     const problem p = medium(11);
-    one_case("size query launches nothing", describe(p), [&] {
+    one_case("size query launches nothing", p, [&] {
       top_->prepare(p);
       cudaGraph_t graph = nullptr;
       device::check(cudaStreamBeginCapture(top_->stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
@@ -547,7 +714,7 @@ class examiner {
   // early.
   void delayed_producer() {
     const problem p = medium(12);
-    one_case("delayed producer", describe(p), [&] {
+    one_case("delayed producer", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
       const summary before = top.input_summary(p.num_items);
@@ -570,7 +737,7 @@ class examiner {
   // Captured once, replayed three times with new data, after everything the capturing call had on its stack is gone.
   void graph_replays() {
     problem p = medium(13);
-    one_case("graph", describe(p), [&] {
+    one_case("graph", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
       const cudaGraph_t graph = captured(p);
@@ -651,7 +818,7 @@ class examiner {
     const int num_threads = full() ? 8 : 4, calls = full() ? 50 : 6;
     if (subject_.forward_progress != progress::guaranteed) return;
     const problem base = medium(14);
-    one_case("threads", describe(base), [&] {
+    one_case("threads", base, [&] {
       std::mutex guard;
       std::string wrong;
       std::exception_ptr lost;
@@ -663,7 +830,8 @@ class examiner {
             for (int c = 0; c < calls; ++c) {
               problem p = base;
               p.seed += static_cast<std::uint64_t>(100 * t + c);
-              p.num_items = std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000);
+              p.num_items =
+                  whole_pixels(subject_, std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000));
               p.init = (t + c) % 3;
               top.prepare(p);
               top.learn(p);
@@ -689,10 +857,10 @@ class examiner {
 
   // The same bits, whatever the address, the alignment, the stream and the neighbours.
   void repeats() {
-    if (subject_.operation != operation::reduce && !scans()) return;
+    if (subject_.operation != operation::reduce && !scans() && !counts()) return;
     problem p = medium(15);
-    p.kind = distribution::uniform;
-    one_case("repeats bit for bit", describe(p), [&] {
+    p.kind = counts() ? distribution::skewed : distribution::uniform;
+    one_case("repeats bit for bit", p, [&] {
       std::string first;
       bench_top other(subject_, where_, false);
       stream_handle neighbour(true);
@@ -736,7 +904,7 @@ class examiner {
                       .num_items;
     const std::vector<int> free_multiprocessors = full() ? std::vector{1, 2, 3, 8, 14} : std::vector{1, 8};
     for (const int left_free : free_multiprocessors) {
-      one_case(text("squatter:", left_free), describe(p), [&] {
+      one_case(text("squatter:", left_free), p, [&] {
         bench_top& top = *top_;
         top.prepare(p);
         top.learn(p);
@@ -764,7 +932,7 @@ class examiner {
         top.judge(p, text("with ", left_free, " multiprocessors free"));
       });
     }
-    one_case("two streams at once", describe(p), [&] {
+    one_case("two streams at once", p, [&] {
       bench_top other(subject_, where_, false);
       problem q = p;
       q.seed += 1;
@@ -790,10 +958,12 @@ class examiner {
   // others.
   void large_inputs() {
     const bool reduces = subject_.operation == operation::reduce;
-    if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans())) return;
+    if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts())) return;
     const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32;
-    const bool usual = reduces || subject_.operation == operation::inclusive_scan;
-    if (!full() && !(usual && narrow_or_int && subject_.op == op::plus)) return;
+    const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
+                                : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
+                                      subject_.op == op::plus;
+    if (!full() && !usual) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);
       if (!wanted(case_name)) continue;
@@ -804,11 +974,12 @@ class examiner {
         continue;
       }
       problem p;
-      p.num_items = n;
+      p.num_items = whole_pixels(subject_, n);
+      if (counts()) p = with_levels(p);
       p.kind = large_memory::made().kind;
       p.seed = large_memory::made().seed;
       p.init = 1;
-      one_case(case_name, describe(p), [&] { large_case(p); });
+      one_case(case_name, p, [&] { large_case(p); });
     }
   }
 
@@ -818,7 +989,7 @@ class examiner {
     bench_top& top = *top_;
     large_memory::input* const input = memory.input_of(subject_.input_type, top.stream());
     problem small = p;
-    small.num_items = 1;
+    small.num_items = static_cast<std::size_t>(subject_.num_channels);
     top.prepare(small);
     device::zones guards;
     void* d_out = top.d_out();
@@ -839,15 +1010,16 @@ class examiner {
       --result_.cases;
       return;
     }
-    if (!scans() && !input->summaries.contains(p.num_items))
+    const bool needs_summary = !scans() && !counts();
+    if (needs_summary && !input->summaries.contains(p.num_items))
       input->summaries[p.num_items] = where_.summarise(subject_.input_type, input->items, p.num_items, top.stream());
     const sample made = large_memory::made();
     const judged_call judged{p, made, input->items, d_out, top.stream()};
-    top.referee().learn(judged, scans() ? summary{} : input->summaries[p.num_items]);
+    top.referee().learn(judged, needs_summary ? input->summaries[p.num_items] : summary{});
 
-    const value init = init_of(subject_, p.init);
     std::size_t bytes = 0;
-    const catalog::arguments call{input->items, d_out, p.num_items, &init.bits};
+    bench_top::in_host_memory host{};
+    const catalog::arguments call = top.arguments(p, input->items, d_out, host);
     const cudaError_t queried = subject_.call(nullptr, bytes, call, top.stream());
     if (queried != cudaSuccess || bytes == 0)
       throw broken(text("the size query returned ", cudaGetErrorName(queried), " and ", bytes, " bytes"));
@@ -872,12 +1044,30 @@ class examiner {
   verdict result_;
   int multiprocessors_ = 1, runs_ = 0, capped_cases_ = 0;
   double seconds_per_item_ = 0, large_seconds_ = 0;
+  std::map<const library_fault*, int> left_out_;
   std::size_t largest_affordable_ = 0, largest_timed_ = 0;
 };
 
 }  // namespace
 
 verdict examine(const record& subject, const examination& how) { return examiner(subject, how).run(); }
+
+verdict examine(const record& subject, const library_fault& fault, const examination& how) {
+  verdict v;
+  if (fault.is_harmless) {
+    examination only_there = how;
+    only_there.only_fault = fault.name;
+    v = examine(subject, only_there);
+    if (v.device_lost || !v.skipped.empty()) return v;
+    if (v.cases == 0) v.findings.push_back({"", "there is no case in which this fault could show"});
+    if (v.cases == 0 || v.findings.empty()) return v;
+  }
+  v.known_fault = true;
+  v.skipped = text("a known fault of the library: ", fault.reason);
+  if (!v.findings.empty()) v.skipped += text("; ", v.findings[0].case_name, ": ", v.findings[0].what);
+  v.findings.clear();
+  return v;
+}
 
 std::string full_name(const record& subject) {
   std::string types(catalog::name(subject.input_type));

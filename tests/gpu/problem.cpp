@@ -13,10 +13,14 @@ using catalog::scalar;
 std::string describe(const problem& p) {
   constexpr std::array poisons{"0x00", "0xff", "random"};
   constexpr std::array inits{"neutral", "ordinary", "dominant"};
-  return text("n=", p.num_items, " distribution=", name(p.kind), " data-seed=", p.seed, " in+", p.in_offset,
+  const std::string what =
+      p.num_bins > 0
+          ? text(" bins=", p.num_bins, " levels=", name(p.levels), '+', p.levels_offset, " distribution=", name(p.kind))
+          : text(" distribution=", name(p.kind), " init=", inits[static_cast<std::size_t>(p.init)]);
+  return text("n=", p.num_items, what, " data-seed=", p.seed, " in+", p.in_offset,
               p.in_place ? std::string(" in place") : text(" out+", p.out_offset), " workspace+", p.workspace_offset,
               " poison=", poisons[static_cast<std::size_t>(p.poison)],
-              " init=", inits[static_cast<std::size_t>(p.init)], p.legacy_stream ? " stream=legacy" : " stream=own");
+              p.legacy_stream ? " stream=legacy" : " stream=own");
 }
 
 namespace {

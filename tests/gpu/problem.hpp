@@ -7,6 +7,7 @@
 
 #include "catalog.hpp"
 #include "oracles/bits.hpp"
+#include "oracles/histogram_levels.hpp"
 #include "oracles/reference.hpp"
 #include "oracles/samples.hpp"
 
@@ -22,9 +23,18 @@ struct problem {
   int init = 0;                       // neutral, ordinary, dominant
   bool legacy_stream = false;
   bool in_place = false;  // d_out is d_in
+  // Histograms only.
+  int num_bins = 0;
+  levels_kind levels = levels_kind::unit;
+  int levels_offset = 0;  // of any edges, in elements
 };
 
 std::string describe(const problem& p);
+
+// Histograms count whole pixels.
+inline std::size_t whole_pixels(const catalog::record& subject, std::size_t num_items) {
+  return num_items - num_items % static_cast<std::size_t>(subject.num_channels);
+}
 
 // The init of that level.
 value init_of(const catalog::record& subject, int level);

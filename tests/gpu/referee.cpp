@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "gpu/histogram_question.hpp"
+#include "oracles/histogram_reference.hpp"
 #include "oracles/scan_reference.hpp"
 #include "text.hpp"
 
@@ -15,6 +17,7 @@ using catalog::record;
 // must.
 constexpr std::size_t host_judged_items = 4096;
 constexpr std::size_t host_judged_outputs = 128;  // the oracle of scans takes the square
+constexpr int host_judged_bins = 4096;
 
 class referee_on_site : public referee {
  public:
@@ -27,7 +30,7 @@ class referee_on_site : public referee {
     return items;
   }
   std::string checksum(const judged_call& call) {
-    const std::size_t num_outputs = output_items(call.asked.num_items);
+    const std::size_t num_outputs = output_items(call.asked);
     if (num_outputs == 0) return "nothing";
     return text("an output with the checksum ",
                 where_.summarise(subject_.output_type, call.d_out, num_outputs, call.stream).checksum);
@@ -41,7 +44,7 @@ class referee_of_reductions : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
 
-  std::size_t output_items(std::size_t) const override { return 1; }
+  std::size_t output_items(const problem&) const override { return 1; }
 
   void learn(const judged_call& call, const summary& of_input) override {
     const std::size_t n = call.asked.num_items;
@@ -76,7 +79,7 @@ class referee_of_scans : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
 
-  std::size_t output_items(std::size_t num_items) const override { return num_items; }
+  std::size_t output_items(const problem& asked) const override { return asked.num_items; }
 
   void learn(const judged_call& call, const summary&) override {
     if (call.asked.num_items <= host_judged_outputs)
@@ -107,18 +110,68 @@ class referee_of_scans : public referee_on_site {
   std::vector<unsigned char> items_;
 };
 
+class referee_of_histograms : public referee_on_site {
+ public:
+  referee_of_histograms(const record& subject, site& where) : referee_on_site(subject, where), counts_(where) {}
+
+  std::size_t output_items(const problem& asked) const override {
+    return static_cast<std::size_t>(asked.num_bins) * static_cast<std::size_t>(subject_.num_active_channels);
+  }
+
+  void learn(const judged_call& call, const summary&) override {
+    const histogram_question& question = histogram_question::of(subject_, call.asked);
+    by_oracle_ = call.asked.num_items <= host_judged_items && call.asked.num_bins <= host_judged_bins;
+    if (by_oracle_) {
+      const auto samples = read(call.d_in, subject_.input_type, call.asked.num_items, call.stream);
+      expected_ = tests::count(question.call(), samples.data(), call.asked.num_items);
+      return;
+    }
+    task_ = {.sample = subject_.input_type,
+             .samples = call.d_in,
+             .num_items = call.asked.num_items,
+             .num_channels = subject_.num_channels,
+             .num_active_channels = subject_.num_active_channels,
+             .num_bins = call.asked.num_bins};
+    task_.boundaries = static_cast<const std::uint64_t*>(question.boundaries(where_).items);
+    device::zones ignored;
+    task_.counts =
+        static_cast<unsigned long long*>(counts_.place(task_.num_counts() * sizeof(*task_.counts), 0, ignored));
+    where_.count(task_, call.stream);
+  }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    if (by_oracle_) {
+      const auto counters = read(call.d_out, subject_.output_type, output_items(call.asked), call.stream);
+      return disagreement(histogram_question::of(subject_, call.asked).call(), expected_,
+                          reinterpret_cast<const std::uint32_t*>(counters.data()));
+    }
+    const histogram_report found = where_.check_counts(task_, call.d_out, call.stream);
+    if (found.num_wrong == 0) return std::nullopt;
+    return describe_counts(task_.num_bins, task_.num_active_channels, found.first, found.got, found.expected,
+                           found.num_wrong, found.sum, found.inside);
+  }
+
+  std::string fingerprint(const judged_call& call) override { return checksum(call); }
+
+ private:
+  bool by_oracle_ = true;
+  counted expected_{};
+  histogram_task task_{};
+  guarded_buffer counts_;
+};
+
 class referee_of_roofs : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
 
-  std::size_t output_items(std::size_t num_items) const override {
-    return subject_.operation == operation::copy || subject_.operation == operation::fill ? num_items : 0;
+  std::size_t output_items(const problem& asked) const override {
+    return subject_.operation == operation::copy || subject_.operation == operation::fill ? asked.num_items : 0;
   }
 
   void learn(const judged_call&, const summary& of_input) override { of_input_ = of_input.checksum; }
 
   std::optional<std::string> fault(const judged_call& call) override {
-    if (output_items(call.asked.num_items) == 0) return std::nullopt;
+    if (output_items(call.asked) == 0) return std::nullopt;
     const summary out = where_.summarise(subject_.output_type, call.d_out, call.asked.num_items, call.stream);
     if (subject_.operation == operation::copy && out.checksum != of_input_) return "the copy differs from the input";
     if (subject_.operation == operation::fill && (out.any_bit != 0 || out.off_grid != 0 || out.nans != 0))
@@ -135,6 +188,7 @@ class referee_of_roofs : public referee_on_site {
 }  // namespace
 
 std::unique_ptr<referee> referee_of(const record& subject, site& where) {
+  if (catalog::is_histogram(subject.operation)) return std::make_unique<referee_of_histograms>(subject, where);
   if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
   if (subject.operation == operation::reduce) return std::make_unique<referee_of_reductions>(subject, where);
   return std::make_unique<referee_of_roofs>(subject, where);

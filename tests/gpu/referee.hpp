@@ -21,7 +21,7 @@ struct judged_call {
 class referee {
  public:
   virtual ~referee() = default;
-  virtual std::size_t output_items(std::size_t num_items) const = 0;
+  virtual std::size_t output_items(const problem& asked) const = 0;
   // Before the call, while the input is there. `of_input` may be empty where the output is no longer than that.
   virtual void learn(const judged_call& call, const summary& of_input) = 0;
   // After the call that was learnt last: empty if the output is right, else what is wrong with it. Waits.

@@ -49,6 +49,10 @@ class on_device : public site {
   summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) override {
     return device::summarise(type, items, num_items, stream);
   }
+  void count(const histogram_task& task, cudaStream_t stream) override { device::count(task, stream); }
+  histogram_report check_counts(const histogram_task& counted, const void* counters, cudaStream_t stream) override {
+    return device::check_counts(counted, counters, stream);
+  }
   scan_report check_scan(const scan_task& task, cudaStream_t stream) override {
     return device::check_scan(task, stream);
   }
@@ -66,6 +70,13 @@ class on_device : public site {
   }
   void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t stream) override {
     device::scramble(memory, bytes, key, stream);
+  }
+  void write(void* to, const void* from, std::size_t bytes) override {
+    device::check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    wait(nullptr);
+  }
+  void copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) override {
+    device::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
   }
   void read(void* to, const void* from, std::size_t bytes, cudaStream_t stream) override {
     device::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
@@ -107,6 +118,10 @@ class on_host : public site {
     });
     return all;
   }
+  void count(const histogram_task& task, cudaStream_t) override { count_on_host(task); }
+  histogram_report check_counts(const histogram_task& counted, const void* counters, cudaStream_t) override {
+    return check_counts_on_host(counted, static_cast<const std::uint32_t*>(counters));
+  }
   scan_report check_scan(const scan_task& task, cudaStream_t) override { return check_on_host(task, 64); }
   std::optional<device::prefix_damage> compare(const device::prefix_scans& scans, cudaStream_t) override {
     for (int k = 0; k < scans.count; ++k) {
@@ -135,6 +150,8 @@ class on_host : public site {
     for (std::size_t i = 0; i < bytes; ++i)
       static_cast<unsigned char*>(memory)[i] = static_cast<unsigned char>(detail::hash(key, i));
   }
+  void write(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes, cudaStream_t) override { std::memcpy(to, from, bytes); }
   void read(void* to, const void* from, std::size_t bytes, cudaStream_t) override { std::memcpy(to, from, bytes); }
   void wait(cudaStream_t) override {}
   std::size_t free_memory() const override { return std::size_t{1} << 30; }

@@ -16,6 +16,9 @@ class site {
   virtual void free(void* memory) = 0;
   virtual void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) = 0;
   virtual summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) = 0;
+  virtual void count(const histogram_task& task, cudaStream_t stream) = 0;
+  virtual histogram_report check_counts(const histogram_task& counted, const void* counters,
+                                        cudaStream_t stream) = 0;                  // waits
   virtual scan_report check_scan(const scan_task& task, cudaStream_t stream) = 0;  // waits
   virtual std::optional<device::prefix_damage> compare(const device::prefix_scans& scans,
                                                        cudaStream_t stream) = 0;  // waits
@@ -24,6 +27,8 @@ class site {
                                                 cudaStream_t stream) = 0;
   virtual void fill(void* memory, int byte, std::size_t bytes, cudaStream_t stream) = 0;
   virtual void scramble(void* memory, std::size_t bytes, std::uint64_t key, cudaStream_t stream) = 0;
+  virtual void write(void* to, const void* from, std::size_t bytes) = 0;  // from the host; waits
+  virtual void copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) = 0;
   virtual void read(void* to, const void* from, std::size_t bytes, cudaStream_t stream) = 0;  // waits
   virtual void wait(cudaStream_t stream) = 0;
   virtual std::size_t free_memory() const = 0;

@@ -116,13 +116,39 @@ __host__ __device__ double to_double(T value) {
 //   special      by seed: denormals and zeros; one NaN; one infinity; infinities and -0; all -0; zeros of
 //                both signs. Integers: the extremes
 //   wide         floats: exponents spread over the type, ill-conditioned sums
-enum class distribution : int { exact, uniform, constant, spike, alternating, sorted, special, wide };
-inline constexpr int num_distributions = 8;
+//
+// For histograms, what the table holds that the sample is given (histogram_samples.hpp), but for the first:
+//   any_bits     the whole type, NaN and infinities with it
+//   inside       evenly    edges     every entry once, then evenly    one_bin   a single entry
+//   eight_hot    eight entries    ascending  the table's order, or its reverse    runs   equal neighbours
+//   skewed       the first entries more often than the last    outside  evenly
+enum class distribution : int {
+  exact,
+  uniform,
+  constant,
+  spike,
+  alternating,
+  sorted,
+  special,
+  wide,
+  any_bits,
+  inside,
+  edges,
+  one_bin,
+  eight_hot,
+  ascending,
+  runs,
+  skewed,
+  outside
+};
+inline constexpr int num_distributions = 8;  // those for items that are added or compared
+inline constexpr int first_of_histograms = 8, num_of_histograms = 9;
 inline constexpr int num_special = 6;  // kinds of special data, by seed
 inline constexpr int special_denormals = 0, special_nan = 1;
 constexpr std::string_view name(distribution value) {
-  constexpr std::string_view names[] = {"exact",       "uniform", "constant", "spike",
-                                        "alternating", "sorted",  "special",  "wide"};
+  constexpr std::string_view names[] = {"exact",     "uniform",   "constant", "spike",  "alternating", "sorted",
+                                        "special",   "wide",      "any_bits", "inside", "edges",       "one_bin",
+                                        "eight_hot", "ascending", "runs",     "skewed", "outside"};
   return names[static_cast<int>(value)];
 }
 
@@ -133,6 +159,9 @@ struct sample {
   std::size_t position = 0;      // of the spike, the NaN, the infinity
   std::int64_t limit = 1;        // exact: magnitudes up to this
   std::uint64_t sparseness = 1;  // exact: one item in this many is not zero
+  // Histograms: values of the items' type, where the items are made; neighbours in a pixel go together.
+  const void* table = nullptr;
+  std::uint32_t table_items = 0, group = 1;
 };
 
 // `accumulator_bits`: of the accumulator's mantissa, 24 or 53; the sum of magnitudes stays within them.
@@ -285,10 +314,52 @@ __host__ __device__ inline affine affine_item(const sample& s, std::size_t i) {
   }
 }
 
+// Which entry of the table item i is.
+__host__ __device__ inline std::size_t table_place(const sample& s, std::size_t i) {
+  const std::uint64_t h = hash(s.seed, i), size = s.table_items;
+  switch (s.kind) {
+    case distribution::edges:
+      return i / s.group < size ? i / s.group : h % size;
+    case distribution::one_bin:
+      return mix(s.seed) % size;
+    case distribution::eight_hot:
+      return hash(s.seed, h % 8) % size;
+    case distribution::ascending: {
+      const auto place = static_cast<std::size_t>(static_cast<double>(i) / static_cast<double>(s.num_items) *
+                                                  static_cast<double>(size));
+      const std::size_t last = size - 1, capped = place < last ? place : last;
+      return s.seed & 1 ? capped : last - capped;
+    }
+    case distribution::runs:
+      return hash(s.seed, i / (2 + mix(s.seed) % 61)) % size;
+    case distribution::skewed:
+      return h % size * ((h >> 32) % size) / size;
+    default:
+      return h % size;
+  }
+}
+
+template <class T>
+__host__ __device__ T histogram_item(const sample& s, std::size_t i) {
+  if (s.kind == distribution::any_bits || s.table_items == 0) {
+    const std::uint64_t h = hash(s.seed, i);
+    if constexpr (sizeof(T) == 1)
+      return bit_copy<T>(static_cast<std::uint8_t>(h));
+    else if constexpr (sizeof(T) == 2)
+      return bit_copy<T>(static_cast<std::uint16_t>(h));
+    else if constexpr (sizeof(T) == 4)
+      return bit_copy<T>(static_cast<std::uint32_t>(h));
+    else
+      return bit_copy<T>(h);
+  }
+  return static_cast<const T*>(s.table)[table_place(s, i)];
+}
+
 }  // namespace detail
 
 template <class T>
 __host__ __device__ T item(const sample& s, std::size_t i) {
+  if (static_cast<int>(s.kind) >= first_of_histograms) return detail::histogram_item<T>(s, i);
   if constexpr (std::is_same_v<T, affine>)
     return detail::affine_item(s, i);
   else if constexpr (is_float<T>)
