@@ -2,6 +2,7 @@
 #include "wrong/wrong.hpp"
 
 #include "enrol/enrol.cuh"
+#include "wrong/histogram_with.cuh"
 #include "wrong/reduction_with.cuh"
 #include "wrong/scan_with.cuh"
 
@@ -57,10 +58,25 @@ exhibit show_scan(std::string_view rung, const char* refused_by, const char* pas
   return {both.at(which == kind::inclusive ? 0 : 1), refused_by, passes};
 }
 
+template <histogram_bug planted, class Sample = catalog::u8, class Levels = catalog::even>
+exhibit show_histogram(std::string_view rung, const char* refused_by, const char* passes) {
+  catalog::record about{};
+  about.family = catalog::family::handwritten;
+  about.ladder = "wrong";
+  about.rung = rung;
+  about.source = "tests/wrong/histogram_with.cuh";
+  return {catalog::enrol<histogram_with<planted>>(about, catalog::elements<catalog::element<Sample>>{},
+                                                  catalog::operators<Levels>{})
+              .at(0),
+          refused_by, passes};
+}
+
 }  // namespace
 
 std::span<const exhibit> all() {
-  using catalog::f32;
+  using catalog::f32, catalog::i32, catalog::i8, catalog::u8;
+  using catalog::range, catalog::multi_even;
+  using hb = histogram_bug;
   constexpr auto inclusive = kind::inclusive, exclusive = kind::exclusive;
   static const exhibit exhibits[] = {
       show<exhibited<bug::none>>("nothing_wrong", "", "small"),
@@ -109,6 +125,34 @@ std::span<const exhibit> all() {
       show_scan<scan_bug::written_past_the_end, exclusive>("written_past_the_end", "small", "small:0"),
       show_scan<scan_bug::item_read_after_its_output, exclusive>("item_read_after_its_output", "pairwise",
                                                                  "delayed producer"),
+
+      show_histogram<hb::none>("histogram_nothing_wrong", "", "pairwise"),
+      show_histogram<hb::none, i32>("histogram_of_words_nothing_wrong", "", "edges"),
+      show_histogram<hb::none, f32, range>("histogram_of_ranges_nothing_wrong", "", "edges"),
+      show_histogram<hb::none, u8, multi_even>("histogram_of_channels_nothing_wrong", "", "pairwise"),
+      show_histogram<hb::last_tile_dropped>("histogram_last_tile_dropped", "pairwise", "small"),
+      show_histogram<hb::tail_mask_off_by_one>("histogram_tail_mask_off_by_one", "small", "small:0"),
+      show_histogram<hb::offset_of_32_bits>("histogram_offset_of_32_bits", "large", "pairwise"),
+      show_histogram<hb::upper_level_inclusive, i32>("upper_level_inclusive", "edges", "small:0"),
+      show_histogram<hb::upper_level_inclusive, f32, range>("upper_level_inclusive_of_ranges", "edges", "small:0"),
+      show_histogram<hb::lower_level_exclusive, f32>("lower_level_exclusive", "edges", "small:0"),
+      show_histogram<hb::nan_in_bin_0, f32>("nan_in_bin_0", "edges", "graph"),
+      show_histogram<hb::output_not_cleared>("histogram_output_not_cleared", "small", "size query launches nothing"),
+      show_histogram<hb::shared_bins_not_zeroed>("shared_bins_not_zeroed", "pairwise", "edges:unit:64"),
+      show_histogram<hb::missing_barrier>("histogram_missing_barrier", "pairwise", "small:1"),
+      show_histogram<hb::flushed_by_a_store>("flushed_by_a_store", "pairwise", "small:31"),
+      show_histogram<hb::unchecked_alignment, i32>("histogram_unchecked_alignment", "pairwise", "small:0"),
+      show_histogram<hb::negative_samples_dropped, i8>("negative_samples_dropped", "edges:broad", "edges:unit"),
+      show_histogram<hb::bins_in_the_sample_type>("bins_in_the_sample_type", "edges:crowded:1000", "edges:unit"),
+      show_histogram<hb::width_rounded_first, i32>("width_rounded_first", "edges:ragged", "edges:broad"),
+      show_histogram<hb::last_bin_not_clamped, f32>("last_bin_not_clamped", "edges", "edges:unit"),
+      show_histogram<hb::first_of_equal_edges, i32, range>("first_of_equal_edges", "edges:duplicated", "edges:broad"),
+      show_histogram<hb::memset_in_another_stream>("histogram_memset_in_another_stream", "delayed producer",
+                                                   "size query launches nothing"),
+      show_histogram<hb::levels_copied_from_the_stack, i32>("levels_copied_from_the_stack", "graph", "small"),
+      show_histogram<hb::fourth_channel_counted, u8, multi_even>("fourth_channel_counted", "small", "small:0"),
+      show_histogram<hb::levels_unchecked, i32>("levels_unchecked", "levels to be refused", "small"),
+      show_histogram<hb::bins_unchecked>("bins_unchecked", "max_bins + 1", "max_bins"),
   };
   return exhibits;
 }
