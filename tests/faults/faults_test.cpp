@@ -1,12 +1,15 @@
 // What the variants of the catalog do when the runtime fails, and on devices that do not exist. No GPU is used.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "catalog.hpp"
 #include "faults/fake_runtime.hpp"
+#include "oracles/bits.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -15,14 +18,15 @@ using catalog::record;
 
 // Ours to promise: the libraries' own calls are what they are.
 bool is_ours(const record& r) {
-  const bool computes = r.operation == catalog::operation::reduce || catalog::is_scan(r.operation);
+  const bool computes =
+      r.operation == catalog::operation::reduce || catalog::is_scan(r.operation) || catalog::is_histogram(r.operation);
   return r.executes_on == executor::device && (r.family != catalog::family::library_baselines || !computes);
 }
 
 // Calls a record as a user would, on addresses that no kernel will touch.
 class caller {
  public:
-  explicit caller(const record& subject) : subject_(subject) {}
+  explicit caller(const record& subject, int num_bins = 256) : subject_(subject), num_bins_(num_bins) {}
 
   cudaError_t query(std::size_t num_items, std::size_t& bytes) {
     bytes = 0;
@@ -34,10 +38,27 @@ class caller {
 
  private:
   catalog::arguments arguments(std::size_t num_items) {
-    return {reinterpret_cast<void*>(std::uintptr_t{1} << 40), reinterpret_cast<void*>(std::uintptr_t{1} << 45),
-            num_items, &init_};
+    catalog::arguments all{.d_in = reinterpret_cast<void*>(std::uintptr_t{1} << 40),
+                           .d_out = reinterpret_cast<void*>(std::uintptr_t{1} << 45),
+                           .num_items = num_items,
+                           .init = &init_};
+    if (!catalog::is_histogram(subject_.operation)) return all;
+    // As many bins as levels are apart; any edges are where no kernel will read them.
+    all.num_items -= num_items % static_cast<std::size_t>(subject_.num_channels);
+    all.num_levels = num_bins_ + 1;
+    with_type(subject_.level_type, [&](auto t) {
+      using level = typename decltype(t)::type;
+      const level both[] = {from_double<level>(0), from_double<level>(num_bins_)};
+      std::memcpy(levels_, both, sizeof both);
+    });
+    all.levels = subject_.operation == catalog::operation::histogram_range
+                     ? reinterpret_cast<void*>(std::uintptr_t{1} << 44)
+                     : static_cast<void*>(levels_);
+    return all;
   }
   const record& subject_;
+  int num_bins_;
+  std::uint64_t levels_[2] = {};
   std::uint64_t init_ = 0;
 };
 
@@ -129,6 +150,37 @@ TEST_F(faults, one_byte_too_few_is_refused_before_anything_is_enqueued) {
   }
 }
 
+// Every way of keeping the bins: what fails is returned.
+TEST_F(faults, with_any_number_of_bins_every_failed_call_is_returned) {
+  int records = 0;
+  for (const record& r : catalog::all()) {
+    if (!is_ours(r) || !catalog::is_histogram(r.operation)) continue;
+    ++records;
+    for (const int num_bins : {1, 4096, 65536, 1 << 20})
+      for (const std::size_t n : {std::size_t{1000}, std::size_t{1} << 22}) {
+        if (num_bins > r.max_bins) continue;
+        caller user(r, num_bins);
+        std::size_t bytes = 0;
+        fake::current() = {};
+        ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r) << num_bins;
+        for (int k = 1; k < 1000; ++k) {
+          fake::current() = {};
+          fake::current().failing_call = k;
+          fake::current().error = cudaErrorLaunchOutOfResources;
+          const cudaError_t status = user.call(n, bytes);
+          if (!fake::current().failed()) {
+            EXPECT_EQ(status, cudaSuccess) << name_of(r) << " n=" << n << " bins=" << num_bins;
+            break;
+          }
+          EXPECT_EQ(status, cudaErrorLaunchOutOfResources)
+              << name_of(r) << " n=" << n << " bins=" << num_bins << ": call " << k << ", "
+              << fake::current().calls[static_cast<std::size_t>(k) - 1].name << ", failed";
+        }
+      }
+  }
+  EXPECT_GT(records, 0);
+}
+
 TEST_F(faults, without_a_driver_that_is_what_is_said) {
   for (const record& r : catalog::all()) {
     if (!is_ours(r)) continue;
@@ -152,7 +204,8 @@ TEST_F(faults, launches_are_possible_on_any_device) {
         for (const std::size_t n : {std::size_t{1}, std::size_t{4097}, std::size_t{1} << 24, (std::size_t{1} << 31) + 1,
                                     std::size_t{1} << 33}) {
           if (capability < r.min_cc || n > r.max_items) continue;
-          caller user(r);
+          // Histograms: with few bins on small devices, with many on large ones.
+          caller user(r, std::min(multiprocessors < 132 ? 256 : 1 << 20, r.max_bins));
           fake::current() = {};
           fake::current().multiprocessors = multiprocessors;
           fake::current().capability = capability;
