@@ -23,10 +23,11 @@ constexpr auto footer = R"(What is measured
   16Mi) and histograms' at 16Mi (256 bins; u8, i32, f32; uniform and constant); from 1Ki to 1Gi the library baselines and the fast
   rungs, which are those that a pilot call finds within 2x of the best at that size (histograms: within 1.5x, other baselines than
   CUB's device-wide calls too); other types, operators and numbers of bins at fewer sizes. Sizes given by --sizes, and --full,
-  measure every rung. A rung stops where one sample passes 10 ms (30 ms where a histogram's ladder is shown, CUB's histograms
-  100 ms; --full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes four times
-  the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a filter
-  matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a time.
+  measure every rung. A rung stops where one sample passes 10 ms (30 ms where a histogram's ladder is shown and on the host, CUB's
+  histograms 100 ms; --full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes
+  four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a
+  filter matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a
+  time.
   Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on also 16Mi operations).
 
 Modes

@@ -140,9 +140,9 @@ double suite::predicted_us(const problem& about, const catalog::record& record) 
 }
 
 double suite::stop_us(const problem& about, const catalog::record& record) const {
-  if (!catalog::is_histogram(about.operation) || about.on_host) return rules_.stop_us;
+  if (!catalog::is_histogram(about.operation)) return rules_.stop_us;
   if (is_cub(record)) return std::max(rules_.stop_us, rules_.stop_cub_us);
-  return about.every_rung ? std::max(rules_.stop_us, rules_.stop_ladder_us) : rules_.stop_us;
+  return about.every_rung || about.on_host ? std::max(rules_.stop_us, rules_.stop_ladder_us) : rules_.stop_us;
 }
 
 stop_rule suite::rule_for(const problem& about) const {

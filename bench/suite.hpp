@@ -21,7 +21,8 @@ namespace rungs::bench {
 struct suite_rules {
   std::uint64_t seed = 0x72756e6773;  // written into the result file
   double stop_us = 10'000;            // a rung ends at the size where one sample takes longer
-  // Where a histogram's ladder is shown, a rung may take this long; CUB always, since what it loses is what is told.
+  // Where a histogram's ladder is shown, a rung may take this long, and on the host; CUB longer, since what it loses is
+  // what is told.
   double stop_ladder_us = 30'000, stop_cub_us = 100'000;
   double fast_factor = 2, fast_factor_histograms = 1.5;  // what is sampled where not every rung is
   int repeats = 20, repeats_large = 5;
