@@ -2,9 +2,11 @@
 // known.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "fake_gpu.hpp"
+#include "fake_histograms.hpp"
 #include "fake_records.hpp"
 #include "right_scans.hpp"
 #include "right_updates.hpp"
@@ -319,6 +321,165 @@ TEST_F(DevicePath, AtomicsAreTimedByAddressesAndWithoutCeilings) {
   for (const omission& one : all->found.omissions) reasons.insert(one.reason);
   EXPECT_EQ(reasons, (std::set<std::string>{"takes at most 64 addresses",
                                             "more than 1024 operations an address would take seconds or minutes"}));
+}
+
+// A histogram of ints that takes as long as sums do.
+template <int launch_us, int us_per_mi, fakes::miscount planted = fakes::miscount::none, bool even = true>
+cudaError_t counts(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+  catalog::arguments kept = a;
+  // Levels of even bins are the host's, and may be gone when the kernel runs.
+  const std::array<int, 2> levels = {static_cast<const int*>(a.levels)[0], static_cast<const int*>(a.levels)[1]};
+  return fake_gpu::launch(launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20), [kept, levels] {
+    std::size_t unused = 16;
+    catalog::arguments now = kept;
+    if (even) now.levels = levels.data();
+    fakes::histogram<int, int, planted, even>(&unused, unused, now, nullptr);
+  });
+}
+
+struct HistogramPath : DevicePath {
+  static record one(const char* rung, catalog::call_t call, catalog::family family = catalog::family::handwritten,
+                    operation kind = operation::histogram_even) {
+    record about = fakes::a_histogram(rung, call, scalar::i32, scalar::i32, kind, executor::device);
+    about.family = family;
+    return about;
+  }
+  static constexpr auto library = catalog::family::library_baselines;
+  HistogramPath() {
+    wanted.bins = {5, 12};
+    rules.enough = 10;
+    rules.most = 20;
+    wanted.distributions = {distribution::uniform, distribution::runs};
+    records.push_back(one("cub_device_histogram", counts<8, 4>, library));
+    records.push_back(one("cub_device_histogram_expert", counts<9, 4>, library));
+    records.push_back(one("clears_first", counts<6, 4>));
+  }
+  std::vector<const row*> all_of(const char* rung) const {
+    std::vector<const row*> found;
+    for (const row& one : all->found.rows) {
+      if (one.record->rung == rung && !one.twin) found.push_back(&one);
+    }
+    return found;
+  }
+};
+
+TEST_F(HistogramPath, EveryBinAndDistributionIsACellOfItsOwn) {
+  run();
+  EXPECT_TRUE(all->complete());
+  EXPECT_FALSE(all->failed());
+  EXPECT_EQ(all->found.rows.size(), 4u * 4);
+  EXPECT_EQ(all->found.twins.size(), 4u);
+  for (const row* one : all_of("clears_first")) {
+    EXPECT_TRUE(one->timed()) << one->defect;
+    EXPECT_NEAR(one->summary.median, 6.25, 0.01);
+    EXPECT_EQ(one->verdict, "FASTER");
+    EXPECT_NEAR(one->speedup->value, 8.25 / 6.25, 0.01);
+    EXPECT_TRUE(one->repeatable);
+    EXPECT_EQ(one->kernels, 1);
+    EXPECT_NEAR(*one->percent_of_ceiling, 100 * (4 + 3 / 16.0) / 6.25, 0.2);
+  }
+  // Only what bounds a histogram is measured beside it.
+  for (const ceiling& one : all->found.ceilings)
+    EXPECT_TRUE(one.kind == operation::empty || (one.kind == operation::stream_read && one.bytes == 256u << 10));
+}
+
+TEST_F(HistogramPath, RangesReadTheirLevelsOnTheDevice) {
+  records = {
+      one("cub_device_histogram", counts<8, 4, fakes::miscount::none, false>, library, operation::histogram_range),
+      one("searches", counts<6, 4, fakes::miscount::none, false>, catalog::family::handwritten,
+          operation::histogram_range)};
+  wanted.modes = {mode::cold, mode::graph};
+  run();
+  EXPECT_FALSE(all->failed());
+  EXPECT_EQ(all_of("searches").size(), 8u);
+  for (const row* one : all_of("searches")) EXPECT_TRUE(one->timed()) << one->defect;
+}
+
+TEST_F(HistogramPath, AWrongRungOfOursFailsTheRun) {
+  records.push_back(one("wrong", counts<6, 4, fakes::miscount::drops_the_last>));
+  run();
+  EXPECT_TRUE(all->failed());
+  for (const row* one : all_of("wrong")) {
+    EXPECT_FALSE(one->timed());
+    EXPECT_EQ(one->fault, "");
+  }
+  for (const row* one : all_of("clears_first")) EXPECT_TRUE(one->timed());
+}
+
+// A library that fails is told, and is neither a failure of the run nor a win.
+TEST_F(HistogramPath, AWrongLibraryIsToldAndNoWin) {
+  records[records.size() - 3].call = counts<8, 4, fakes::miscount::drops_the_last>;
+  records[records.size() - 2].call = fakes::fails;
+  run();
+  EXPECT_FALSE(all->failed());
+  EXPECT_TRUE(all->complete());
+  ASSERT_EQ(all_of("cub_device_histogram").size(), 4u);
+  for (const row* one : all_of("cub_device_histogram")) {
+    EXPECT_FALSE(one->timed());
+    EXPECT_EQ(one->fault, "wrong");
+    EXPECT_NE(one->defect.find("bin "), std::string::npos) << one->defect;
+  }
+  ASSERT_EQ(all_of("cub_device_histogram_expert").size(), 4u);
+  for (const row* one : all_of("cub_device_histogram_expert")) EXPECT_EQ(one->fault, "refused");
+  for (const row* one : all_of("clears_first")) {
+    EXPECT_TRUE(one->timed());
+    EXPECT_FALSE(one->speedup.has_value());
+    EXPECT_EQ(one->verdict, "");
+  }
+  EXPECT_TRUE(all->found.twins.empty());
+  const auto file = to_json(all->found, {.run = "r", .gpu = "g", .commit = "c", .arguments = {}, .context = {}}, {});
+  int faults = 0;
+  for (const auto& entry : file["rows"]) {
+    EXPECT_EQ(entry.contains("fault"), entry["verified"] == "no");
+    if (!entry.contains("fault")) continue;
+    ++faults;
+    for (const char* column : {"median_us", "low_us", "gb_per_s", "speedup_over_cub"})
+      EXPECT_TRUE(entry[column].is_null()) << column;
+  }
+  EXPECT_GE(faults, 8);
+}
+
+TEST_F(HistogramPath, OneRightCubIsEnoughToCompareWith) {
+  records[records.size() - 3].call = counts<8, 4, fakes::miscount::drops_the_last>;
+  run();
+  EXPECT_FALSE(all->failed());
+  for (const row* one : all_of("clears_first")) EXPECT_NEAR(one->speedup->value, 9.25 / 6.25, 0.01);
+}
+
+TEST_F(HistogramPath, WrongReductionsOfLibrariesStillFailTheRun) {
+  wanted.bins = {};
+  wanted.distributions = {};
+  wanted.filter = "^reduce";
+  records[0].call = sums<8, 4, 1000>;
+  run();
+  EXPECT_TRUE(all->failed());
+}
+
+TEST_F(HistogramPath, OtherLibrariesAreMeasuredWhereTheyAreFast) {
+  records.push_back(one("thrust_histogram", counts<60, 4>, library));
+  records.push_back(one("cub_block_histogram", counts<7, 4>, library));
+  wanted.sizes = {};
+  wanted.bins = {};
+  wanted.distributions = {distribution::eight_hot};
+  wanted.filter = "bins=256/.*n=64Ki";
+  run();
+  EXPECT_TRUE(all_of("thrust_histogram").empty());
+  EXPECT_EQ(all_of("cub_block_histogram").size(), 1u);
+}
+
+// CUB may take longer than others before it is stopped: how much it loses is what is told.
+TEST_F(HistogramPath, ASlowCubIsMeasuredAllTheSame) {
+  records[records.size() - 3].call = counts<40'000, 4>;
+  records.push_back(one("slow", counts<40'000, 4>));
+  wanted.bins = {5};
+  wanted.distributions = {distribution::uniform};
+  wanted.modes = {mode::cold};
+  run();
+  EXPECT_EQ(all_of("cub_device_histogram").size(), 1u);
+  EXPECT_TRUE(all_of("slow").empty());
+  EXPECT_NE(all->why_not(plan.cases.back()).find("over the limit of 30 ms"), std::string::npos)
+      << all->why_not(plan.cases.back());
 }
 
 TEST_F(DevicePath, WholeOutputsOfScansAreChecked) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include "check.hpp"
 #include "fake_records.hpp"
@@ -173,6 +174,54 @@ TEST_F(Instrument, TheDeviceFoldsUpdatesAsTheHostDoes) {
         const updated on_host = fold_updates(of);
         EXPECT_EQ(where()->expected_values().words, on_host.words) << name(which) << ' ' << name(type);
         EXPECT_EQ(where()->expected_values().counts, on_host.counts);
+      }
+    }
+  }
+}
+
+// Samples and counts are a pure function of few numbers, compiled by two compilers.
+TEST_F(Instrument, TheDevicesSamplesAndCountsAreTheHosts) {
+  using catalog::operation, catalog::scalar;
+  constexpr std::size_t n = 300'007;
+  const device_memory memory(n * sizeof(double)), counters((65536 * 3 + 1) * 8), edges_there(65537 * 8);
+  for (const scalar type : {scalar::u8, scalar::i8, scalar::u16, scalar::i16, scalar::i32, scalar::u32, scalar::f16,
+                            scalar::f32, scalar::f64}) {
+    for (const distribution from : all_distributions) {
+      for (const bool even : {true, false}) {
+        for (const std::size_t bins : {std::size_t{2}, std::size_t{256}, std::size_t{1000}, std::size_t{65536}}) {
+          const auto context = std::string(name(type)) + " " + std::string(name(from)) + " " + std::to_string(bins) +
+                               (even ? " even" : " range");
+          const auto source = samples_from(type, n, 11, from, edges_of(type, bins, even));
+          std::vector<unsigned char> here(n * catalog::size_of(type)), there(here.size());
+          generate(source, here.data());
+          check(device_work::generate(source, memory.get(), where()->stream()));
+          check(cudaMemcpyAsync(there.data(), memory.get(), there.size(), cudaMemcpyDeviceToHost, where()->stream()));
+          check(cudaStreamSynchronize(where()->stream()));
+          EXPECT_EQ(std::memcmp(here.data(), there.data(), here.size()), 0) << context;
+
+          catalog::record about;
+          about.input_type = type;
+          if (type == scalar::u8) about.num_channels = 4, about.num_active_channels = 3;
+          auto of = question_of(about, source);
+          const auto edges = edges_for(of, source);
+          of.edges = edges.data();
+          const counted expected = count_samples(of, here.data());
+          if (!even)
+            check(cudaMemcpyAsync(edges_there.get(), edges.data(), edges.size() * sizeof(double),
+                                  cudaMemcpyHostToDevice, where()->stream()));
+          of.edges = static_cast<const double*>(edges_there.get());
+          std::vector<std::uint64_t> copies(device_work::num_copies(of) * of.num_counters() + 1);
+          check(cudaMemsetAsync(counters.get(), 0, copies.size() * 8, where()->stream()));
+          check(device_work::count_samples(of, memory.get(), static_cast<std::uint64_t*>(counters.get()),
+                                           where()->stream()));
+          check(cudaMemcpyAsync(copies.data(), counters.get(), copies.size() * 8, cudaMemcpyDeviceToHost,
+                                where()->stream()));
+          check(cudaStreamSynchronize(where()->stream()));
+          counted found{.counters = std::vector<std::uint64_t>(of.num_counters()), .inside = copies.back()};
+          for (std::size_t i = 0; i + 1 < copies.size(); ++i) found.counters[i % of.num_counters()] += copies[i];
+          EXPECT_EQ(found.inside, expected.inside) << context;
+          EXPECT_EQ(found.counters, expected.counters) << context;
+        }
       }
     }
   }

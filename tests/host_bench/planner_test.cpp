@@ -7,6 +7,7 @@
 #include <set>
 
 #include "check.hpp"
+#include "fake_histograms.hpp"
 #include "fake_records.hpp"
 #include "right_updates.hpp"
 #include "sizes.hpp"
@@ -431,6 +432,220 @@ TEST_F(AtomicsPlanner, LimitsAreOmissionsWithTheirReason) {
   EXPECT_EQ(reasons,
             (std::map<std::string, int>{{"takes at most 4096 addresses", 8},
                                         {"more than 1024 operations an address would take seconds or minutes", 10}}));
+}
+
+// As many histograms as a whole catalog may have: fast rungs for every type, the classic ones for three.
+std::vector<record> a_catalog_of_histograms() {
+  std::vector<record> all;
+  const auto enrol = [&](const char* rung, std::vector<scalar> types, std::vector<operation> kinds, bool baseline,
+                         executor where = executor::device) {
+    for (const scalar type : types) {
+      for (const operation kind : kinds) {
+        auto one = fakes::a_histogram(rung, fakes::does_nothing, type, scalar::i32, kind, where);
+        if (!baseline) one.family = catalog::family::handwritten;
+        all.push_back(one);
+      }
+    }
+  };
+  const std::vector<scalar> classic = {scalar::u8, scalar::i32, scalar::f32};
+  const std::vector<scalar> every = {scalar::u8,  scalar::i8,  scalar::u16, scalar::i16, scalar::i32,
+                                     scalar::u32, scalar::f32, scalar::f64, scalar::f16};
+  const auto even = operation::histogram_even, range = operation::histogram_range,
+             multi = operation::multi_histogram_even;
+  enrol("cub_device_histogram", every, {even, range}, true);
+  enrol("cub_device_histogram_expert", every, {even}, true);
+  enrol("cub_device_multi_histogram", {scalar::u8}, {multi}, true);
+  enrol("thrust_histogram", {scalar::u8, scalar::i32}, {even, range}, true);
+  enrol("host_serial_histogram", every, {even, range}, true, executor::host);
+  for (const char* rung : {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}) enrol(rung, classic, {even}, false);
+  for (const char* rung : {"10", "11", "12", "13"}) enrol(rung, every, {even, range}, false);
+  enrol("10", {scalar::u8}, {multi}, false);
+  return all;
+}
+
+struct HistogramPlanner : Planner {
+  HistogramPlanner() { records = a_catalog_of_histograms(); }
+  std::set<std::string> cells() {  // without rung and size
+    std::set<std::string> all;
+    for (const auto& one : plan().problems) all.insert(cell(one));
+    return all;
+  }
+  static std::string cell(const problem& one) {
+    return std::string(name(one.operation)) + "/" + std::string(name(one.input_type)) + "/" + to_text(one.shape, '/') +
+           "/" + std::string(name(one.distribution));
+  }
+  std::set<std::size_t> sizes(const std::string& wanted_cell, mode how = mode::cold) {
+    std::set<std::size_t> all;
+    for (const auto& one : plan().problems) {
+      if (cell(one) == wanted_cell && std::count(one.modes.begin(), one.modes.end(), how)) all.insert(one.num_items);
+    }
+    return all;
+  }
+};
+using set_of_sizes = std::set<std::size_t>;
+
+TEST_F(HistogramPlanner, NamesSayShapeAndDistribution) {
+  const auto all = names();
+  EXPECT_TRUE(all.contains("histogram_even/u8/bins=256/uniform/n=16Mi/handwritten/3/cold"));
+  EXPECT_TRUE(all.contains("histogram_even/i32/bins=65536/zipf/n=64Ki/library_baselines/cub_device_histogram/cold"));
+  EXPECT_TRUE(all.contains("histogram_range/f32/bins=4096/uniform/n=1Mi/handwritten/10/cold"));
+  EXPECT_TRUE(
+      all.contains("multi_histogram_even/u8/bins=256/channels=4/active=3/constant/n=256Mi/handwritten/10/cold"));
+  EXPECT_TRUE(all.contains("histogram_even/u8/bins=256/uniform/n=1Mi/library_baselines/host_serial_histogram/host"));
+}
+
+TEST_F(HistogramPlanner, HeadlinesAreMeasuredAtFourSizesWithFourDistributions) {
+  const set_of_sizes four = {64 * Ki, Mi, 16 * Mi, 256 * Mi};
+  for (const char* line :
+       {"u8/bins=256", "i32/bins=256", "f32/bins=256", "i32/bins=4096", "i32/bins=16384", "i32/bins=65536"}) {
+    const auto even = "histogram_even/" + std::string(line) + "/";
+    for (const char* from : {"uniform", "constant", "eight_hot", "zipf"}) EXPECT_EQ(sizes(even + from), four) << line;
+    for (const char* from : {"sorted", "runs"}) EXPECT_EQ(sizes(even + from), set_of_sizes{16 * Mi}) << line;
+    const bool narrow = std::string_view(line).starts_with("u8");
+    EXPECT_EQ(sizes(even + "out_of_range").size(), narrow ? 0u : 1u) << "no byte lies outside of [0, 256)";
+  }
+}
+
+TEST_F(HistogramPlanner, TheRestIsSpotted) {
+  const set_of_sizes two = {Mi, 16 * Mi}, three = {Mi, 16 * Mi, 256 * Mi};
+  for (const char* line : {"i8/bins=256", "f16/bins=256", "u16/bins=65536", "f64/bins=4096"}) {
+    EXPECT_EQ(sizes("histogram_even/" + std::string(line) + "/uniform"), two) << line;
+    EXPECT_EQ(sizes("histogram_even/" + std::string(line) + "/eight_hot"), two) << line;
+    EXPECT_TRUE(sizes("histogram_even/" + std::string(line) + "/zipf").empty()) << line;
+  }
+  for (const char* bins : {"2", "64", "1000", "1048576"}) {
+    EXPECT_EQ(sizes("histogram_even/i32/bins=" + std::string(bins) + "/constant"), three) << bins;
+    EXPECT_TRUE(sizes("histogram_even/f32/bins=" + std::string(bins) + "/constant").empty()) << bins;
+  }
+  for (const char* line : {"i32/bins=256", "f32/bins=4096", "u8/bins=4096"})
+    EXPECT_EQ(sizes("histogram_range/" + std::string(line) + "/uniform"), two) << line;
+  EXPECT_EQ(sizes("multi_histogram_even/u8/bins=256/channels=4/active=3/constant"), three);
+  EXPECT_TRUE(sizes("histogram_even/i8/bins=4096/uniform").empty()) << "a byte cannot tell them apart";
+  EXPECT_TRUE(sizes("histogram_even/f16/bins=4096/uniform").empty());
+}
+
+TEST_F(HistogramPlanner, WarmAndGraphAreForBytesAndIntegersOf256Bins) {
+  std::set<std::string> cached;
+  for (const auto& one : plan().problems) {
+    if (std::count(one.modes.begin(), one.modes.end(), mode::graph))
+      cached.insert(cell(one) + "/" + std::to_string(one.num_items / Ki));
+  }
+  const std::set<std::string> expected = {
+      "histogram_even/u8/bins=256/uniform/64",    "histogram_even/u8/bins=256/uniform/1024",
+      "histogram_even/u8/bins=256/uniform/16384", "histogram_even/i32/bins=256/uniform/64",
+      "histogram_even/i32/bins=256/uniform/1024", "histogram_even/i32/bins=256/uniform/16384"};
+  EXPECT_EQ(cached, expected);
+}
+
+TEST_F(HistogramPlanner, TheLadderIsClimbedAtSixteenMi) {
+  std::set<std::string> climbed;
+  for (const auto& one : plan().problems) {
+    EXPECT_TRUE(!one.every_rung || one.num_items == 16 * Mi);
+    if (one.every_rung) climbed.insert(cell(one));
+  }
+  const std::set<std::string> expected = {
+      "histogram_even/u8/bins=256/uniform",  "histogram_even/u8/bins=256/constant",
+      "histogram_even/i32/bins=256/uniform", "histogram_even/i32/bins=256/constant",
+      "histogram_even/f32/bins=256/uniform", "histogram_even/f32/bins=256/constant"};
+  EXPECT_EQ(climbed, expected);
+}
+
+TEST_F(HistogramPlanner, BinsAndDistributionsCanBeAskedFor) {
+  wanted.types = {"i32"};
+  wanted.bins = {100};
+  wanted.filter = "histogram_even";
+  const std::set<std::string> hard = {"histogram_even/i32/bins=100/uniform", "histogram_even/i32/bins=100/constant",
+                                      "histogram_even/i32/bins=100/eight_hot", "histogram_even/i32/bins=100/zipf"};
+  EXPECT_EQ(cells(), hard);
+  wanted.distributions = {distribution::runs};
+  EXPECT_EQ(cells(), std::set<std::string>{"histogram_even/i32/bins=100/runs"});
+  EXPECT_EQ(sizes("histogram_even/i32/bins=100/runs").size(), 3u);
+  wanted.sizes = {5000};
+  EXPECT_EQ(sizes("histogram_even/i32/bins=100/runs"), set_of_sizes{5000});
+  wanted.bins = {};
+  wanted.sizes = {};
+  wanted.distributions = {distribution::zipf};
+  for (const auto& one : plan().problems) EXPECT_EQ(one.distribution, distribution::zipf);
+  EXPECT_TRUE(cells().contains("histogram_even/i32/bins=4096/zipf"));
+}
+
+TEST_F(HistogramPlanner, WhatHasNoBinsIsLeftOutWhereBinsAreAskedFor) {
+  const auto flat = a_catalog();
+  records.insert(records.end(), flat.begin(), flat.end());
+  wanted.bins = {256};
+  for (const auto& one : plan().problems) EXPECT_TRUE(catalog::is_histogram(one.operation));
+  wanted.bins = {};
+  wanted.distributions = {distribution::zipf};
+  for (const auto& one : plan().problems) EXPECT_TRUE(catalog::is_histogram(one.operation));
+  wanted.distributions = {distribution::uniform};
+  const auto planned = plan();
+  EXPECT_TRUE(std::any_of(planned.problems.begin(), planned.problems.end(),
+                          [](const problem& one) { return one.operation == operation::reduce; }));
+  wanted.distributions = {distribution::out_of_range};
+  wanted.types = {"u8"};
+  EXPECT_THROW(plan(), usage_error);
+}
+
+TEST_F(HistogramPlanner, ARungWithTooFewBinsIsLeftOutWithAReason) {
+  for (auto& one : records) {
+    if (one.rung == "11") one.max_bins = 4096;
+  }
+  const auto planned = plan();
+  for (const auto& one : planned.cases) {
+    EXPECT_TRUE(one.record->rung != "11" || planned.problems[one.problem].shape["bins"] <= 4096) << one.name;
+  }
+  int left_out = 0;
+  for (const auto& one : planned.omissions) {
+    EXPECT_EQ(one.reason, "takes at most 4096 bins");
+    EXPECT_GT(one.shape["bins"], 4096u);
+    ++left_out;
+  }
+  EXPECT_GT(left_out, 20);
+}
+
+TEST_F(HistogramPlanner, CountersOfAllChannelsAreWritten) {
+  problem about{.operation = operation::multi_histogram_even,
+                .input_type = scalar::u8,
+                .output_type = scalar::u32,
+                .num_items = 4000,
+                .modes = {},
+                .contenders = {},
+                .shape = {{{"bins", 256}, {"channels", 4}, {"active", 3}}}};
+  EXPECT_EQ(about.output_bytes(), 3u * 1024);
+  EXPECT_EQ(about.bytes(), 4000u + 3 * 1024);
+  EXPECT_EQ(about.footprint(), 4000u);  // the roof reads the samples
+  EXPECT_EQ(about.input_buffer_bytes(), 4000u);
+  EXPECT_EQ(about.output_buffer_bytes(), 0u);
+  EXPECT_EQ(bounding_roofs(about), std::vector{operation::stream_read});
+  EXPECT_EQ(measured_roofs(about), std::vector{operation::stream_read});
+}
+
+TEST_F(HistogramPlanner, FullIsEveryTypeBinAndDistribution) {
+  wanted.full = true;
+  const auto all = cells();
+  for (const char* cell : {"histogram_even/f16/bins=1000/runs", "histogram_range/u32/bins=1048576/zipf",
+                           "histogram_even/i16/bins=65536/sorted", "histogram_range/f64/bins=2/out_of_range"})
+    EXPECT_TRUE(all.contains(cell)) << cell;
+  for (const char* cell : {"histogram_even/i8/bins=1000/uniform", "histogram_even/u16/bins=256/out_of_range"})
+    EXPECT_FALSE(all.contains(cell)) << cell;
+}
+
+// Beside CUB's two entries and its twin, some of the fast rungs.
+TEST_F(HistogramPlanner, TheDefaultSuiteOfHistogramsHasAboutThirteenHundredRows) {
+  const auto planned = plan();
+  std::size_t cells = 0, rows = 0;
+  for (const auto& one : planned.problems) {
+    std::size_t rungs = 0, cubs = one.on_host ? 1 : 1;
+    for (const auto* record : one.contenders) {
+      rungs += record->family == catalog::family::handwritten;
+      cubs += is_cub(*record);
+    }
+    cells += one.modes.size();
+    rows += one.modes.size() * (cubs + (one.every_rung ? rungs : std::min<std::size_t>(rungs, 3)));
+  }
+  EXPECT_GT(cells, 200u);
+  EXPECT_LT(cells, 250u);
+  EXPECT_LT(rows, 1'500u);
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ struct Program : ::testing::Test {
 TEST_F(Program, HelpHasExamplesAndVersionHasVersions) {
   const auto help = run({"--help"});
   EXPECT_EQ(help.code, exit_ok);
-  for (const char* word : {"--filter", "--budget", "--shard", "Examples", "Exit codes", "within 2x"})
+  for (const char* word :
+       {"--filter", "--budget", "--shard", "--bins", "--distributions", "Examples", "Exit codes", "within 2x"})
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
   const auto version = run({"--version"});
   EXPECT_EQ(version.code, exit_ok);
@@ -86,6 +87,10 @@ TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
       {"--sizes=200000Gi", "200000Gi"},
       {"--types=f12", "'f12'"},
       {"--modes=lukewarm", "'lukewarm'"},
+      {"--bins=0", "number of bins"},
+      {"--bins=many", "'many'"},
+      {"--bins=17Mi", "16Mi"},
+      {"--distributions=normal", "eight_hot"},
       {"--filter=(", "'('"},
       {"--filter=no_such_case", "'no_such_case'"},
       {"--shard=0/2", "'0/2'"},
@@ -145,6 +150,25 @@ TEST_F(Program, ScansAreMeasuredAndNamedLikeTheRest) {
   if (seen.empty()) GTEST_SKIP() << "the catalog has no scan on the host";
   for (const char* kind : {"inclusive_scan/plus", "exclusive_scan/plus", "inclusive_scan/compose"})
     EXPECT_TRUE(seen.contains(kind)) << kind;
+}
+
+TEST_F(Program, HistogramsAreMeasuredOnTheHost) {
+  const auto got = run({"--filter=host_serial_histogram", "--sizes=4000", "--types=u8,i32,f16", "--bins=64",
+                        "--distributions=uniform,zipf,out_of_range", out_flag()});
+  if (got.code == exit_usage) GTEST_SKIP() << "the catalog has no histogram on the host";
+  EXPECT_EQ(got.code, exit_ok) << got.err;
+  std::set<std::string> seen;
+  const auto file = result();
+  for (const auto& row : file["rows"]) {
+    EXPECT_EQ(row["verified"], "yes");
+    EXPECT_EQ(row["shape"], "bins=64");
+    EXPECT_EQ(row["error"], 0);
+    seen.insert(row["operation"].get<std::string>() + "/" + row["input_type"].get<std::string>() + "/" +
+                row["distribution"].get<std::string>());
+  }
+  for (const char* kind : {"histogram_even/u8/zipf", "histogram_range/i32/uniform", "histogram_even/f16/out_of_range"})
+    EXPECT_TRUE(seen.contains(kind)) << kind;
+  EXPECT_FALSE(seen.contains("histogram_even/u8/out_of_range"));
 }
 
 TEST_F(Program, ListAndFilterAgree) {

@@ -259,6 +259,58 @@ TEST(Compare, ScansAndReductionsAreNotCompared) {
   EXPECT_FALSE(found.rows[1].speedup.has_value());
 }
 
+row a_histogram_row(const catalog::record& record, double microseconds, std::size_t bins, distribution from,
+                    bool twin = false) {
+  row one = a_row(record, microseconds, twin);
+  one.about.operation = operation::histogram_even;
+  one.about.shape = {{{"bins", bins}}};
+  one.about.distribution = from;
+  return one;
+}
+
+TEST(Compare, BinsAndDistributionsAreCellsOfTheirOwn) {
+  findings found;
+  found.rows = {
+      a_histogram_row(cub, 10, 256, distribution::uniform),  a_histogram_row(cub, 10, 256, distribution::uniform, true),
+      a_histogram_row(ours, 5, 256, distribution::uniform),  a_histogram_row(cub, 40, 256, distribution::zipf),
+      a_histogram_row(ours, 5, 256, distribution::zipf),     a_histogram_row(cub, 80, 4096, distribution::uniform),
+      a_histogram_row(ours, 5, 4096, distribution::uniform), a_histogram_row(ours, 5, 65536, distribution::uniform)};
+  compare(found, 0);
+  EXPECT_NEAR(found.rows[2].speedup->value, 2, 0.01);
+  EXPECT_NEAR(found.rows[4].speedup->value, 8, 0.01);
+  EXPECT_NEAR(found.rows[6].speedup->value, 16, 0.01);
+  EXPECT_FALSE(found.rows[7].speedup.has_value());
+  EXPECT_EQ(found.twins.size(), 1u);
+}
+
+TEST(ResultFile, SaysShapeAndDistributionOfRowsTwinsAndWhatWasLeftOut) {
+  findings found;
+  found.rows = {a_histogram_row(cub, 10, 256, distribution::zipf),
+                a_histogram_row(cub, 10, 256, distribution::zipf, true), a_row(ours, 3),
+                a_histogram_row(cub, 10, 4096, distribution::runs)};
+  found.rows[3].verified = false;
+  found.rows[3].fault = "refused";
+  found.rows[3].defect = "the call failed";
+  found.omissions = {{&ours, 1000, mode::cold, "why", {{{"bins", 256}, {"channels", 4}}}, distribution::sorted},
+                     {&ours, std::nullopt, std::nullopt, "no GPU"}};
+  compare(found, 0);
+  const json file = to_json(found, {.run = "r", .gpu = "g", .commit = "c", .arguments = {}, .context = {}}, {});
+  EXPECT_EQ(file["rows"][0]["shape"], "bins=256");
+  EXPECT_EQ(file["rows"][0]["distribution"], "zipf");
+  EXPECT_EQ(file["rows"][2]["shape"], "");
+  EXPECT_EQ(file["rows"][2]["distribution"], "uniform");
+  EXPECT_FALSE(file["rows"][2].contains("fault"));
+  EXPECT_EQ(file["rows"][3]["fault"], "refused");
+  EXPECT_EQ(file["rows"][3]["verified"], "no");
+  EXPECT_TRUE(file["rows"][3]["median_us"].is_null());
+  EXPECT_EQ(file["twins"][0]["shape"], "bins=256");
+  EXPECT_EQ(file["twins"][0]["distribution"], "zipf");
+  EXPECT_EQ(file["skipped"][0]["shape"], "bins=256 channels=4");
+  EXPECT_EQ(file["skipped"][0]["distribution"], "sorted");
+  EXPECT_EQ(file["skipped"][1]["shape"], "");
+  EXPECT_EQ(file["skipped"][1]["distribution"], "");
+}
+
 TEST(Files, AreReplacedWhole) {
   const folder here;
   const auto path = here.path / "deep" / "a.json";

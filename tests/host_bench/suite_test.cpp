@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
+#include "fake_histograms.hpp"
 #include "fake_records.hpp"
 
 namespace rungs::bench {
@@ -216,6 +218,101 @@ TEST_F(Suite, OnlyTheFastAreSampledWhereNotEveryRungIs) {
   EXPECT_EQ(some.found.rows[0].record->rung, "quick");
   ASSERT_EQ(some.found.omissions.size(), 1u);
   EXPECT_NE(some.found.omissions[0].reason.find("slower than the fastest"), std::string::npos);
+}
+
+using catalog::operation, fakes::miscount;
+
+struct SuiteOfHistograms : Suite {
+  SuiteOfHistograms() {
+    wanted.sizes = {1000, 4003};
+    wanted.bins = {64};
+    wanted.distributions = {std::begin(all_distributions), std::end(all_distributions)};
+  }
+};
+
+TEST_F(SuiteOfHistograms, RightOnesAreTimed) {
+  records = {fakes::a_histogram("ints", fakes::histogram<int, int>),
+             fakes::a_histogram("bytes", fakes::histogram<std::uint8_t, int>, scalar::u8),
+             fakes::a_histogram("floats", fakes::histogram<float, float>, scalar::f32, scalar::f32),
+             fakes::a_histogram("ranges", fakes::histogram<int, int, miscount::none, false>, scalar::i32, scalar::i32,
+                                operation::histogram_range),
+             fakes::a_histogram("pixels", fakes::histogram<std::uint8_t, int, miscount::none, true, 4, 3>, scalar::u8,
+                                scalar::i32, operation::multi_histogram_even)};
+  run();
+  EXPECT_FALSE(all->failed());
+  EXPECT_EQ(all->found.rows.size(), 2u * (7 + 6 + 7 + 7 + 6));  // no byte lies outside
+  std::set<std::string> seen;
+  for (const row& one : all->found.rows) {
+    EXPECT_TRUE(one.timed()) << one.defect;
+    EXPECT_TRUE(one.repeatable);
+    seen.insert(case_name(one.about, *one.record, one.mode));
+    const bool pixels = one.record->rung == "pixels";
+    EXPECT_EQ(one.about.bytes(), one.about.num_items * catalog::size_of(one.about.input_type) + (pixels ? 768 : 256));
+  }
+  EXPECT_TRUE(seen.contains("histogram_even/u8/bins=64/zipf/n=1000/library_baselines/bytes/host"));
+  EXPECT_TRUE(
+      seen.contains("multi_histogram_even/u8/bins=64/channels=4/active=3/runs/n=4003/library_baselines/pixels/host"));
+}
+
+// What is wrong for one distribution is timed for the others, and the run fails.
+struct AWrongHistogram {
+  const char* name;
+  catalog::record record;
+  std::vector<distribution> refused;
+  friend void PrintTo(const AWrongHistogram& one, std::ostream* to) { *to << one.name; }
+};
+struct SuiteRefusesHistogram : SuiteOfHistograms, ::testing::WithParamInterface<AWrongHistogram> {};
+
+TEST_P(SuiteRefusesHistogram, WhereItIsWrong) {
+  records = {GetParam().record};
+  run();
+  EXPECT_TRUE(all->failed());
+  for (const row& one : all->found.rows) {
+    const auto& refused = GetParam().refused;
+    const bool wrong = std::count(refused.begin(), refused.end(), one.about.distribution) > 0;
+    EXPECT_EQ(one.timed(), !wrong) << name(one.about.distribution) << one.defect;
+    EXPECT_EQ(one.fault, "") << "on the host the library's rows are our own code";
+  }
+}
+
+const std::vector<distribution> everywhere(std::begin(all_distributions), std::end(all_distributions));
+INSTANTIATE_TEST_SUITE_P(
+    All, SuiteRefusesHistogram,
+    ::testing::Values(
+        AWrongHistogram{
+            "drops_the_last",
+            fakes::a_histogram("w", fakes::histogram<std::uint16_t, int, miscount::drops_the_last>, scalar::u16),
+            {distribution::uniform, distribution::constant, distribution::eight_hot, distribution::zipf,
+             distribution::sorted, distribution::runs}},
+        AWrongHistogram{"adds_up",
+                        fakes::a_histogram("w", fakes::histogram<int, int, miscount::adds_to_what_was_there>),
+                        everywhere},
+        AWrongHistogram{
+            "counts_strays",
+            fakes::a_histogram("w", fakes::histogram<float, float, miscount::counts_strays>, scalar::f32, scalar::f32),
+            {distribution::out_of_range}},
+        AWrongHistogram{
+            "upper_edge",
+            fakes::a_histogram("w", fakes::histogram<float, float, miscount::upper_edge>, scalar::f32, scalar::f32),
+            {distribution::out_of_range}},
+        AWrongHistogram{"even_instead",
+                        fakes::a_histogram("w", fakes::histogram<int, int, miscount::even_instead, false>, scalar::i32,
+                                           scalar::i32, operation::histogram_range),
+                        everywhere},
+        AWrongHistogram{"one_channel",
+                        fakes::a_histogram("w", fakes::histogram<std::uint8_t, int, miscount::one_channel, true, 4, 3>,
+                                           scalar::u8, scalar::i32, operation::multi_histogram_even),
+                        everywhere},
+        AWrongHistogram{"does_nothing", fakes::a_histogram("w", fakes::does_nothing), everywhere},
+        AWrongHistogram{"fails", fakes::a_histogram("w", fakes::fails), everywhere}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+TEST_F(SuiteOfHistograms, AHistogramThatTiresIsSeen) {
+  records = {fakes::a_histogram("tires", fakes::histogram<int, int, miscount::tires>)};
+  wanted.distributions = {distribution::uniform};
+  wanted.sizes = {1000};
+  run();
+  EXPECT_NE(only().defect.find("after the last sample"), std::string::npos) << only().defect;
 }
 
 }  // namespace
