@@ -196,8 +196,14 @@ class examiner {
   std::size_t most_sanitized() const {
     if (scans() && subject_.blocks_per_multiprocessor > 0)
       return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
-    return scans() || counts() || subject_.operation == operation::reduce ? most_sanitized_items
-                                                                          : most_sanitized_roof_items;
+    if (counts())
+      return subject_.blocks_per_multiprocessor > 0 ? beyond_few_samples() : 2 * usual_sanitized_histogram_items;
+    return scans() || subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
+  }
+  // So many samples that each multiprocessor has more than 8 KiB: up to there, histograms may take kernels of their
+  // own.
+  std::size_t beyond_few_samples() const {
+    return static_cast<std::size_t>(multiprocessors_) * 8192 / catalog::size_of(subject_.input_type) + 5000;
   }
   std::size_t usual_sanitized() const {
     return scans() ? usual_sanitized_scan_items : counts() ? usual_sanitized_histogram_items : most_sanitized();
@@ -390,15 +396,17 @@ class examiner {
       p.seed = how_.seed;
       largest = p;
       if (counts()) {
-        // Each way of keeping the bins, with samples that ask for short loads and for long ones.
+        // Each way of keeping the bins and of finding them, with samples that ask for short loads and for long ones.
         for (const int asked : bins) {
+          if (asked == 255 || asked == 257) continue;
           p.num_bins = asked;
           p.kind = distribution::edges;
           p.num_items = usual_sanitized();
-          problems.emplace_back(p, text("bins:", asked));
-          p.in_offset = 1;
-          if (asked == 256 || asked == 4096) problems.emplace_back(p, text("misaligned bins:", asked));
-          p.in_offset = 0;
+          for (const levels_kind kind : {levels_kind::unit, levels_kind::ragged}) {
+            p.levels = kind;
+            p.in_offset = kind == levels_kind::unit ? 0 : 1;
+            problems.emplace_back(p, text("bins:", asked, ':', name(kind)));
+          }
         }
       } else if (!scans()) {
         problems.emplace_back(p, "largest");
@@ -417,7 +425,14 @@ class examiner {
     std::stable_sort(problems.begin(), problems.end(),
                      [](const auto& a, const auto& b) { return a.first.num_items < b.first.num_items; });
     for (const auto& [p, case_name] : problems) ordinary_case(case_name, p);
-    if (sanitizing() && (scans() || counts())) ordinary_case("largest", largest, most_sanitized());
+    if (sanitizing() && scans()) ordinary_case("largest", largest, most_sanitized());
+    if (sanitizing() && counts())
+      for (const auto& [asked, kind] : {std::pair{256, levels_kind::unit}, std::pair{256, levels_kind::ragged},
+                                        std::pair{65536, levels_kind::ragged}}) {
+        largest.num_bins = asked;
+        largest.levels = kind;
+        ordinary_case(text("largest:", asked, ':', name(kind)), largest, most_sanitized());
+      }
   }
 
   // Each edge, what stands before and behind it and all that is special in the type, for all levels and bins.
@@ -438,6 +453,28 @@ class examiner {
         p.in_offset = turn % 4;
         p.out_offset = turn % 3;
         p.levels_offset = turn++ % 2;
+        ordinary_case(case_name, p);
+      }
+    if (subject_.blocks_per_multiprocessor == 0) return;
+    // Again where there are many samples, which may be counted by other kernels. A third of the cases for each record;
+    // its neighbours have the others.
+    const std::size_t which = std::hash<std::string>{}(full_name(subject_));
+    for (int kind = 0; kind < num_level_kinds(); ++kind)
+      for (const int bins : possible_bins()) {
+        problem p;
+        p.kind = distribution::edges;
+        p.num_bins = bins;
+        p.levels = static_cast<levels_kind>(kind);
+        const std::string case_name = text("many at edges:", name(p.levels), ':', bins);
+        const bool is_turn = (which + static_cast<std::size_t>(turn)) % 3 == 0;
+        ++turn;
+        if (bins < 256 || bins == 257 || !(full() || is_turn || !how_.only_case.empty())) continue;
+        if (!wanted(case_name)) continue;
+        p.num_items = std::max(beyond_few_samples(),
+                               histogram_question::of(subject_, p).table(table_kind::edges, where_).num_items) +
+                      static_cast<std::size_t>(turn % 7);
+        p.seed = how_.seed + static_cast<std::uint64_t>(turn);
+        p.in_offset = turn % 4;
         ordinary_case(case_name, p);
       }
   }

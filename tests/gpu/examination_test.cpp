@@ -476,6 +476,7 @@ record histogram_record(int max_bins = histogram_most_bins) {
   if (kind == catalog::operation::multi_histogram_even) r.num_channels = 4, r.num_active_channels = 3;
   r.block_threads = 128;
   r.items_per_thread = 4;
+  r.blocks_per_multiprocessor = 1;
   r.deterministic = true;
   r.max_bins = max_bins;
   r.temp_storage =
@@ -519,6 +520,7 @@ TEST(examination, refuses_every_bug_planted_in_a_histogram) {
   EXPECT_REFUSED(examined_histogram<float, even, b::nan_in_bin_0>("pairwise"));
   EXPECT_REFUSED(examined_histogram<float, even, b::nan_in_bin_0>("edges:unit"));
   EXPECT_REFUSED(examined_histogram<float, range, b::nan_in_bin_0>("edges:unit", 256));
+  EXPECT_REFUSED(examined_histogram<i32, even, b::upper_level_inside>("many at edges"));
   EXPECT_REFUSED(examined_histogram<i32, even, b::output_not_cleared>("small"));
   EXPECT_REFUSED(examined_histogram<i32, even, b::nothing_written_for_no_samples>("small:0"));
   EXPECT_TRUE((examined_histogram<i32, even, b::nothing_written_for_no_samples>("edges").findings.empty()));
