@@ -449,6 +449,7 @@ class examiner {
         if (!wanted(case_name)) continue;
         const auto table = histogram_question::of(subject_, p).table(table_kind::edges, where_);
         p.num_items = (table.num_items + 5) * static_cast<std::size_t>(subject_.num_channels);
+        if (!on_device_ && !full()) p.num_items = std::min<std::size_t>(p.num_items, 1u << 14);
         p.seed = how_.seed + static_cast<std::uint64_t>(turn);
         p.in_offset = turn % 4;
         p.out_offset = turn % 3;
