@@ -18,8 +18,8 @@ using catalog::record;
 
 // Ours to promise: the libraries' own calls are what they are.
 bool is_ours(const record& r) {
-  const bool computes =
-      r.operation == catalog::operation::reduce || catalog::is_scan(r.operation) || catalog::is_histogram(r.operation);
+  const bool computes = r.operation == catalog::operation::reduce || catalog::is_scan(r.operation) ||
+                        catalog::is_histogram(r.operation) || r.operation == catalog::operation::atomics;
   return r.executes_on == executor::device && (r.family != catalog::family::library_baselines || !computes);
 }
 
@@ -42,6 +42,7 @@ class caller {
                            .d_out = reinterpret_cast<void*>(std::uintptr_t{1} << 45),
                            .num_items = num_items,
                            .init = &init_};
+    all.num_addresses = 1;
     if (!catalog::is_histogram(subject_.operation)) return all;
     // As many bins as levels are apart; any edges are where no kernel will read them.
     all.num_items -= num_items % static_cast<std::size_t>(subject_.num_channels);

@@ -16,6 +16,7 @@
 #include "gpu/histogram_question.hpp"
 #include "gpu/large_memory.hpp"
 #include "gpu/library_faults.hpp"
+#include "gpu/update_examination.hpp"
 #include "plan/covering_array.hpp"
 #include "text.hpp"
 
@@ -1088,7 +1089,10 @@ class examiner {
 
 }  // namespace
 
-verdict examine(const record& subject, const examination& how) { return examiner(subject, how).run(); }
+verdict examine(const record& subject, const examination& how) {
+  if (subject.operation == operation::atomics) return examine_updates(subject, how);
+  return examiner(subject, how).run();
+}
 
 verdict examine(const record& subject, const library_fault& fault, const examination& how) {
   verdict v;

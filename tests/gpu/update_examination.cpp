@@ -1,0 +1,235 @@
+#include "gpu/update_examination.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "gpu/bench_top.hpp"
+#include "gpu/problem.hpp"
+#include "gpu/site.hpp"
+#include "oracles/update_reference.hpp"
+#include "text.hpp"
+
+namespace rungs::tests {
+namespace {
+
+using catalog::record;
+
+constexpr std::size_t operations_asked[] = {0, 1, 31, 32, 33, 1000, 100003, 1000000};
+constexpr std::size_t addresses_asked[] = {1, 2, 32, 1000, 65536, std::size_t{1} << 20};
+constexpr std::size_t most_sanitized_operations = 1000, most_sanitized_addresses = 1000;
+
+class update_examiner {
+ public:
+  update_examiner(const record& subject, const examination& how)
+      : subject_(subject),
+        how_(how),
+        on_device_(subject.executes_on == executor::device),
+        where_(on_device_ ? device_site() : host_site()),
+        stream_(on_device_),
+        values_(where_, sanitizing()),
+        workspace_(where_, sanitizing()) {}
+
+  verdict run() {
+    try {
+      for (const std::size_t n : operations_asked)
+        for (const std::size_t addresses : addresses_asked) counts_and_addresses(n, addresses);
+      if (how_.how_much == extent::full)
+        for (const std::size_t n : {(std::size_t{1} << 24) + 1, std::size_t{1} << 26}) counts_and_addresses(n, 1000);
+      limits();
+      if (on_device_) captured();
+    } catch (const std::exception& error) {
+      report("device", error.what());
+      result_.device_lost = true;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool sanitizing() const { return how_.how_much == extent::sanitizer; }
+
+  void report(const std::string& case_name, const std::string& what) {
+    if (result_.findings.size() < 6) result_.findings.push_back({case_name, what});
+  }
+  template <class F>
+  void one_case(const std::string& case_name, F&& body) {
+    if (!how_.only_case.empty() && how_.only_case != case_name) return;
+    how_.on_case(case_name);
+    ++result_.cases;
+    try {
+      body();
+    } catch (const broken& b) {
+      report(case_name, b.what());
+    }
+  }
+
+  // The last operation is seldom one of few: where there are many, some cases are left to other addresses.
+  bool is_asked(std::size_t n, std::size_t addresses) const {
+    if (addresses > subject_.max_addresses || n > subject_.max_items) return false;
+    if (n / addresses > subject_.max_operations_per_address) return false;
+    if (sanitizing()) return n <= most_sanitized_operations && addresses <= most_sanitized_addresses;
+    if (n == 1000000) return addresses == 1 || addresses == 1000 || addresses == std::size_t{1} << 20;
+    return addresses <= 65536 || n == 0 || n == 33;
+  }
+
+  void counts_and_addresses(std::size_t n, std::size_t addresses) {
+    if (!is_asked(n, addresses)) return;
+    one_case(text("n=", n, " addresses=", addresses), [&] {
+      const std::size_t salt = n + addresses;
+      update_call call{subject_.op, subject_.output_type, n, addresses, static_cast<unsigned>(how_.seed + salt)};
+      prepare(call, salt % 4, salt % 5);
+      auto expected = values_after(call);
+      reset(0xff);
+      run_call(call);
+      judge(call, expected, "first call");
+      // Again, over other leftovers; other operations where that costs little.
+      if (n <= 1000) {
+        call.seed = ~call.seed;
+        expected = values_after(call);
+      }
+      reset(0x55);
+      run_call(call);
+      judge(call, expected, "second call");
+    });
+  }
+
+  void limits() {
+    const auto refused = [&](std::size_t addresses) {
+      update_call call{subject_.op, subject_.output_type, 100, 1, 1};
+      const bool has_room = addresses > 0 && addresses <= (std::size_t{1} << 20) + 1;  // for what it should not write
+      if (has_room) call.num_addresses = addresses;
+      const std::size_t allowed = subject_.max_addresses;
+      prepare({call.op, call.type, call.num_operations, std::min(call.num_addresses, allowed), 1}, 0, 0,
+              call.num_addresses);
+      reset(0xff);
+      call.num_addresses = addresses;
+      const cudaError_t status = enqueue(call, bytes_);
+      where_.wait(stream_);
+      cudaGetLastError();
+      if (status != cudaErrorInvalidValue)
+        throw broken(text(addresses, " addresses gave ", cudaGetErrorName(status), ", not cudaErrorInvalidValue"));
+      inspect("refusing");
+    };
+    one_case("no address", [&] { refused(0); });
+    one_case("max_addresses + 1", [&] { refused(subject_.max_addresses + 1); });
+    one_case("max_addresses", [&] {
+      if (subject_.max_addresses > std::size_t{1} << 20) return;
+      update_call call{subject_.op, subject_.output_type, 5000, subject_.max_addresses, 3};
+      prepare(call, 0, 0);
+      reset(0xff);
+      run_call(call);
+      judge(call, values_after(call), "at the most addresses");
+    });
+    one_case("a workspace one byte too small", [&] {
+      const update_call call{subject_.op, subject_.output_type, 100, 1, 1};
+      prepare(call, 0, 0);
+      const cudaError_t status = enqueue(call, bytes_ - 1);
+      where_.wait(stream_);
+      cudaGetLastError();
+      if (status != cudaErrorInvalidValue) throw broken(text("gave ", cudaGetErrorName(status)));
+    });
+  }
+
+  // Captured once, replayed over new leftovers.
+  void captured() {
+    one_case("captured", [&] {
+      const std::size_t addresses = std::min<std::size_t>(subject_.max_addresses, 64);
+      const update_call call{subject_.op, subject_.output_type, 5000, addresses, 9};
+      prepare(call, 1, 1);
+      const auto expected = values_after(call);
+      reset(0xff);
+      run_call(call);  // loads the kernels
+      device::check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+      const cudaError_t status = enqueue(call, bytes_);
+      cudaGraph_t graph = nullptr;
+      const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+      if (status != cudaSuccess || ended != cudaSuccess) {
+        cudaGetLastError();
+        throw broken(text("capturing gave ", cudaGetErrorName(status), ", ending it ", cudaGetErrorName(ended)));
+      }
+      cudaGraphExec_t executable = nullptr;
+      device::check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+      for (const int leftover : {0xff, 0x00, 0x55}) {
+        reset(leftover);
+        device::check(cudaGraphLaunch(executable, stream_), "cudaGraphLaunch");
+        where_.wait(stream_);
+        judge(call, expected, text("replayed over 0x", leftover));
+      }
+      cudaGraphExecDestroy(executable);
+      cudaGraphDestroy(graph);
+    });
+  }
+
+  catalog::arguments arguments(const update_call& call) const {
+    catalog::arguments all;
+    all.d_out = d_values_;
+    all.num_items = call.num_operations;
+    all.num_addresses = call.num_addresses;
+    all.seed = call.seed;
+    return all;
+  }
+
+  void prepare(const update_call& call, std::size_t offset, std::size_t workspace_offset, std::size_t room = 0) {
+    where_.wait(stream_);
+    guards_ = {};
+    const std::size_t size = catalog::size_of(call.type);
+    value_bytes_ = std::max(call.num_addresses, room) * size;
+    d_values_ = values_.place(value_bytes_, offset * size, guards_);
+    bytes_ = 0;
+    const cudaError_t status = subject_.call(nullptr, bytes_, arguments(call), stream_);
+    if (status != cudaSuccess) throw broken(text("the size query returned ", cudaGetErrorName(status)));
+    if (bytes_ == 0) throw broken("the size query answered 0");
+    d_workspace_ = workspace_.place(bytes_, workspace_offset, guards_);
+    where_.scramble(d_workspace_, bytes_, how_.seed, stream_);
+    where_.paint(guards_, how_.seed, stream_);
+    where_.wait(stream_);
+  }
+  void reset(int leftover) {
+    where_.fill(d_values_, leftover, value_bytes_, stream_);
+    where_.wait(stream_);
+  }
+  cudaError_t enqueue(const update_call& call, std::size_t bytes) {
+    return subject_.call(d_workspace_, bytes, arguments(call), stream_);
+  }
+  void run_call(const update_call& call) {
+    const cudaError_t status = enqueue(call, bytes_);
+    if (status != cudaSuccess) {
+      cudaGetLastError();
+      throw broken(text("the call returned ", cudaGetErrorName(status)));
+    }
+    where_.wait(stream_);
+  }
+  void judge(const update_call& call, const std::vector<unsigned char>& expected, const std::string& when) {
+    std::vector<unsigned char> got(value_bytes_);
+    where_.read(got.data(), d_values_, got.size(), stream_);
+    if (const auto wrong = disagreement(call, expected, got.data())) throw broken(text(when, ": ", *wrong));
+    inspect(when);
+  }
+  void inspect(const std::string& when) {
+    if (const auto damage = where_.inspect(guards_, how_.seed, stream_))
+      throw broken(text(when, ": wrote outside, zone ", damage->zone, " byte ", damage->offset));
+  }
+
+  const record& subject_;
+  const examination& how_;
+  const bool on_device_;
+  site& where_;
+  stream_handle stream_;
+  guarded_buffer values_, workspace_;
+  device::zones guards_;
+  void *d_values_ = nullptr, *d_workspace_ = nullptr;
+  std::size_t value_bytes_ = 0, bytes_ = 0;
+  verdict result_;
+};
+
+}  // namespace
+
+verdict examine_updates(const record& subject, const examination& how) {
+  if (subject.executes_on == executor::device && !no_gpu_reason().empty()) {
+    verdict v;
+    v.skipped = no_gpu_reason();
+    return v;
+  }
+  return update_examiner(subject, how).run();
+}
+
+}  // namespace rungs::tests
