@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rungs/contract.cuh"
+#include "rungs/parts/edge_table.cuh"
 #include "rungs/parts/histogram_calls.cuh"
 #include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/private_bins.cuh"
@@ -13,10 +14,12 @@
 
 namespace rungs::v0::histograms {
 
-template <bool in_shared_memory, class Rows, class CounterT, class Bins>
+template <bool in_shared_memory, class Rows, class CounterT, class Finder>
 __global__ void __launch_bounds__(Rows::block_threads)
-    one_block_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram, Bins bins) {
-  extern __shared__ __align__(16) unsigned shared_counters[];
+    one_block_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram, Finder bins,
+                     unsigned finder_at) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  const auto shared_counters = reinterpret_cast<unsigned*>(shared_memory);
   const unsigned num_bins = bins.num_bins;
   const parts::private_bins counters{shared_counters, num_bins, 1};
   Rows::for_each(
@@ -27,6 +30,7 @@ __global__ void __launch_bounds__(Rows::block_threads)
         } else {
           for (unsigned bin = threadIdx.x; bin < num_bins; bin += Rows::block_threads) d_histogram[bin] = 0;
         }
+        bins.prepare(shared_memory + finder_at);
         __syncthreads();
       },
       [&](const auto& unit, std::size_t) {
@@ -63,12 +67,17 @@ struct one_block : parts::histogram_calls<one_block> {
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     error = limits.ask();
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = parts::private_bins_bytes(bins.num_bins, 1) + 16;
-    if (bytes > std::size_t(limits.shared_bytes))
-      return parts::launch(one_block_kernel<false, rows, CounterT, Bins>, 1, block_threads, stream, d_samples,
-                           num_samples, d_histogram, bins);
-    return parts::launch_with_shared_memory(one_block_kernel<true, rows, CounterT, Bins>, 1, block_threads, bytes,
-                                            false, stream, d_samples, num_samples, d_histogram, bins);
+    std::size_t bytes = (parts::private_bins_bytes(bins.num_bins, 1) + 15) / 16 * 16;
+    const std::size_t most_bytes = limits.shared_bytes;
+    const bool in_shared_memory = bytes <= most_bytes;
+    if (!in_shared_memory) bytes = 0;
+    return parts::with_quick_finder(bins, most_bytes - bytes, [&](const auto& finder, std::size_t finder_bytes) {
+      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+      const auto kernel = in_shared_memory ? one_block_kernel<true, rows, CounterT, found>
+                                           : one_block_kernel<false, rows, CounterT, found>;
+      return parts::launch_with_shared_memory(kernel, 1, block_threads, bytes + finder_bytes, false, stream, d_samples,
+                                              num_samples, d_histogram, finder, static_cast<unsigned>(bytes));
+    });
   }
 };
 

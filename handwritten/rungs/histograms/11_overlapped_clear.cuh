@@ -7,6 +7,7 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/histograms/00_global_atomics.cuh"
+#include "rungs/parts/edge_table.cuh"
 #include "rungs/parts/histogram_calls.cuh"
 #include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/private_bins.cuh"
@@ -15,20 +16,19 @@
 
 namespace rungs::v0::histograms {
 
-// With edges_at > 0 the bins' edges are copied to shared memory, edges_at bytes from its beginning.
-template <class Rows, class CounterT, class Bins>
+// The finder has what it needs of shared memory finder_at bytes from its beginning.
+template <class Rows, class CounterT, class Finder>
 __global__ void __launch_bounds__(Rows::block_threads, 1)
     overlapped_clear_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
-                            Bins given_bins, unsigned copies, unsigned edges_at) {
+                            Finder bins, unsigned copies, unsigned finder_at) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
-  const parts::private_bins counters{reinterpret_cast<unsigned*>(shared_memory), given_bins.num_bins, copies};
+  const parts::private_bins counters{reinterpret_cast<unsigned*>(shared_memory), bins.num_bins, copies};
   unsigned* const mine = counters.mine();
-  Bins bins = given_bins;
   Rows::for_each(
       d_samples, num_samples, blockIdx.x, gridDim.x,
       [&](auto) {
         counters.clear();
-        if (Bins::has_edges && edges_at > 0) bins = given_bins.staged(shared_memory + edges_at);
+        bins.prepare(shared_memory + finder_at);
         __syncthreads();
       },
       [&](const auto& unit, std::size_t) {
@@ -63,36 +63,36 @@ struct overlapped_clear : parts::histogram_calls<overlapped_clear> {
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     error = limits.ask();
     if (error != cudaSuccess) return error;
-    if (parts::private_bins_bytes(bins.num_bins, 1) + 16 > std::size_t(limits.shared_bytes))
+    const auto bytes_of = [&](unsigned copies) {
+      return (parts::private_bins_bytes(bins.num_bins, copies) + 15) / 16 * 16;
+    };
+    const std::size_t most_bytes = limits.shared_bytes - parts::finder_bytes<Bins>;
+    if (bytes_of(1) > most_bytes)
       return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
                                    stream);
     error = parts::launch_clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    if (num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples)
-      return launch_counting<small_rows>(d_samples, num_samples, d_histogram, bins, 1, limits, stream);
-    return parts::with_simplest_bins(bins, [&](const auto& simplest) {
-      unsigned copies = most_copies;
-      while (copies > 1 && parts::private_bins_bytes(bins.num_bins, copies) > 64 * 1024) copies /= 2;
-      return launch_counting<large_rows>(d_samples, num_samples, d_histogram, simplest, copies, limits, stream);
+    const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
+    unsigned copies = is_small ? 1 : most_copies;
+    while (copies > 1 && bytes_of(copies) > 64 * 1024) copies /= 2;
+    const std::size_t room = limits.shared_bytes - bytes_of(copies);
+    const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
+      using rows = typename decltype(rows_type)::named;
+      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+      const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
+                                                     std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
+      return parts::launch_with_shared_memory(overlapped_clear_kernel<rows, CounterT, found>, grid_blocks,
+                                              rows::block_threads, bytes_of(copies) + finder_bytes, limits.overlaps(),
+                                              stream, d_samples, num_samples, d_histogram, finder, copies,
+                                              static_cast<unsigned>(bytes_of(copies)));
+    };
+    if (is_small)
+      return parts::with_quick_finder(bins, room, [&](const auto& finder, std::size_t finder_bytes) {
+        return launch_counting(parts::type<small_rows>{}, finder, finder_bytes);
+      });
+    return parts::with_fast_finder(bins, bins.num_bins, room, [&](const auto& finder, std::size_t finder_bytes) {
+      return launch_counting(parts::type<large_rows>{}, finder, finder_bytes);
     });
-  }
-
- private:
-  template <class Rows, class CounterT, class Bins>
-  static cudaError_t launch_counting(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
-                                     const Bins& bins, unsigned copies, const parts::device_limits& limits,
-                                     cudaStream_t stream) {
-    std::size_t bytes = (parts::private_bins_bytes(bins.num_bins, copies) + 15) / 16 * 16;
-    unsigned edges_at = 0;
-    if (bins.edge_bytes() > 0 && bytes + bins.edge_bytes() <= std::size_t(limits.shared_bytes)) {
-      edges_at = static_cast<unsigned>(bytes);
-      bytes += bins.edge_bytes();
-    }
-    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, Rows::row_samples),
-                                                   std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch_with_shared_memory(overlapped_clear_kernel<Rows, CounterT, Bins>, grid_blocks,
-                                            Rows::block_threads, bytes, limits.overlaps(), stream, d_samples,
-                                            num_samples, d_histogram, bins, copies, edges_at);
   }
 };
 

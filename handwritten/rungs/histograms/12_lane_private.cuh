@@ -29,7 +29,7 @@ __host__ __device__ constexpr int lane_private_counters(int num_active, int copi
 template <int num_channels, int copies, class Rows, class Channels>
 __global__ void __launch_bounds__(Rows::block_threads, 1)
     lane_private_kernel(typename Rows::iterator d_samples, std::size_t num_samples, Channels channels,
-                        unsigned edges_at) {
+                        unsigned finder_at) {
   using sample = typename Rows::sample;
   using counter = typename Channels::counter;
   constexpr int num_values = Channels::num_active * byte_values;
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
         for (int i = threadIdx.x; i < num_vectors; i += Rows::block_threads)
           reinterpret_cast<uint4*>(counters)[i] = uint4{0, 0, 0, 0};
         auto bins = channels.bins[0];
-        if (bins.has_edges && edges_at > 0) bins = bins.staged(shared_memory + edges_at);
+        bins.prepare(shared_memory + finder_at);
         __syncthreads();
 #pragma unroll
         for (int channel = 0; channel < Channels::num_active; ++channel) {
@@ -90,6 +90,7 @@ struct lane_private : parts::histogram_calls<lane_private> {
   static constexpr int block_threads = 1024, rows_in_flight = 4, items_per_thread = 16 * rows_in_flight;
   static constexpr int small_block_threads = 512;  // with one row, where there is no more than that for each block
   static constexpr int blocks_per_multiprocessor = 1;
+  static constexpr std::size_t most_finder_bytes = 8 * 1024;  // of edges; where there are more, they stay in memory
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = contents::none;
 
@@ -97,8 +98,11 @@ struct lane_private : parts::histogram_calls<lane_private> {
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
     if constexpr (sizeof(parts::item_of<SampleIteratorT>) == 1)
-      return count_channels<1>(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
-                               active_channels<1, Bins, CounterT>{{bins}, {d_histogram}}, stream);
+      return parts::with_quick_finder(bins, most_finder_bytes, [&](const auto& finder, std::size_t finder_bytes) {
+        using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+        return count_channels<1>(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                                 active_channels<1, found, CounterT>{{finder}, {d_histogram}}, finder_bytes, stream);
+      });
     else
       return overlapped_clear::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
                                      stream);
@@ -122,13 +126,14 @@ struct lane_private : parts::histogram_calls<lane_private> {
       if (const cudaError_t error = channels.bins[i].set(num_levels[i], lower_level[i], upper_level[i])) return error;
     }
     return count_channels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels * num_channels,
-                                        channels, stream);
+                                        channels, 0, stream);
   }
 
  private:
   template <int num_channels, class SampleIteratorT, class Channels>
   static cudaError_t count_channels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                                    std::size_t num_samples, const Channels& channels, cudaStream_t stream) {
+                                    std::size_t num_samples, const Channels& channels, std::size_t finder_bytes,
+                                    cudaStream_t stream) {
     using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
     using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
     char* unused;
@@ -136,35 +141,36 @@ struct lane_private : parts::histogram_calls<lane_private> {
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     error = limits.ask();
-    for (int i = 0; i < Channels::num_active && error == cudaSuccess; ++i)
-      error = parts::launch_clear(channels.d_histograms[i], channels.bins[i].num_bins, stream);
+    parts::counters_to_clear<typename Channels::counter, Channels::num_active> to_clear{};
+    for (int i = 0; i < Channels::num_active; ++i) {
+      to_clear.d_histograms[i] = channels.d_histograms[i];
+      to_clear.num_bins[i] = channels.bins[i].num_bins;
+    }
+    if (error == cudaSuccess) error = parts::launch_clear(to_clear, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
     // Few samples do not earn what it takes to clear and to add up a counter a lane.
     if (num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples)
-      return launch_counting<num_channels, 1, small_rows>(d_samples, num_samples, channels, limits, stream);
+      return launch_counting<num_channels, 1, small_rows>(d_samples, num_samples, channels, finder_bytes, limits,
+                                                          stream);
     if constexpr (Channels::num_active > 1)
       if (lane_private_counters(Channels::num_active, 32) * sizeof(unsigned) > limits.shared_bytes - 16 * 1024u)
-        return launch_counting<num_channels, 8, large_rows>(d_samples, num_samples, channels, limits, stream);
-    return launch_counting<num_channels, 32, large_rows>(d_samples, num_samples, channels, limits, stream);
+        return launch_counting<num_channels, 8, large_rows>(d_samples, num_samples, channels, finder_bytes, limits,
+                                                            stream);
+    return launch_counting<num_channels, 32, large_rows>(d_samples, num_samples, channels, finder_bytes, limits,
+                                                         stream);
   }
 
   template <int num_channels, int copies, class Rows, class Channels>
   static cudaError_t launch_counting(typename Rows::iterator d_samples, std::size_t num_samples,
-                                     const Channels& channels, const parts::device_limits& limits,
-                                     cudaStream_t stream) {
-    constexpr std::size_t most_edge_bytes = 8 * 1024;  // more are searched where they lie
-    std::size_t bytes = (lane_private_counters(Channels::num_active, copies) * sizeof(unsigned) + 15) / 16 * 16;
-    unsigned edges_at = 0;
-    const std::size_t edge_bytes = channels.bins[0].edge_bytes();
-    if (edge_bytes > 0 && edge_bytes <= most_edge_bytes) {
-      edges_at = static_cast<unsigned>(bytes);
-      bytes += edge_bytes;
-    }
+                                     const Channels& channels, std::size_t finder_bytes,
+                                     const parts::device_limits& limits, cudaStream_t stream) {
+    constexpr std::size_t bytes =
+        (lane_private_counters(Channels::num_active, copies) * sizeof(unsigned) + 15) / 16 * 16;
     const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, Rows::row_samples),
                                                    std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
     return parts::launch_with_shared_memory(lane_private_kernel<num_channels, copies, Rows, Channels>, grid_blocks,
-                                            Rows::block_threads, bytes, limits.overlaps(), stream, d_samples,
-                                            num_samples, channels, edges_at);
+                                            Rows::block_threads, bytes + finder_bytes, limits.overlaps(), stream,
+                                            d_samples, num_samples, channels, static_cast<unsigned>(bytes));
   }
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rungs/contract.cuh"
+#include "rungs/parts/edge_table.cuh"
 #include "rungs/parts/histogram_calls.cuh"
 #include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/sample_rows.cuh"
@@ -20,6 +21,8 @@ struct hot_table {
   unsigned factor;
   int log2_slots;
 
+  static constexpr std::size_t bytes(int log2_slots) { return (2 * sizeof(unsigned)) << log2_slots; }
+
   __device__ hot_table(void* shared_memory, int log2_slots)
       : bins(static_cast<unsigned*>(shared_memory)),
         counters(bins + (1u << log2_slots)),
@@ -28,10 +31,19 @@ struct hot_table {
   __device__ unsigned slot_of(unsigned bin) const { return bin * factor >> (32 - log2_slots); }
 };
 
-template <class Rows, class CounterT, class Bins>
+// One count in memory for all lanes of a warp that have come here with the same bin.
+template <class CounterT>
+__device__ void count_in_memory(CounterT* d_histogram, unsigned bin) {
+#if __CUDA_ARCH__ >= 700
+  const unsigned same = __match_any_sync(__activemask(), bin);
+  if ((same & ((1u << threadIdx.x % 32) - 1)) == 0) atomicAdd(&d_histogram[bin], CounterT(__popc(same)));
+#endif
+}
+
+template <class Rows, class CounterT, class Finder>
 __global__ void __launch_bounds__(Rows::block_threads, 1)
-    hot_bins_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram, Bins bins,
-                    int log2_slots) {
+    hot_bins_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram, Finder bins,
+                    int log2_slots, unsigned finder_at) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   const hot_table hot(shared_memory, log2_slots);
   const unsigned num_slots = 1u << log2_slots, num_bins = bins.num_bins;
@@ -42,6 +54,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
           hot.bins[i] = hot_table::nobody;
           hot.counters[i] = 0;
         }
+        bins.prepare(shared_memory + finder_at);
         __syncthreads();
         see([&](const auto& unit) {
 #pragma unroll
@@ -60,7 +73,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
           if (hot.bins[slot] == bin)
             atomicAdd(&hot.counters[slot], 1u);
           else if (bin < num_bins)
-            atomicAdd(&d_histogram[bin], CounterT(1));
+            count_in_memory(d_histogram, bin);
         }
       });
   __syncthreads();
@@ -89,23 +102,27 @@ struct hot_bins : parts::histogram_calls<hot_bins> {
     error = limits.ask();
     if (error == cudaSuccess) error = parts::launch_clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    if (num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples)
-      return launch_counting<small_rows>(d_samples, num_samples, d_histogram, bins, small_log2_slots, limits, stream);
+    const bool is_small = num_samples <= std::size_t(limits.multiprocessors) * small_rows::row_samples;
     // A multiprocessor without the room keeps fewer.
-    const int slots = limits.shared_bytes >= int(sizeof(unsigned) * 2) << log2_slots ? log2_slots : small_log2_slots;
-    return launch_counting<large_rows>(d_samples, num_samples, d_histogram, bins, slots, limits, stream);
-  }
-
- private:
-  template <class Rows, class CounterT, class Bins>
-  static cudaError_t launch_counting(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
-                                     const Bins& bins, int slots, const parts::device_limits& limits,
-                                     cudaStream_t stream) {
-    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, Rows::row_samples),
-                                                   std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch_with_shared_memory(hot_bins_kernel<Rows, CounterT, Bins>, grid_blocks, Rows::block_threads,
-                                            (sizeof(unsigned) * 2) << slots, limits.overlaps(), stream, d_samples,
-                                            num_samples, d_histogram, bins, slots);
+    const bool has_room = hot_table::bytes(log2_slots) + parts::finder_bytes<Bins> <= std::size_t(limits.shared_bytes);
+    const int slots = is_small || !has_room ? small_log2_slots : log2_slots;
+    const std::size_t bytes = hot_table::bytes(slots), room = limits.shared_bytes - bytes;
+    const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
+      using rows = typename decltype(rows_type)::named;
+      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+      const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
+                                                     std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
+      return parts::launch_with_shared_memory(hot_bins_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
+                                              bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
+                                              d_histogram, finder, slots, static_cast<unsigned>(bytes));
+    };
+    if (is_small)
+      return parts::with_quick_finder(bins, room, [&](const auto& finder, std::size_t finder_bytes) {
+        return launch_counting(parts::type<small_rows>{}, finder, finder_bytes);
+      });
+    return parts::with_fast_finder(bins, bins.num_bins, room, [&](const auto& finder, std::size_t finder_bytes) {
+      return launch_counting(parts::type<large_rows>{}, finder, finder_bytes);
+    });
   }
 };
 

@@ -146,6 +146,18 @@ struct even_rule<SampleT, LevelT, false> {
   bool is_unit(unsigned) const { return false; }
 };
 
+// `count` bins from `first` on, of bins that are found all the same.
+template <class Bins>
+struct part_of_bins {
+  Bins all;
+  unsigned first, num_bins;
+  __device__ void prepare(void*) const {}
+  __device__ unsigned bin_of(typename Bins::sample value) const {
+    const unsigned bin = all.bin_of(value) - first;
+    return bin < num_bins ? bin : num_bins;
+  }
+};
+
 template <class SampleT, class LevelT>
 struct even_bins {
   using sample = SampleT;
@@ -166,6 +178,9 @@ struct even_bins {
   // Nothing to keep near the threads; see range_bins.
   std::size_t edge_bytes() const { return 0; }
   __device__ even_bins staged(void*) const { return *this; }
+  __device__ void prepare(void*) const {}
+
+  __device__ part_of_bins<even_bins> part(unsigned first, unsigned count) const { return {*this, first, count}; }
 };
 
 // Even bins of integers, each as wide as one power of two: a subtraction, a shift and a minimum.
@@ -194,23 +209,16 @@ struct shifted_bins {
     const offset bin = (static_cast<offset>(static_cast<number>(value)) - lower) >> shift;
     return bin < num_bins && !comparison::beyond(value) ? static_cast<unsigned>(bin) : num_bins;
   }
-  std::size_t edge_bytes() const { return 0; }
-  __device__ shifted_bins staged(void*) const { return *this; }
-};
+  __device__ void prepare(void*) const {}
 
-// Calls call(bins) with shifted_bins where `bins` are such, and returns what it returns.
-template <class Bins, class Call>
-cudaError_t with_simplest_bins(const Bins& bins, Call call) {
-  return call(bins);
-}
-template <class SampleT, class LevelT, class Call>
-cudaError_t with_simplest_bins(const even_bins<SampleT, LevelT>& bins, Call call) {
-  if constexpr (std::is_integral_v<typename compared<SampleT, LevelT>::type>) {
-    shifted_bins<SampleT, LevelT> shifted;
-    if (shifted.set(bins)) return call(shifted);
+  // `count` of the bins from `first` on.
+  __device__ shifted_bins part(unsigned first, unsigned count) const {
+    shifted_bins some = *this;
+    some.lower += static_cast<offset>(first) << shift;
+    some.num_bins = count;
+    return some;
   }
-  return call(bins);
-}
+};
 
 template <class SampleT, class LevelT>
 struct range_bins {

@@ -1,5 +1,6 @@
-// The samples of a call as rows: sixteen bytes for each thread of a block, of which a block takes every num_readers-th.
-// A block has several rows on their way, and asks for the next one as soon as one is counted.
+// The samples of a call as rows of sixteen bytes for each thread of a block. A block has several rows on their way, and
+// asks for another as soon as one is counted.
+//
 //
 // What is counted has no order, so vectors begin at the first address that is aligned to 16 bytes, wherever the samples
 // begin; less than a vector lies before the first one, and less than a vector behind the last. What is no plain pointer
@@ -44,22 +45,28 @@ struct sample_rows {
   // The samples of reader `reader` of num_readers. Calls prepare(see) while the first rows are on their way, by all
   // threads of the block; in it see(visit) calls visit(unit) for the thread's part of each row that has come. Then
   // calls count(unit, index) for every unit, whose first sample is d_samples[index].
+  //
+  // A reader's rows follow each other in tiles: DRAM brings 64 KB that lie together faster than four times 16 KB that
+  // do not (i32 on an H200: 243 us a GiB against 287). Where there are few of them, readers take turns row by row.
   template <class Prepare, class Count>
   static __device__ void for_each(SampleIteratorT d_samples, std::size_t num_samples, unsigned reader,
                                   unsigned num_readers, Prepare prepare, Count count) {
+    constexpr std::size_t tile_units = std::size_t(num_rows) * block_threads;
     const std::size_t before = before_vectors(d_samples, num_samples);
     const std::size_t num_units = (num_samples - before) / unit_samples;
-    const std::size_t stride = std::size_t(num_readers) * block_threads;
-    std::size_t next = std::size_t(reader) * block_threads + threadIdx.x;
+    const bool in_tiles = num_units >= num_readers * (tile_units * 7 / 4);
+    const std::size_t row = in_tiles ? block_threads : std::size_t(num_readers) * block_threads;  // to the next one
+    const std::size_t step = num_readers * tile_units;
+    std::size_t next = reader * (in_tiles ? tile_units : block_threads) + threadIdx.x;
     const SampleIteratorT first = d_samples + before;
     unit loaded[num_rows];
 #pragma unroll
-    for (int row = 0; row < num_rows; ++row)
-      if (next + row * stride < num_units) loaded[row] = load(first, next + row * stride);
+    for (int i = 0; i < num_rows; ++i)
+      if (next + i * row < num_units) loaded[i] = load(first, next + i * row);
     prepare([&](auto visit) {
 #pragma unroll
-      for (int row = 0; row < num_rows; ++row)
-        if (next + row * stride < num_units) visit(loaded[row]);
+      for (int i = 0; i < num_rows; ++i)
+        if (next + i * row < num_units) visit(loaded[i]);
     });
     if constexpr (vectorised) {
       if (reader == num_readers - 1) {
@@ -69,16 +76,27 @@ struct sample_rows {
           count(single<sample>{d_samples[behind + threadIdx.x]}, behind + threadIdx.x);
       }
     }
+    // While this tile and the next one are all there, for every thread.
+    if constexpr (num_rows > 1) {
+      if (in_tiles) {
 #pragma unroll 1
-    while (next < num_units) {
+        for (; next - threadIdx.x + step + tile_units <= num_units; next += step) {
+          const SampleIteratorT ahead = first + (next + step) * unit_samples;
 #pragma unroll
-      for (int row = 0; row < num_rows; ++row) {
-        if (next < num_units) {
-          count(loaded[row], before + next * unit_samples);
-          const std::size_t ahead = next + num_rows * stride;
-          if (ahead < num_units) loaded[row] = load(first, ahead);
+          for (int i = 0; i < num_rows; ++i) {
+            count(loaded[i], before + (next + i * block_threads) * unit_samples);
+            loaded[i] = load(ahead, i * block_threads);
+          }
         }
-        next += stride;
+      }
+    }
+#pragma unroll 1
+    for (; next < num_units; next += step) {
+#pragma unroll
+      for (int i = 0; i < num_rows; ++i) {
+        const std::size_t at = next + i * row;
+        if (at < num_units) count(loaded[i], before + at * unit_samples);
+        if (at + step < num_units) loaded[i] = load(first, at + step);
       }
     }
   }
