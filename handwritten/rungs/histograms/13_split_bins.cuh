@@ -46,7 +46,8 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
 
 struct split_bins : parts::histogram_calls<split_bins> {
   static constexpr auto idea = "several blocks read the same samples, and each counts its part of the bins";
-  static constexpr int block_threads = 1024, rows_in_flight = 6, items_per_thread = 4 * rows_in_flight;
+  static constexpr int block_threads = 1024, rows_in_flight = 4, most_rows_in_flight = 6;
+  static constexpr int items_per_thread = 4 * rows_in_flight;
   static constexpr int blocks_per_multiprocessor = 1;
   static constexpr unsigned most_parts = 8;     // where samples are few
   static constexpr unsigned least_bins = 8192;  // in a part that shared memory did not ask for
@@ -56,7 +57,10 @@ struct split_bins : parts::histogram_calls<split_bins> {
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    using rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+    // More rows on their way where there are many; but samples of two bytes are twice as many to take apart at a time.
+    constexpr int few = rows_in_flight, many = sizeof(parts::item_of<SampleIteratorT>) < 4 ? few : most_rows_in_flight;
+    using few_rows = parts::sample_rows<block_threads, few, SampleIteratorT>;
+    using many_rows = parts::sample_rows<block_threads, many, SampleIteratorT>;
     char* unused;
     parts::device_limits limits;
     cudaError_t error;
@@ -70,7 +74,7 @@ struct split_bins : parts::histogram_calls<split_bins> {
     };
     const std::size_t most_bytes = limits.shared_bytes - parts::finder_bytes<Bins>;
     const std::size_t num_multiprocessors = limits.multiprocessors;
-    const std::size_t num_rows = parts::ceil_div(num_samples, rows::row_samples);
+    const std::size_t num_rows = parts::ceil_div(num_samples, few_rows::row_samples);
     unsigned num_parts = 1;
     while (bytes_of(bins_of(num_parts)) + bins.edge_bytes() / num_parts > most_bytes &&
            num_parts <= num_multiprocessors)
@@ -85,14 +89,20 @@ struct split_bins : parts::histogram_calls<split_bins> {
     const unsigned bins_per_part = bins_of(num_parts);
     const std::size_t bytes = bytes_of(bins_per_part);
     const std::size_t num_groups = parts::at_most(num_rows, num_multiprocessors / num_parts);
-    return parts::with_fast_finder(
-        bins, bins_per_part, limits.shared_bytes - bytes, [&](const auto& finder, std::size_t finder_bytes) {
-          using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-          return parts::launch_with_shared_memory(split_bins_kernel<rows, CounterT, found>, num_groups * num_parts,
-                                                  block_threads, bytes + finder_bytes, limits.overlaps(), stream,
-                                                  d_samples, num_samples, d_histogram, finder, num_parts, bins_per_part,
-                                                  static_cast<unsigned>(bytes));
-        });
+    const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
+      using rows = typename decltype(rows_type)::named;
+      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+      return parts::launch_with_shared_memory(split_bins_kernel<rows, CounterT, found>, num_groups * num_parts,
+                                              block_threads, bytes + finder_bytes, limits.overlaps(), stream, d_samples,
+                                              num_samples, d_histogram, finder, num_parts, bins_per_part,
+                                              static_cast<unsigned>(bytes));
+    };
+    const bool has_many = num_rows >= 4 * most_rows_in_flight * num_groups;
+    return parts::with_fast_finder(bins, bins_per_part, limits.shared_bytes - bytes,
+                                   [&](const auto& finder, std::size_t finder_bytes) {
+                                     return has_many ? launch_counting(parts::type<many_rows>{}, finder, finder_bytes)
+                                                     : launch_counting(parts::type<few_rows>{}, finder, finder_bytes);
+                                   });
   }
 };
 
