@@ -56,7 +56,9 @@ struct overlapped_clear : parts::histogram_calls<overlapped_clear> {
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
     using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
-    using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+    // Sixteen samples of a byte are so many to take apart at a time that fewer are on their way.
+    constexpr int num_rows = sizeof(parts::item_of<SampleIteratorT>) == 1 ? rows_in_flight / 2 : rows_in_flight;
+    using large_rows = parts::sample_rows<block_threads, num_rows, SampleIteratorT>;
     char* unused;
     parts::device_limits limits;
     cudaError_t error;

@@ -57,8 +57,10 @@ struct split_bins : parts::histogram_calls<split_bins> {
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    // More rows on their way where there are many; but samples of two bytes are twice as many to take apart at a time.
-    constexpr int few = rows_in_flight, many = sizeof(parts::item_of<SampleIteratorT>) < 4 ? few : most_rows_in_flight;
+    // More rows on their way where there are many; of narrow samples, of which more are taken apart at a time, fewer.
+    constexpr std::size_t sample_bytes = sizeof(parts::item_of<SampleIteratorT>);
+    constexpr int few = sample_bytes == 1 ? rows_in_flight / 2 : rows_in_flight;
+    constexpr int many = sample_bytes < 4 ? few : most_rows_in_flight;
     using few_rows = parts::sample_rows<block_threads, few, SampleIteratorT>;
     using many_rows = parts::sample_rows<block_threads, many, SampleIteratorT>;
     char* unused;

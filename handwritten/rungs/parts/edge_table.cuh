@@ -168,6 +168,12 @@ struct near_edges {
     stages_levels = given.edge_bytes() <= most_bytes;
     return stages_levels ? given.edge_bytes() : 0;
   }
+  __device__ near_edges part(unsigned first, unsigned count) const {
+    near_edges some = *this;
+    some.bins.levels += first;
+    some.bins.num_bins = some.num_bins = count;
+    return some;
+  }
   __device__ void prepare(void* shared) {
     if (stages_levels) bins = bins.staged(shared);
   }

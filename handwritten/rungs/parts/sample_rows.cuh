@@ -33,7 +33,8 @@ struct sample_rows {
   static constexpr bool vectorised = is_vectorisable<SampleIteratorT>;
   static constexpr int unit_samples = vectorised ? 16 / sizeof(sample) : 1;
   static constexpr int row_samples = block_threads * unit_samples;
-  static constexpr int num_rows = vectorised ? rows_in_flight : 4 * rows_in_flight;  // in flight
+  // On their way; of single samples, which are fewer bytes, up to twice as many.
+  static constexpr int num_rows = vectorised || sizeof(sample) > 4 ? rows_in_flight : 2 * rows_in_flight;
 
   // Samples before the first whole vector.
   static __device__ std::size_t before_vectors(SampleIteratorT d_samples, std::size_t num_samples) {
