@@ -2,7 +2,8 @@
 // Against 10_one_block: all multiprocessors, and so atomics on the result, which has to be cleared first; but the
 // launch that counts starts while that is being done, and its first loads are on their way. Samples of no bin are
 // counted like any other: no branch stands between a load and its atomic. Where bins are few and samples many, copies
-// of the bins keep the lanes of a warp out of each other's banks.
+// of the bins keep the lanes of a warp out of each other's banks; and edges are then not searched, but found in a table
+// (256 bins, 1 GiB of i32 on an H200: 0.35 ms against 1.45 ms).
 #pragma once
 
 #include "rungs/contract.cuh"

@@ -2,7 +2,8 @@
 // Against 13_split_bins: samples are read once, whatever the number of bins. A bin's counter is in memory, but a block
 // keeps a table of bins that its first samples named, in shared memory, and counts those there. Where few bins take
 // most samples, few atomics meet memory; where all bins are alike, atomics on memory are spread, which it takes well.
-// The table is filled once: a bin that becomes hot later is counted in memory.
+// The table is filled once: a bin that becomes hot later is counted in memory, once for all lanes of a warp that have
+// it (sorted samples, 1 Mi bins, 1 GiB on an H200: 0.36 ms against 4.4 ms without).
 #pragma once
 
 #include "rungs/contract.cuh"
@@ -34,10 +35,8 @@ struct hot_table {
 // One count in memory for all lanes of a warp that have come here with the same bin.
 template <class CounterT>
 __device__ void count_in_memory(CounterT* d_histogram, unsigned bin) {
-#if __CUDA_ARCH__ >= 700
   const unsigned same = __match_any_sync(__activemask(), bin);
   if ((same & ((1u << threadIdx.x % 32) - 1)) == 0) atomicAdd(&d_histogram[bin], CounterT(__popc(same)));
-#endif
 }
 
 template <class Rows, class CounterT, class Finder>

@@ -1,7 +1,6 @@
 // The samples of a call as rows of sixteen bytes for each thread of a block. A block has several rows on their way, and
 // asks for another as soon as one is counted.
 //
-//
 // What is counted has no order, so vectors begin at the first address that is aligned to 16 bytes, wherever the samples
 // begin; less than a vector lies before the first one, and less than a vector behind the last. What is no plain pointer
 // is read sample by sample.
