@@ -139,7 +139,7 @@ std::span<const exhibit> all() {
       show_histogram<hb::nan_in_bin_0, f32>("nan_in_bin_0", "edges", "graph"),
       show_histogram<hb::output_not_cleared>("histogram_output_not_cleared", "small", "size query launches nothing"),
       show_histogram<hb::shared_bins_not_zeroed>("shared_bins_not_zeroed", "pairwise", "edges:unit:64"),
-      show_histogram<hb::missing_barrier>("histogram_missing_barrier", "pairwise", "small:1"),
+      show_histogram<hb::missing_barrier>("histogram_missing_barrier", "pairwise", "small:0"),
       show_histogram<hb::flushed_by_a_store>("flushed_by_a_store", "pairwise", "small:31"),
       show_histogram<hb::unchecked_alignment, i32>("histogram_unchecked_alignment", "pairwise", "small:0"),
       show_histogram<hb::negative_samples_dropped, i8>("negative_samples_dropped", "edges:broad", "edges:unit"),
