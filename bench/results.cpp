@@ -44,20 +44,25 @@ auto cell_of(const row& one) {
                     one.about.on_host, one.mode);
 }
 
-// Footprints within a factor of four are alike: the same caches hold them, and launches weigh as much.
+// Cells of one mode and one shape are alike where their footprints are within a factor of four: the same caches hold
+// them, and launches weigh as much. The shape counts because what CUB's atomics on many bins take depends on where its
+// buffers lie: twins of such histograms may be 40 % apart, which says nothing about a scan.
 bool alike(const twin_pair& a, const twin_pair& b) {
   const double factor = static_cast<double>(a.about.bytes()) / static_cast<double>(b.about.bytes());
-  return a.mode == b.mode && factor <= 4.01 && factor >= 1 / 4.01;
+  return factor <= 4.01 && factor >= 1 / 4.01;
 }
 
 double floor_for(const std::vector<twin_pair>& twins, const twin_pair& cell) {
-  std::vector<double> others, same_mode;
+  std::vector<double> like_footprint, same_shape, same_mode;
   for (const auto& twin : twins) {
     if (&twin == &cell || twin.mode != cell.mode) continue;
     same_mode.push_back(twin.ratio.value);
-    if (alike(twin, cell)) others.push_back(twin.ratio.value);
+    if (twin.about.shape != cell.about.shape) continue;
+    same_shape.push_back(twin.ratio.value);
+    if (alike(twin, cell)) like_footprint.push_back(twin.ratio.value);
   }
-  if (others.size() >= 5) return noise_floor(others);
+  if (like_footprint.size() >= 5) return noise_floor(like_footprint);
+  if (!same_shape.empty()) return noise_floor(same_shape);
   if (!same_mode.empty()) return noise_floor(same_mode);
   // The only cell: its own twin, and no better than 1 %.
   return std::max(0.01, noise_floor(std::vector{cell.ratio.value}));

@@ -70,8 +70,8 @@ struct findings {
 // Whether two rows are of one cell.
 bool same_cell(const row& a, const row& b);
 
-// Ratios against the fastest CUB entry of each cell, twins, noise floors from other cells of like footprint, verdicts,
-// ceilings and plausibility. Call once all cells are sampled.
+// Ratios against the fastest CUB entry of each cell, twins, noise floors from other cells of like shape and footprint,
+// verdicts, ceilings and plausibility. Call once all cells are sampled.
 void compare(findings& found, double peak_gb_per_s);
 
 // The fastest of the roofs that bound this problem in this mode; null where none was measured.

@@ -205,7 +205,7 @@ def noise(page: Page) -> list[str]:
         "## Noise",
         "",
         "CUB is entered twice in every cell; how far it lies from itself is the noise. A cell's floor comes from the twins of the other cells of"
-        " like footprint, and a difference below it is a tie.",
+        " like shape and footprint, and a difference below it is a tie.",
         "",
         *table([">run", "mode", ">cells", ">twins apart, median", ">at most", ">noise floor", ">called different"], rows),
         "",

@@ -81,6 +81,23 @@ TEST(Compare, TheFloorComesFromOtherCellsOfLikeFootprint) {
   EXPECT_NEAR(found.twins[1].floor, 0, 1e-6);  // its neighbour's twins agreed
 }
 
+TEST(Compare, TheFloorComesFromCellsOfTheSameShape) {
+  findings found;
+  found.rows = {a_row(cub, 10), a_row(ours, 9.8), a_row(cub, 10, true), a_row(cub, 10, false, 1 << 21),
+                a_row(cub, 10.001, true, 1 << 21)};
+  for (const std::size_t bins : {256, 4096}) {
+    for (row noisy : {a_row(cub, 10), a_row(cub, 14, true)}) {
+      noisy.about.shape = shape{{{"bins", bins}}};
+      found.rows.push_back(noisy);
+    }
+  }
+  compare(found, 0);
+  ASSERT_EQ(found.twins.size(), 4u);
+  for (const twin_pair& twin : found.twins)
+    EXPECT_NEAR(twin.floor, twin.about.shape.empty() ? (twin.about.num_items == 1 << 20 ? 1e-4 : 0) : 0.4, 1e-6);
+  EXPECT_EQ(found.rows[1].verdict, "FASTER");
+}
+
 TEST(Compare, TheFastestCubEntryCounts) {
   catalog::record expert = cub;
   expert.rung = "cub_device_reduce_expert";
