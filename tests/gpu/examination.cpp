@@ -439,6 +439,11 @@ class examiner {
   // Each edge, what stands before and behind it and all that is special in the type, for all levels and bins.
   void every_edge() {
     if (!counts() || sanitizing()) return;
+    // Where not all cases are asked for, a third of them for each record; its neighbours have the others.
+    const std::size_t which = std::hash<std::string>{}(full_name(subject_));
+    const auto is_turn = [&](int turn) {
+      return full() || !how_.only_case.empty() || (which + static_cast<std::size_t>(turn)) % 3 == 0;
+    };
     int turn = 0;
     for (int kind = 0; kind < num_level_kinds(); ++kind)
       for (const int bins : possible_bins()) {
@@ -448,19 +453,19 @@ class examiner {
         p.levels = static_cast<levels_kind>(kind);
         const std::string case_name = text("edges:", name(p.levels), ':', bins);
         if (!wanted(case_name)) continue;
+        if (!on_device_ && !is_turn(turn++)) continue;
         const auto table = histogram_question::of(subject_, p).table(table_kind::edges, where_);
         p.num_items = (table.num_items + 5) * static_cast<std::size_t>(subject_.num_channels);
         if (!on_device_ && !full()) p.num_items = std::min<std::size_t>(p.num_items, 1u << 14);
         p.seed = how_.seed + static_cast<std::uint64_t>(turn);
         p.in_offset = turn % 4;
         p.out_offset = turn % 3;
-        p.levels_offset = turn++ % 2;
+        p.levels_offset = turn % 2;
+        if (on_device_) ++turn;
         ordinary_case(case_name, p);
       }
     if (subject_.blocks_per_multiprocessor == 0) return;
-    // Again where there are many samples, which may be counted by other kernels. A third of the cases for each record;
-    // its neighbours have the others.
-    const std::size_t which = std::hash<std::string>{}(full_name(subject_));
+    // Again where there are many samples, which may be counted by other kernels.
     for (int kind = 0; kind < num_level_kinds(); ++kind)
       for (const int bins : possible_bins()) {
         problem p;
@@ -468,9 +473,7 @@ class examiner {
         p.num_bins = bins;
         p.levels = static_cast<levels_kind>(kind);
         const std::string case_name = text("many at edges:", name(p.levels), ':', bins);
-        const bool is_turn = (which + static_cast<std::size_t>(turn)) % 3 == 0;
-        ++turn;
-        if (bins < 256 || bins == 257 || !(full() || is_turn || !how_.only_case.empty())) continue;
+        if (!is_turn(turn++) || bins < 256 || bins == 257) continue;
         if (!wanted(case_name)) continue;
         p.num_items = std::max(beyond_few_samples(),
                                histogram_question::of(subject_, p).table(table_kind::edges, where_).num_items) +
