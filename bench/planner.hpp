@@ -38,8 +38,8 @@ struct problem {
   bool every_rung = false;  // else only baselines and what a pilot finds fast
   std::vector<mode> modes;
   std::vector<const catalog::record*> contenders;
-  bench::shape shape =
-      {};  // of a histogram: bins, and where there are several: channels, active; of atomics: addresses
+  // Of a histogram bins, and where there are several channels, channels and active; of atomics addresses.
+  bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
   std::size_t input_bytes() const {  // the study of atomics reads none
