@@ -1,15 +1,65 @@
-"""The committed pages are what the generator makes of the committed results."""
+"""The committed pages are what the generator makes of the committed results, and those follow from what was measured."""
 
+import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rungs_report import cli
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+RESULTS = sorted((REPOSITORY / "report" / "data").glob("*/*.json"))
+CELL = ("operation", "operator", "input_type", "accumulator_type", "items", "shape", "distribution", "mode")
 
 
 def test_pages_come_from_the_data(capsys: pytest.CaptureFixture[str]) -> None:
-    if not any((REPOSITORY / "report" / "data").glob("*/*.json")):
+    if not RESULTS:
         pytest.skip("no results are committed")
     assert cli.main(["check", "--root", str(REPOSITORY)]) == 0, capsys.readouterr()
+
+
+def cell(of: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(of[name] for name in CELL)
+
+
+def noise_floor(twins: list[dict[str, Any]]) -> float:
+    """How far CUB lies from itself: the most, and of a hundred or more the 99th percentile."""
+    apart = sorted(abs(math.log(twin["ratio"])) for twin in twins)
+    position = (len(apart) - 1) * (1.0 if len(apart) < 100 else 0.99)
+    below = int(position)
+    above = min(below + 1, len(apart) - 1)
+    return math.expm1(apart[below] + (position - below) * (apart[above] - apart[below]))
+
+
+def verdict(ratio: float, low: float, high: float, floor: float) -> str:
+    if low > 1 and ratio > 1 + floor:
+        return "FASTER"
+    if high < 1 and ratio < 1 / (1 + floor):
+        return "SLOWER"
+    return "AMBIGUOUS" if high - low > 0.10 else "SAME"
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_noise_floors_and_verdicts_follow_from_the_twins(path: Path) -> None:
+    """The rule of SCHEMA.md, said a second time: a floor comes from the twins of like shape and footprint."""
+    results = json.loads(path.read_text())
+    footprint = {cell(row): row["bytes"] for row in results["rows"]}
+    floors = {}
+    for twin in results["twins"]:
+        others = [one for one in results["twins"] if one is not twin and one["mode"] == twin["mode"]]
+        of_shape = [one for one in others if one["shape"] == twin["shape"]]
+        alike = [one for one in of_shape if 1 / 4.01 <= footprint[cell(one)] / footprint[cell(twin)] <= 4.01]
+        floors[cell(twin)] = noise_floor(alike if len(alike) >= 5 else of_shape or others)
+        assert twin["noise_floor"] == pytest.approx(floors[cell(twin)], abs=2e-6), twin
+        found = verdict(twin["ratio"], twin["low"], twin["high"], floors[cell(twin)])
+        assert twin["different"] == (found in ("FASTER", "SLOWER")), twin
+    assert floors
+    for row in results["rows"]:
+        ratio, low, high = row["speedup_over_cub"], row["speedup_low"], row["speedup_high"]
+        # CUB's fastest is what the others are compared with. An end of an interval at 1 may have been rounded to it.
+        if ratio is None or low is None or low == high == 1:
+            continue
+        ends = [(low, high), (low + 1e-7 * (low == 1), high - 1e-7 * (high == 1))]
+        assert row["verdict"] in {verdict(ratio, *at, floors.get(cell(row), 0.01)) for at in ends}, row
