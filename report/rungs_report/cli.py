@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rungs_report import data, render
+from rungs_report import data, export, render
 
 ROOT = Path(__file__).resolve().parents[2]
 OK, WRONG, USAGE = 0, 1, 2
@@ -52,6 +52,27 @@ def parser() -> argparse.ArgumentParser:
             epilog=EPILOG,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+    exporting = commands.add_parser(
+        "export",
+        help="write the fastest rung of a problem as one self-contained header",
+        description="Writes the fastest rung that was measured for a problem as one header that includes nothing of this project, "
+        "with its licence and where its numbers come from: export reduce sum f32 n=4Mi, export scan sum u8:u32 n=16Mi, "
+        "export histogram i32 n=1Mi bins=4096.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    exporting.add_argument("problem", nargs="+", metavar="WORD", help="operation, operator, types, n=SIZE (histograms: bins=N)")
+    exporting.add_argument("--gpu", metavar="NAME", help="whose measurements, a folder of the data (needed where there are several)")
+    exporting.add_argument(
+        "--workspace", choices=("none", "uninitialised", "zeroed_once"), help="only rungs that ask no more of their workspace"
+    )
+    exporting.add_argument("--repeatable", action="store_true", help="only rungs that give the same bits every time")
+    exporting.add_argument("--output", type=Path, metavar="FILE", help="where to write it (default: standard output)")
+    exporting.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
+    exporting.add_argument(
+        "--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)"
+    )
+    exporting.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     tests = commands.add_parser(
         "test",
         help="run the report's tests",
@@ -135,6 +156,24 @@ def check_pages(options: argparse.Namespace) -> int:
     return OK
 
 
+def export_header(options: argparse.Namespace) -> int:
+    source = options.data or ROOT / "report" / "data"
+    if not source.is_dir():
+        raise Usage(f"{source}: no such directory; run bench/run first, or name the results with --data DIR")
+    try:
+        asked = export.question(options.problem, options.workspace, options.repeatable)
+        text = export.header(data.read(source), options.root or ROOT, asked, options.gpu, complain)
+        if options.output is None:
+            print(text, end="")
+        else:
+            options.output.write_text(text, encoding="utf-8")
+    except export.Unknown as fault:
+        raise Usage(f"export: {fault}") from None
+    except OSError as error:
+        raise Usage(f"{error.filename}: cannot be written: {error.strerror}; name another place with --output") from None
+    return OK
+
+
 def run_tests(arguments: list[str]) -> int:
     arguments = [argument for argument in arguments if argument != "--"] or [str(ROOT / "tests" / "report")]
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments], cwd=ROOT, check=False)
@@ -149,7 +188,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "test":
             return run_tests(options.pytest)
-        return (check_pages if options.command == "check" else render_pages)(options)
+        commands = {"render": render_pages, "check": check_pages, "export": export_header}
+        return commands[options.command](options)
     except Usage as fault:
         complain(str(fault))
         return USAGE

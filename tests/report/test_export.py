@@ -1,0 +1,138 @@
+"""report/run export: which rung it takes, what the header holds, and that the header needs nothing of this project."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from rungs_report import cli, data, export
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMMITTED = REPOSITORY / "report" / "data"
+MI = 1 << 20
+
+
+@pytest.fixture
+def choose(repository: Path):
+    """The winner of `terms` on synthetic data: four rungs at 4 Mi and 64 Mi."""
+    made = synthetic.document()
+    ours = {"two_passes": 21.0, "early_ticket": 18.0, "vector_loads": 19.0, "grid_stride": 17.0}
+    for items, factor in ((4 * MI, 1.0), (64 * MI, 10.0)):
+        times = {("handwritten", rung): time * factor for rung, time in ours.items()}
+        if items == 64 * MI:
+            times["handwritten", "vector_loads"] = 150.0
+        synthetic.add_cell(made, items, {**times, ("library_baselines", "cub_device_reduce"): 20.0 * factor})
+    synthetic.write(repository / "report/data", made)
+
+    def call(*terms: str, **conditions) -> str:
+        collection = data.read(repository / "report/data")
+        return export.winner(export.machine_of(collection, None), export.question(list(terms), **conditions)).variant.rung
+
+    return call
+
+
+def test_the_fastest_at_the_nearest_size(choose):
+    assert choose("reduce", "sum", "f32", "n=4Mi") == "grid_stride"
+    assert choose("reduce", "plus", "f32", "n=5000000") == "grid_stride"
+    assert choose("reduce", "sum", "f32", "n=1Gi") == "vector_loads"
+
+
+def test_conditions_are_kept(choose):
+    assert choose("reduce", "sum", "f32", "n=4Mi", repeatable=True) == "early_ticket"
+    assert choose("reduce", "sum", "f32", "n=4Mi", repeatable=True, contract="uninitialised") == "vector_loads"
+    with pytest.raises(export.Unknown, match="conditions"):
+        choose("reduce", "sum", "f32", "n=4Mi", contract="none")
+
+
+@pytest.mark.parametrize(
+    ("terms", "named"),
+    [
+        (["sort", "f32", "n=1Mi"], "histogram_even"),
+        (["reduce", "f32", "n=1Mi"], "operator"),
+        (["reduce", "sum", "f32"], "n=4Mi"),
+        (["reduce", "sum", "f32", "n=many"], "n=many"),
+        (["reduce", "sum", "f32", "n=0"], "n=0"),
+        (["reduce", "sum", "f32", "i32", "n=1Mi"], "one type"),
+        (["reduce", "sum", "f32", "n=1Mi", "bins=3"], "bins="),
+        (["reduce", "sum", "u128", "n=1Mi"], "u128"),
+        (["histogram", "u8", "n=1Mi", "bins=7"], "256 bins"),
+    ],
+)
+def test_what_cannot_be_answered_is_named(terms, named, capsys):
+    assert cli.main(["export", *terms]) == 2
+    assert named in capsys.readouterr().err
+
+
+def test_an_unknown_gpu_is_named(capsys):
+    assert cli.main(["export", "reduce", "sum", "f32", "n=1Mi", "--gpu", "abacus"]) == 2
+    assert "abacus" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
+    assert cli.main(["export", "reduce", "sum", "f32", "n=1Mi", "--output", str(tmp_path / "no" / "file.cuh")]) == 2
+    assert "file.cuh" in capsys.readouterr().err
+
+
+PROBLEMS = {
+    "reduce": (["reduce", "sum", "f32", "n=4Mi"], "float", "d_in, d_out, 1, rungs::plus{}, 0.0f"),
+    "cluster": (["reduce", "maximum", "f32", "n=64Ki"], "float", "d_in, d_out, 1, rungs::maximum{}, 0.0f"),
+    "scan": (["scan", "sum", "f32", "n=16Mi"], "float", "d_in, d_out, rungs::plus{}, 1"),
+    "histogram": (["histogram", "i32", "n=1Mi", "bins=4096"], "int", "d_in, reinterpret_cast<unsigned*>(d_out), 4097, 0, 4096, 1"),
+}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory) -> Path:
+    """The headers of PROBLEMS, from the committed results."""
+    if not any(COMMITTED.glob("*/*.json")):
+        pytest.skip("no results are committed")
+    folder = tmp_path_factory.mktemp("exported")
+    gpu = sorted(path.name for path in COMMITTED.iterdir())[0]
+    for name, (terms, _, _) in PROBLEMS.items():
+        assert cli.main(["export", *terms, "--gpu", gpu, "--output", str(folder / f"{name}.cuh")]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_header_is_whole_and_says_where_it_is_from(exported, name):
+    text = (exported / f"{name}.cuh").read_text()
+    assert '#include "' not in text
+    assert "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception" in text
+    assert re.search(r"commit\s+(// )?[0-9a-f]{7}", text) and "cold caches" in text and "H200" in text
+    guards = re.findall(r"^#ifndef (RUNGS_EXPORTED_\w+)$", text, re.MULTILINE)
+    assert len(guards) == len(set(guards)) == len(re.findall(r"^// ---- rungs/", text, re.MULTILINE)) > 3
+
+
+def usage(name: str, header: str) -> str:
+    """One call of what the header's own comment calls."""
+    called = re.search(r"Call: (\S+?)\(", header)[1]
+    _, item, arguments = PROBLEMS[name]
+    return (
+        f"cudaError_t {name}_once(void* d_temp_storage, std::size_t& bytes, const {item}* d_in, {item}* d_out) {{\n"
+        f"  return {called}(d_temp_storage, bytes, {arguments});\n}}\n"
+    )
+
+
+def test_headers_compile_together_for_every_architecture(exported, tmp_path):
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if nvcc is None:
+        pytest.skip("no nvcc")
+    listed = (REPOSITORY / "tests/headers/CMakeLists.txt").read_text()
+    architectures = re.search(r"set\(architectures ([\d ]+)\)", listed)[1].split()
+    assert len(architectures) >= 8
+    source = tmp_path / "uses.cu"
+    lines = []
+    for name in PROBLEMS:
+        lines += [f'#include "{name}.cuh"', usage(name, (exported / f"{name}.cuh").read_text())]
+    source.write_text("\n".join(lines))
+    generate = [f"-gencode=arch=compute_{sm},code=sm_{sm}" for sm in architectures]
+    done = subprocess.run(
+        [nvcc, "-std=c++17", "-c", "-Xcompiler=-Wall,-Wextra", "-Werror=all-warnings", f"--threads={os.cpu_count()}"]
+        + [*generate, f"-I{exported}", str(source), "-o", str(tmp_path / "uses.o")],
+        capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
