@@ -14,12 +14,14 @@
 #include "rungs/reductions/10_two_passes.cuh"
 #include "rungs/reductions/12_last_block.cuh"
 #include "rungs/reductions/15_early_ticket.cuh"
+#include "rungs/reductions/16_overlapped_finish.cuh"
 #include "rungs/workspace.cuh"
 
 namespace {
 
 using namespace rungs::tests;
 using rungs::reductions::early_ticket;
+using rungs::reductions::overlapped_finish;
 
 template <class Variant, class In, class Out, class Op, class T>
 void reduce(rungs::workspace& workspace, In d_in, Out d_out, std::size_t num_items, Op op, T init) {
@@ -47,9 +49,13 @@ TEST_P(Generic, OperatorWithoutAnIdentity) {
   reduce<early_ticket>(workspace_, static_cast<const unsigned*>(d_in.items), d_out.items, items.size(),
                        greatest_common_divisor{}, 18u);
   EXPECT_EQ(d_out.front(), expected);
+  const unsigned other = std::accumulate(items.begin(), items.end(), 30u, greatest_common_divisor{});
+  reduce<overlapped_finish>(workspace_, static_cast<const unsigned*>(d_in.items), d_out.items, items.size(),
+                            greatest_common_divisor{}, 30u);
+  EXPECT_EQ(d_out.front(), other);
 }
 
-template <int num_values>
+template <class Variant, int num_values>
 void expect_bundles(rungs::workspace& workspace, std::size_t num_items) {
   std::vector<bundle<num_values>> items(num_items);
   std::mt19937 random(2);
@@ -58,13 +64,14 @@ void expect_bundles(rungs::workspace& workspace, std::size_t num_items) {
   bundle<num_values> init{};
   init.values[0] = 7;
   device_vector<bundle<num_values>> d_in(items), d_out(std::vector<bundle<num_values>>(1));
-  reduce<early_ticket>(workspace, static_cast<const bundle<num_values>*>(d_in.items), d_out.items, num_items,
-                       by_value{}, init);
+  reduce<Variant>(workspace, static_cast<const bundle<num_values>*>(d_in.items), d_out.items, num_items, by_value{},
+                  init);
   EXPECT_EQ(d_out.front(), std::accumulate(items.begin(), items.end(), init, by_value{}));
 }
 
-TEST_P(Generic, ItemsOf12Bytes) { expect_bundles<3>(workspace_, GetParam()); }
-TEST_P(Generic, ItemsOf24Bytes) { expect_bundles<6>(workspace_, GetParam()); }
+TEST_P(Generic, ItemsOf12Bytes) { expect_bundles<early_ticket, 3>(workspace_, GetParam()); }
+TEST_P(Generic, ItemsOf24Bytes) { expect_bundles<early_ticket, 6>(workspace_, GetParam()); }
+TEST_P(Generic, ItemsOf24BytesInTwoLaunches) { expect_bundles<overlapped_finish, 6>(workspace_, GetParam()); }
 
 TEST_P(Generic, IteratorsThatAreNoPointers) {
   const auto n = static_cast<long long>(GetParam());
@@ -74,6 +81,8 @@ TEST_P(Generic, IteratorsThatAreNoPointers) {
   reduce<early_ticket>(workspace_, squares, negated, GetParam(), rungs::plus{}, 5ll);
   const long long sum = n == 0 ? 0 : (n - 1) * n * (2 * n - 1) / 6;
   EXPECT_EQ(d_out.front(), -(sum + 5));
+  reduce<overlapped_finish>(workspace_, squares, negated, GetParam(), rungs::plus{}, 6ll);
+  EXPECT_EQ(d_out.front(), -(sum + 6));
 }
 
 TEST_P(Generic, OneWorkspaceServesManyVariants) {

@@ -1,0 +1,81 @@
+// Rung 16. Two launches, of which the second starts while the first still reduces, and waits only for the aggregates.
+// Against 15_early_ticket: nothing is kept from call to call, so the workspace may hold anything, as CUB's may.
+// Against 10_two_passes: the second launch reaches the device, and its instructions the cache, while the first one's
+// loads are under way (programmatic dependent launch, sm_90 and later; elsewhere it follows the first one).
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/parts/block.cuh"
+#include "rungs/parts/maybe.cuh"
+#include "rungs/parts/overlapped_clear.cuh"
+#include "rungs/parts/plan.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tile.cuh"
+
+namespace rungs::v0::reductions {
+
+template <class Tile, class ReductionOpT, class T>
+__global__ void __launch_bounds__(Tile::block_threads)
+    aggregates_kernel(typename Tile::iterator d_in, std::size_t num_items, T* aggregates, ReductionOpT reduction_op) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  T value = ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) aggregates[blockIdx.x] = value;
+}
+
+template <int block_threads, class OutputIteratorT, class ReductionOpT, class T>
+__global__ void __launch_bounds__(block_threads)
+    finish_kernel(const T* aggregates, unsigned num_aggregates, OutputIteratorT d_out, ReductionOpT reduction_op,
+                  T init) {
+  T value = threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  for (unsigned i = threadIdx.x; i < num_aggregates; i += block_threads) value = reduction_op(value, aggregates[i]);
+  value = parts::block_reduce<block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) parts::store(d_out, value);
+}
+
+struct overlapped_finish {
+  static constexpr auto idea = "two launches; the second starts early and waits only for the aggregates";
+  static constexpr int block_threads = 512, vectors_per_thread = 8;
+  static constexpr int items_per_thread = 4 * vectors_per_thread;
+  static constexpr int blocks_per_multiprocessor = 2;
+  static constexpr bool deterministic = true;
+  static std::size_t summation_height(std::size_t num_items) {
+    return parts::grid_height(num_items, block_threads, vectors_per_thread, blocks_per_multiprocessor);
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
+  static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    if constexpr (!has_identity<ReductionOpT, T>) {
+      return reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
+                    parts::lifted<ReductionOpT>{reduction_op}, parts::maybe<T>(init, true), stream);
+    } else {
+      std::size_t grid_blocks;
+      parts::device_limits limits;
+      char* region;
+      cudaError_t error =
+          parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
+      if (error == cudaSuccess) error = limits.ask();
+      if (error != cudaSuccess) return error;
+      if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
+      T* const aggregates = reinterpret_cast<T*>(region);
+      error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
+        return parts::launch(aggregates_kernel<typename decltype(tile)::named, ReductionOpT, T>, grid_blocks,
+                             block_threads, stream, d_in, num_items, aggregates, reduction_op);
+      });
+      if (error != cudaSuccess) return error;
+      return parts::launch_with_shared_memory(finish_kernel<block_threads, OutputIteratorT, ReductionOpT, T>, 1,
+                                              block_threads, 0, limits.overlaps(), stream, aggregates, grid_blocks,
+                                              d_out, reduction_op, init);
+    }
+  }
+};
+
+}  // namespace rungs::v0::reductions
