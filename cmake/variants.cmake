@@ -1,6 +1,6 @@
 # rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...]
 #               [OPERATORS plus|minimum|maximum|compose...|even|range|multi_even...|any] [UNITS n]
-#               [LAUNCH_SWEEP])
+#               [LAUNCH_SWEEP] [CLUSTER_SIZES <n>...])
 #
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog.
@@ -14,6 +14,9 @@
 #   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
 #                 blocks_per_multiprocessor> over the shapes below as well, for f32 sums, as ladder launch_sweep: so that
 #                 a rung's gain is not an accident of its launch shape
+#   CLUSTER_SIZES  enrols the structs <struct>_<n>, which the file names beside <struct>, as rungs of their own as well,
+#                 for sums of the basic types: clusters of n blocks, where <struct> takes the size from the input and
+#                 the device
 include_guard(GLOBAL)
 
 set(RUNGS_ONLY "" CACHE STRING "Enrol only the variants whose family/ladder/file matches this regular expression")
@@ -71,8 +74,22 @@ function(_rungs_sweep)
   endforeach()
 endfunction()
 
+# A unit for every cluster size of the variant that was described last.
+function(_rungs_cluster_sizes)
+  set(RUNGS_ELEMENTS ${RUNGS_TYPES_basic})
+  list(TRANSFORM RUNGS_ELEMENTS REPLACE "(.+)" "element<\\1>")
+  list(JOIN RUNGS_ELEMENTS ", " RUNGS_ELEMENTS)
+  set(RUNGS_OPERATORS plus)
+  set(sized ${RUNGS_STRUCT})
+  foreach(blocks IN LISTS ARGN)
+    set(RUNGS_STRUCT ${sized}_${blocks})
+    set(RUNGS_RUNG ${RUNGS_STRUCT})
+    _rungs_unit(${RUNGS_FAMILY}_${RUNGS_LADDER}_${sized}_of_${blocks})
+  endforeach()
+endfunction()
+
 function(rungs_variant path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LAUNCH_SWEEP" "UNITS" "TYPES;OPERATORS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LAUNCH_SWEEP" "UNITS" "TYPES;OPERATORS;CLUSTER_SIZES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "rungs_variant(${path}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -120,6 +137,7 @@ function(rungs_variant path)
     list(JOIN RUNGS_ELEMENTS ", " RUNGS_ELEMENTS)
     _rungs_unit(${RUNGS_FAMILY}_${RUNGS_LADDER}_${RUNGS_STRUCT}_${unit_index})
   endforeach()
+  _rungs_cluster_sizes(${arg_CLUSTER_SIZES})
 endfunction()
 
 # rungs_catalog(): the object library rungs_catalog of everything enrolled so far.
