@@ -11,6 +11,7 @@
 
 #include "generic/support.cuh"
 #include "rungs/cluster/scans/00_remote_prefixes.cuh"
+#include "rungs/cluster/scans/01_cluster_look_back.cuh"
 #include "rungs/operators.cuh"
 #include "rungs/reductions/12_last_block.cuh"
 #include "rungs/reductions/15_early_ticket.cuh"
@@ -26,7 +27,8 @@ using namespace rungs::tests;
 
 // The scans that take anything: each is tested with everything below.
 using variants = ::testing::Types<rungs::scans::warp_look_back, rungs::scans::one_block, rungs::scans::one_wave,
-                                  rungs::scans::bulk_pipeline, rungs::cluster::scans::remote_prefixes>;
+                                  rungs::scans::bulk_pipeline, rungs::cluster::scans::remote_prefixes,
+                                  rungs::cluster::scans::cluster_look_back>;
 
 constexpr std::size_t sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 700'001};
 
