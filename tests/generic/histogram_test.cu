@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "generic/support.cuh"
+#include "rungs/cluster/histograms/00_cluster_merged.cuh"
+#include "rungs/cluster/histograms/01_distributed_bins.cuh"
 #include "rungs/histograms/00_global_atomics.cuh"
 #include "rungs/histograms/04_vector_loads.cuh"
 #include "rungs/histograms/09_bin_ranges.cuh"
@@ -27,8 +29,10 @@ using namespace rungs::tests;
 namespace h = rungs::histograms;
 
 // The first without anything clever, and those that a user would take.
-using variants = ::testing::Types<h::global_atomics, h::vector_loads, h::bin_ranges, h::one_block, h::overlapped_clear,
-                                  h::lane_private, h::split_bins, h::hot_bins>;
+using variants =
+    ::testing::Types<h::global_atomics, h::vector_loads, h::bin_ranges, h::one_block, h::overlapped_clear,
+                     h::lane_private, h::split_bins, h::hot_bins, rungs::cluster::histograms::cluster_merged,
+                     rungs::cluster::histograms::distributed_bins>;
 
 constexpr std::size_t sizes[] = {0, 1, 31, 4097, 60000, 700'001};
 
