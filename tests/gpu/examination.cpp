@@ -111,15 +111,7 @@ class examiner {
   }
 
   void refuse_what_cannot_run() const {
-    if (!on_device_) return;
-    if (!no_gpu_reason().empty()) throw refused(no_gpu_reason());
-    int device = 0, major = 0, minor = 0;
-    device::check(cudaGetDevice(&device), "cudaGetDevice");
-    device::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-    device::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
-    if (10 * major + minor < subject_.min_cc)
-      throw refused(text("needs compute capability ", subject_.min_cc / 10, '.', subject_.min_cc % 10,
-                         ", this GPU has ", major, '.', minor));
+    if (const std::string reason = cannot_run_reason(subject_); !reason.empty()) throw refused(reason);
   }
 
   void report(const std::string& case_name, const std::string& what) {
@@ -1135,6 +1127,18 @@ const std::string& no_gpu_reason() {
     return std::string();
   }();
   return reason;
+}
+
+std::string cannot_run_reason(const record& subject) {
+  if (subject.executes_on == executor::host) return "";
+  if (!no_gpu_reason().empty()) return no_gpu_reason();
+  int device = 0, major = 0, minor = 0;
+  device::check(cudaGetDevice(&device), "cudaGetDevice");
+  device::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  device::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+  if (10 * major + minor >= subject.min_cc) return "";
+  return text("needs compute capability ", subject.min_cc / 10, '.', subject.min_cc % 10, ", this GPU has ", major, '.',
+              minor);
 }
 
 }  // namespace rungs::tests

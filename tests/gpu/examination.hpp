@@ -51,5 +51,7 @@ std::string full_name(const catalog::record& subject);
 
 // Empty where a usable GPU is present, else the reason.
 const std::string& no_gpu_reason();
+// Empty where the record can run, else the reason: no usable GPU, or one below its min_cc.
+std::string cannot_run_reason(const catalog::record& subject);
 
 }  // namespace rungs::tests

@@ -224,9 +224,9 @@ class update_examiner {
 }  // namespace
 
 verdict examine_updates(const record& subject, const examination& how) {
-  if (subject.executes_on == executor::device && !no_gpu_reason().empty()) {
+  if (const std::string reason = cannot_run_reason(subject); !reason.empty()) {
     verdict v;
-    v.skipped = no_gpu_reason();
+    v.skipped = reason;
     return v;
   }
   return update_examiner(subject, how).run();
