@@ -2,6 +2,7 @@
 #include "wrong/wrong.hpp"
 
 #include "enrol/enrol.cuh"
+#include "wrong/cluster_with.cuh"
 #include "wrong/histogram_with.cuh"
 #include "wrong/reduction_with.cuh"
 #include "wrong/scan_with.cuh"
@@ -42,6 +43,14 @@ exhibit show(std::string_view rung, const char* refused_by, const char* passes) 
   about.source = "tests/wrong/reduction_with.cuh";
   return {catalog::enrol<Variant>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{}).at(0),
           refused_by, passes};
+}
+
+template <cluster_bug planted>
+exhibit show_cluster(std::string_view rung, const char* refused_by, const char* passes) {
+  exhibit shown = show<cluster_with<planted>>(rung, refused_by, passes);
+  shown.what.family = catalog::family::cluster;
+  shown.what.source = "tests/wrong/cluster_with.cuh";
+  return shown;
 }
 
 enum class kind { inclusive, exclusive };
@@ -106,6 +115,11 @@ std::span<const exhibit> all() {
       show<exhibited<bug::input_changed>>("input_changed", "pairwise", "small:0"),
       show<exhibited<bug::size_query_launches>>("size_query_launches", "size query launches nothing", "small"),
       show<fmin_ignores_nan, f32, minimum>("nan_ignoring_minimum", "pairwise", "small:1"),
+
+      show_cluster<cluster_bug::none>("cluster_nothing_wrong", "", "pairwise"),
+      show_cluster<cluster_bug::last_peer_dropped>("last_peer_dropped", "pairwise", "small"),
+      show_cluster<cluster_bug::init_in_every_block>("init_in_every_block", "small", "small:0"),
+      show_cluster<cluster_bug::missing_cluster_barrier>("missing_cluster_barrier", "pairwise", "small"),
 
       show_scan<scan_bug::none, inclusive>("scan_nothing_wrong", "", "small"),
       show_scan<scan_bug::none, exclusive, affine, compose>("scan_of_maps_nothing_wrong", "", "pairwise"),
