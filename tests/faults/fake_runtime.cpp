@@ -120,7 +120,7 @@ cudaError_t STANDS_IN(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(in
 
 cudaError_t STANDS_IN(cudaOccupancyMaxPotentialClusterSize)(int* size, const void*, const cudaLaunchConfig_t*) {
   const cudaError_t status = note("cudaOccupancyMaxPotentialClusterSize");
-  if (status == cudaSuccess) *size = 16;
+  if (status == cudaSuccess) *size = current().cluster_blocks;
   return status;
 }
 

@@ -18,7 +18,8 @@ struct call {
 
 struct runtime {
   // The device.
-  int multiprocessors = 132, capability = 90, shared_bytes_optin = 232448, blocks_per_multiprocessor = 8, clusters = 16;
+  int multiprocessors = 132, capability = 90, shared_bytes_optin = 232448, blocks_per_multiprocessor = 8, clusters = 16,
+      cluster_blocks = 16;
   // The fault: the failing_call-th call from now on returns `error`; 0: none does.
   int failing_call = 0;
   bool failing_ever_after = false;

@@ -226,6 +226,36 @@ TEST_F(faults, launches_are_possible_on_any_device) {
   }
 }
 
+// Not every device holds a cluster of sixteen blocks, and one that is shared may hold none at all.
+TEST_F(faults, clusters_that_do_not_fit_are_refused_and_smaller_ones_are_not) {
+  int refused = 0, lowered = 0;
+  for (const record& r : catalog::all()) {
+    if (r.family != catalog::family::cluster) continue;
+    for (const std::size_t n : {std::size_t{1000}, std::size_t{1} << 24}) {
+      caller user(r, std::min(1 << 20, r.max_bins));
+      std::size_t bytes = 0;
+      ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r);
+      fake::current() = {};
+      fake::current().cluster_blocks = 8;
+      const bool wants_sixteen = r.rung.ends_with("_16");
+      EXPECT_EQ(user.call(n, bytes), wants_sixteen ? cudaErrorNotSupported : cudaSuccess) << name_of(r) << " n=" << n;
+      ++(wants_sixteen ? refused : lowered);
+      for (const auto& call : fake::current().calls)
+        EXPECT_FALSE(wants_sixteen && call.enqueues) << name_of(r) << " n=" << n << ": " << call.name;
+
+      fake::current() = {};
+      fake::current().clusters = 0;
+      const cudaError_t status = user.call(n, bytes);
+      const auto& calls = fake::current().calls;
+      const bool asked = std::any_of(calls.begin(), calls.end(),
+                                     [](const auto& call) { return call.name == "cudaOccupancyMaxActiveClusters"; });
+      EXPECT_EQ(status, asked ? cudaErrorNotSupported : cudaSuccess) << name_of(r) << " n=" << n;
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(lowered, 0);
+}
+
 TEST_F(faults, the_workspace_does_not_shrink_as_items_are_added) {
   for (const record& r : catalog::all()) {
     if (!is_ours(r)) continue;
