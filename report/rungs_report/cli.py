@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rungs_report import data, export, render
+from rungs_report import data, export, render, sass
 
 ROOT = Path(__file__).resolve().parents[2]
 OK, WRONG, USAGE = 0, 1, 2
@@ -73,6 +73,18 @@ def parser() -> argparse.ArgumentParser:
         "--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)"
     )
     exporting.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    counting = commands.add_parser(
+        "sass",
+        help="disassemble a build and write what each kernel is made of",
+        description="disassemble a build and write registers, shared memory and opcode counts of each kernel",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    counting.add_argument("--build", type=Path, metavar="DIR", help="build folder (default: build)")
+    counting.add_argument("--data", type=Path, metavar="DIR", help="where DIR/<gpu>/sass.json is written (default: report/data)")
+    counting.add_argument("--gpu", metavar="SLUG", help="whose results the kernels belong to (default: the only one in --data)")
+    counting.add_argument("--cuobjdump", type=Path, metavar="FILE", help="the disassembler (default: the one on the PATH)")
+    counting.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     tests = commands.add_parser(
         "test",
         help="run the report's tests",
@@ -174,6 +186,25 @@ def export_header(options: argparse.Namespace) -> int:
     return OK
 
 
+def write_sass(options: argparse.Namespace) -> int:
+    build, to = options.build or ROOT / "build", options.data or ROOT / "report" / "data"
+    gpus = [options.gpu] if options.gpu else sorted(path.name for path in to.glob("*") if path.is_dir())
+    if len(gpus) != 1 or not data.SLUG.fullmatch(gpus[0]):
+        raise Usage(f"{', '.join(gpus) or 'no GPU'} in {to}: name one with --gpu SLUG, such as nvidia-h200")
+    try:
+        document = sass.collect(build, options.cuobjdump)
+        path = to / gpus[0] / sass.FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        render.write(path, sass.text(document))
+    except sass.Fault as fault:
+        raise Usage(str(fault)) from None
+    except OSError as error:
+        raise Usage(f"{error.filename}: {error.strerror}") from None
+    kernels = sum(len(entry["kernels"]) for entry in document["entries"])
+    say(f"{path}: {kernels} kernels of {len(document['entries'])} variants")
+    return OK
+
+
 def run_tests(arguments: list[str]) -> int:
     arguments = [argument for argument in arguments if argument != "--"] or [str(ROOT / "tests" / "report")]
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments], cwd=ROOT, check=False)
@@ -188,7 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "test":
             return run_tests(options.pytest)
-        commands = {"render": render_pages, "check": check_pages, "export": export_header}
+        commands = {"render": render_pages, "check": check_pages, "export": export_header, "sass": write_sass}
         return commands[options.command](options)
     except Usage as fault:
         complain(str(fault))

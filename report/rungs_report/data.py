@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = "rungs.results/1"
+SASS = "sass.json"  # of the build, no result: see sass.py
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
 
@@ -543,6 +544,8 @@ def read(data: Path) -> Collection:
     runs: list[tuple[Run, list[Refusal]]] = []
     rows_in = 0
     for path in sorted(data.glob("*/*.json")) + sorted(data.glob("*.json")):
+        if path.name == SASS:
+            continue
         label = path.relative_to(data).as_posix()
         try:
             run, refused = read_run(path, label, records)

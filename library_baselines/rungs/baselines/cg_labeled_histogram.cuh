@@ -1,6 +1,7 @@
 // histograms/07_matched_lanes with cooperative groups: the lanes of a warp that hold the same bin are a group of
-// cg::labeled_partition, whose first lane adds the group's size to the block's counter. Against that rung the partition
-// also numbers its groups, a vote and two population counts a sample, whether or not anybody asks.
+// cg::labeled_partition, whose first lane adds the group's size to the block's counter. It is the same match and the
+// same atomic as there: the vote by which a partition also numbers its groups is dropped where nobody asks for the
+// number.
 #pragma once
 
 #include <cooperative_groups.h>

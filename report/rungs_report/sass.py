@@ -1,0 +1,265 @@
+"""From a build's objects to sass.json (SCHEMA.md): what the compiler made of each kernel of the catalog.
+
+Registers and shared memory are ptxas' own words, which the build keeps beside each object; instructions are counted in
+what cuobjdump disassembles. Counts are static: a loop's body counts once, and so does a path that is hardly ever taken.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rungs_report import data
+
+SCHEMA = "rungs.sass/1"
+FILE = data.SASS
+FAMILIES = ("handwritten", "cluster", "library_baselines")
+TOOLKIT = "it comes with the CUDA toolkit, or by pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm; name one with --cuobjdump"
+
+ABOUT = {
+    "family": re.compile(r"\.family = family::(\w+)"),
+    "ladder": re.compile(r'\.ladder = "([^"]*)"'),
+    "rung": re.compile(r'\.rung = "([^"]*)"'),
+    "number": re.compile(r"\.number = (-?\d+)"),
+}
+ENTRY = re.compile(r"Compiling entry function '(.+)' for '(sm_\w+)'")
+FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"Used (\d+) registers")
+SHARED = re.compile(r"(\d+) bytes smem")
+FUNCTION = re.compile(r"\s*Function : (\S+)")
+CODE_FOR = re.compile(r"\s*code for (sm_\w+)")
+# /*0110*/  @!P1 LDG.E.128 R0, desc[UR6][R6.64] ;  /* encoding */
+INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)((?:\.\w+)*)([^;]*);")
+
+OPERATORS = "plus|minimum|maximum|compose|minus|increment|bit_and|bit_or|bit_xor|exchange"
+OPERATOR = re.compile(rf"\b(?:rungs|cuda|thrust)::[\w:]*?\b({OPERATORS})\b")
+SCALARS = {
+    "signed char": "i8", "unsigned char": "u8", "short": "i16", "unsigned short": "u16", "int": "i32", "unsigned int": "u32",
+    "long long": "i64", "unsigned long long": "u64", "__half": "f16", "__nv_bfloat16": "bf16", "float": "f32",
+    "double": "f64", "rungs::v0::affine": "affine", "__half2": "f16x2", "__nv_bfloat162": "bf16x2",
+}  # fmt: skip
+# Longest first; what stands in parentheses is the type of a value, (int)256, and no type of an item.
+NAMES = "|".join(sorted(map(re.escape, SCALARS), key=len, reverse=True))
+TYPE = re.compile(rf"(?<![\w(:])({NAMES})(?![\w:]| (?:long|int|char|short))")
+
+
+class Fault(Exception):
+    """A build that cannot be read: names the file and what to do."""
+
+
+def resources(report: str) -> dict[tuple[str, str], dict[str, int]]:
+    """What ptxas -v says about each kernel, by mangled name and architecture. A frame of a function that was not inlined
+    is reported under that function's name and is no kernel's."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    kernel, described = None, ""
+    for line in report.splitlines():
+        if match := ENTRY.search(line):
+            kernel = found.setdefault((match[1], match[2]), {})
+            entry = match[1]
+        elif "Function properties for " in line:
+            described = line.split("Function properties for ", 1)[1].strip()
+        elif match := FRAME.search(line):
+            if kernel is not None and described == entry:
+                kernel |= {"stack_bytes": int(match[1]), "spill_bytes": int(match[2]) + int(match[3])}
+        elif match := USED.search(line):
+            if kernel is None:
+                raise Fault(f"whose registers are these? {line.strip()}")
+            shared = SHARED.search(line)
+            kernel |= {"registers": int(match[1]), "shared_bytes": int(shared[1]) if shared else 0}
+    for (name, _), about in found.items():
+        if len(about) != 4:
+            raise Fault(f"ptxas' report on {name} is incomplete")
+    return found
+
+
+def functions(disassembly: str) -> Iterator[tuple[str, str, list[tuple[int, str, str, str]]]]:
+    """Mangled name, architecture and instructions (address, opcode, its modifiers, its operands) of each function."""
+    architecture, name, body = "", "", []
+    for line in disassembly.splitlines():
+        if match := CODE_FOR.match(line):
+            architecture = match[1]
+        elif match := FUNCTION.match(line):
+            if name:
+                yield name, of, body
+            name, of, body = match[1], architecture, []
+        elif name and (match := INSTRUCTION.match(line)):
+            body.append((int(match[1], 16), match[2], match[3], match[4].strip()))
+    if name:
+        yield name, of, body
+
+
+MEMORY = {"LDG", "STG", "LDS", "STS", "LD", "ST", "LDL", "STL", "LDGSTS"}
+
+
+def width(modifiers: str) -> str:
+    """Bits that a load or store moves for a thread: LDG.E.128, LDS.U8; 32 where nothing is said."""
+    sizes = [part.lstrip("US") for part in modifiers.split(".") if re.fullmatch(r"[US]?(8|16)|64|128|256", part)]
+    return sizes[0] if sizes else "32"
+
+
+def count(body: list[tuple[int, str, str, str]]) -> dict[str, Any]:
+    """Instructions by opcode. Left out is the padding behind the last one. Where a warp may come apart before a
+    collective, the compiler writes that a second time, out of line, between WARPSYNC.COLLECTIVE and the address it names:
+    counted on its own."""
+    opcodes, diverged = Counter(), Counter()
+    widths: dict[str, Counter[str]] = {}
+    resumes = 0
+    for address, opcode, modifiers, operands in body:
+        if opcode in ("NOP", "ENDCOLLECTIVE") or (opcode == "BRA" and operands == f"{address:#x}"):
+            continue
+        if opcode == "WARPSYNC" and ".COLLECTIVE" in modifiers:
+            resumes = int(operands.rsplit(" ", 1)[-1], 16)
+            continue
+        (diverged if address < resumes else opcodes)[opcode] += 1
+        if opcode in MEMORY:
+            widths.setdefault(opcode, Counter())[width(modifiers)] += 1
+    counted = {
+        "instructions": opcodes.total(),
+        "opcodes": dict(sorted(opcodes.items())),
+        "widths": {opcode: dict(sorted(bits.items(), key=lambda pair: int(pair[0]))) for opcode, bits in sorted(widths.items())},
+    }
+    return counted | ({"diverged": dict(sorted(diverged.items()))} if diverged else {})
+
+
+def demangle(names: list[str]) -> dict[str, str]:
+    """By the C++ compiler's own c++filt; a name stays as it is where there is none."""
+    filt = shutil.which("c++filt")
+    if filt is None or not names:
+        return {name: name for name in names}
+    done = subprocess.run([filt], input="\n".join(names), capture_output=True, text=True, check=True)
+    return dict(zip(names, done.stdout.splitlines(), strict=True))
+
+
+def parts(demangled: str) -> tuple[str, str]:
+    """void a::kernel<b<c>, 4>(d): its name, a::kernel, and its template arguments, b<c>, 4."""
+    demangled = demangled.replace("(anonymous namespace)::", "")
+    depth = begin = 0
+    for at, letter in enumerate(demangled):
+        if letter == "<":
+            if depth == 0:
+                begin = at
+            depth += 1
+        elif letter == ">":
+            depth -= 1
+            if depth == 0:
+                return demangled[:begin].rsplit(" ", 1)[-1], demangled[begin + 1 : at].strip()
+        elif letter == "(" and depth == 0:
+            return demangled[:at].rsplit(" ", 1)[-1], ""
+    return demangled, ""
+
+
+def describe(demangled: str) -> dict[str, Any]:
+    name, arguments = parts(demangled)
+    operators = set(OPERATOR.findall(arguments))
+    types = dict.fromkeys(SCALARS[each] for each in TYPE.findall(arguments))
+    return {
+        "kernel": name.removeprefix("rungs::v0::"),
+        "arguments": arguments.replace("rungs::v0::", ""),
+        "operator": operators.pop() if len(operators) == 1 else "",
+        "types": list(types),
+    }
+
+
+def disassembler(named: Path | None) -> Path:
+    if named is not None:
+        found = shutil.which(str(named))
+    else:
+        homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] + ["/usr/local/cuda"]
+        found = shutil.which("cuobjdump") or next(filter(None, (shutil.which(f"{home}/bin/cuobjdump") for home in homes)), None)
+    if found is None:
+        raise Fault(f"{named or 'cuobjdump'} is not there; {TOOLKIT}")
+    return Path(found)
+
+
+def run(tool: Path, *arguments: str) -> str:
+    # cuobjdump calls nvdisasm, which lies beside it.
+    path = os.pathsep.join((str(tool.resolve().parent), os.environ.get("PATH", "")))
+    done = subprocess.run([tool, *arguments], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False)
+    if done.returncode != 0:
+        raise Fault(f"{tool} {' '.join(arguments)}: {(done.stderr or done.stdout).strip() or f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def built(build: Path, name: str) -> str:
+    """A value that the build baked into the program."""
+    path = build / "bench" / "build_values.hpp"
+    match = re.search(rf'#define RUNGS_BUILD_{name} "([^"]*)"', path.read_text(encoding="utf-8")) if path.is_file() else None
+    if match is None:
+        raise Fault(f"{path} does not say the {name.lower()}; build the target rungs_bench first")
+    return match[1]
+
+
+def read_unit(tool: Path, build: Path, unit: Path) -> tuple[tuple[str, str, str, int], list[tuple[str, dict[str, Any]]]]:
+    """Which variant a unit of the catalog enrols, and its kernels by mangled name."""
+    source = unit.read_text(encoding="utf-8")
+    found = {name: pattern.search(source) for name, pattern in ABOUT.items()}
+    about = {name: match[1] for name, match in found.items() if match is not None}
+    if missing := [name for name in ABOUT if name not in about]:
+        raise Fault(f"{unit} does not say the {missing[0]} of its variant")
+    written = build / "CMakeFiles" / "rungs_catalog.dir" / "catalog" / f"{unit.name}.o"
+    report = written.with_name(written.name + ".ptxas")
+    for path in (written, report):
+        if not path.is_file():
+            raise Fault(f"{path} is missing; build the target rungs_catalog first")
+    try:
+        known = resources(report.read_text(encoding="utf-8"))
+    except Fault as fault:
+        raise Fault(f"{report}: {fault}") from None
+    kernels = []
+    for name, architecture, body in functions(run(tool, "-sass", str(written))):
+        if (name, architecture) not in known:
+            raise Fault(f"{report} says nothing of {name}; build the target rungs_catalog again")
+        kernels.append((name, {"architecture": architecture} | known.pop((name, architecture)) | count(body)))
+    if known:
+        raise Fault(f"{written} holds no code of {next(iter(known))[0]}, which ptxas reports on; build it again")
+    return (about["family"], about["ladder"], about["rung"], int(about["number"])), kernels
+
+
+def collect(build: Path, cuobjdump: Path | None) -> dict[str, Any]:
+    """The document for all units that the build's configuration lists."""
+    units = sorted((build / "catalog").glob("*.cu"))
+    units = [unit for unit in units if ABOUT["family"].search(unit.read_text(encoding="utf-8"))]
+    if not units:
+        raise Fault(f"{build / 'catalog'} holds no unit of the catalog; name a build folder with --build DIR")
+    commit, nvcc = built(build, "COMMIT"), built(build, "NVCC")
+    tool = disassembler(cuobjdump)
+    version = re.search(r"release [\d.]+, V([\d.]+)", run(tool, "--version"))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        read = list(pool.map(lambda unit: read_unit(tool, build, unit), units))
+    readable = demangle(sorted({name for _, kernels in read for name, _ in kernels}))
+    entries: dict[tuple[str, str, str, int], list[dict[str, Any]]] = {}
+    for entry, kernels in read:
+        entries.setdefault(entry, []).extend(describe(readable[name]) | counted for name, counted in kernels)
+    return {
+        "schema": SCHEMA,
+        "commit": commit,
+        "nvcc": nvcc,
+        "cuobjdump": version[1] if version else None,
+        "entries": [
+            {"family": family, "ladder": ladder, "rung": rung, "number": number, "kernels": sorted(kernels, key=place)}
+            for (family, ladder, rung, number), kernels in sorted(
+                entries.items(), key=lambda pair: (FAMILIES.index(pair[0][0]), pair[0][1], pair[0][3], pair[0][2])
+            )
+        ],
+    }
+
+
+def place(kernel: dict[str, Any]) -> tuple[str, str, str]:
+    return kernel["kernel"], kernel["arguments"], kernel["architecture"]
+
+
+def text(document: dict[str, Any]) -> str:
+    """One line a kernel, so that a change of one shows as one."""
+    head = {name: value for name, value in document.items() if name != "entries"}
+    entries = []
+    for entry in document["entries"]:
+        about = json.dumps({name: value for name, value in entry.items() if name != "kernels"})
+        kernels = ",\n".join("  " + json.dumps(kernel) for kernel in entry["kernels"])
+        entries.append(f'{about[:-1]}, "kernels": [\n{kernels}]}}' if kernels else f'{about[:-1]}, "kernels": []}}')
+    return json.dumps(head)[:-1] + ', "entries": [\n' + ",\n".join(entries) + "]}\n"

@@ -1,0 +1,153 @@
+"""report/run sass, on two kernels' recorded disassembly (tests/report/sass, a build folder without a compiler)."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rungs_report import cli, data, sass
+
+RECORDED = Path(__file__).resolve().parent / "sass"
+CATALOG = Path("CMakeFiles/rungs_catalog.dir/catalog")
+SHUFFLE = "handwritten_reductions_warp_shuffle_0.cu"
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(RECORDED, tmp_path / "build"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    def call(build: Path, *more: str) -> tuple[int, str]:
+        tool = build / "cuobjdump" if (build / "cuobjdump").exists() else RECORDED / "cuobjdump"
+        to = ["--data", str(tmp_path / "data"), "--gpu", "synthetic-gpu", "--cuobjdump", str(tool)]
+        code = cli.main(["sass", "--build", str(build), *to, *more])
+        told = capsys.readouterr()
+        return code, told.out + told.err
+
+    return call
+
+
+def kernels(tmp_path: Path) -> dict[str, dict[str, Any]]:
+    document = json.loads((tmp_path / "data/synthetic-gpu/sass.json").read_text())
+    return {entry["rung"]: kernel for entry in document["entries"] for kernel in entry["kernels"]}
+
+
+def test_what_is_written(build, run, tmp_path):
+    code, told = run(build)
+    assert code == 0 and "2 kernels of 2 variants" in told, told
+    document = json.loads((tmp_path / "data/synthetic-gpu/sass.json").read_text())
+    assert {name: document[name] for name in ("schema", "commit", "nvcc", "cuobjdump")} == {
+        "schema": "rungs.sass/1",
+        "commit": "0053ff0",
+        "nvcc": "13.0.88",
+        "cuobjdump": "13.5.37",
+    }
+    about = [(entry["family"], entry["ladder"], entry["rung"], entry["number"]) for entry in document["entries"]]
+    assert about == [("handwritten", "reductions", "warp_shuffle", 6), ("library_baselines", "roofs", "copy", -1)]
+
+
+def test_a_kernel_is_what_ptxas_and_the_disassembly_say(build, run, tmp_path):
+    assert run(build)[0] == 0
+    kernel = kernels(tmp_path)["warp_shuffle"]
+    assert kernel["architecture"] == "sm_90"
+    assert [kernel[name] for name in ("registers", "shared_bytes", "stack_bytes", "spill_bytes")] == [16, 32, 0, 0]
+    some = {name: kernel["opcodes"].get(name) for name in ("LDG", "STG", "LDS", "STS", "REDUX", "SHFL", "BAR", "NOP")}
+    assert some == {"LDG": 2, "STG": 1, "LDS": 1, "STS": 1, "REDUX": 1, "SHFL": 3, "BAR": 1, "NOP": None}
+    assert kernel["diverged"] == {"SHFL": 3}  # the same three once more, for a warp that came apart
+    assert kernel["opcodes"]["BRA"] == 3  # of four: the last jumps to itself, behind the end
+    assert kernel["instructions"] == sum(kernel["opcodes"].values())
+
+
+@pytest.mark.skipif(shutil.which("c++filt") is None, reason="no c++filt: names stay mangled")
+def test_names_are_taken_apart(build, run, tmp_path):
+    assert run(build)[0] == 0
+    kernel = kernels(tmp_path)["warp_shuffle"]
+    assert kernel["kernel"] == "reductions::warp_shuffle_kernel"
+    assert kernel["arguments"] == "256, int const*, int*, plus, int"
+    assert (kernel["operator"], kernel["types"]) == ("plus", ["i32"])
+
+
+def test_widths_of_loads_and_stores(build, run, tmp_path):
+    assert run(build)[0] == 0
+    assert kernels(tmp_path)["copy"]["widths"] == {"LDG": {"8": 2, "128": 1}, "STG": {"8": 2, "128": 1}}
+
+
+@pytest.mark.parametrize(
+    ("modifiers", "bits"),
+    [("", "32"), (".E", "32"), (".E.64", "64"), (".E.128.CONSTANT", "128"), (".U8", "8"), (".E.S16", "16")],
+)
+def test_width(modifiers, bits):
+    assert sass.width(modifiers) == bits
+
+
+@pytest.mark.parametrize(
+    ("demangled", "name", "operator", "types"),
+    [
+        ("void a::b<3, (a::kind)1, c<unsigned char const*>, rungs::v0::maximum>(d<int>)", "a::b", "maximum", ["u8"]),
+        ("void f<unsigned long, unsigned long long, cuda::std::__4::plus<void>, float>(int)", "f", "plus", ["u64", "f32"]),
+        ("void f<__half const*, float, cuda::__4::minimum<float> >(float)", "f", "minimum", ["f16", "f32"]),
+        ("a::(anonymous namespace)::g(unsigned int)", "a::g", "", []),
+    ],
+)
+def test_describe(demangled, name, operator, types):
+    told = sass.describe(demangled)
+    assert (told["kernel"], told["operator"], told["types"]) == (name, operator, types)
+
+
+def test_the_same_build_gives_the_same_bytes(build, run, tmp_path):
+    assert run(build)[0] == 0
+    first = (tmp_path / "data/synthetic-gpu/sass.json").read_bytes()
+    assert run(build)[0] == 0
+    assert (tmp_path / "data/synthetic-gpu/sass.json").read_bytes() == first
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def truncate(path: Path) -> None:
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+
+
+def empty(path: Path) -> None:
+    path.write_text("")
+
+
+@pytest.mark.parametrize(
+    ("damaged", "how", "says"),
+    [
+        (CATALOG / f"{SHUFFLE}.o", remove, "is missing; build"),
+        (CATALOG / f"{SHUFFLE}.o.ptxas", remove, "is missing; build"),
+        (CATALOG / f"{SHUFFLE}.o.ptxas", truncate, "incomplete"),
+        (CATALOG / f"{SHUFFLE}.o.ptxas", empty, "says nothing of"),
+        (CATALOG / f"{SHUFFLE}.o.sass", empty, "holds no code of"),
+        (CATALOG / f"{SHUFFLE}.o.sass", remove, "cuobjdump"),
+        (Path("bench/build_values.hpp"), remove, "rungs_bench"),
+    ],
+)
+def test_a_build_that_cannot_be_read_is_refused(build, run, tmp_path, damaged, how, says):
+    how(build / damaged)
+    code, told = run(build)
+    assert code == 2 and says in told, told
+    assert not (tmp_path / "data/synthetic-gpu/sass.json").exists()
+
+
+def test_usage(build, run, tmp_path):
+    code, told = run(tmp_path / "nowhere")
+    assert code == 2 and "--build" in told
+    code, told = run(build, "--gpu", "No Slug")
+    assert code == 2 and "--gpu" in told
+    code, told = run(build, "--cuobjdump", str(tmp_path / "nothing"))
+    assert code == 2 and "nvidia-cuda-cuobjdump" in told
+
+
+def test_it_is_no_result(run, build, tmp_path):
+    """sass.json lies where results lie, and is read as none."""
+    assert run(build)[0] == 0
+    collection = data.read(tmp_path / "data")
+    assert not collection.refusals and not collection.machines
