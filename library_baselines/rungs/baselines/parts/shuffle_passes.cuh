@@ -13,21 +13,22 @@ namespace rungs::v0::baselines::parts {
 
 inline constexpr int shuffle_threads = 256, shuffle_items = 2;
 
-// Block::leave(value, present, d_out, library_op, init, identity) writes library_op(init, aggregate of the block's
-// values) to *d_out. The threads whose value is present come before those without one, whose value is the identity.
+// Blocks have Block::block_threads threads. Block::leave(value, present, d_out, library_op, init, identity) writes
+// library_op(init, aggregate of the block's values) to *d_out. The threads whose value is present come before those
+// without one, whose value is the identity.
 template <class Block, class InputIteratorT, class T, class LibraryOpT>
-__global__ void __launch_bounds__(shuffle_threads)
+__global__ void __launch_bounds__(Block::block_threads)
     shuffle_pass_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out, LibraryOpT library_op, T init,
                         T identity) {
-  const std::size_t i = std::size_t(blockIdx.x) * shuffle_threads * shuffle_items + threadIdx.x;
+  const std::size_t i = std::size_t(blockIdx.x) * Block::block_threads * shuffle_items + threadIdx.x;
   T value = identity;
   if (i < num_items) value = static_cast<T>(d_in[i]);
-  if (i + shuffle_threads < num_items) value = library_op(value, static_cast<T>(d_in[i + shuffle_threads]));
+  if (i + Block::block_threads < num_items) value = library_op(value, static_cast<T>(d_in[i + Block::block_threads]));
   Block::leave(value, i < num_items, d_out + blockIdx.x, library_op, init, identity);
 }
 
-constexpr std::size_t shuffle_passes_height(std::size_t num_items) {
-  return v0::parts::height_in_passes(num_items, shuffle_threads * shuffle_items, 12);
+constexpr std::size_t shuffle_passes_height(std::size_t num_items, int block_threads = shuffle_threads) {
+  return v0::parts::height_in_passes(num_items, block_threads * shuffle_items, 12);
 }
 
 template <class Block, class InputIteratorT, class T, class ReductionOpT>
@@ -36,11 +37,12 @@ cudaError_t reduce_in_shuffle_passes(void* d_temp_storage, std::size_t& temp_sto
   const auto library_op = library_operator<ReductionOpT, T, T>(ours);
   using library_op_t = std::remove_const_t<decltype(library_op)>;
   const auto pass = [&](auto d_in, std::size_t num_items, T* d_out, T init, std::size_t grid_blocks) {
-    return v0::parts::launch(shuffle_pass_kernel<Block, decltype(d_in), T, library_op_t>, grid_blocks, shuffle_threads,
-                             stream, d_in, num_items, d_out, library_op, init, ReductionOpT::template identity<T>());
+    return v0::parts::launch(shuffle_pass_kernel<Block, decltype(d_in), T, library_op_t>, grid_blocks,
+                             Block::block_threads, stream, d_in, num_items, d_out, library_op, init,
+                             ReductionOpT::template identity<T>());
   };
-  return v0::parts::reduce_in_passes<shuffle_threads * shuffle_items>(d_temp_storage, temp_storage_bytes, d_in, d_out,
-                                                                      num_items, ours, init, pass);
+  return v0::parts::reduce_in_passes<Block::block_threads * shuffle_items>(d_temp_storage, temp_storage_bytes, d_in,
+                                                                           d_out, num_items, ours, init, pass);
 }
 
 }  // namespace rungs::v0::baselines::parts
