@@ -5,14 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rungs_report import data, export, render, sass
+from rungs_report import data, export, render, sass, versus
 
 ROOT = Path(__file__).resolve().parents[2]
 OK, WRONG, USAGE = 0, 1, 2
 EPILOG = """exit codes:
-  0  done; check: everything is as the generator writes it
-  1  pages were written but something was refused; check: something differs; test: a test failed
-  2  usage: an unknown option, a directory that is not there, a README without its markers"""
+  0  done; check: everything is as the generator writes it; compare: no regression
+  1  pages were written but something was refused; check: something differs; compare: a regression; test: a test failed
+  2  usage: an unknown option, a directory that is not there, a README without its markers, nothing to compare"""
 
 
 class Usage(Exception):
@@ -85,6 +85,18 @@ def parser() -> argparse.ArgumentParser:
     counting.add_argument("--gpu", metavar="SLUG", help="whose results the kernels belong to (default: the only one in --data)")
     counting.add_argument("--cuobjdump", type=Path, metavar="FILE", help="the disassembler (default: the one on the PATH)")
     counting.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    about = (
+        "compare two runs on one GPU (SLOW, FAST, SAME, AMBIGUOUS by interval and noise floor), or two GPUs, each against its own"
+        " ceilings (what changed winner)"
+    )
+    comparing = commands.add_parser(
+        "compare", help=about, description=about, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    comparing.add_argument("A", help="a result file, a folder of result files, or the name of a GPU or a run in --data")
+    comparing.add_argument("B", help="likewise; a regression is what is slower in B than in A")
+    comparing.add_argument("--all", action="store_true", help="every case, not only those that differ")
+    comparing.add_argument("--data", type=Path, metavar="DIR", help="where names are looked for (default: report/data)")
+    comparing.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     tests = commands.add_parser(
         "test",
         help="run the report's tests",
@@ -205,6 +217,17 @@ def write_sass(options: argparse.Namespace) -> int:
     return OK
 
 
+def compare_results(options: argparse.Namespace) -> int:
+    source = options.data or ROOT / "report" / "data"
+    try:
+        a, b = (versus.side(named, source, complain) for named in (options.A, options.B))
+        lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
+    except versus.NotFound as fault:
+        raise Usage(str(fault)) from None
+    say("\n".join(lines))
+    return WRONG if worse else OK
+
+
 def run_tests(arguments: list[str]) -> int:
     arguments = [argument for argument in arguments if argument != "--"] or [str(ROOT / "tests" / "report")]
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments], cwd=ROOT, check=False)
@@ -219,7 +242,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "test":
             return run_tests(options.pytest)
-        commands = {"render": render_pages, "check": check_pages, "export": export_header, "sass": write_sass}
+        commands = {
+            "render": render_pages, "check": check_pages, "export": export_header, "sass": write_sass, "compare": compare_results,
+        }  # fmt: skip
         return commands[options.command](options)
     except Usage as fault:
         complain(str(fault))

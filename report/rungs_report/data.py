@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = "rungs.results/1"
-SASS = "sass.json"  # of the build, no result: see sass.py
+SASS = "sass.json"  # beside the results, but none: see sass.py
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
 
@@ -166,6 +166,7 @@ class Machine:
     gpu: str
     runs: list[Run]
     refusals: list[Refusal] = field(default_factory=list)
+    sass: list[dict[str, Any]] = field(default_factory=list)  # what the kernels are made of, where sass.json tells
 
     @cached_property
     def variants(self) -> dict[Variant, dict[str, Any]]:
@@ -320,17 +321,17 @@ def _records(document: dict[str, Any], key: str, fields: dict[str, type | tuple[
             _need(record, name, kinds, f"{key}[{position}].")
 
 
-def check_document(document: dict[str, Any], folder: str, stem: str) -> None:
-    """The file is what it says and where it says; SCHEMA.md's shape, checked before a row is looked at."""
+def check_document(document: dict[str, Any], folder: str | None, stem: str | None) -> None:
+    """The file is what it says and, where folder and stem are given, where it says; SCHEMA.md's shape, checked before a row is looked at."""
     schema = document.get("schema")
     if schema != SCHEMA:
         raise Refused(f"has schema {schema!r}; this generator reads {SCHEMA!r}")
     run, gpu = _need(document, "run", str), _need(document, "gpu", str)
     if not SLUG.fullmatch(gpu):
         raise Refused(f"names its gpu {gpu!r}, which is no slug (lower case, digits, hyphens)")
-    if gpu != folder:
+    if folder is not None and gpu != folder:
         raise Refused(f"was measured on {gpu} but lies in the folder of {folder}")
-    if not RUN.fullmatch(run) or run != stem:
+    if not RUN.fullmatch(run) or stem not in (None, run):
         raise Refused(f"calls its run {run!r}, but the file's name says {stem!r}")
     _need(document, "complete", bool)
     _need(document, "seconds", (int, float))
@@ -471,11 +472,12 @@ def _key(cell: Cell, variant: Variant, twin: bool) -> tuple[Any, ...]:
     return (*cell, *variant, twin)
 
 
-def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusal]]:
-    """The believable rows of one file, and what was refused of it. Raises Refused where the whole file is."""
+def read_run(path: Path, label: str, records: Records, placed: bool = True) -> tuple[Run, list[Refusal]]:
+    """The believable rows of one file, and what was refused of it. Raises Refused where the whole file is. placed: the file
+    has to lie in its GPU's folder under its run's name."""
     document = parse(path)
     try:
-        check_document(document, path.parent.name, path.stem)
+        check_document(document, *((path.parent.name, path.stem) if placed else (None, None)))
     except Refused as refusal:
         refusal.rows_in = len(document["rows"]) if isinstance(document.get("rows"), list) else 0
         raise
@@ -521,6 +523,23 @@ def read_run(path: Path, label: str, records: Records) -> tuple[Run, list[Refusa
             rows.append(found[0])
     refusals = [Refusal(label, reason, count, False, expected) for (reason, expected), count in sorted(faults.items())]
     return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
+
+
+def read_sass(path: Path) -> list[dict[str, Any]]:
+    """What the compiled kernels are made of: a record a kernel, with the fields of its catalog entry."""
+    found = []
+    for position, entry in enumerate(_need(parse(path), "entries", list)):
+        kernels = _need(entry, "kernels", list, f"entries[{position}].") if isinstance(entry, dict) else None
+        if kernels is None or not isinstance(entry.get("rung"), str):
+            raise Refused(f"has an entries[{position}] that names no rung and kernels")
+        for kernel in kernels:
+            where = f"entries[{position}].kernels."
+            if not isinstance(kernel, dict):
+                raise Refused(f"has an {where[:-1]} that holds no objects")
+            for name, kinds in (("registers", int), ("shared_bytes", int), ("opcodes", dict)):
+                _need(kernel, name, kinds, where)
+            found.append({**{name: value for name, value in entry.items() if name != "kernels"}, **kernel})
+    return found
 
 
 # ---- reading a directory
@@ -573,6 +592,13 @@ def read(data: Path) -> Collection:
         faults += len(run.faults)
         gpu = run.document["gpu"]
         machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
+
+    for gpu, machine in machines.items():
+        path = data / gpu / SASS
+        try:
+            machine.sass = read_sass(path) if path.is_file() else []
+        except Refused as refusal:
+            refusals.append(Refusal(f"{gpu}/{SASS}", str(refusal), 0, True))
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in machines.items():
