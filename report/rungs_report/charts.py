@@ -1,15 +1,13 @@
-"""The charts: one Vega-Lite description each, drawn as SVG for Markdown and live on the interactive page.
+"""The charts: one Vega-Lite description each, drawn as SVG for Markdown and for the interactive page.
 
 Backgrounds are transparent and inks are mid-tones, so a chart reads on a light page and on a dark one. A variant has one
 colour, mark and dash everywhere, the colours are Okabe and Ito's for colour-blind readers.
 """
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import altair as alt
@@ -218,16 +216,11 @@ def _lines(
     dim = [row for row in rows if row["key"] not in keys]
     layers = []
     if dim:
-        # On the live page a grey line comes forward under the pointer; the SVG is drawn with nothing picked. The names are
-        # given because Altair would count them through over the life of the process.
-        pick = alt.selection_point(name="pick", fields=["key"], on="pointerover", clear="pointerout", empty=False)
         grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail="key:N")
-        width = alt.condition(pick, alt.value(2.5), alt.value(1))
-        opacity = alt.condition(pick, alt.value(1), alt.value(0.45))
         # No names for screen readers on what is only background: hundreds of them, which the tables say better.
-        layers.append(grey.mark_line(color=FAINT, clip=True, aria=False).encode(strokeWidth=width, opacity=opacity))
-        inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]), name="grey_points")
-        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5, aria=False).encode(x=x, y=y, tooltip=tooltip).add_params(pick))
+        layers.append(grey.mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True, aria=False))
+        inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]))
+        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5, aria=False).encode(x=x, y=y, tooltip=tooltip))
     base = alt.Chart(drawing.values(bright))
     layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail="key:N"))
     shown = alt.Chart(drawing.values([row for row in bright if domain[0] <= row[column] <= domain[1]]))
@@ -626,6 +619,145 @@ def heat_map(machine: Machine, looks: dict[Variant, Style], about: HeatMap, name
     return drawing.finish(name, about.title, layers, height=max(90, 26 * len(names)), independent=True)
 
 
+GAIN_COLOUR, LOSS_COLOUR = COLOURS[0], COLOURS[4]  # of a step's bar; the sign stands beside it too
+
+
+def limit(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
+    """Per cent of the measured ceiling over n: every variant a line, and how much of the ceiling's own time is the launch."""
+    drawing = Drawing()
+    rows, floors = [], []
+    for cell in compare.sizes(machine, problem):
+        for variant in compare.contenders(machine, cell) if cell.items else []:
+            share = compare.figure(machine, cell, variant, "percent_of_ceiling")
+            if share and variant.ladder != compare.SWEEP_OF_LAUNCHES:
+                time = compare.figure(machine, cell, variant, "median_us")
+                about = {"items": cell.items, "n": words.size(cell.items), "rung": machine.labels[variant], "time": words.time(time)}
+                rows.append({**about, "key": key(machine, variant), "share": share})
+        if floor := compare.floor_share(machine, cell):
+            floors.append({"items": cell.items, "n": words.size(cell.items), "launch": min(floor, 100.0), "none": 0.0})
+    if len({row["items"] for row in rows}) < 2:
+        return None
+    domain = (0.0, 112.0)
+    x = _n_axis(compare.sizes(machine, problem))
+    scale = alt.Scale(domain=list(domain), nice=False)
+    axis = alt.Axis(values=list(range(0, 101, 20)))
+    y = alt.Y("share:Q", title="% of the measured ceiling", scale=scale, axis=axis)
+    named = _highlighted(machine, problem)
+    layers = []
+    if len(floors) > 1:
+        launch = alt.Y("launch:Q", scale=scale, axis=axis, title="% of the measured ceiling")
+        area = alt.Chart(drawing.values(floors))
+        layers.append(area.mark_area(color=FAINT, opacity=0.2, line=False).encode(x=x, y=launch, y2="none:Q", tooltip=["n:N", "launch:Q"]))
+        ends = [{**floors[0], "share": 5.0, "label": "grey: the launch's share of the ceiling's time"}]
+        layers.append(alt.Chart(drawing.values(ends)).mark_text(align="left", dx=4, color=FAINT).encode(x=x, y=y, text="label:N"))
+    layers.append(alt.Chart(drawing.values([{"share": 100.0}])).mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
+    left, right = (pick(row["items"] for row in rows) for pick in (min, max))
+    for items, align, label in ((left, "left", "launch floor"), (right, "right", "ceiling of the memory")):
+        ends = alt.Chart(drawing.values([{"items": items, "share": 106.0, "label": label}]))
+        layers.append(ends.mark_text(align=align, color=CEILING_COLOUR).encode(x=x, y=y, text="label:N"))
+    layers += _lines(drawing, machine, looks, named, rows, x, y, "share", domain, False, ["rung:N", "n:N", "time:N", "share:Q"])
+    return drawing.finish(name, f"Per cent of the measured ceiling over the number of items: {describe(problem)}", layers)
+
+
+def waterfall(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, list[Variant]], name: str) -> Chart | None:
+    """One ladder at one size: each bar reaches from the time of the rung before to its own, the ratio beside it, CUB a rule."""
+    cell, variants = about
+    times = [(variant, compare.figure(machine, cell, variant, "median_us")) for variant in variants]
+    if len(times) < 2:
+        return None
+    drawing = Drawing()
+    rows: list[dict[str, Any]] = []
+    for position, (variant, time) in enumerate(times):
+        before = times[position - 1][1] if position else time
+        ratio = compare.within_runs(machine, cell, times[position - 1][0], variant) if position else None
+        rows.append(
+            {
+                "rung": machine.labels[variant],
+                "key": key(machine, variant),
+                "before": before,
+                "after": time,
+                "end": max(before, time),
+                "time": words.time(time),
+                "label": words.ratio(ratio) if ratio else words.time(time),
+                "colour": LOSS_COLOUR if ratio and ratio < 1 else GAIN_COLOUR,
+            }
+        )
+    ends = [row[end] for row in rows for end in ("before", "after")]
+    cub = compare.fastest_cub(machine, cell)
+    low, high = min([*ends, *([cub[1]] if cub else [])]) / 1.25, max(ends) * 1.6
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(values=[step * 10**e for e in range(-1, 6) for step in (1, 2, 5)], format=",~r", labelOverlap="greedy")
+    x = alt.X("before:Q", title="µs, from the rung before to this one", scale=scale, axis=axis)
+    y = alt.Y(
+        "key:N",
+        sort=[row["key"] for row in rows],
+        title=None,
+        axis=alt.Axis(labelExpr="split(datum.value, '/')[2]", labelLimit=260, ticks=False, domain=False, grid=False),
+    )
+    base = alt.Chart(drawing.values(rows))
+    colour = alt.Color("colour:N", scale=None)
+    layers = []
+    if cub:
+        rule = alt.Chart(drawing.values([{"before": cub[1], "label": "CUB"}]))
+        layers.append(rule.mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x))
+        layers.append(rule.mark_text(color=CUB_COLOUR, y=-6).encode(x=x, text="label:N"))
+    layers += [
+        base.mark_bar(height={"band": 0.6}).encode(x=x, x2="after:Q", y=y, color=colour, tooltip=["rung:N", "time:N", "label:N"]),
+        base.mark_tick(thickness=3, height=15).encode(x=alt.X("after:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, color=colour, tooltip=["rung:N", "time:N", "label:N"]),
+        base.mark_text(align="left", dx=6).encode(x=alt.X("end:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, text="label:N"),
+    ]  # fmt: skip
+    title = f"What each rung gained: {describe(cell.problem)}, {words.size(cell.items)} items; blue is a gain, orange a loss"
+    return drawing.finish(name, title, layers, height=max(110, 22 * len(rows)))
+
+
+def pareto(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, list[dict[str, Any]]], name: str) -> Chart | None:
+    """Error over time; what nothing else beats in both is joined and named, what does not repeat is hollow."""
+    cell, points = about
+    if len(points) < 2:
+        return None
+    drawing = Drawing()
+    rows = [
+        {
+            "rung": machine.labels[each["variant"]],
+            "key": key(machine, each["variant"]),
+            "micros": each["time"],
+            "time": words.time(each["time"]),
+            "error": each["error"],
+            "repeats": "yes" if each["repeats"] else "no",
+            "front": "yes" if each["front"] else "no",
+            "colour": CUB_COLOUR if compare.is_cub(each["variant"]) else COLOURS[0] if each["front"] else FAINT,
+            "label": machine.labels[each["variant"]] if each["front"] or compare.is_cub(each["variant"]) else "",
+        }
+        for each in points
+    ]
+    # CUB has several entries, apart by less than their names: its fastest is named.
+    named = min((row for row in rows if row["colour"] == CUB_COLOUR), key=lambda row: row["micros"], default=None)
+    for row in rows:
+        if row["colour"] == CUB_COLOUR and row["front"] == "no" and row is not named:
+            row["label"] = ""
+    times = [row["micros"] for row in rows]
+    scale = alt.Scale(type="log", domain=[min(times) / 1.15, max(times) * 1.6], nice=False)
+    axis = alt.Axis(values=[step * 10**e for e in range(-1, 7) for step in (1, 2, 5)], format=",~r", labelOverlap="greedy")
+    x = alt.X("micros:Q", title="µs", scale=scale, axis=axis)
+    most = max(row["error"] for row in rows)
+    ticks = [0, *[step * 10**e for e in range(0, 12) for step in (1, 3) if step * 10**e <= most * 1.6]]
+    y = alt.Y("error:Q", title="error, in units of the last place", scale=alt.Scale(type="symlog", domain=[0, max(1.0, most * 1.4)], nice=False), axis=alt.Axis(values=ticks, format=",~r"))  # fmt: skip
+    base = alt.Chart(drawing.values(rows))
+    front = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["micros"])
+    stairs = [point for row, after in zip(front, [*front[1:], None], strict=True) for point in ([row, {**after, "error": row["error"]}] if after else [row])]
+    path = [{"micros": row["micros"], "error": row["error"], "place": place} for place, row in enumerate(stairs)]
+    tooltip = ["rung:N", "time:N", "error:Q", "repeats:N", "front:N"]
+    colour = alt.Color("colour:N", scale=None)
+    layers = [
+        alt.Chart(drawing.values(path)).mark_line(color=COLOURS[0], strokeWidth=1.3, strokeDash=[3, 3]).encode(x=x, y=y, order="place:Q"),
+        base.transform_filter("datum.repeats == 'yes'").mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip),
+        base.transform_filter("datum.repeats == 'no'").mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8).encode(x=x, y=y, color=colour, tooltip=tooltip),
+        base.mark_text(align="left", dx=8, dy=-7, angle=345).encode(x=x, y=y, text="label:N", color=colour),
+    ]  # fmt: skip
+    title = f"Error over time: {describe(cell.problem)}, {words.size(cell.items)} items; joined is what nothing beats in both, hollow does not repeat"
+    return drawing.finish(name, title, layers)
+
+
 DISTRIBUTIONS = {
     "uniform": "uniform", "constant": "all in one bin", "eight_hot": "eight hot bins", "zipf": "Zipf", "sorted": "sorted",
     "runs": "runs", "out_of_range": "half out of range",
@@ -675,15 +807,3 @@ def svg(chart: Chart) -> str:
 
     drawn = re.sub(r'(id="|url\(#|href="#)((?:clip|gradient_)\d+)', renamed, drawn)
     return drawn + "\n"
-
-
-@cache
-def script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, so that the interactive page needs no network."""
-    return vl_convert.javascript_bundle().replace("</script", "<\\/script")
-
-
-def interactive(chart: Chart) -> str:
-    """The same description for the live page, as JSON that is safe inside a script element."""
-    spec = {**chart.spec, "width": "container"}
-    return json.dumps(spec, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")

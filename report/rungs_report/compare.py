@@ -180,6 +180,29 @@ def ceiling(machine: Machine, cell: Cell) -> float | None:
     )
 
 
+@cache
+def launch_floor(machine: Machine, mode: str) -> float | None:
+    """What an empty kernel takes."""
+    floors = [f for run in main_runs(machine) for f in run.document["floors"] if f["mode"] == mode and f["kind"] == "empty"]
+    return words.median(floor["median_us"] for floor in floors)
+
+
+def ceiling_time(machine: Machine, cell: Cell) -> float | None:
+    """How long the roof takes at this footprint."""
+    return words.median(
+        row.median_us * row.percent_of_ceiling / 100
+        for run in main_runs(machine)
+        for row in run.cells.get(cell, {}).values()
+        if row.percent_of_ceiling
+    )
+
+
+def floor_share(machine: Machine, cell: Cell) -> float | None:
+    """How much of the ceiling's time an empty launch would take, in per cent."""
+    floor, time = launch_floor(machine, cell.mode), ceiling_time(machine, cell)
+    return floor / time * 100 if floor and time else None
+
+
 def is_headline(problem: Cell) -> bool:
     """A sum of floats, whatever its operation and mode, or a histogram of bytes, at which CUB is at its best: what a topic
     is headed by."""

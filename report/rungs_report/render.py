@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from rungs_report import charts, pages
+from rungs_report import charts, explorer, pages
 from rungs_report.data import COLUMNS, Collection, Machine
 
 BEGIN, END = "<!-- rungs:headline begin -->", "<!-- rungs:headline end -->"
@@ -30,17 +30,19 @@ def results_csv(machine: Machine) -> str:
 def files(collection: Collection, root: Path, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
     """Every file of the report by its path under --out. root is where the rungs' sources lie."""
     looks = charts.styles(collection.machines)
-    script = charts.script() if collection.machines else ""
     made: dict[str, str] = {}
+    sections = []
     for machine in collection.machines:
         told(f"writing the pages of {machine.gpu}")
-        written, drawn = pages.pages(machine, root, looks)
+        written, drawn, answers = pages.pages(machine, root, looks)
         for name, lines in written.items():
             made[f"{machine.gpu}/{name}"] = "\n".join(lines) + "\n"
-        made[f"{machine.gpu}/index.html"] = pages.live_page(machine, drawn, script)
         made[f"{machine.gpu}/results.csv"] = results_csv(machine)
-        for chart in drawn:
-            made[f"{machine.gpu}/charts/{chart.name}.svg"] = charts.svg(chart)
+        svgs = [(chart, charts.svg(chart)) for chart in drawn]
+        for chart, svg in svgs:
+            made[f"{machine.gpu}/charts/{chart.name}.svg"] = svg
+        sections.append(explorer.of_machine(machine, answers, svgs))
+    made["index.html"] = explorer.page(collection.machines, looks, sections, pages.GENERATED)
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
     return made
 

@@ -144,20 +144,7 @@ def front(page: Page, more: list[str]) -> list[str]:
         lines += ["Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.", ""]
     lines += page.drawn(charts.headline, [(topic.name, problem) for topic, problem in heads])
     lines += front_table(machine, page.topics)
-    if heads:
-        rows = []
-        for topic, _ in heads:
-            found = verdicts(machine, topic)
-            total = sum(found.values())
-            rows.append([topic.name, *[f"{n:,}" for n in (total, *(found[v] for v in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")))]])
-        lines += [
-            "Over all types, operators, modes and sizes, the best rung against CUB's fastest entry:",
-            "",
-            *table(["", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided"], rows),
-            "",
-        ]
-        lines += beaten(page, [topic for topic, _ in heads])
-        lines += how_compared(machine)
+    lines += where_cub_wins(page, [topic for topic, _ in heads])
     links = []
     for topic in page.topics:
         links += [
@@ -165,25 +152,52 @@ def front(page: Page, more: list[str]) -> list[str]:
         ]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
-    links.append("- all rows: [results.csv](results.csv); the charts with values under the pointer: [index.html](index.html)")
+    links.append("- all rows: [results.csv](results.csv), and to filter, sort and zoom: [index.html](../index.html)")
     return [*lines, *links, ""]
 
 
-def beaten(page: Page, topics: list[Topic]) -> list[str]:
-    """Where CUB wins, on the front page already; ties are many and stand on the topics' pages."""
-    machine = page.machine
-    rows = []
-    for topic in topics:
+def floors_of(machine: Machine, topic: Topic) -> str:
+    """The noise floors of a topic's cells: median and most."""
+    twins = [t for run in machine.runs for t in run.document["twins"] if t.get("operation") in topic.operations]
+    known = sorted(twin["noise_floor"] * 100 for twin in twins if twin["noise_floor"] is not None)
+    return f"{words.median(known):.2f} %, at most {known[-1]:.2f} %" if known else words.UNKNOWN
+
+
+def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
+    """Wins, ties and losses over everything measured, each problem named, and the noise they stand against."""
+    machine, rows = page.machine, []
+    if not found:
+        return []
+    alike: dict[str, dict[Cell, list[Best]]] = {"SLOWER": {}, "SAME": {}, "AMBIGUOUS": {}}
+    for topic in found:
+        counts = verdicts(machine, topic)
+        told = [f"{n:,}" for n in (sum(counts.values()), *(counts[v] for v in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")))]
+        rows.append([topic.name, *told, floors_of(machine, topic)])
         for problem in compare.problems(machine, topic):
-            for found in compare.bests(machine, problem):
-                if found.ratio and found.ratio.verdict == "SLOWER":
-                    what = [text(charts.describe(problem)), words.size(found.cell.items), page.label(found.variant)]
-                    rows.append([topic.name, *what, over_cub(found.ratio)])
-    where = words.listed([f"[{topic.name}]({topic.name}.md#where-cub-wins-and-where-it-is-a-tie)" for topic in topics])
-    if not rows:
-        return [f"CUB wins nowhere; the ties are listed under {where}.", ""]
-    shown = [*table(["", "problem", ">n", "our best", ">over CUB"], rows), ""]
-    return [*fold(f"CUB wins: {len(rows)}", shown), f"The ties are listed under {where}.", ""]
+            for each in compare.bests(machine, problem):
+                if each.ratio and each.ratio.verdict in alike:
+                    alike[each.ratio.verdict].setdefault(problem, []).append(each)
+    lines = [
+        "## Where CUB wins, and where it is a tie",
+        "",
+        "Over all types, operators, modes and sizes, the best rung against CUB's fastest entry. A difference below the noise floor, how far CUB"
+        " lies from itself in like cells, is a tie:",
+        "",
+        *table(["", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided", ">noise floor, median"], rows),
+        "",
+    ]
+    if not alike["SLOWER"]:
+        lines += ["CUB wins nowhere.", ""]
+    for verdict, title in (("SLOWER", "CUB wins"), ("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
+        rows = []
+        for problem, own in alike[verdict].items():
+            ratios = dict.fromkeys(words.ratio(pick(each.ratio.value for each in own)) for pick in (min, max))
+            where = ", ".join(words.size(each.cell.items) for each in own)
+            rows.append([text(charts.describe(problem)), where, " to ".join(ratios)])
+        shown = table(["problem", "at n", ">our best over CUB"], rows) if rows else []
+        total = sum(map(len, alike[verdict].values()))
+        lines += [f"{title}:", "", *shown, ""] if rows and verdict == "SLOWER" else fold(f"{title}: {total:,}", [*shown, ""]) if rows else []
+    return [*lines, *how_compared(machine)]
 
 
 def in_short(page: Page) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 import synthetic
 from conftest import add_small_atomics, add_small_cell, add_small_histograms, add_small_scans
 from rungs_report import charts, data, render
+from rungs_report.pages import MORE
 
 TOPIC_HEADINGS = (
     "What each rung changed",
@@ -52,7 +53,11 @@ def test_a_full_report(full, run):
     assert (code, err) == (0, "")
     folder = full / "report/synthetic-gpu"
     headings = {
-        "index.md": ("What was measured on what", "Ceilings", "Noise", "How to read this"),
+        "choose.md": ("Reductions", "Scans", "Histograms", "What the texts advise"),
+        "limits.md": ("Reductions", "Scans", "Histograms"),
+        "gains.md": ("Reductions", "Scans", "Histograms"),
+        "accuracy.md": ("f32 sum, cold, 16 Mi items", "f32 inclusive sum, cold, 16 Mi items"),
+        "index.md": ("Where CUB wins, and where it is a tie", "What was measured on what", "Ceilings", "Noise", "How to read this"),
         "reductions.md": ("The ladder: f32 sum, cold, 16 Mi items", *TOPIC_HEADINGS),
         "scans.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Exclusive beside inclusive", *TOPIC_HEADINGS),
         "reductions_tables.md": ("Run by run: f32 sum, cold, 16 Mi items", "Cold", "Graph"),
@@ -181,7 +186,7 @@ def test_banners(repository, run, small):
     synthetic.write(repository / "report/data", document)
     assert run()[0] == 0
     pages = list((repository / "report/synthetic-gpu").glob("*.md"))
-    assert len(pages) == 4
+    assert len(pages) == 3 + len(MORE)
     for page in pages:
         told = page.read_text()
         assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in told, page
@@ -197,8 +202,8 @@ def test_hostile_text_stays_text(repository, run, small):
     assert run()[0] == 0
     page = "".join(path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md"))
     assert "<script>" not in page and "a \\| b &lt;/details&gt; \\[x\\](y) \\*z\\*" in page
-    live = (repository / "report/synthetic-gpu/index.html").read_text()
-    assert "<img" not in live.split("<script>")[0] and live.count("</script>") == 2
+    live = (repository / "report/index.html").read_text()
+    assert "<img" not in live and "alert(1)</" not in live and live.count("</script>") == 2
 
 
 def test_a_source_outside_the_repository_is_not_read(repository, run, small):
@@ -211,13 +216,21 @@ def test_a_source_outside_the_repository_is_not_read(repository, run, small):
     assert "root:" not in page and "is not in the tree" in page
 
 
-def test_live_page_needs_no_network(little, run):
+def test_the_interactive_page_is_whole_and_needs_no_network(little, run):
     run()
-    live = (little / "report/synthetic-gpu/index.html").read_text()
-    markup = re.sub(r"<script>.*?</script>", "", live, flags=re.DOTALL)
-    assert not re.search(r"<(?:script|link|img|iframe)|\bsrc=|url\(|https?:", markup)
-    assert live.count("<script>") == live.count("</script>") == 2
-    assert live.count('vegaEmbed("#') == len(list((little / "report/synthetic-gpu/charts").glob("*.svg")))
+    live = (little / "report/index.html").read_text()
+    script = re.search(r"<script>(.*?)</script>", live, flags=re.DOTALL)[1].replace("http://www.w3.org/2000/svg", "")
+    for part in (script, re.sub(r"<script>.*?</script>", "", live, flags=re.DOTALL)):
+        assert not re.search(r"<(?:link|img|iframe|object)|\bsrc=|url\((?!#)|https?:|@import|\bfetch\(|XMLHttpRequest", part)
+    assert live.count("<script") == live.count("</script>") == 2
+    ids = re.findall(r'\bid="([^"]+)"', live)
+    assert len(ids) == len(set(ids)), "charts beside each other share no clip path"
+    told = json.loads(re.search(r'id="data">(.*?)</script>', live, flags=re.DOTALL)[1])
+    rows = list(csv.DictReader((little / "report/synthetic-gpu/results.csv").open(newline="")))
+    rows += list(csv.DictReader((little / "report/synthetic-cpu/results.csv").open(newline="")))
+    assert len(told["rows"]["items"]) == len(rows), "one run each: every row is there once"
+    assert {len(column) for column in told["rows"].values()} == {len(rows)}
+    assert sorted(told["rows"]["time"]) == sorted(float(f"{float(row['median_us']):.4g}") for row in rows)
 
 
 def test_a_variant_looks_the_same_everywhere(full):
@@ -287,6 +300,7 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
 
 GOLDEN = (
     "index.md", "synthetic-gpu/index.md", "synthetic-gpu/reductions.md", "synthetic-gpu/scans.md",
+    "synthetic-gpu/choose.md", "synthetic-gpu/limits.md", "synthetic-gpu/gains.md", "synthetic-gpu/accuracy.md",
     "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/atomics.md", "synthetic-gpu/claims.md", "synthetic-gpu/results.csv", "README.md",
 )  # fmt: skip
 

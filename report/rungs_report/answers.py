@@ -1,0 +1,49 @@
+"""The questions this report answers, in their order, each with its answer in a line and the page that says more."""
+
+from rungs_report import accuracy, choose, claims, compare, gains, limits, words
+from rungs_report.page import Page
+from rungs_report.sweeps import floors_of, mains, verdicts
+from rungs_report.words import table
+
+
+def wins(page: Page) -> str:
+    machine, told = page.machine, []
+    for topic, _ in mains(machine, page.topics):
+        found = verdicts(machine, topic)
+        told.append(
+            f"{topic.name}: CUB wins {found['SLOWER']:,} of {sum(found.values()):,}, {found['SAME']:,} tied, {found['AMBIGUOUS']:,} undecided, noise"
+            f" floor {floors_of(machine, topic).split(',')[0]}"
+        )
+    return "; ".join(told)
+
+
+def held(page: Page) -> str:
+    told = [claims.answer(claim, page.machine).verdict for own in claims.CLAIMS.values() for claim in own]
+    told += [claims.answer(claim, page.machine).verdict for claim in claims.PITFALLS]
+    known = [verdict for verdict in told if verdict != claims.UNMEASURED]
+    if not known:
+        return ""
+    kinds = ((claims.HOLDS, "hold"), (claims.FAILS, "do not"), (claims.FALSE, "are false as stated"), (claims.CANNOT, "cannot be measured here"))
+    return f"of {words.plural(len(known), 'claim')} measured " + words.listed([f"{known.count(kind)} {says}" for kind, says in kinds])
+
+
+def answered(page: Page) -> list[tuple[str, str, str]]:
+    """Question, answer, where: what has no answer in this data is left out."""
+    machine = page.machine
+    if not machine.device:
+        return []
+    found = [
+        ("Which variant should I use?", choose.briefly(machine, page.topics), "choose.md"),
+        ("How far from the limit is it?", limits.briefly(machine, page.topics), "limits.md"),
+        ("What did each rung gain, and why?", gains.briefly(page), "gains.md"),
+        ("Where does CUB win, and where is it a tie?", wins(page), "#where-cub-wins-and-where-it-is-a-tie"),
+        ("How accurate, how repeatable, at what price?", accuracy.briefly(page), "accuracy.md"),
+        ("Is this chip different from that one?", "`report/run compare A B`: two GPUs, each against its own ceilings, or two runs on one", ""),
+        ("Did the texts' claims hold?", held(page), "claims.md"),
+    ]
+    return [each for each in found if each[1]]
+
+
+def contents(page: Page) -> list[str]:
+    rows = [[f"[{question}]({where})" if where else question, answer.replace("; ", "<br>")] for question, answer, where in answered(page)]
+    return [*table(["question", "answer"], rows), ""] if len(rows) > 1 else []

@@ -1,0 +1,377 @@
+"""Which variant to use: the measured decision tables, and the texts' own advice beside what was measured.
+
+A table is made of steps over n. A rung stays for as many sizes as it can while it is no more than NEAR slower than the fastest
+one there: who chooses wants few steps, and less than that is within the noise of another day.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from rungs_report import charts, claims, compare, topics, words
+from rungs_report.claims import GI, MI, Answer, Claim, Evidence
+from rungs_report.data import Cell, Machine, Variant
+from rungs_report.histograms import EVEN
+from rungs_report.histograms import place as histogram_place
+from rungs_report.page import Page, flags
+from rungs_report.topics import Topic
+from rungs_report.words import code, table, text
+
+NEAR = 0.03
+INTEGERS = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
+
+
+@dataclass(frozen=True)
+class Need:
+    """What the caller asks for beyond speed."""
+
+    says: str
+    heading: str
+    admits: Callable[[Machine, Cell, Variant], bool]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung for these sizes."""
+
+    variant: Variant
+    cells: tuple[Cell, ...]
+
+
+def repeats(machine: Machine, cell: Cell, variant: Variant) -> bool:
+    """Promised by the variant or owed to integers, whose sums do not round, and never seen otherwise."""
+    exact = cell.accumulator_type in INTEGERS
+    seen = all(row.repeatable == "yes" for _, row in machine.rows(cell, variant))
+    return seen and (exact or bool(machine.variants[variant].get("deterministic")))
+
+
+def plain_workspace(machine: Machine, cell: Cell, variant: Variant) -> bool:
+    return machine.variants[variant].get("workspace_contract") != "zeroed_once"
+
+
+def waits_for_nobody(machine: Machine, variant: Variant) -> bool:
+    """A call that waits for the host cannot stand where CUB's stood: it is shown, not advised."""
+    return not machine.variants[variant].get("waits_for_host")
+
+
+ANY = Need("no further wish", "Just the fastest", lambda machine, cell, variant: True)
+NEEDS = (
+    ANY,
+    Need("the same bits every time", "With the same bits every time", repeats),
+    Need("CUB's workspace contract", "With CUB's workspace contract, nothing zeroed beforehand", plain_workspace),
+    Need("both", "With both", lambda machine, cell, variant: repeats(machine, cell, variant) and plain_workspace(machine, cell, variant)),
+)  # fmt: skip
+
+
+def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
+    """What of ours meets the need, and CUB, each with its cost: the time in units of CUB's, as the runs of the main CCCL have
+    it; where CUB has none the time. All entries of CUB count as the plain one, at the better release's time."""
+    present = compare.contenders(machine, cell)
+    ours = [v for v in present if compare.is_ours(machine, v) and waits_for_nobody(machine, v) and need.admits(machine, cell, v)]
+    cub = [v for v in present if compare.is_cub(v)]
+    if not cub:
+        return {v: compare.figure(machine, cell, v, "median_us") for v in ours}
+    release = compare.main_cccl(machine)
+    ratios = {v: {ratio.cccl: ratio.value for ratio in compare.ratios(machine, cell, v)} for v in present if compare.is_ours(machine, v)}
+    better = [min(found.values()) / found[release] for found in ratios.values() if len(found) > 1 and release in found]
+    costs = {v: 1 / ratios[v].get(release, min(ratios[v].values())) for v in ours if ratios[v]}
+    if all(need.admits(machine, cell, v) for v in cub):
+        costs[plain_cub(machine, cell.operation)] = words.median(better) or 1.0
+    # A rung that only one release was measured against comes after those that met all, as everywhere.
+    most = max((len(ratios[v]) for v in costs if v in ratios), default=0)
+    known = {v: cost for v, cost in costs.items() if v not in ratios or len(ratios[v]) == most}
+    return known if known and min(known.values()) <= min(costs.values()) * (1 + NEAR) else costs
+
+
+@cache
+def plain_cub(machine: Machine, operation: str) -> Variant:
+    return next(v for v in machine.variants for run in machine.runs for c, rows in run.cells.items() if c.operation == operation and v in rows and compare.is_cub(v))
+
+
+def called(machine: Machine, variant: Variant) -> str:
+    return "CUB" if compare.is_cub(variant) else code(machine.labels[variant])
+
+
+def covering(machine: Machine, fit: list[tuple[Cell, dict[Variant, float]]]) -> list[Step]:
+    """Few steps: from the smallest n on, whoever stays near the fastest for the most sizes. fit: by size, the
+    candidates with what they cost, least best."""
+    found: list[Step] = []
+    position = 0
+    while position < len(fit):
+        near = []
+        for _, costs in fit[position:]:
+            least = min(costs.values(), default=0.0)
+            near.append({variant for variant, cost in costs.items() if cost <= least * (1 + NEAR)})
+        if not near[0]:
+            position += 1
+            continue
+
+        def reach(variant: Variant, near: list[set[Variant]] = near) -> int:
+            return next((n for n, names in enumerate(near) if variant not in names), len(near))
+
+        costs = fit[position][1]
+        chosen = max(near[0], key=lambda v: (reach(v), -costs[v], -machine.order[v]))
+        found.append(Step(chosen, tuple(cell for cell, _ in fit[position : position + reach(chosen)])))
+        position += reach(chosen)
+    return found
+
+
+@cache
+def steps(machine: Machine, problem: Cell, need: Need) -> list[Step]:
+    return covering(machine, [(cell, admitted(machine, cell, need)) for cell in compare.sizes(machine, problem) if cell.items])
+
+
+def span(own: tuple[Cell, ...]) -> str:
+    first, last = (words.size(each.items) for each in (own[0], own[-1]))
+    return first if first == last else f"{first} to {last}"
+
+
+def chain(machine: Machine, found: list[Step]) -> str:
+    """`one_block` to 8 Ki, then `early_ticket`."""
+    said = [
+        called(machine, step.variant) + ("" if step is found[-1] else f" to {words.size(step.cells[-1].items)}") for step in found
+    ]
+    return ", ".join(said) or words.UNKNOWN
+
+
+def over(machine: Machine, step: Step) -> str:
+    """The step's speed-up over CUB, lowest to highest, and what is no win in it."""
+    if compare.is_cub(step.variant):
+        return "it is CUB"
+    ratios = [ratio for cell in step.cells if (ratio := compare.headline(machine, cell, step.variant))]
+    if not ratios:
+        return words.UNKNOWN
+    ends = dict.fromkeys(words.ratio(pick(ratio.value for ratio in ratios)) for pick in (min, max))
+    kinds = [ratio.verdict for ratio in ratios]
+    told = [
+        f"{says} at {kinds.count(kind)} of {len(kinds)}" if len(kinds) > 1 else says
+        for kind, says in (("SAME", "tie"), ("AMBIGUOUS", "undecided"), ("SLOWER", "**CUB wins**"))
+        if kind in kinds
+    ]
+    return " to ".join(ends) + (f" ({', '.join(told)})" if told else "")
+
+
+def chosen(page: Page, problem: Cell, need: Need) -> list[list[str]]:
+    machine = page.machine
+    return [
+        [span(step.cells), called(machine, step.variant), over(machine, step), ", ".join(flags(machine, step.variant)) or "nothing"]
+        for step in steps(machine, problem, need)
+    ]
+
+
+# ---- reductions and scans: a step table for the headline, a line for every other problem
+
+
+def in_mode(machine: Machine, topic: Topic, mode: str) -> list[Cell]:
+    return [p for p in compare.problems(machine, topic, mode) if any(steps(machine, p, ANY))]
+
+
+def lines_of(machine: Machine, problems: list[Cell]) -> list[str]:
+    """A line a problem, a column a need; needs that change nothing anywhere are said in a sentence."""
+    chains = [[chain(machine, steps(machine, problem, need)) for need in NEEDS] for problem in problems]
+    if not chains:
+        return []
+    differ = [n for n in range(1, len(NEEDS)) if any(row[n] != row[0] for row in chains)]
+    same = [NEEDS[n].says for n in range(1, len(NEEDS)) if n not in differ and NEEDS[n].says != "both"]
+    headers = ["", "the fastest", *[NEEDS[n].says for n in differ]]
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for problem, row in zip(problems, chains, strict=True):
+        told = (row[0], *(row[n] if row[n] != row[0] else "the same" for n in differ))
+        alike.setdefault(told, []).append(text(charts.describe(problem._replace(mode=""))))
+    lines = [*table(headers, [[words.listed(named), *told] for told, named in alike.items()]), ""]
+    if same:
+        lines += [f"Who needs {words.listed(same)} chooses no other.", ""]
+    return lines
+
+
+def ordinary(page: Page, topic: Topic) -> list[str]:
+    machine = page.machine
+    lines: list[str] = []
+    cold = in_mode(machine, topic, "cold")
+    if not cold:
+        return []
+    lines += [f"## {text(topic.name.capitalize())}", ""]
+    main = cold[0]
+    lines += [f"### {text(charts.describe(main._replace(mode='')))}, in a stream", ""]
+    for need in NEEDS:
+        if rows := chosen(page, main, need):
+            same = need is not ANY and rows == chosen(page, main, ANY)
+            lines += [f"{need.heading}:" + (" as above." if same else ""), ""]
+            lines += [] if same else [*table([">n", "take", ">over CUB", "it asks for"], rows), ""]
+    graph = in_mode(machine, topic, "graph")
+    if graph:
+        lines += ["### In a captured graph", "", *lines_of(machine, graph)]
+    lines += ["### Every type and operator, in a stream", "", *lines_of(machine, cold)]
+    return lines
+
+
+# ---- histograms: by samples, bins and whether the distribution is known
+
+
+def unknown(machine: Machine, settings: list[Cell]) -> list[Step]:
+    """Steps over n where the distribution is not known: a candidate costs what it costs at its worst distribution, against
+    CUB where CUB has a time anywhere."""
+    fit = []
+    for setting in settings:
+        costs = [admitted(machine, cell, ANY) for cell in compare.settings(machine, setting.operation, setting.mode)[setting].values()]
+        against = [each for each in costs if any(compare.is_cub(v) for v in each)] or costs
+        shared = set.intersection(*map(set, against))
+        fit.append((setting, {v: max(each[v] for each in against) for v in shared}))
+    return covering(machine, fit)
+
+
+def histogram_lines(page: Page, topic: Topic) -> list[str]:
+    """A line a kind of samples and number of bins: if the distribution is not known, if it is even, if all is in one bin."""
+    machine = page.machine
+    found: dict[tuple, dict[Cell, dict[str, Cell]]] = {}
+    for operation in topic.operations:
+        for setting, cells in compare.settings(machine, operation).items():
+            found.setdefault((operation, setting.input_type, setting.shape), {})[setting] = cells
+    rows = []
+    order = sorted(found.items(), key=lambda item: (topic.operations.index(item[0][0]), histogram_place(min(item[1]))))
+    for _, settings in order:
+        own = sorted(settings, key=lambda each: each.items)
+        first = own[0]
+        known = []
+        for name in ("uniform", "constant"):
+            problem = first._replace(distribution=name, items=0)
+            picked = steps(machine, problem, ANY) if compare.sizes(machine, problem) else []
+            known += [chain(machine, picked), over_all(machine, picked)]
+        several = any(len(cells) > 1 for cells in settings.values())
+        blind = chain(machine, unknown(machine, own)) if several else words.UNKNOWN
+        if any(each != words.UNKNOWN for each in known):
+            rows.append([text(charts.describe(first._replace(distribution="uniform", mode=""))), blind, *known])
+    if not rows:
+        return []
+    headers = ["", "distribution not known", "uniform samples", ">over CUB", "all in one bin", ">over CUB"]
+    lines = [f"## {text(topic.name.capitalize())}", "", *table(headers, rows), ""]
+    problems = [p for p in compare.problems(machine, topic, "cold") if p.operation == EVEN]
+    every = [steps(machine, p, need) for p in problems for need in NEEDS[1:]]
+    if every == [steps(machine, p, ANY) for p in problems for _ in NEEDS[1:]]:
+        lines += ["Counters are integers and all of these repeat; none asks for a zeroed workspace, so no wish changes the choice.", ""]
+    if graph := in_mode(machine, topic, "graph"):
+        lines += ["In a captured graph:", "", *lines_of(machine, graph)]
+    return lines
+
+
+def over_all(machine: Machine, found: list[Step]) -> str:
+    ratios = [r.value for step in found for cell in step.cells if (r := compare.headline(machine, cell, step.variant))]
+    return " to ".join(dict.fromkeys(words.ratio(pick(ratios)) for pick in (min, max))) if ratios else words.UNKNOWN
+
+
+def decisions(page: Page) -> list[str]:
+    lines = [
+        f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few. Speed-ups are over CUB's"
+        " fastest entry, lowest to highest over the step's sizes; rungs that wait for the host are left out. In a stream: the data comes from"
+        " memory (cold).",
+        "",
+    ]
+    for topic in page.topics:
+        if topic.name == topics.ATOMICS:
+            continue
+        lines += histogram_lines(page, topic) if topic.name == topics.HISTOGRAMS else ordinary(page, topic)
+    return lines
+
+
+# ---- the texts' advice
+
+
+def advised(names: tuple[str, ...], low: int, high: int, problem: Cell = claims.SUM) -> Callable[[Evidence], Answer | None]:
+    """What the advised rungs cost over the best of ours and CUB, at every n in the range. Within 5 % at most sizes: it holds."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        costs: list[tuple[float, int, str]] = []
+        for cell in compare.sizes(seen.machine, problem):
+            if not low <= cell.items <= high:
+                continue
+            taken = [v for name in names if (v := seen.rung(name, problem)) and seen.has(name, cell)]
+            device = [v for v in compare.contenders(seen.machine, cell) if seen.machine.variants[v].get("executes_on") != "host"]
+            rivals = [v for v in device if compare.is_ours(seen.machine, v) or compare.is_cub(v)]
+            if taken and rivals:
+                best = min(rivals, key=lambda v: (compare.figure(seen.machine, cell, v, "median_us"), seen.machine.order[v]))
+                ratios = [(r, v) for v in taken if (r := compare.within_runs(seen.machine, cell, v, best))]
+                if ratios:
+                    costs.append((max(1.0, min(ratios)[0]), cell.items, best.rung))
+        if not costs:
+            return None
+        near = sum(cost <= 1.05 for cost, _, _ in costs)
+        worst = max(costs)
+        least = min(cost for cost, _, _ in costs)
+        ends = " to ".join(dict.fromkeys((words.ratio(least), words.ratio(worst[0]))))
+        told = f"{ends} the time of the fastest, within 5 % of it at {near} of {words.plural(len(costs), 'size')}"
+        best = list(dict.fromkeys(name for _, _, name in costs))
+        told += f" ({words.size(costs[0][1])} to {words.size(costs[-1][1])}); fastest {words.listed(best)}"
+        return Answer(told, claims.HOLDS if near > len(costs) / 2 else claims.FAILS)
+
+    return measure
+
+
+def cluster_sizes(special: bool) -> Callable[[Evidence], Answer | None]:
+    """Where a cluster is the best of ours: in few places (special), or for the largest inputs (not)."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        found = compare.bests(seen.machine, claims.SUM)
+        if not found or not seen.sizes("remote_stores"):
+            return None
+        own = [each.cell.items for each in found if each.variant.family == "cluster"]
+        told = f"a cluster is best at {len(own)} of {words.plural(len(found), 'size')}"
+        told += f", from {words.size(own[0])} to {words.size(own[-1])}" if own else ""
+        holds = len(own) < len(found) / 2 if special else bool(own) and found[-1].cell.items in own
+        return Answer(told, claims.HOLDS if holds else claims.FAILS)
+
+    return measure
+
+
+def nothing(seen: Evidence) -> None:
+    """What no variant here does yet."""
+
+
+BLOCKS = ("cub_block_reduce_warp_reductions", "cub_block_reduce_raking", "cub_block_reduce_raking_commutative_only")
+ATOMIC_BLOCKS = ("atomic_per_block", "grid_stride", "vector_loads")
+ADVICE = (
+    Claim("C16", "A simple reduction of a block: CUB's BlockReduce", "", "", advised(BLOCKS, 1, 1024)),
+    Claim("C16", "Across the grid: CUB's DeviceReduce", "", "", advised(("cub_device_reduce",), 1025, 1 << 40)),
+    Claim("C16", "or one cooperative launch", "", "", advised(("cooperative_grid",), 1025, 1 << 40)),
+    Claim("C16", "A cluster: in special cases only", "", "", cluster_sizes(special=True)),
+    Claim("C11", "A cluster: for huge inputs with few outputs, in one launch", "", "", cluster_sizes(special=False)),
+    Claim("C16", "Attention's (m, l): by hand", "", "", nothing),
+    Claim("C16", "Across GPUs: NCCL", "", "", nothing),
+    Claim("D10", "32 values or fewer: shuffles of one warp", "5 cycles", "A100", advised(("one_block",), 1, 32)),
+    Claim("D10", "33 to 1,024: one block, shuffles and shared memory", "50 cycles", "A100", advised(("one_block",), 33, 1024)),
+    Claim("D10", "1 Ki to 1 Mi: each block reduces, then one global atomic", "500 cycles", "A100", advised(ATOMIC_BLOCKS, 1025, MI)),
+    Claim("D10", "More than 1 Mi: two phases, the second over the blocks' sums", "2 launches", "A100", advised(("two_passes",), MI + 1, 4 * GI)),
+)  # fmt: skip
+
+
+def advice(page: Page) -> list[str]:
+    machine = page.machine
+    rows = []
+    for claim in ADVICE:
+        found = claims.answer(claim, machine)
+        verdict = f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict
+        rows.append([claim.identity, text(claim.says), text(claim.figure) or words.UNKNOWN, text(found.measured), verdict])
+    if all(row[-1] == claims.UNMEASURED for row in rows):
+        return []
+    return [
+        "## What the texts advise",
+        "",
+        f"Their strategy tables for reductions, row by row, beside {text(charts.describe(claims.SUM))}. Advice holds where what is advised is within"
+        " 5 % of the fastest of all rungs and CUB at more than half of the sizes it is given for.",
+        "",
+        *table(["", "the text advises", "at the price of", "measured here", "verdict"], rows),
+        "",
+    ]
+
+
+def briefly(machine: Machine, found: list[Topic]) -> str:
+    """The front's one line: what to take for each topic's headline."""
+    told = []
+    for topic in found:
+        problem = compare.main_problem(machine, topic)
+        if topic.name != topics.ATOMICS and problem and problem.mode == "cold" and (taken := steps(machine, problem, ANY)):
+            told.append(f"{text(charts.describe(problem._replace(mode='')))}: {chain(machine, taken)}")
+    return "; ".join(told)
+
+
+def contents(page: Page) -> list[str]:
+    return [*decisions(page), *advice(page)]

@@ -1,0 +1,132 @@
+"""What each rung gained, and why: the ladder as a waterfall, each gain beside what the rung changed and what it is made of."""
+
+from collections import Counter
+from typing import Any
+
+from rungs_report import charts, compare, diffs, histograms, topics, words
+from rungs_report.compare import YARDSTICKS
+from rungs_report.data import Cell, Machine, Variant
+from rungs_report.ladders import before, ladder_groups
+from rungs_report.page import Page
+from rungs_report.topics import Topic
+from rungs_report.words import table, text
+
+# What a reader of machine code counts, by the first part of an opcode's name; of loads and stores the width matters too.
+COUNTED = {
+    "LDG": "loads", "STG": "stores", "LDS": "shared loads", "STS": "shared stores", "SHFL": "shuffles", "BAR": "barriers",
+    "ATOM": "atomics", "ATOMG": "atomics", "RED": "atomics", "REDG": "atomics", "ATOMS": "shared atomics", "LDL": "local loads",
+    "STL": "local stores", "UBLKCP": "bulk copies", "UTMALDG": "bulk copies",
+}  # fmt: skip
+WIDE = ("64", "128")
+
+
+def problems(machine: Machine, topic: Topic) -> list[Cell]:
+    if topic.name == topics.HISTOGRAMS:
+        return histograms.heads(machine, "cold", histograms.LADDERS)
+    return [problem for problem in compare.problems(machine, topic, "cold") if problem == compare.main_problem(machine, topic)]
+
+
+def kernels(machine: Machine, cell: Cell, variant: Variant) -> list[dict[str, Any]]:
+    """The kernels of sass.json that this case may launch: those of the entry whose types are the cell's."""
+    told = {**cell._asdict(), **variant._asdict()}
+    names = ("family", "ladder", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type")
+    return [kernel for kernel in machine.sass if all(kernel.get(name) in (None, told[name]) for name in names)]
+
+
+def opcodes(found: list[dict[str, Any]]) -> str:
+    """2 loads of 128 bits, 10 shuffles: counted over the kernels' code, not over what a thread runs."""
+    counts: Counter[str] = Counter()
+    for kernel in found:
+        for name, count in kernel["opcodes"].items():
+            first, *rest = str(name).split(".")
+            if first in COUNTED:
+                wide = next((width for width in WIDE if width in rest), "")
+                counts[f"{COUNTED[first]} of {wide} bits" if wide else COUNTED[first]] += count
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+def made_of(found: list[dict[str, Any]]) -> list[str]:
+    if not found:
+        return [words.UNKNOWN] * 3
+    registers = max(kernel["registers"] for kernel in found)
+    shared = max(kernel["shared_bytes"] for kernel in found)
+    return [f"{registers:,}", words.byte_size(shared), opcodes(found) or "none of them"]
+
+
+def over_the_fastest(machine: Machine, cell: Cell, variants: list[Variant], variant: Variant) -> float | None:
+    """The gain over the fastest of all rungs before: what a step past a rung that is no step up has really won."""
+    earlier = variants[: variants.index(variant)]
+    fastest = min(earlier, key=lambda v: (compare.figure(machine, cell, v, "median_us"), machine.order[v]), default=None)
+    return compare.within_runs(machine, cell, fastest, variant) if fastest else None
+
+
+def climb(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
+    machine = page.machine
+    inside = any(kernels(machine, cell, variant) for variant in variants)
+    rows = []
+    for variant in variants:
+        previous = before(page, cell, variant)
+        gained = compare.within_runs(machine, cell, previous, variant) if previous else None
+        whole = compare.within_runs(machine, cell, variants[0], variant) if previous else None
+        diff = diffs.between(page.root, *(machine.variants[each]["source"] for each in (previous, variant))) if previous else None
+        latest = machine.rows(cell, variant)[-1][1]
+        row = [
+            page.label(variant),
+            text(machine.variants[variant]["idea"]),
+            words.time(compare.figure(machine, cell, variant, "median_us")),
+            words.ratio(gained),
+            words.ratio(over_the_fastest(machine, cell, variants, variant)),
+            words.ratio(whole),
+            words.number(latest.kernels),
+            diffs.changed(diff) if diff else words.UNKNOWN,
+        ]
+        rows.append(row + (made_of(kernels(machine, cell, variant)) if inside else []))
+    headers = ["rung", "its idea", ">time", ">gain", ">over the fastest so far", ">from the first", ">kernels", ">changed"]
+    headers += [">registers", ">shared memory", "instructions"] if inside else []
+    return [*table(headers, rows), ""]
+
+
+def contents(page: Page) -> list[str]:
+    machine = page.machine
+    lines: list[str] = []
+    for topic in page.topics:
+        drawn: list[str] = []
+        for problem in problems(machine, topic) if topic.roof else []:
+            cell = compare.ladder_cell(machine, problem)
+            groups = ladder_groups(page, cell) if cell else {}
+            for (family, ladder), variants in groups.items():
+                if cell is None or family == YARDSTICKS or len(variants) < 2:
+                    continue
+                drawn += [f"### {text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}", ""]
+                several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
+                drawn += page.drawn(charts.waterfall, (cell, variants), several.replace("=", "_").strip("_"))
+                drawn += climb(page, cell, variants)
+        if drawn:
+            diff = f"[{topic.name}.md]({topic.name}.md#what-each-rung-changed-and-what-that-gained)"
+            lines += [f"## {text(topic.name.capitalize())}", "", f"The diff behind each line: {diff}.", "", *drawn]
+    if not lines:
+        return []
+    about = [
+        "A gain is the time of the rung before, of those run at this size, over this one's, within a run; below 1.00x the step cost time. Changed:"
+        " lines of the rung's file against the one before." + (" Instructions are counted in the compiled code." if machine.sass else ""),
+        "",
+    ]
+    return [*about, *lines]
+
+
+def briefly(page: Page) -> str:
+    """The front's one line: the largest step of each topic's ladder past all rungs before it."""
+    machine, told = page.machine, []
+    for topic in page.topics:
+        cell = next((compare.ladder_cell(machine, problem) for problem in problems(machine, topic)), None) if topic.roof else None
+        groups = ladder_groups(page, cell) if cell else {}
+        steps = [
+            (gained, variant)
+            for (family, _), variants in groups.items()
+            for variant in variants
+            if cell and family != YARDSTICKS and (gained := over_the_fastest(machine, cell, variants, variant))
+        ]
+        if steps and cell:
+            gained, variant = max(steps)
+            told.append(f"{topic.name} at {words.size(cell.items)}: the largest step up is {page.label(variant)}, {words.ratio(gained)} over all before it")
+    return "; ".join(told)

@@ -1,0 +1,219 @@
+"""The questions the report answers: the choice, the limit, the gains, wins and ties, accuracy; on data whose answer is known."""
+
+import json
+
+import pytest
+import synthetic
+from rungs_report import accuracy, charts, choose, claims, compare, data, gains, limits, topics
+from rungs_report.data import Cell, Variant
+from rungs_report.page import Page
+
+SUM = claims.SUM
+ONE, TICKET, STRIDE, LAST = (Variant("handwritten", "reductions", name) for name in ("one_block", "early_ticket", "vector_loads", "last_block"))
+MI = 1 << 20
+
+
+def page_of(repository, *documents):
+    for made in documents:
+        synthetic.write(repository / "report/data", made)
+    machine = data.read(repository / "report/data").machines[0]
+    return Page(machine, repository, charts.styles([machine]), topics.of(machine), None, [])
+
+
+def sweep(times, mode="cold", **about):
+    """times: rung -> its time at each of 1 Ki, 1 Mi, 16 Mi, 256 Mi; None where it was not run."""
+    made = synthetic.document()
+    entries = {"zeroed": ("early_ticket", "last_block"), "unsteady": ("vector_loads", "grid_stride")}
+    for entry in made["variants"]:
+        entry["workspace_contract"] = "zeroed_once" if entry["rung"] in entries["zeroed"] else "uninitialised"
+        entry["deterministic"] = entry["rung"] not in entries["unsteady"] and not entry["rung"].startswith("cub_device")
+    for position, items in enumerate((1 << 10, MI, 16 * MI, 256 * MI)):
+        own = {name: row[position] for name, row in times.items() if row[position] is not None}
+        families = {("library_baselines" if name.startswith("cub") else "handwritten", name): time for name, time in own.items()}
+        synthetic.add_cell(made, items, families, mode=mode, **about)
+    return made
+
+
+PLAIN = {
+    "one_block": (4.0, 30.0, None, None),
+    "early_ticket": (5.0, 6.0, 20.0, 240.0),
+    "last_block": (5.1, 6.1, 19.9, 250.0),
+    "vector_loads": (5.5, 8.0, 22.0, 241.0),
+    "cub_device_reduce": (5.0, 7.0, 21.0, 240.0),
+}
+
+
+def told(page, need, problem=SUM):
+    return [(step.variant.rung, [cell.items for cell in step.cells]) for step in choose.steps(page.machine, problem, need)]
+
+
+def test_a_rung_is_kept_while_it_is_near_the_fastest(repository):
+    page = page_of(repository, sweep(PLAIN))
+    # At 16 Mi last_block is faster by less than is worth a step.
+    assert told(page, choose.ANY) == [("one_block", [1 << 10]), ("early_ticket", [MI, 16 * MI, 256 * MI])]
+    assert choose.chain(page.machine, choose.steps(page.machine, SUM, choose.ANY)) == "`one_block` to 1 Ki, `early_ticket`"
+
+
+def test_what_the_caller_needs_changes_the_choice(repository):
+    page = page_of(repository, sweep(PLAIN))
+    _, steady, plain, both = choose.NEEDS
+    assert told(page, steady)[-1][0] == "early_ticket"
+    # Without a zeroed workspace CUB itself is the fastest, and said so.
+    assert told(page, plain) == [("one_block", [1 << 10]), ("cub_device_reduce", [MI, 16 * MI, 256 * MI])]
+    assert told(page, both) == [("one_block", [1 << 10, MI])], "nothing else promises its bits without a zeroed workspace"
+    lines = "\n".join(choose.contents(page))
+    assert "it is CUB" in lines and "workspace zeroed once" in lines
+
+
+def test_integers_repeat_without_a_promise(repository):
+    about = {"input_type": "i32", "accumulator_type": "i32", "output_type": "i32"}
+    page = page_of(repository, sweep({"vector_loads": (4.0,) * 4, "cub_device_reduce": (5.0,) * 4}, **about))
+    problem = SUM._replace(input_type="i32", accumulator_type="i32", output_type="i32")
+    assert told(page, choose.NEEDS[1], problem)[0][0] == "vector_loads"
+    floats = page_of(repository, sweep({"vector_loads": (4.0,) * 4, "cub_device_reduce": (5.0,) * 4}))
+    assert told(floats, choose.NEEDS[1]) == []
+
+
+def test_a_rung_that_waits_for_the_host_is_not_advised(repository):
+    made = sweep({"host_finish": (1.0,) * 4, **PLAIN})
+    next(v for v in made["variants"] if v["rung"] == "host_finish")["waits_for_host"] = True
+    assert "host_finish" not in {name for name, _ in told(page_of(repository, made), choose.ANY)}
+
+
+def test_the_release_with_the_better_cub_decides_whether_it_is_advised(repository):
+    newer = sweep({**PLAIN, "cub_device_reduce": (2.0, 3.0, 18.0, 230.0)})
+    text = json.dumps(newer).replace("2030-01-02T030405Z", "2030-01-02T050405Z").replace('"cccl": "3.0.1"', '"cccl": "3.6.0"')
+    page = page_of(repository, sweep(PLAIN), json.loads(text))
+    assert told(page, choose.ANY) == [("cub_device_reduce", [1 << 10, MI, 16 * MI, 256 * MI])]
+
+
+def test_unknown_distributions_are_chosen_for_by_the_worst(repository):
+    made = synthetic.document()
+    about = {"operation": "histogram_even", "operator": "", "accumulator_type": "u32", "output_type": "u32", "shape": "bins=256", "error": 0}
+    for distribution, spread, steady in (("uniform", 10.0, 14.0), ("constant", 60.0, 15.0)):
+        times = {("handwritten", "grid_stride"): spread, ("handwritten", "overlapped_clear"): steady, ("library_baselines", "cub_device_histogram"): 30.0}
+        synthetic.add_cell(made, 16 * MI, times, input_type="i32", distribution=distribution, **about)
+    page = page_of(repository, made)
+    line = next(line for line in choose.contents(page) if line.startswith("| i32 histogram, 256 bins"))
+    cells = [part.strip() for part in line.strip("|").split("|")]
+    assert cells[1:] == ["`overlapped_clear`", "`grid_stride`", "3.00x", "`overlapped_clear`", "2.00x"]
+
+
+@pytest.mark.parametrize(("cub", "verdict"), [(5.0, claims.HOLDS), (9.0, claims.FAILS)])
+def test_the_texts_advice_is_judged(repository, cub, verdict):
+    page = page_of(repository, sweep({"early_ticket": (5.0,) * 4, "cub_device_reduce": (cub,) * 4}))
+    advice = next(claim for claim in choose.ADVICE if "DeviceReduce" in claim.says)
+    found = claims.answer(advice, page.machine)
+    assert found.verdict == verdict and "within 5 %" in found.measured
+    assert claims.answer(choose.ADVICE[6], page.machine).verdict == claims.UNMEASURED
+
+
+# ---- the limit
+
+
+def test_the_launch_is_a_share_of_the_ceiling(repository):
+    made = sweep(PLAIN)
+    made["floors"].append({"mode": "cold", "kind": "empty", "median_us": 2.0, "low_us": 2.0, "high_us": 2.0})
+    for row in made["rows"]:
+        row["percent_of_ceiling"] = 4.0 / row["median_us"] * 100 if row["items"] == 1 << 10 else 200.0 / row["median_us"] * 100
+    page = page_of(repository, made)
+    small = SUM._replace(items=1 << 10)
+    assert compare.ceiling_time(page.machine, small) == pytest.approx(4.0)
+    assert compare.floor_share(page.machine, small) == pytest.approx(50.0)
+    line = next(line for line in limits.contents(page) if line.strip("| ").startswith("1 Ki"))
+    assert [part.strip() for part in line.strip("|").split("|")][1:4] == ["4.00 µs", "50.0 %", "`one_block`"]
+    assert limits.briefly(page.machine, page.topics).startswith("f32 sum: 83.3 % of the ceiling at 256 Mi (CUB 83.3 %)")
+
+
+# ---- the gains
+
+
+def test_gains_are_over_the_rung_before_and_over_all(repository):
+    page = page_of(repository, sweep(PLAIN))
+    cell = SUM._replace(items=16 * MI)
+    ladder = [variant for variant in compare.contenders(page.machine, cell) if variant.family == "handwritten"]
+    assert [variant.rung for variant in ladder] == ["vector_loads", "last_block", "early_ticket"]
+    assert gains.over_the_fastest(page.machine, cell, ladder, ladder[2]) == pytest.approx(19.9 / 20.0)
+    synthetic.write_sources(repository)
+    lines = gains.contents(page)
+    assert any("`last_block`" in line and "1.11x" in line and "−" in line for line in lines)
+    assert "registers" not in "\n".join(lines), "nothing is known of the machine code"
+    assert any(chart.name.startswith("waterfall") for chart in page.charts)
+
+
+SASS = {
+    "entries": [
+        {
+            "family": "handwritten", "ladder": "reductions", "rung": "last_block", "input_type": "f32", "operator": "plus",
+            "kernels": [
+                {"kernel": "first", "registers": 30, "shared_bytes": 1024, "opcodes": {"LDG.E.128": 4, "SHFL.DOWN": 10, "IADD3": 7}},
+                {"kernel": "second", "registers": 18, "shared_bytes": 0, "opcodes": {"LDG.E": 1, "SHFL.DOWN": 5}},
+            ],
+        },
+        {"family": "handwritten", "ladder": "reductions", "rung": "last_block", "input_type": "f64", "operator": "plus",
+         "kernels": [{"kernel": "first", "registers": 99, "shared_bytes": 0, "opcodes": {}}]},
+    ]
+}  # fmt: skip
+
+
+def test_machine_code_stands_beside_the_gain(repository):
+    path = repository / "report/data" / synthetic.GPU / "sass.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(SASS))
+    lines = "\n".join(gains.contents(page_of(repository, sweep(PLAIN))))
+    line = next(line for line in lines.splitlines() if line.startswith("| `last_block`"))
+    assert "|        30 |" in line and "1 KiB" in line and "1 loads, 4 loads of 128 bits, 15 shuffles" in line
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"entries": 1}', '{"entries": [1]}', '{"entries": [{"rung": "x", "kernels": [{}]}]}'])
+def test_machine_code_that_cannot_be_read_is_refused(repository, run, text):
+    synthetic.write(repository / "report/data", sweep(PLAIN))
+    (repository / "report/data" / synthetic.GPU / "sass.json").write_text(text)
+    code, _, err = run()
+    assert code == 1 and "refused synthetic-gpu/sass.json" in err
+
+
+# ---- accuracy
+
+
+def test_the_front_is_what_nothing_beats(repository):
+    made = sweep(PLAIN)
+    errors = {"early_ticket": 3.0, "last_block": 2.0, "vector_loads": 1.0, "cub_device_reduce": 2.5}
+    for row in made["rows"]:
+        row["error"] = errors.get(row["rung"], 9.0)
+        row["repeatable"] = "no" if row["rung"] == "vector_loads" else "yes"
+        if row["rung"] == "last_block" and row["items"] == MI:
+            row["error"] = 8.0  # its worst counts, not the one of this size
+    page = page_of(repository, made)
+    cell: Cell = SUM._replace(items=16 * MI)
+    found = {each["variant"].rung: each for each in accuracy.points(page.machine, cell)}
+    assert {name for name, each in found.items() if each["front"]} == {"early_ticket", "cub_device_reduce", "vector_loads", "last_block"}
+    assert found["last_block"]["error"] == 8.0 and found["last_block"]["time"] == 19.9
+    assert not found["vector_loads"]["repeats"] and found["early_ticket"]["repeats"]
+    assert accuracy.briefly(page).endswith("8.00 ulp, and it repeats bit for bit")
+
+
+# ---- the front page
+
+
+def test_every_question_is_on_the_front_page(repository, run):
+    synthetic.write(repository / "report/data", synthetic.full())
+    synthetic.write_sources(repository)
+    assert run()[0] == 0
+    folder = repository / "report/synthetic-gpu"
+    front = (folder / "index.md").read_text()
+    head = front[: front.index("**f32 sum")]
+    for question in ("Which variant", "How far from the limit", "What did each rung gain", "Where does CUB win", "How accurate", "Is this chip", "Did the texts"):
+        line = next(line for line in head.splitlines() if question in line)
+        assert len(line.split("|")[2].strip()) > 20, question
+    assert "\n## Where CUB wins, and where it is a tie\n" in front and "noise floor, median" in front
+    for page in ("choose.md", "limits.md", "gains.md", "accuracy.md", "claims.md"):
+        assert f"]({page})" in head and (folder / page).is_file()
+
+
+def test_where_cub_wins_is_said_on_the_front_page(repository, run):
+    synthetic.write(repository / "report/data", sweep({"early_ticket": (9.0,) * 4, "cub_device_reduce": (5.0,) * 4}))
+    assert run()[0] == 0
+    front = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "CUB wins 4 of 4" in front and "CUB wins:\n\n| problem" in front and "1 Ki, 1 Mi, 16 Mi, 256 Mi" in front
+    assert "CUB wins nowhere" not in front
