@@ -306,20 +306,15 @@ def advised(names: tuple[str, ...], low: int, high: int, problem: Cell = claims.
     return measure
 
 
-def cluster_sizes(special: bool) -> Callable[[Evidence], Answer | None]:
-    """Where a cluster is the best of ours: in few places (special), or for the largest inputs (not)."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        found = compare.bests(seen.machine, claims.SUM)
-        if not found or not seen.sizes("remote_stores"):
-            return None
-        own = [each.cell.items for each in found if each.variant.family == "cluster"]
-        told = f"a cluster is best at {len(own)} of {words.plural(len(found), 'size')}"
-        told += f", from {words.size(own[0])} to {words.size(own[-1])}" if own else ""
-        holds = len(own) < len(found) / 2 if special else bool(own) and found[-1].cell.items in own
-        return Answer(told, claims.HOLDS if holds else claims.FAILS)
-
-    return measure
+def in_special_cases(seen: Evidence) -> Answer | None:
+    """Whether a cluster is the best of ours in some places, and in fewer than half."""
+    found = compare.bests(seen.machine, claims.SUM)
+    if not found or not seen.sizes("remote_stores"):
+        return None
+    own = [each.cell.items for each in found if each.variant.family == "cluster"]
+    told = f"a cluster is the best rung at {len(own)} of {words.plural(len(found), 'size')}"
+    told += f", {words.size(own[0])} to {words.size(own[-1])}" if own else ""
+    return Answer(told, claims.HOLDS if len(own) < len(found) / 2 else claims.FAILS)
 
 
 def nothing(seen: Evidence) -> None:
@@ -330,10 +325,11 @@ BLOCKS = ("cub_block_reduce_warp_reductions", "cub_block_reduce_raking", "cub_bl
 ATOMIC_BLOCKS = ("atomic_per_block", "grid_stride", "vector_loads")
 ADVICE = (
     Claim("C16", "A simple reduction of a block: CUB's BlockReduce", "", "", advised(BLOCKS, 1, 1024)),
+    Claim("C16", "Within a warp: cg::reduce or shuffles, as one likes", "", "", claims.alike("cg_warp_shuffle", "warp_shuffle", lambda median: 0.95 <= median <= 1.05)),
     Claim("C16", "Across the grid: CUB's DeviceReduce", "", "", advised(("cub_device_reduce",), 1025, 1 << 40)),
     Claim("C16", "or one cooperative launch", "", "", advised(("cooperative_grid",), 1025, 1 << 40)),
-    Claim("C16", "A cluster: in special cases only", "", "", cluster_sizes(special=True)),
-    Claim("C11", "A cluster: for huge inputs with few outputs, in one launch", "", "", cluster_sizes(special=False)),
+    Claim("C16", "A cluster: in special cases only", "", "", in_special_cases),
+    Claim("C11", "and for huge inputs with few outputs, in one launch", "", "", claims.c11_cluster),
     Claim("C16", "Attention's (m, l): by hand", "", "", nothing),
     Claim("C16", "Across GPUs: NCCL", "", "", nothing),
     Claim("D10", "32 values or fewer: shuffles of one warp", "5 cycles", "A100", advised(("one_block",), 1, 32)),

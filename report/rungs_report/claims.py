@@ -303,6 +303,36 @@ def against_cub(name: str) -> Callable[[Evidence], Answer | None]:
     return measure
 
 
+def alike(one: str, other: str, holds: Callable[[float], bool], problem: Cell = SUM) -> Callable[[Evidence], Answer | None]:
+    """time(one) / time(other) at every n that both have; the median decides."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        sizes = seen.sizes(one, other, problem=problem)
+        ratios = [seen.slower(one, other, n, problem) for n in sizes]
+        if not ratios:
+            return None
+        ends = dict.fromkeys((words.ratio(min(ratios)), words.ratio(max(ratios))))
+        middle = words.median(ratios)
+        told = f"time of {one} over {other}: {' to '.join(ends)} at {words.plural(len(sizes), 'size')}, median {words.ratio(middle)}"
+        return Answer(told, HOLDS if holds(middle) else FAILS)
+
+    return measure
+
+
+def c11_cluster(seen: Evidence) -> Answer | None:
+    """Where the cluster's rung is the best of ours; the text recommends it for the largest inputs."""
+    found = compare.bests(seen.machine, SUM)
+    if not found or not seen.sizes("remote_stores"):
+        return None
+    own = [each.cell.items for each in found if each.variant.family == "cluster"]
+    n = seen.sizes("remote_stores")[-1]
+    slower = seen.slower("remote_stores", found[-1].variant.rung, n)
+    told = f"a cluster is the best rung at {len(own)} of {words.plural(len(found), 'size')}"
+    told += f", {words.size(own[0])} to {words.size(own[-1])}" if own else ""
+    told += f"; {at(n)} it takes {words.ratio(slower)} the time of {found[-1].variant.rung}" if slower else ""
+    return Answer(told, HOLDS if own and found[-1].cell.items in own else FAILS)
+
+
 def c18_billion(seen: Evidence) -> Answer | None:
     n = seen.nearest(GI, "host_finish")
     if n is None:
@@ -646,7 +676,11 @@ REDUCTIONS = (
     Claim("C6", "The shuffle rung is a maximum once its operator is changed, at the same speed", "", "", c6_maximum),
     Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every size and type)", "", "", best_against_cub("reductions")),
     Claim("C8", "the same, for the rung the text ends with", "", "", classic_against_cub("warp_shuffle")),
+    Claim("C7", "The shuffle rung may as well be written with cg::reduce: a question of style", "", "", alike("cg_warp_shuffle", "warp_shuffle", lambda median: 0.95 <= median <= 1.05)),
+    Claim("C8", "CUB's BlockReduce leaves no reason to write a block's reduction (beside a rung of two kernels too)", "", "", alike("cub_block_reduce_warp_reductions", "two_passes", lambda median: median <= 1.05)),
+    Claim("C8", "Nor does Thrust leave a reason to write a reduction", "", "", alike("thrust_reduce", "early_ticket", lambda median: median <= 1.05)),
     Claim("C9", "A million atomics on one address are about 100 times slower than the shuffle rung", "100x", "", c9_atomics),
+    Claim("C11", "A reduction over a cluster suits huge inputs with few outputs", "", "", c11_cluster),
     Claim("C12", "One cooperative launch over the whole grid is a way to reduce on a par with CUB's", "", "", against_cub("cooperative_grid")),
     Claim("C18", "A billion elements need one level only, the host adding the blocks' partials", "", "", c18_billion),
     Claim("D6", "What one block cannot hold takes two kernels, the second over the blocks' sums", "", "A100", one_launch("two_passes", "last_block", expected=False)),

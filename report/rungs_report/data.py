@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = "rungs.results/1"
-SASS = "sass.json"  # beside the results, but none: see sass.py
+SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"  # beside the results, but none: see sass.py
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
 
@@ -166,7 +166,7 @@ class Machine:
     gpu: str
     runs: list[Run]
     refusals: list[Refusal] = field(default_factory=list)
-    sass: list[dict[str, Any]] = field(default_factory=list)  # what the kernels are made of, where sass.json tells
+    sass: dict[Variant, list[dict[str, Any]]] = field(default_factory=dict)  # what the kernels are made of, where sass.json tells
 
     @cached_property
     def variants(self) -> dict[Variant, dict[str, Any]]:
@@ -525,20 +525,20 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
 
 
-def read_sass(path: Path) -> list[dict[str, Any]]:
-    """What the compiled kernels are made of: a record a kernel, with the fields of its catalog entry."""
-    found = []
-    for position, entry in enumerate(_need(parse(path), "entries", list)):
-        kernels = _need(entry, "kernels", list, f"entries[{position}].") if isinstance(entry, dict) else None
-        if kernels is None or not isinstance(entry.get("rung"), str):
-            raise Refused(f"has an entries[{position}] that names no rung and kernels")
-        for kernel in kernels:
-            where = f"entries[{position}].kernels."
-            if not isinstance(kernel, dict):
-                raise Refused(f"has an {where[:-1]} that holds no objects")
-            for name, kinds in (("registers", int), ("shared_bytes", int), ("opcodes", dict)):
-                _need(kernel, name, kinds, where)
-            found.append({**{name: value for name, value in entry.items() if name != "kernels"}, **kernel})
+def read_sass(path: Path) -> dict[Variant, list[dict[str, Any]]]:
+    """What the compiled kernels are made of (SCHEMA.md), by variant."""
+    document = parse(path)
+    if document.get("schema") != SASS_SCHEMA:
+        raise Refused(f"has schema {document.get('schema')!r}; this generator reads {SASS_SCHEMA!r}")
+    _records(document, "entries", {"family": str, "ladder": str, "rung": str, "kernels": list})
+    found: dict[Variant, list[dict[str, Any]]] = {}
+    for position, entry in enumerate(document["entries"]):
+        fields = {"registers": int, "shared_bytes": int, "opcodes": dict}
+        try:
+            _records(entry, "kernels", fields)
+        except Refused as refusal:
+            raise Refused(f"in entries[{position}] {refusal}") from None
+        found.setdefault(Variant(entry["family"], entry["ladder"], entry["rung"]), []).extend(entry["kernels"])
     return found
 
 
@@ -596,7 +596,7 @@ def read(data: Path) -> Collection:
     for gpu, machine in machines.items():
         path = data / gpu / SASS
         try:
-            machine.sass = read_sass(path) if path.is_file() else []
+            machine.sass = read_sass(path) if path.is_file() else {}
         except Refused as refusal:
             refusals.append(Refusal(f"{gpu}/{SASS}", str(refusal), 0, True))
 

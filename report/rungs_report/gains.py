@@ -11,13 +11,18 @@ from rungs_report.page import Page
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
 
-# What a reader of machine code counts, by the first part of an opcode's name; of loads and stores the width matters too.
+# What a reader of machine code counts, by opcode; of accesses to global memory the bits that a thread moves matter too.
 COUNTED = {
-    "LDG": "loads", "STG": "stores", "LDS": "shared loads", "STS": "shared stores", "SHFL": "shuffles", "BAR": "barriers",
+    "LDG": "loads", "STG": "stores", "LDGSTS": "asynchronous copies", "UBLKCP": "bulk copies", "LDS": "shared loads", "STS": "shared stores",
+    "SHFL": "shuffles", "REDUX": "warp reductions", "MATCH": "matches", "BAR": "barriers", "UCGABAR_ARV": "cluster barriers",
     "ATOM": "atomics", "ATOMG": "atomics", "RED": "atomics", "REDG": "atomics", "ATOMS": "shared atomics", "LDL": "local loads",
-    "STL": "local stores", "UBLKCP": "bulk copies", "UTMALDG": "bulk copies",
+    "STL": "local stores",
 }  # fmt: skip
-WIDE = ("64", "128")
+WITH_WIDTH = ("LDG", "STG")
+SASS_GUIDE = (
+    " Registers are a thread's and shared memory a block's, at most of the kernels that the case may launch; instructions are counted in all of"
+    " their code, a loop's body once."
+)
 
 
 def problems(machine: Machine, topic: Topic) -> list[Cell]:
@@ -27,22 +32,33 @@ def problems(machine: Machine, topic: Topic) -> list[Cell]:
 
 
 def kernels(machine: Machine, cell: Cell, variant: Variant) -> list[dict[str, Any]]:
-    """The kernels of sass.json that this case may launch: those of the entry whose types are the cell's."""
-    told = {**cell._asdict(), **variant._asdict()}
-    names = ("family", "ladder", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type")
-    return [kernel for kernel in machine.sass if all(kernel.get(name) in (None, told[name]) for name in names)]
+    """The kernels in sass.json that this case may launch: the variant's, of no other operator and no other types."""
+    own = {cell.input_type, cell.accumulator_type, cell.output_type}
+
+    def fits(kernel: dict[str, Any]) -> bool:
+        types = kernel.get("types") or []
+        return kernel.get("operator", "") in ("", cell.operator) and (not types or (cell.input_type in types and set(types) <= own))
+
+    return [kernel for kernel in machine.sass.get(variant, []) if fits(kernel)]
 
 
 def opcodes(found: list[dict[str, Any]]) -> str:
-    """2 loads of 128 bits, 10 shuffles: counted over the kernels' code, not over what a thread runs."""
+    """4 loads of 128 bits, 10 shuffles: counted over the kernels' code, not over what a thread runs."""
     counts: Counter[str] = Counter()
     for kernel in found:
-        for name, count in kernel["opcodes"].items():
-            first, *rest = str(name).split(".")
-            if first in COUNTED:
-                wide = next((width for width in WIDE if width in rest), "")
-                counts[f"{COUNTED[first]} of {wide} bits" if wide else COUNTED[first]] += count
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        for name in kernel["opcodes"].keys() & COUNTED.keys():
+            widths = kernel.get("widths", {}).get(name) if name in WITH_WIDTH else None
+            for wide, count in (widths or {"": kernel["opcodes"][name]}).items():
+                counts[f"{COUNTED[name]} of {wide} bits" if wide else COUNTED[name]] += count
+    order = {says: place for place, says in enumerate(COUNTED.values())}
+    told = sorted(counts.items(), key=lambda item: (order[item[0].split(" of ")[0]], len(item[0]), item[0]))
+    return ", ".join(f"{count:,} {name if count > 1 else singular(name)}" for name, count in told)
+
+
+def singular(name: str) -> str:
+    first, of, rest = name.partition(" of ")
+    ending = {"matches": "match", "copies": "copy"}.get(first.split()[-1], first.split()[-1].removesuffix("s"))
+    return " ".join([*first.split()[:-1], ending]) + of + rest
 
 
 def made_of(found: list[dict[str, Any]]) -> list[str]:
@@ -108,7 +124,7 @@ def contents(page: Page) -> list[str]:
         return []
     about = [
         "A gain is the time of the rung before, of those run at this size, over this one's, within a run; below 1.00x the step cost time. Changed:"
-        " lines of the rung's file against the one before." + (" Instructions are counted in the compiled code." if machine.sass else ""),
+        " lines of the rung's file against the one before." + (SASS_GUIDE if machine.sass else ""),
         "",
     ]
     return [*about, *lines]

@@ -29,7 +29,7 @@ def sweep(times, mode="cold", **about):
         entry["deterministic"] = entry["rung"] not in entries["unsteady"] and not entry["rung"].startswith("cub_device")
     for position, items in enumerate((1 << 10, MI, 16 * MI, 256 * MI)):
         own = {name: row[position] for name, row in times.items() if row[position] is not None}
-        families = {("library_baselines" if name.startswith("cub") else "handwritten", name): time for name, time in own.items()}
+        families = {("library_baselines" if name.startswith(("cub", "cg")) else "handwritten", name): time for name, time in own.items()}
         synthetic.add_cell(made, items, families, mode=mode, **about)
     return made
 
@@ -105,7 +105,22 @@ def test_the_texts_advice_is_judged(repository, cub, verdict):
     advice = next(claim for claim in choose.ADVICE if "DeviceReduce" in claim.says)
     found = claims.answer(advice, page.machine)
     assert found.verdict == verdict and "within 5 %" in found.measured
-    assert claims.answer(choose.ADVICE[6], page.machine).verdict == claims.UNMEASURED
+    by_hand = next(claim for claim in choose.ADVICE if "by hand" in claim.says)
+    assert claims.answer(by_hand, page.machine).verdict == claims.UNMEASURED
+
+
+def test_where_clusters_win_is_told(repository):
+    made = sweep(PLAIN)
+    synthetic.add_cell(made, 64 << 10, {("cluster", "remote_stores"): 4.0, ("handwritten", "early_ticket"): 5.0, ("library_baselines", "cub_device_reduce"): 6.0})
+    machine = page_of(repository, made).machine
+    found = claims.answer(next(claim for claim in claims.REDUCTIONS if claim.identity == "C11"), machine)
+    assert found.verdict == claims.FAILS and "best rung at 1 of 5 sizes, 64 Ki to 64 Ki" in found.measured
+
+
+def test_equals_are_told_as_equals(repository):
+    machine = page_of(repository, sweep({"warp_shuffle": (9.0, 10.0, 40.0, 400.0), "cg_warp_shuffle": (9.1, 10.1, 40.4, 600.0)})).machine
+    found = claims.answer(next(claim for claim in claims.REDUCTIONS if claim.identity == "C7"), machine)
+    assert found.verdict == claims.HOLDS and found.measured.endswith("1.01x to 1.50x at 4 sizes, median 1.01x")
 
 
 # ---- the limit
@@ -141,18 +156,24 @@ def test_gains_are_over_the_rung_before_and_over_all(repository):
     assert any(chart.name.startswith("waterfall") for chart in page.charts)
 
 
+def kernel(operator, types, registers, opcodes, **more):
+    return {"kernel": "k", "operator": operator, "types": types, "registers": registers, "shared_bytes": 1024, "opcodes": opcodes, **more}
+
+
 SASS = {
+    "schema": "rungs.sass/1",
     "entries": [
         {
-            "family": "handwritten", "ladder": "reductions", "rung": "last_block", "input_type": "f32", "operator": "plus",
+            "family": "handwritten", "ladder": "reductions", "rung": "last_block",
             "kernels": [
-                {"kernel": "first", "registers": 30, "shared_bytes": 1024, "opcodes": {"LDG.E.128": 4, "SHFL.DOWN": 10, "IADD3": 7}},
-                {"kernel": "second", "registers": 18, "shared_bytes": 0, "opcodes": {"LDG.E": 1, "SHFL.DOWN": 5}},
+                kernel("plus", ["f32"], 30, {"LDG": 5, "SHFL": 10, "IADD3": 7}, widths={"LDG": {"128": 4, "32": 1}}),
+                kernel("", ["f32"], 18, {"SHFL": 5, "BAR": 1}),
+                kernel("maximum", ["f32"], 90, {"LDL": 1}),
+                kernel("plus", ["f64"], 99, {"LDL": 1}),
+                kernel("plus", ["f32", "f64"], 98, {"LDL": 1}),
             ],
-        },
-        {"family": "handwritten", "ladder": "reductions", "rung": "last_block", "input_type": "f64", "operator": "plus",
-         "kernels": [{"kernel": "first", "registers": 99, "shared_bytes": 0, "opcodes": {}}]},
-    ]
+        }
+    ],
 }  # fmt: skip
 
 
@@ -160,12 +181,19 @@ def test_machine_code_stands_beside_the_gain(repository):
     path = repository / "report/data" / synthetic.GPU / "sass.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(SASS))
-    lines = "\n".join(gains.contents(page_of(repository, sweep(PLAIN))))
-    line = next(line for line in lines.splitlines() if line.startswith("| `last_block`"))
-    assert "|        30 |" in line and "1 KiB" in line and "1 loads, 4 loads of 128 bits, 15 shuffles" in line
+    lines = gains.contents(page_of(repository, sweep(PLAIN)))
+    line = next(line for line in lines if line.startswith("| `last_block`"))
+    told = [part.strip() for part in line.strip("|").split("|")]
+    assert told[-3:] == ["30", "1 KiB", "1 load of 32 bits, 4 loads of 128 bits, 15 shuffles, 1 barrier"]
+    line = next(line for line in lines if line.startswith("| `early_ticket`"))
+    assert [part.strip() for part in line.strip("|").split("|")][-3:] == ["–"] * 3
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"entries": 1}', '{"entries": [1]}', '{"entries": [{"rung": "x", "kernels": [{}]}]}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"entries": []}', '{"schema": "rungs.sass/1", "entries": 1}', '{"schema": "rungs.sass/1", "entries": [1]}',
+     json.dumps({**SASS, "entries": [{**SASS["entries"][0], "kernels": [{}]}]})],
+)  # fmt: skip
 def test_machine_code_that_cannot_be_read_is_refused(repository, run, text):
     synthetic.write(repository / "report/data", sweep(PLAIN))
     (repository / "report/data" / synthetic.GPU / "sass.json").write_text(text)
