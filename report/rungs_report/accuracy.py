@@ -64,9 +64,9 @@ def contents(page: Page) -> list[str]:
         lines += [*table(["variant", ">time", ">error (ulp)", "repeats", "promised", "Pareto"], rows), ""]
     if not lines:
         return []
-    errors = list(dict.fromkeys(f"of {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))
+    errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))
     about = [
-        f"Error is {words.listed(errors)}: the worst at any size up to the one shown. Repeats: 20 runs gave the same bits in every case of every"
+        f"Error: {'; '.join(errors)}; the worst at any size up to the one shown. Repeats: 20 runs gave the same bits in every case of every"
         " type; promised: the variant says it always will. On the front is what no other variant beats in one without losing in the other.",
         "",
     ]

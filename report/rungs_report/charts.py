@@ -735,6 +735,10 @@ def pareto(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, lis
     for row in rows:
         if row["colour"] == CUB_COLOUR and row["front"] == "no" and row is not named:
             row["label"] = ""
+    last = 0.0
+    for row in sorted(rows, key=lambda row: (row["micros"], -row["error"])):
+        if row["label"]:
+            row["label"], last = (row["label"], row["micros"]) if row["micros"] > last * 1.1 or row is named else ("", last)
     times = [row["micros"] for row in rows]
     scale = alt.Scale(type="log", domain=[min(times) / 1.15, max(times) * 1.6], nice=False)
     axis = alt.Axis(values=[step * 10**e for e in range(-1, 7) for step in (1, 2, 5)], format=",~r", labelOverlap="greedy")

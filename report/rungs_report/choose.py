@@ -13,11 +13,12 @@ from rungs_report.claims import GI, MI, Answer, Claim, Evidence
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.histograms import EVEN
 from rungs_report.histograms import place as histogram_place
-from rungs_report.page import Page, flags
+from rungs_report.page import Page, flags, fold
 from rungs_report.topics import Topic
 from rungs_report.words import code, table, text
 
 NEAR = 0.03
+SHOWN = ("uniform", "constant")  # distributions whose choice stands in the first table
 INTEGERS = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
 
 
@@ -227,24 +228,28 @@ def histogram_lines(page: Page, topic: Topic) -> list[str]:
     for operation in topic.operations:
         for setting, cells in compare.settings(machine, operation).items():
             found.setdefault((operation, setting.input_type, setting.shape), {})[setting] = cells
-    rows = []
     order = sorted(found.items(), key=lambda item: (topic.operations.index(item[0][0]), histogram_place(min(item[1]))))
+    measured = {name for settings in found.values() for cells in settings.values() for name in cells}
+    rest = [name for name in charts.DISTRIBUTIONS if name in measured and name not in SHOWN] + sorted(measured - set(charts.DISTRIBUTIONS))
+    rows, more = [], []
     for _, settings in order:
         own = sorted(settings, key=lambda each: each.items)
-        first = own[0]
-        known = []
-        for name in ("uniform", "constant"):
-            problem = first._replace(distribution=name, items=0)
-            picked = steps(machine, problem, ANY) if compare.sizes(machine, problem) else []
-            known += [chain(machine, picked), over_all(machine, picked)]
+        picked = {name: steps(machine, own[0]._replace(distribution=name, items=0), ANY) for name in (*SHOWN, *rest)}
+        if not any(picked.values()):
+            continue
+        kind = text(charts.describe(own[0]._replace(distribution="uniform", mode="")))
         several = any(len(cells) > 1 for cells in settings.values())
         blind = chain(machine, unknown(machine, own)) if several else words.UNKNOWN
-        if any(each != words.UNKNOWN for each in known):
-            rows.append([text(charts.describe(first._replace(distribution="uniform", mode=""))), blind, *known])
+        rows.append([kind, blind, *[part for name in SHOWN for part in (chain(machine, picked[name]), over_all(machine, picked[name]))]])
+        if any(picked[name] for name in rest):
+            more.append([kind, *[chain(machine, picked[name]) for name in rest]])
     if not rows:
         return []
-    headers = ["", "distribution not known", "uniform samples", ">over CUB", "all in one bin", ">over CUB"]
+    headers = ["", "distribution not known"]
+    for name in SHOWN:
+        headers += [charts.distribution(name), ">over CUB"]
     lines = [f"## {text(topic.name.capitalize())}", "", *table(headers, rows), ""]
+    lines += fold("Other distributions", [*table(["", *map(charts.distribution, rest)], more), ""]) if more else []
     problems = [p for p in compare.problems(machine, topic, "cold") if p.operation == EVEN]
     every = [steps(machine, p, need) for p in problems for need in NEEDS[1:]]
     if every == [steps(machine, p, ANY) for p in problems for _ in NEEDS[1:]]:
@@ -260,17 +265,17 @@ def over_all(machine: Machine, found: list[Step]) -> str:
 
 
 def decisions(page: Page) -> list[str]:
-    lines = [
+    found: list[str] = []
+    for topic in page.topics:
+        if topic.name != topics.ATOMICS:
+            found += histogram_lines(page, topic) if topic.name == topics.HISTOGRAMS else ordinary(page, topic)
+    about = [
         f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few. Speed-ups are over CUB's"
         " fastest entry, lowest to highest over the step's sizes; rungs that wait for the host are left out. In a stream: the data comes from"
         " memory (cold).",
         "",
     ]
-    for topic in page.topics:
-        if topic.name == topics.ATOMICS:
-            continue
-        lines += histogram_lines(page, topic) if topic.name == topics.HISTOGRAMS else ordinary(page, topic)
-    return lines
+    return [*about, *found] if found else []
 
 
 # ---- the texts' advice

@@ -246,6 +246,8 @@ def claimed(page: Page) -> list[str]:
         pitfalls.append([claim.identity, text(claim.says), text(found.measured), found.verdict])
     return [
         *lines,
+        "What they advise to use at which size (C16, D10): [choose.md](choose.md#what-the-texts-advise).",
+        "",
         "## Pitfalls and errors in the texts",
         "",
         *table(["", "the text says or relies on", "what is so", "verdict"], pitfalls),

@@ -50,6 +50,7 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
         name: [] for name in ("problem", "variant", "items", "time", "rate", "percent", "speedup", "low", "high", "verdict", "error", "repeats")
     }
     for machine in machines:
+        told[machine.gpu] = machine.name
         known: dict[Variant, int] = {}
         for variant, entry in machine.variants.items():
             look = looks[variant]
@@ -71,7 +72,7 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
                 told.setdefault(problem.shape, ", ".join(f"{count:,} {name}" for name, count in problem.sizes.items()) or problem.shape)
             problems.append(
                 {
-                    "machine": machine.name,
+                    "machine": machine.gpu,
                     "operation": problem.operation,
                     "kind": types(problem),
                     "shape": problem.shape or EMPTY,

@@ -5,6 +5,7 @@ Each section is a function from the page to lines; a section with nothing to say
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
@@ -62,14 +63,19 @@ STUDY: tuple[Section, ...] = (banners, atomics.findings, atomics.overviews, atom
 OF_TOPIC = {topics.HISTOGRAMS: HISTOGRAMS, topics.ATOMICS: STUDY}
 TABLES: tuple[Section, ...] = (banners, run_by_run, every_problem, launch_shapes)
 TABLES_OF_TOPIC = {topics.ATOMICS: (banners, atomics.every_combination)}
-# The pages that belong to no topic, a line each: file, title, sections. A page whose sections say nothing is not written.
-MORE: tuple[tuple[str, str, tuple[Section, ...]], ...] = (
-    ("choose.md", "Which variant to use", (choose.contents,)),
-    ("limits.md", "How far from the limit", (limits.contents,)),
-    ("gains.md", "What each rung gained, and why", (gains.contents,)),
-    ("accuracy.md", "Error against speed", (accuracies.contents,)),
-    ("claims.md", "What the texts claim, and what was measured", (claimed,)),
+# The pages that belong to no topic, a line each: what links call it, file, title, sections.
+MORE: tuple[tuple[str, str, str, tuple[Section, ...]], ...] = (
+    ("which to use", "choose.md", "Which variant to use", (choose.contents,)),
+    ("limits", "limits.md", "How far from the limit", (limits.contents,)),
+    ("gains", "gains.md", "What each rung gained, and why", (gains.contents,)),
+    ("accuracy", "accuracy.md", "Error against speed", (accuracies.contents,)),
+    ("claims", "claims.md", "What the texts claim, and what was measured", (claimed,)),
 )
+
+
+def told(sections: tuple[Section, ...], page: Page) -> list[str]:
+    """The sections, or that there is nothing for them to say: what links to the page finds it."""
+    return [line for section in sections for line in section(page)] or ["Nothing of this was measured in these runs.", ""]
 
 
 def pages(machine: Machine, root: Path, looks: dict[Variant, Style]) -> tuple[dict[str, list[str]], list[Chart], list[Answer]]:
@@ -99,10 +105,8 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style]) -> tuple[di
             TABLES_OF_TOPIC.get(topic.name, TABLES),
             f"{up} · [{topic.name}]({topic.name}.md)"
         )
-    for file, title, sections in MORE if machine.device else ():
-        lines = made(f"{title}: {name}", None, (banners, *sections), f"[{name}](index.md)")
-        if len(lines) > len(made("", None, (banners,), "up")):
-            written[file] = lines
+    for _, file, title, sections in MORE if machine.device else ():
+        written[file] = made(f"{title}: {name}", None, (banners, partial(told, sections)), f"[{name}](index.md)")
     return written, drawn, answers.answered(Page(machine, root, looks, found, None, []))
 
 
@@ -116,7 +120,7 @@ def index(collection: Collection) -> list[str]:
         found = topics.of(machine)
         heads = [f"{text(charts.describe(problem))}: {tally(compare.bests(machine, problem))}" for _, problem in mains(machine, found)]
         links = [f"[{topic.name}]({machine.gpu}/{topic.name}.md)" for topic in found]
-        links += [f"[claims]({machine.gpu}/claims.md)"] if machine.device else []
+        links += [f"[{what}]({machine.gpu}/{file})" for what, file, *_ in MORE] if machine.device else []
         links += [f"[rows]({machine.gpu}/results.csv)"]
         rows.append(
             [
@@ -163,7 +167,8 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
             lines += [f"![{text(chart.title)}]({links}{machine.gpu}/charts/headline.svg)", ""]
         lines += front_table(machine, [topic for topic, _ in heads])
         more = [f"[{topic.name}]({links}{machine.gpu}/{topic.name}.md)" for topic, _ in heads]
-        more += [f"[claims]({links}{machine.gpu}/claims.md)", f"[everything]({links}{machine.gpu}/index.md)"]
+        more += [f"[{what}]({links}{machine.gpu}/{file})" for what, file, *_ in MORE]
+        more += [f"[everything, to filter and zoom]({links}index.html)", f"[all pages]({links}{machine.gpu}/index.md)"]
         lines += [f"Every size, type and rung: {words.listed(more)}.", ""]
     if not lines:
         lines = [f"No GPU has been measured yet: `bench/run` measures yours and writes [the report]({links}index.md).", ""]

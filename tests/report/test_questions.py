@@ -1,6 +1,7 @@
 """The questions the report answers: the choice, the limit, the gains, wins and ties, accuracy; on data whose answer is known."""
 
 import json
+import re
 
 import pytest
 import synthetic
@@ -245,3 +246,18 @@ def test_where_cub_wins_is_said_on_the_front_page(repository, run):
     front = (repository / "report/synthetic-gpu/index.md").read_text()
     assert "CUB wins 4 of 4" in front and "CUB wins:\n\n| problem" in front and "1 Ki, 1 Mi, 16 Mi, 256 Mi" in front
     assert "CUB wins nowhere" not in front
+
+
+def test_a_page_without_data_says_so_and_no_link_is_dead(repository, run):
+    made = synthetic.document()
+    times = {("handwritten", "global"): 9.0}
+    about = {"input_type": "u32", "accumulator_type": "u32", "output_type": "u32", "shape": "addresses=1"}
+    synthetic.add_cell(made, MI, times, operation="atomics", percent_of_ceiling=None, percent_of_peak=None, **about)
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    folder = repository / "report"
+    for name in ("choose", "limits", "gains", "accuracy"):
+        assert "Nothing of this was measured in these runs." in (folder / f"synthetic-gpu/{name}.md").read_text()
+    for page in (folder / "index.md", folder / "synthetic-gpu/index.md"):
+        for link in re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).is_file(), (page, link)
