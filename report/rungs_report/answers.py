@@ -1,6 +1,6 @@
 """The questions this report answers, in their order, each with its answer in a line and the page that says more."""
 
-from rungs_report import accuracy, choose, claims, compare, gains, limits, words
+from rungs_report import accuracy, choose, claims, gains, limits, words
 from rungs_report.page import Page
 from rungs_report.sweeps import floors_of, mains, verdicts
 from rungs_report.words import table

@@ -6,7 +6,7 @@ from typing import Any
 from rungs_report import charts, compare, diffs, histograms, topics, words
 from rungs_report.compare import YARDSTICKS
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.ladders import before, ladder_groups
+from rungs_report.ladders import anchor, before, ladder_groups
 from rungs_report.page import Page
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
@@ -76,7 +76,17 @@ def over_the_fastest(machine: Machine, cell: Cell, variants: list[Variant], vari
     return compare.within_runs(machine, cell, fastest, variant) if fastest else None
 
 
-def climb(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
+def changed(page: Page, topic: Topic, previous: Variant | None, variant: Variant) -> str:
+    """How many lines the rung changed, and where its diff is: of neighbours on the ladder, on the page of their topic."""
+    diff = diffs.between(page.root, *(page.machine.variants[each]["source"] for each in (previous, variant))) if previous else None
+    if diff is None:
+        return words.UNKNOWN
+    ladder = [each for each in page.machine.variants if each[:2] == variant[:2]]
+    neighbours = ladder.index(variant) - ladder.index(previous) == 1
+    return f"[{diffs.changed(diff)}]({topic.name}.md#{anchor(variant)})" if neighbours else diffs.changed(diff)
+
+
+def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list[str]:
     machine = page.machine
     inside = any(kernels(machine, cell, variant) for variant in variants)
     rows = []
@@ -84,7 +94,6 @@ def climb(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
         previous = before(page, cell, variant)
         gained = compare.within_runs(machine, cell, previous, variant) if previous else None
         whole = compare.within_runs(machine, cell, variants[0], variant) if previous else None
-        diff = diffs.between(page.root, *(machine.variants[each]["source"] for each in (previous, variant))) if previous else None
         latest = machine.rows(cell, variant)[-1][1]
         row = [
             page.label(variant),
@@ -94,7 +103,7 @@ def climb(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
             words.ratio(over_the_fastest(machine, cell, variants, variant)),
             words.ratio(whole),
             words.number(latest.kernels),
-            diffs.changed(diff) if diff else words.UNKNOWN,
+            changed(page, topic, previous, variant),
         ]
         rows.append(row + (made_of(kernels(machine, cell, variant)) if inside else []))
     headers = ["rung", "its idea", ">time", ">gain", ">over the fastest so far", ">from the first", ">kernels", ">changed"]
@@ -116,15 +125,14 @@ def contents(page: Page) -> list[str]:
                 drawn += [f"### {text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}", ""]
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
                 drawn += page.drawn(charts.waterfall, (cell, variants), several.replace("=", "_").strip("_"))
-                drawn += climb(page, cell, variants)
+                drawn += climb(page, topic, cell, variants)
         if drawn:
-            diff = f"[{topic.name}.md]({topic.name}.md#what-each-rung-changed-and-what-that-gained)"
-            lines += [f"## {text(topic.name.capitalize())}", "", f"The diff behind each line: {diff}.", "", *drawn]
+            lines += [f"## {text(topic.name.capitalize())}", "", *drawn]
     if not lines:
         return []
     about = [
         "A gain is the time of the rung before, of those run at this size, over this one's, within a run; below 1.00x the step cost time. Changed:"
-        " lines of the rung's file against the one before." + (SASS_GUIDE if machine.sass else ""),
+        " lines of the rung's file against the one before, and the diff behind them." + (SASS_GUIDE if machine.sass else ""),
         "",
     ]
     return [*about, *lines]

@@ -159,6 +159,11 @@ def run_by_run(page: Page) -> list[str]:
     ]
 
 
+def anchor(variant: Variant) -> str:
+    """Where a rung's diff is on its topic's page."""
+    return f"diff-{variant.family}-{variant.ladder}-{variant.rung}"
+
+
 def lessons(page: Page) -> list[str]:
     """Each rung's change against the one before, beside what it gained. Neighbours on the ladder are neighbours here, even
     where one of them was too slow to be run at this size."""
@@ -186,7 +191,7 @@ def lessons(page: Page) -> list[str]:
                 ]
             else:
                 after = " after ".join(f"<code>{words.html(machine.labels[each])}</code>" for each in (variant, previous))
-                lines += fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff))
+                lines += [f'<a id="{anchor(variant)}"></a>', "", *fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff))]
     if not lines:
         return []
     return [

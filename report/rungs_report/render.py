@@ -32,7 +32,9 @@ def files(collection: Collection, root: Path, told: Callable[[str], None] = lamb
     looks = charts.styles(collection.machines)
     made: dict[str, str] = {}
     sections = []
-    for machine in collection.machines:
+    # A reader looks for GPUs first.
+    machines = sorted(collection.machines, key=lambda machine: machine.device is None)
+    for machine in machines:
         told(f"writing the pages of {machine.gpu}")
         written, drawn, answers = pages.pages(machine, root, looks)
         for name, lines in written.items():
@@ -42,7 +44,7 @@ def files(collection: Collection, root: Path, told: Callable[[str], None] = lamb
         for chart, svg in svgs:
             made[f"{machine.gpu}/charts/{chart.name}.svg"] = svg
         sections.append(explorer.of_machine(machine, answers, svgs))
-    made["index.html"] = explorer.page(collection.machines, looks, sections, pages.GENERATED)
+    made["index.html"] = explorer.page(machines, looks, sections, pages.GENERATED)
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
     return made
 

@@ -69,6 +69,7 @@ def page(tmp_path_factory) -> Path:
     add_small_scans(made)
     add_small_histograms(made)
     synthetic.write(root / "report/data", made)
+    synthetic.write(root / "report/data", synthetic.host_only())
     path = root / "index.html"
     path.write_text(render.files(data.read(root / "report/data"), root)["index.html"], encoding="utf-8")
     return path
@@ -105,6 +106,20 @@ def test_filters(page, tmp_path):
     assert seen["one_size"] == ["1 Mi"] * 3
     assert set(seen["without_cub"]) == {"grid_stride", "last_block"} and seen["searched"] == ["last_block"]
     assert "search=last" in seen["address"] and "cub=false" in seen["address"]
+
+
+def test_another_machine(page, tmp_path):
+    seen, console = opened(
+        page,
+        tmp_path,
+        """
+        seen.machines = options("machine"); choose("machine", "synthetic-cpu"); seen.says = by("says").textContent; seen.lines = lines();
+        seen.measure = ticks().filter((text) => text.includes("GB/s") || text.includes("speed-up"));
+        """,
+    )
+    assert console == [] and seen["machines"] == ["synthetic-gpu", "synthetic-cpu"]
+    assert seen["says"].endswith("host on Synthetic CPU") and set(seen["lines"]) == {"host_serial", "host_parallel"}
+    assert seen["measure"] == ["GB/s"], "there is no CUB to be faster than"
 
 
 def test_an_address_opens_what_it_says(page, tmp_path):

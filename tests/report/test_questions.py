@@ -238,6 +238,10 @@ def test_every_question_is_on_the_front_page(repository, run):
     assert "\n## Where CUB wins, and where it is a tie\n" in front and "noise floor, median" in front
     for page in ("choose.md", "limits.md", "gains.md", "accuracy.md", "claims.md"):
         assert f"]({page})" in head and (folder / page).is_file()
+    links = re.findall(r"\]\((\w+\.md)#(diff-[\w-]+)\)", (folder / "gains.md").read_text())
+    assert len(links) > 20, "a gain beside its diff"
+    for page, anchor in links:
+        assert f'<a id="{anchor}"></a>' in (folder / page).read_text()
 
 
 def test_where_cub_wins_is_said_on_the_front_page(repository, run):

@@ -114,7 +114,10 @@
     const width = svg.clientWidth || 760, height = svg.clientHeight || 420;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.replaceChildren();
-    const own = rowsOf.get(problem), measure = MEASURES[state.y];
+    const own = rowsOf.get(problem);
+    // Without CUB there is no speed-up, and without a roof no ceiling: then what there is.
+    const drawn = [state.y, "speedup", "rate", "time"].find((name) => own.some((row) => MEASURES[name].of(row) !== null));
+    const measure = MEASURES[drawn];
     legend(own);
     const points = own.filter((row) => shown(row) && row.items > 0 && measure.of(row) !== null);
     const all = own.filter((row) => row.items > 0).map((row) => Math.log2(row.items));
@@ -132,13 +135,13 @@
     }
     const values = inside.map(measure.of);
     let [low, high] = [Math.min(...values), Math.max(...values)];
-    if (state.y === "percent") [low, high] = [0, Math.max(high, 100)];
+    if (drawn === "percent") [low, high] = [0, Math.max(high, 100)];
     // Losers far below would press everything of interest into one line: they are in the table.
-    if (state.y === "speedup") [low, high] = [Math.max(0.5, Math.min(low, 0.9)), Math.max(high, 1.1)];
+    if (drawn === "speedup") [low, high] = [Math.max(0.5, Math.min(low, 0.9)), Math.max(high, 1.1)];
     const forward = measure.log ? Math.log10 : (v) => v;
     [low, high] = [forward(low), forward(high)];
     const pad = (high - low || 1) * 0.06;
-    [low, high] = [state.y === "percent" ? 0 : low - pad, high + pad];
+    [low, high] = [drawn === "percent" ? 0 : low - pad, high + pad];
     const x = (items) => MARGIN.left + ((Math.log2(items) - view[0]) / (view[1] - view[0])) * (width - MARGIN.left - MARGIN.right);
     const y = (v) => height - MARGIN.bottom - ((forward(v) - low) / (high - low)) * (height - MARGIN.top - MARGIN.bottom);
     scale = { x, y, width, height };
@@ -155,7 +158,7 @@
     }
     add(svg, "text", { x: (MARGIN.left + width) / 2, y: height - 6, "text-anchor": "middle" }, "number of items");
     add(svg, "text", { x: 14, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${height / 2})` }, measure.says);
-    const level = { speedup: 1, percent: 100 }[state.y];
+    const level = { speedup: 1, percent: 100 }[drawn];
     if (level) add(svg, "line", { class: "level", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(level), y2: y(level) });
     const clip = add(add(svg, "defs", {}), "clipPath", { id: "inside" });
     add(clip, "rect", { x: MARGIN.left, y: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom });
