@@ -193,8 +193,9 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         for problem, own in alike[found_as].items():
             ratios = dict.fromkeys(words.ratio(pick(each.ratio.value for each in own)) for pick in (min, max))
             where = ", ".join(words.size(each.cell.items) for each in own)
-            rows.append([text(charts.describe(problem)), where, " to ".join(ratios)])
-        shown = table(["problem", "at n", ">our best over CUB"], rows) if rows else []
+            rungs = dict.fromkeys(page.label(each.variant) for each in own)
+            rows.append([text(charts.describe(problem)), where, ", ".join(rungs), " to ".join(ratios)])
+        shown = table(["problem", "at n", "our best", ">over CUB"], rows) if rows else []
         total = sum(map(len, alike[found_as].values()))
         lines += [f"{title}:", "", *shown, ""] if rows and found_as == "SLOWER" else fold(f"{title}: {total:,}", [*shown, ""]) if rows else []
     return [*lines, *how_compared(machine)]
