@@ -23,6 +23,9 @@ enum class operation : unsigned char {
   histogram_range,
   multi_histogram_even,
   atomics,
+  collective_reduce,
+  collective_scan,
+  barrier,
   stream_read,
   copy,
   fill,
@@ -68,7 +71,10 @@ enum class scalar : unsigned char {
 // channel after the other; `levels` is a host pointer to the lower and the upper level, for all channels, or for ranges
 // a pointer to num_levels levels where d_in points; its samples come pixel by pixel, and num_items counts them, not the
 // pixels. The study of atomics reads no input: its output are num_addresses values, num_items counts operations, and
-// which operations those are follows from them and the seed (rungs/parts/updates.cuh).
+// which operations those are follows from them and the seed (rungs/parts/updates.cuh). The studies of costs read none
+// either: num_items counts the collectives or barriers of a chain, num_blocks blocks of num_threads take part, and what
+// comes out follows from them and the seed (rungs/parts/chains.cuh): of a chain of reductions one word, else one for
+// every thread.
 struct arguments {
   const void* d_in = nullptr;
   void* d_out = nullptr;
@@ -78,11 +84,13 @@ struct arguments {
   const void* levels = nullptr;
   std::size_t num_addresses = 0;
   unsigned seed = 0;
+  std::size_t num_blocks = 1, num_threads = 1;
 };
 
 // CUB's two-phase contract: a null d_temp_storage only answers temp_storage_bytes.
 using call_t = cudaError_t (*)(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments&, cudaStream_t);
 using height_t = std::size_t (*)(std::size_t num_items);
+using group_t = bool (*)(std::size_t num_blocks, std::size_t num_threads);
 
 struct record {
   catalog::family family{};
@@ -116,6 +124,7 @@ struct record {
 
   call_t call = nullptr;
   height_t summation_height = nullptr;  // null: bounded by num_items only
+  group_t takes_group = nullptr;        // studies of costs only: who can take part
 };
 
 // Every record, in the order of the CMake lines.
@@ -128,6 +137,11 @@ constexpr bool is_scan(operation value) {
 constexpr bool is_histogram(operation value) {
   return value == operation::histogram_even || value == operation::histogram_range ||
          value == operation::multi_histogram_even;
+}
+
+// The studies of costs: chains that read nothing.
+constexpr bool is_chain(operation value) {
+  return value == operation::collective_reduce || value == operation::collective_scan || value == operation::barrier;
 }
 
 // The CCCL release (CUB, Thrust, libcu++) that the catalog was built against: "3.0.1".
@@ -145,6 +159,9 @@ constexpr std::string_view name(operation value) {
                                         "histogram_range",
                                         "multi_histogram_even",
                                         "atomics",
+                                        "collective_reduce",
+                                        "collective_scan",
+                                        "barrier",
                                         "stream_read",
                                         "copy",
                                         "fill",

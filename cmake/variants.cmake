@@ -9,7 +9,7 @@
 #              u8 i8 u16 i16 i32 u32 f32 f64 f16. words: what atomics change, i32 u32 u64 f32 f64 f16x2 bf16x2.
 #   OPERATORS  default: plus minimum maximum. Of a histogram, the levels that it takes: even, range, multi_even. any: what
 #              an atomic can do; of these and of the types `words`, a rung of the study of atomics is enrolled with those
-#              that it takes.
+#              that it takes; likewise a rung of the study of collectives. A barrier has neither type nor operator.
 #   UNITS      split by type over n translation units, where one would take over ten seconds to compile
 #   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
 #                 blocks_per_multiprocessor> over the shapes below as well, for f32 sums, as ladder launch_sweep: so that

@@ -276,6 +276,43 @@ record atomics(record about) {
   return about;
 }
 
+// Whether the variant is one of the study of collectives, or of that of barriers.
+template <class Variant>
+concept chains_collectives = requires {
+  typename Variant::groups;
+};
+template <class Variant>
+concept passes_phases = requires(std::size_t& bytes, u32* d_words) {
+  Variant::pass(nullptr, bytes, d_words, std::size_t{}, std::size_t{}, std::size_t{}, 0u, cudaStream_t{});
+};
+
+// What comes out are notes of the results, words of 32 bits whatever the type of the values.
+template <class Variant, class T, class Operator>
+record collectives(record about) {
+  about.operation = Variant::is_scan ? operation::collective_scan : operation::collective_reduce;
+  about.op = op_of<Operator>();
+  about.input_type = about.accumulator_type = scalar_of<T>();
+  about.output_type = scalar::u32;
+  about.takes_group = Variant::takes_group;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::template chain<T>(d_temp_storage, temp_storage_bytes, static_cast<u32*>(a.d_out), a.num_threads,
+                                      a.num_items, a.seed, Operator{}, stream);
+  };
+  return about;
+}
+
+template <class Variant>
+record barriers(record about) {
+  about.operation = operation::barrier;
+  about.input_type = about.accumulator_type = about.output_type = scalar::u32;
+  about.takes_group = Variant::takes_group;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::pass(d_temp_storage, temp_storage_bytes, static_cast<u32*>(a.d_out), a.num_blocks, a.num_threads,
+                         a.num_items, a.seed, stream);
+  };
+  return about;
+}
+
 // What makes sense: affine maps compose, numbers do not.
 template <class Element, class Operator>
 inline constexpr bool belong_together =
@@ -300,6 +337,8 @@ std::vector<record> enrol(record about, elements<Elements...>, operators<Operato
   std::vector<record> records;
   if constexpr (requires { Variant::operation; }) {
     (records.push_back(roof<Variant, Elements>(about)), ...);
+  } else if constexpr (passes_phases<Variant>) {
+    records.push_back(barriers<Variant>(about));
   } else {
     const auto with_both = [&]<class Element, class Operator>(Element, Operator) {
       using input = typename Element::input;
@@ -310,6 +349,9 @@ std::vector<record> enrol(record about, elements<Elements...>, operators<Operato
       } else if constexpr (updates_addresses<Variant>) {
         if constexpr (Variant::template takes<Operator, input>)
           records.push_back(atomics<Variant, input, Operator>(about));
+      } else if constexpr (chains_collectives<Variant>) {
+        if constexpr (Variant::template takes_type<Operator, input>)
+          records.push_back(collectives<Variant, input, Operator>(about));
       } else if constexpr (!belong_together<Element, Operator>) {
         return;
       } else if constexpr (scans<Variant>) {

@@ -1,0 +1,28 @@
+// barriers/01_block with cooperative groups' barrier of a block.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "rungs/parts/phase_calls.cuh"
+
+namespace rungs::v0::barriers {
+
+template <class Word>
+__global__ void __launch_bounds__(1024)
+    cg_block_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
+  parts::block_phases<1024>(d_words, num_phases, chain, [] { cooperative_groups::this_thread_block().sync(); });
+}
+
+struct cg_block : parts::phase_calls<cg_block> {
+  static constexpr auto idea = "this_thread_block().sync()";
+  static constexpr int block_threads = 1024;
+  static constexpr contents temp_storage = contents::none;
+  static constexpr bool takes_group(std::size_t num_blocks, std::size_t) { return num_blocks == 1; }
+
+  static cudaError_t enqueue(char*, unsigned* d_words, unsigned num_phases, const parts::phase_chain& chain,
+                             cudaStream_t stream) {
+    return parts::launch(cg_block_kernel<unsigned>, 1, chain.num_threads, stream, d_words, num_phases, chain);
+  }
+};
+
+}  // namespace rungs::v0::barriers
