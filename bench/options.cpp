@@ -29,6 +29,7 @@ constexpr auto footer = R"(What is measured
   filter matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a
   time.
   Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on also 16Mi operations).
+  Chains of collectives and of barriers: two lengths each, whose difference is what one costs; a rung where it takes the group.
 
 Modes
   cold   caches flushed by reading before each sample (the headline)     warm   same buffers again, no flush
@@ -39,6 +40,8 @@ Names, for --filter
   reduce/plus/f32/n=16Mi/handwritten/warp_shuffle/cold     inclusive_scan/compose/affine/n=1Mi/handwritten/one_block/cold
   histogram_even/i32/bins=256/zipf/n=16Mi/handwritten/global_atomics/cold
   atomics/plus/u32/addresses=1024/uniform/n=1Mi/handwritten/warp_aggregated/cold
+  collective_reduce/plus/f32/threads=32/uniform/n=1Ki/handwritten/shuffle_down/cold
+  barrier/u32/blocks=2/threads=256/uniform/n=16/handwritten/kernels/graph
 
 Examples
   rungs_bench                                             the default suite

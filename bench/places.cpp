@@ -18,6 +18,7 @@ std::size_t aligned(std::size_t num_bytes) { return (num_bytes + alignment - 1) 
 bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
+bool chains(const contender& one) { return catalog::is_chain(one.record->operation); }
 
 std::size_t num_counters(const contender& one) {
   return static_cast<std::size_t>(one.arguments.num_levels - 1) *
@@ -28,11 +29,13 @@ std::size_t output_bytes(const contender& one) {
   const std::size_t elements = scans(one)     ? one.arguments.num_items
                                : counts(one)  ? num_counters(one)
                                : updates(one) ? one.arguments.num_addresses
-                                              : 1;
+                               : chains(one) && one.record->operation != catalog::operation::collective_reduce
+                                   ? one.arguments.num_blocks * one.arguments.num_threads
+                                   : 1;
   return elements * catalog::size_of(one.record->output_type);
 }
 
-bool has_many_values(const contender& one) { return scans(one) || counts(one) || updates(one); }
+bool has_many_values(const contender& one) { return scans(one) || counts(one) || updates(one) || chains(one); }
 
 // The size query of each contender, and then an output and a workspace of its own at an offset of one arena.
 struct layout {
@@ -87,6 +90,13 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
     expected_values_ = fold(updating_);
     return;
   }
+  if (catalog::is_chain(about.operation)) {
+    chain_ = {about.operation,        about.op,
+              from.num_items,         std::max<std::size_t>(1, about.shape["blocks"]),
+              about.shape["threads"], static_cast<unsigned>(from.seed)};
+    expected_words_ = words_of(chain_);
+    return;
+  }
   generate(from);
   if (!catalog::is_scan(about.operation)) {
     facts_ = summarise(from);
@@ -106,6 +116,10 @@ void place::give_shape(contender& one) const {
   } else if (updates(one)) {
     one.arguments.num_addresses = updating_.num_addresses;
     one.arguments.seed = updating_.seed;
+  } else if (chains(one)) {
+    one.arguments.num_blocks = chain_.num_blocks;
+    one.arguments.num_threads = chain_.num_threads;
+    one.arguments.seed = chain_.seed;
   }
 }
 
@@ -117,6 +131,11 @@ judgement place::verify(const contender& one) {
   if (updates(one)) {
     if (!has_oracle_of_atomics(*one.record)) return {.why = "no oracle for atomics of this kind"};
     std::string wrong = find_wrong(updating_, expected_values_, read_output(one).data());
+    return {.right = wrong.empty(), .why = std::move(wrong)};
+  }
+  if (chains(one)) {
+    if (!has_oracle_of_chains(*one.record)) return {.why = "no oracle for a chain of this kind"};
+    std::string wrong = find_wrong(chain_, expected_words_, read_output(one).data());
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
   if (!scans(one)) return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read(one, 0));

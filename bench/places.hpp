@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "chain_oracle.hpp"
 #include "contender.hpp"
 #include "instruments.hpp"
 #include "planner.hpp"
@@ -19,7 +20,7 @@ class place {
 
   // Makes the input of a problem, and learns what verify() must know. `init_offset` as in init_of(). Of a histogram's
   // problem the seed and the number of items count; the rest follows from its shape and its distribution; likewise of
-  // the study of atomics, which reads no input.
+  // the studies that read no input.
   void fill(const problem& about, const workload& from, int init_offset);
   // Judges the output as it stands, a scan's from the first element to the last.
   judgement verify(const contender& one);
@@ -30,7 +31,8 @@ class place {
   // else poisoned. All scans write to the same output, which is as large as their input; the others have outputs of
   // their own. Answers the error of each contender's size query.
   virtual std::vector<cudaError_t> bind(std::span<contender> contenders) = 0;
-  // Gives a contender what its calls take beside buffers, of what was filled in last: levels; addresses and a seed.
+  // Gives a contender what its calls take beside buffers, of what was filled in last: levels; addresses, or who takes
+  // part, and a seed.
   void give_shape(contender& one) const;
 
   virtual cudaError_t call(const contender& one) = 0;  // and waits
@@ -55,7 +57,7 @@ class place {
   virtual const void* bring(const std::vector<std::uint64_t>& levels) = 0;
   virtual std::vector<std::uint32_t> read_counters(const contender& one) = 0;
 
-  // Of the study of atomics: what the oracle says, the output.
+  // Of the study of atomics what the oracle says; of all that read nothing, the output.
   virtual updated fold(const update_question& of) = 0;
   virtual std::vector<unsigned char> read_output(const contender& one) = 0;
 
@@ -73,6 +75,8 @@ class place {
   const void* brought_levels_ = nullptr;
   update_question updating_;
   updated expected_values_;
+  chain_question chain_;
+  std::vector<std::uint32_t> expected_words_;
 };
 
 class device_place : public place {

@@ -200,7 +200,36 @@ std::vector<setting> atomics_settings(const question& line, const selection& wan
   return settings;
 }
 
-std::vector<setting> settings_of(const question& line, const selection& wanted) {
+// Who takes part in a chain of collectives: half a warp, a warp, a block. In one of barriers: a warp, a block, as many
+// blocks as a cluster may have, and one, two and eight blocks a multiprocessor. Costs are differences between two
+// lengths: short ones where many blocks wait, since what they wait for may be a launch, and the launches of sixteen are
+// hidden behind the flush.
+std::vector<setting> chain_settings(const question& line, const selection& wanted, std::size_t multiprocessors) {
+  std::vector<setting> settings;
+  const auto add = [&](std::size_t blocks, std::size_t threads) {
+    shape of;
+    if (line.operation == catalog::operation::barrier) of.dimensions.push_back({"blocks", blocks});
+    of.dimensions.push_back({"threads", threads});
+    const bool known =
+        std::any_of(settings.begin(), settings.end(), [&](const setting& one) { return one.shape == of; });
+    if (known) return;
+    std::vector<std::size_t> sizes = {1024, 16384};
+    if (blocks > 1) sizes = {4, 16, 256};
+    if (wanted.full) sizes.push_back(blocks > 1 ? 64 : 4096);
+    if (!wanted.sizes.empty()) sizes = wanted.sizes;
+    settings.push_back({std::move(of), distribution::uniform, std::move(sizes)});
+  };
+  if (line.operation != catalog::operation::barrier) {
+    for (const std::size_t threads : {16u, 32u, 256u}) add(1, threads);
+    return settings;
+  }
+  for (const std::size_t threads : {32u, 256u, 1024u}) add(1, threads);
+  for (const std::size_t blocks : {2u, 4u, 8u, 16u}) add(blocks, 256);
+  for (const std::size_t blocks : {1u, 2u, 8u}) add(blocks * multiprocessors, 256);
+  return settings;
+}
+
+std::vector<setting> settings_of(const question& line, const selection& wanted, const device_facts& target) {
   std::vector<setting> settings;
   if (catalog::is_histogram(line.operation))
     settings = histogram_settings(line, wanted);
@@ -208,6 +237,8 @@ std::vector<setting> settings_of(const question& line, const selection& wanted) 
     return {};
   else if (line.operation == catalog::operation::atomics)
     settings = atomics_settings(line, wanted);
+  else if (catalog::is_chain(line.operation))
+    settings = chain_settings(line, wanted, static_cast<std::size_t>(target.multiprocessors));
   else
     settings = {{{}, distribution::uniform, wanted.sizes.empty() ? flat_sizes(line, wanted.full) : wanted.sizes}};
   if (line.on_host && wanted.sizes.empty()) {
@@ -226,6 +257,10 @@ std::vector<mode> default_modes(const question& line, const setting& how, std::s
   };
   bool all = false;
   if (line.operation == catalog::operation::atomics && !full) return {mode::cold};
+  if (catalog::is_chain(line.operation) && !full) {  // in a graph, a launch is a node
+    if (how.shape["blocks"] > 1 && size <= 16) return {mode::cold, mode::graph};
+    return {mode::cold};
+  }
   if (catalog::is_histogram(line.operation)) {
     if (how.distribution != distribution::uniform) return {mode::cold};
     all = line.operation == catalog::operation::histogram_even && how.shape["bins"] == 256 &&
@@ -241,7 +276,7 @@ std::vector<mode> default_modes(const question& line, const setting& how, std::s
 
 // Where the ladder is shown: every rung, however slow.
 bool shows_ladder(const question& line, const setting& how, std::size_t size) {
-  if (line.operation == catalog::operation::atomics) return true;
+  if (line.operation == catalog::operation::atomics || catalog::is_chain(line.operation)) return true;
   if (catalog::is_histogram(line.operation)) {
     const bool shown = how.distribution == distribution::uniform || how.distribution == distribution::constant;
     return line.operation == catalog::operation::histogram_even && is_headline_type(line.input) &&
@@ -287,6 +322,7 @@ std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<set
 int priority(const question& line) {
   if (line.operation == catalog::operation::atomics)
     return line.combine == op::plus && line.input == scalar::u32 ? 3 : line.combine == op::plus ? 13 : 14;
+  if (catalog::is_chain(line.operation)) return (line.on_host ? 100 : 0) + 4;
   if (catalog::is_histogram(line.operation)) {
     const bool headline = line.operation == catalog::operation::histogram_even && is_headline_type(line.input);
     return (line.on_host ? 100 : 0) + (headline ? 2 : 12);
@@ -336,6 +372,11 @@ bool fits(const problem& about, const device_facts& device) {
   return usable > reserve && larger <= (usable - reserve) / 2;
 }
 
+// What a chain is made of differs from group to group: who does not take one is no contender there.
+bool takes_part(const catalog::record& record, const shape& of) {
+  return record.takes_group == nullptr || record.takes_group(std::max<std::size_t>(1, of["blocks"]), of["threads"]);
+}
+
 bool has(const std::vector<catalog::operation>& roofs, catalog::operation kind) {
   return std::count(roofs.begin(), roofs.end(), kind) > 0;
 }
@@ -344,7 +385,7 @@ bool has(const std::vector<catalog::operation>& roofs, catalog::operation kind) 
 
 std::vector<catalog::operation> bounding_roofs(const problem& about) {
   using catalog::operation;
-  if (about.operation == operation::atomics) return {};
+  if (about.reads_nothing()) return {};
   if (!catalog::is_scan(about.operation)) return {operation::stream_read};
   const std::size_t in = catalog::size_of(about.input_type), out = catalog::size_of(about.output_type);
   if (in == out) return {operation::copy};
@@ -368,9 +409,9 @@ std::size_t problem::input_buffer_bytes() const {
   return std::max(input_bytes(), bytes_for_roofs(*this, catalog::operation::stream_read));
 }
 
-// Histograms and atomics have outputs of their own.
+// Histograms, and what reads nothing, have outputs of their own.
 std::size_t problem::output_buffer_bytes() const {
-  const bool of_its_own = catalog::is_histogram(operation) || operation == catalog::operation::atomics;
+  const bool of_its_own = catalog::is_histogram(operation) || reads_nothing();
   const std::size_t shared = of_its_own ? 0 : output_bytes();
   return std::max(shared, bytes_for_roofs(*this, catalog::operation::fill));
 }
@@ -413,7 +454,8 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   std::map<question, std::vector<const catalog::record*>> lines;
   for (const auto& record : records) {
     const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
-                          catalog::is_histogram(record.operation) || record.operation == catalog::operation::atomics;
+                          catalog::is_histogram(record.operation) || record.operation == catalog::operation::atomics ||
+                          catalog::is_chain(record.operation);
     if (computes && wants_type(wanted, record)) lines[question_of(record)].push_back(&record);
   }
   std::vector<question> order;
@@ -425,7 +467,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   std::size_t num_matching = 0, visit = 0;
   std::set<const catalog::record*> without_device;
   for (const question& line : order) {
-    const auto settings = settings_of(line, wanted);
+    const auto settings = settings_of(line, wanted, target);
     for (const auto& [size, how_filled] : visits(settings)) {
       const setting& filled = *how_filled;
       auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted.full) : wanted.modes;
@@ -453,6 +495,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
         std::vector<bench_case> cell;
         bool any = false;
         for (const auto* record : lines[line]) {
+          if (!takes_part(*record, about.shape)) continue;
           const auto text = case_name(about, *record, how);
           const bool asked_for = std::regex_search(text, filter);
           if (!asked_for && !is_cub(*record)) continue;

@@ -38,35 +38,34 @@ struct problem {
   bool every_rung = false;  // else only baselines and what a pilot finds fast
   std::vector<mode> modes;
   std::vector<const catalog::record*> contenders;
-  // Of a histogram bins, and where there are several channels, channels and active; of atomics addresses.
+  // Of a histogram bins, and where there are several channels, channels and active; of atomics addresses; of
+  // chains threads, and of barriers blocks before them.
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
-  std::size_t input_bytes() const {  // the study of atomics reads none
-    return operation == catalog::operation::atomics ? 0 : num_items * catalog::size_of(input_type);
-  }
+  bool reads_nothing() const { return operation == catalog::operation::atomics || catalog::is_chain(operation); }
+  std::size_t input_bytes() const { return reads_nothing() ? 0 : num_items * catalog::size_of(input_type); }
   std::size_t output_bytes() const {
     const std::size_t elements = catalog::is_scan(operation) ? num_items
                                  : catalog::is_histogram(operation)
                                      ? shape["bins"] * std::max<std::size_t>(1, shape["active"])
-                                 : operation == catalog::operation::atomics ? shape["addresses"]
-                                                                            : 1;
+                                 : operation == catalog::operation::atomics         ? shape["addresses"]
+                                 : operation == catalog::operation::collective_scan ? shape["threads"]
+                                 : operation == catalog::operation::barrier         ? shape["blocks"] * shape["threads"]
+                                                                                    : 1;
     return elements * catalog::size_of(output_type);
   }
   std::size_t bytes() const { return input_bytes() + output_bytes(); }
   // What ceilings and the limit of the warm modes go by.
-  std::size_t footprint() const {
-    const bool by_both = catalog::is_scan(operation) || operation == catalog::operation::atomics;
-    return by_both ? bytes() : input_bytes();
-  }
+  std::size_t footprint() const { return catalog::is_scan(operation) || reads_nothing() ? bytes() : input_bytes(); }
   // What the device's two buffers must hold for the calls, and for the roofs at this footprint.
   std::size_t input_buffer_bytes() const;
   std::size_t output_buffer_bytes() const;
 };
 
 // The roofs that bound a problem: reading for what only reads; copying for a scan, and where its output's items are
-// wider (narrower) than its input's also writing (reading) alone, whichever is faster; none for atomics, which move no
-// items.
+// wider (narrower) than its input's also writing (reading) alone, whichever is faster; none for what reads
+// nothing.
 std::vector<catalog::operation> bounding_roofs(const problem& about);
 // The roofs that are measured with it.
 std::vector<catalog::operation> measured_roofs(const problem& about);
