@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "catalog.hpp"
 #include "faults/fake_runtime.hpp"
@@ -19,7 +20,8 @@ using catalog::record;
 // Ours to promise: the libraries' own calls are what they are.
 bool is_ours(const record& r) {
   const bool computes = r.operation == catalog::operation::reduce || catalog::is_scan(r.operation) ||
-                        catalog::is_histogram(r.operation) || r.operation == catalog::operation::atomics;
+                        catalog::is_histogram(r.operation) || r.operation == catalog::operation::atomics ||
+                        catalog::is_chain(r.operation);
   return r.executes_on == executor::device && (r.family != catalog::family::library_baselines || !computes);
 }
 
@@ -43,6 +45,12 @@ class caller {
                            .num_items = num_items,
                            .init = &init_};
     all.num_addresses = 1;
+    if (catalog::is_chain(subject_.operation)) {
+      // A launch for each barrier, in the worst case.
+      if (subject_.operation == catalog::operation::barrier) all.num_items = std::min<std::size_t>(num_items, 50);
+      for (const auto& [blocks, threads] : {std::pair{1, 32}, {1, 256}, {2, 256}})
+        if (subject_.takes_group(blocks, threads)) all.num_blocks = blocks, all.num_threads = threads;
+    }
     if (!catalog::is_histogram(subject_.operation)) return all;
     // As many bins as levels are apart; any edges are where no kernel will read them.
     all.num_items -= num_items % static_cast<std::size_t>(subject_.num_channels);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "gpu/bench_top.hpp"
+#include "gpu/chain_examination.hpp"
 #include "gpu/histogram_question.hpp"
 #include "gpu/large_memory.hpp"
 #include "gpu/library_faults.hpp"
@@ -1086,6 +1087,7 @@ class examiner {
 
 verdict examine(const record& subject, const examination& how) {
   if (subject.operation == operation::atomics) return examine_updates(subject, how);
+  if (catalog::is_chain(subject.operation)) return examine_chains(subject, how);
   return examiner(subject, how).run();
 }
 

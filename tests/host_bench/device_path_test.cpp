@@ -8,6 +8,7 @@
 #include "fake_gpu.hpp"
 #include "fake_histograms.hpp"
 #include "fake_records.hpp"
+#include "right_chains.hpp"
 #include "right_scans.hpp"
 #include "right_updates.hpp"
 #include "suite.hpp"
@@ -321,6 +322,38 @@ TEST_F(DevicePath, AtomicsAreTimedByAddressesAndWithoutCeilings) {
   for (const omission& one : all->found.omissions) reasons.insert(one.reason);
   EXPECT_EQ(reasons, (std::set<std::string>{"takes at most 64 addresses",
                                             "more than 1024 operations an address would take seconds or minutes"}));
+}
+
+// Chains of collectives whose links take 30 ns.
+template <fakes::chain_slip planted = fakes::chain_slip::none>
+cudaError_t chains(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+  return fake_gpu::launch(5 + 0.03 * static_cast<double>(a.num_items), [a] {
+    std::size_t unused = 16;
+    fakes::chain<planted, operation::collective_scan, catalog::op::plus, scalar::i32>(&unused, unused, a, nullptr);
+  });
+}
+
+TEST_F(DevicePath, ChainsAreTimedByWhoTakesPart) {
+  const auto a_chain = [](const char* rung, catalog::call_t call) {
+    return fakes::a_chain<operation::collective_scan, catalog::op::plus, scalar::i32>(rung, executor::device, call);
+  };
+  records.insert(records.end(),
+                 {a_chain("right", chains<>), a_chain("slips", chains<fakes::chain_slip::last_link_dropped>)});
+  wanted.filter = "collective_scan/";
+  wanted.sizes.clear();
+  run();
+  EXPECT_TRUE(all->failed());
+  int timed = 0;
+  for (const row& one : all->found.rows) {
+    EXPECT_EQ(one.timed(), one.record->rung == "right") << one.defect;
+    if (!one.timed()) continue;
+    ++timed;
+    EXPECT_NEAR(one.summary.median, 5 + 0.03 * static_cast<double>(one.about.num_items), 0.01);
+    EXPECT_EQ(one.percent_of_ceiling, std::nullopt);
+  }
+  EXPECT_EQ(timed, 3 * 2);
+  EXPECT_EQ(all->found.rows.size(), 2u * 3 * 2);
 }
 
 // A histogram of ints that takes as long as sums do.

@@ -9,6 +9,7 @@
 #include "check.hpp"
 #include "fake_histograms.hpp"
 #include "fake_records.hpp"
+#include "right_chains.hpp"
 #include "right_updates.hpp"
 #include "sizes.hpp"
 
@@ -378,6 +379,45 @@ TEST_F(ScanPlanner, TheDefaultSuiteHasAboutThreeThousandRowsOfReductionsAndScans
   }
   EXPECT_GT(rows, 2'800u);
   EXPECT_LT(rows, 3'600u);
+}
+
+struct ChainPlanner : Planner {
+  ChainPlanner() {
+    using catalog::op, catalog::operation;
+    records = {fakes::a_chain<operation::collective_reduce, op::plus, scalar::f32>("all_groups", executor::device),
+               fakes::a_chain<operation::barrier>("one_block", executor::device),
+               fakes::a_chain<operation::barrier>("many_blocks", executor::device)};
+    records[1].takes_group = [](std::size_t blocks, std::size_t) { return blocks == 1; };
+    records[2].takes_group = [](std::size_t blocks, std::size_t) { return blocks > 1; };
+    records[2].max_items = 100;
+  }
+};
+
+TEST_F(ChainPlanner, TwoLengthsOfEveryGroupThatIsTaken) {
+  const auto all = names();
+  for (const char* group : {"threads=16", "threads=32", "threads=256"})
+    for (const char* length : {"1Ki", "16Ki"})
+      EXPECT_TRUE(all.contains(std::string("collective_reduce/plus/f32/") + group + "/uniform/n=" + length +
+                               "/handwritten/all_groups/cold"));
+  EXPECT_TRUE(all.contains("barrier/u32/blocks=1/threads=1024/uniform/n=16Ki/handwritten/one_block/cold"));
+  EXPECT_TRUE(all.contains("barrier/u32/blocks=16/threads=256/uniform/n=16/handwritten/many_blocks/graph"));
+  EXPECT_FALSE(all.contains("barrier/u32/blocks=16/threads=256/uniform/n=16/handwritten/one_block/cold"));
+  EXPECT_FALSE(all.contains("barrier/u32/blocks=1/threads=256/uniform/n=16Ki/handwritten/many_blocks/cold"));
+  const auto planned = plan();
+  std::set<std::size_t> blocks;
+  for (const problem& one : planned.problems) {
+    EXPECT_EQ(one.input_bytes(), 0u);
+    EXPECT_TRUE(bounding_roofs(one).empty());
+    EXPECT_TRUE(one.every_rung);
+    if (one.operation == catalog::operation::barrier) blocks.insert(one.shape["blocks"]);
+    if (one.operation == catalog::operation::barrier)
+      EXPECT_EQ(one.output_bytes(), 4 * one.shape["blocks"] * one.shape["threads"]);
+    else
+      EXPECT_EQ(one.output_bytes(), 4u);
+  }
+  const std::size_t multiprocessors = static_cast<std::size_t>(device->multiprocessors);
+  EXPECT_EQ(blocks, (std::set<std::size_t>{1, 2, 4, 8, 16, multiprocessors, 2 * multiprocessors, 8 * multiprocessors}));
+  for (const omission& one : planned.omissions) EXPECT_EQ(one.reason, "takes at most 100 items");
 }
 
 struct AtomicsPlanner : Planner {
