@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from rungs_report import atomics, compare, topics, words
+from rungs_report import atomics, compare, costs, topics, words
 from rungs_report.data import Cell, Machine, Variant
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
@@ -660,6 +660,72 @@ def same_bits(seen: Evidence) -> Answer | None:
     )
 
 
+# ---- C and D: building blocks and barriers
+
+
+def cost_of(asked: costs.Asked, name: str, cycles: float) -> Callable[[Evidence], Answer | None]:
+    """The cycles of one, against the text's, which rounds: half of it and twice it are still about."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        cost = costs.study_of(seen.machine).cost(asked, name)
+        if cost is None or cost.cycles is None:
+            return None
+        return Answer(costs.written(cost), between(cost.cycles / cycles, 0.5, 2.0), cost.cycles / cycles)
+
+    return measure
+
+
+def cost_against(asked: costs.Asked, slow: str, fast: str, figure: float, low: float, high: float) -> Callable[[Evidence], Answer | None]:
+    def measure(seen: Evidence) -> Answer | None:
+        study = costs.study_of(seen.machine)
+        ratio = study.times(asked, slow, fast)
+        if ratio is None:
+            return None
+        told = f"{words.ratio(ratio)}: {slow} {costs.written(study.cost(asked, slow))}, {fast} {costs.written(study.cost(asked, fast))}"
+        return Answer(told, between(ratio, low, high), ratio / figure if figure else None)
+
+    return measure
+
+
+def libraries_ahead(*pairs: tuple[costs.Asked, str, str]) -> Callable[[Evidence], Answer | None]:
+    """Whether a library's building block takes less time than the one written by hand, in most of the cases."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        study = costs.study_of(seen.machine)
+        ratios = {}
+        for asked, theirs, ours in pairs:
+            for operator, kind in costs.KINDS:
+                ratio = study.times(asked._replace(operator=operator, input_type=kind), theirs, ours)
+                if ratio:
+                    ratios[f"{theirs}, {kind} {operator}"] = ratio
+        if not ratios:
+            return None
+        faster = sum(ratio < 1 - costs.ALIKE for ratio in ratios.values())
+        least, most = min(ratios, key=ratios.get), max(ratios, key=ratios.get)
+        told = f"faster in {faster} of {words.plural(len(ratios), 'case')}: {words.ratio(ratios[least])} of the time by hand ({least}) to {words.ratio(ratios[most])} ({most})"
+        return Answer(told, HOLDS if faster > len(ratios) / 2 else FAILS)
+
+    return measure
+
+
+def grid_barrier_or_kernel(own: str) -> Callable[[Evidence], Answer | None]:
+    """A barrier inside one launch against a second launch, one block a multiprocessor."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        study = costs.study_of(seen.machine)
+        asked = costs.Asked(costs.BARRIER, study.multiprocessors, costs.BLOCK)
+        ratio = study.times(asked, "kernels", own)
+        if ratio is None:
+            return None
+        told = f"a kernel takes {costs.written(study.cost(asked, 'kernels'))}, {own}'s barrier {costs.written(study.cost(asked, own))}: {words.ratio(ratio)}"
+        return Answer(told, HOLDS if ratio > 1 else FAILS)
+
+    return measure
+
+
+IN_A_WARP, IN_A_BLOCK = costs.Asked(costs.REDUCE), costs.Asked(costs.REDUCE, threads=costs.BLOCK)
+SCANNED_WARP, SCANNED_BLOCK = costs.Asked(costs.SCAN), costs.Asked(costs.SCAN, threads=costs.BLOCK)
+
 REDUCTIONS = (
     Claim("A1", "One global atomic per element reaches about one percent of peak bandwidth", "1 to 2 %", "H100", a1_peak),
     Claim("A1", "and more threads do not help it", "flat", "H100", a1_threads),
@@ -728,7 +794,22 @@ ATOMICS = (
     Claim("D2", "Additions of double are much slower than of float", "", "A100", types_against("f64", "f32", 1.5, 1e9)),
     Claim("D2", "Additions of half run in hardware (pairs of them, as fast as floats)", "", "A100", types_against("f16x2", "f32", 0.0, 1.25)),
 )  # fmt: skip
-CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS}
+COSTS = (
+    Claim("C2", "Values exchanged by shuffles reduce twice as fast as through shared memory (a warp, floats)", "2x", "", cost_against(IN_A_WARP, "shared_memory", "shuffle_down", 2, 1.5, 2.5)),
+    Claim("C7", "cg::reduce stands in for the shuffles written by hand, at the same cost (a tile of 32)", "", "", cost_against(IN_A_WARP, "cg_tile_reduction", "shuffle_down", 1, 0.9, 1.1)),
+    Claim("C7", "and over a coalesced group", "", "", cost_against(IN_A_WARP, "cg_coalesced_reduction", "shuffle_down", 1, 0.9, 1.1)),
+    Claim("C8", "CUB's building blocks of a warp are faster than what one writes by hand", "", "", libraries_ahead(
+        (IN_A_WARP, "cub_warp_reduction", "shuffle_down"), (SCANNED_WARP, "cub_warp_inclusive_scan", "shuffle_up"))),
+    Claim("C8", "and so are those of a block", "", "", libraries_ahead(
+        (IN_A_BLOCK, "cub_block_reduction_warp_reductions", "warps_of_warps"), (SCANNED_BLOCK, "cub_block_inclusive_scan_warp_scans", "scan_of_warps"))),
+    Claim("C12", "Cooperative groups' barrier of a whole grid replaces the second kernel", "", "", grid_barrier_or_kernel("cg_grid")),
+    Claim("D3", "A warp reduces by shuffles in about 5 cycles", "5 cycles", "A100", cost_of(IN_A_WARP, "shuffle_down", 5)),
+    Claim("D3", "and through shared memory in about 300", "300 cycles", "A100", cost_of(IN_A_WARP, "shared_memory", 300)),
+    Claim("D3", "which is 60 times as long", "60x", "A100", cost_against(IN_A_WARP, "shared_memory", "shuffle_down", 60, 45, 75)),
+    Claim("D4", "A block reduces by shuffles and shared memory in about 50 cycles", "50 cycles", "A100", cost_of(IN_A_BLOCK, "warps_of_warps", 50)),
+    Claim("D7", "A barrier inside a cooperative launch is cheaper than a second kernel", "", "A100", grid_barrier_or_kernel("grid")),
+)  # fmt: skip
+CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
     Claim("C17", "Float atomics do not repeat from run to run", "", "", repeats),

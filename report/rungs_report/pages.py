@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import answers, atomics, charts, choose, compare, gains, histograms, limits, topics, words
+from rungs_report import answers, atomics, charts, choose, compare, costs, gains, histograms, limits, topics, words
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
     accuracy,
@@ -48,7 +48,7 @@ Answer = tuple[str, str, str]  # a question, what is said of it, and where more 
 
 
 def front_page(page: Page) -> list[str]:
-    return front(page, [*histograms.headline(page.machine), *atomics.headline(page.machine)])
+    return front(page, [*histograms.headline(page.machine), *atomics.headline(page.machine), *costs.headline(page.machine)])
 
 
 FRONT: tuple[Section, ...] = (banners, answers.contents, front_page, environment, ceilings, noise, omissions, refused, reading_guide)
@@ -60,9 +60,10 @@ HISTOGRAMS: tuple[Section, ...] = (
     histograms.ranges_and_channels, histograms.uncounted, histograms.sweeps, losses, other_modes, omissions, lessons,
 )  # fmt: skip
 STUDY: tuple[Section, ...] = (banners, atomics.findings, atomics.overviews, atomics.ideas, omissions)
-OF_TOPIC = {topics.HISTOGRAMS: HISTOGRAMS, topics.ATOMICS: STUDY}
+COSTS: tuple[Section, ...] = (banners, costs.findings, costs.collectives, costs.barriers, costs.ideas, omissions)
+OF_TOPIC = {topics.HISTOGRAMS: HISTOGRAMS, topics.ATOMICS: STUDY, topics.COSTS: COSTS}
 TABLES: tuple[Section, ...] = (banners, run_by_run, every_problem, launch_shapes)
-TABLES_OF_TOPIC = {topics.ATOMICS: (banners, atomics.every_combination)}
+TABLES_OF_TOPIC = {topics.ATOMICS: (banners, atomics.every_combination), topics.COSTS: (banners, costs.every_chain)}
 # The pages that belong to no topic, a line each: what links call it, file, title, sections.
 MORE: tuple[tuple[str, str, str, tuple[Section, ...]], ...] = (
     ("which to use", "choose.md", "Which variant to use", (choose.contents,)),

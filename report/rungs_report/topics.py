@@ -12,7 +12,7 @@ ORDINARY_CONTENTS = "the ladder, the sweep over n, where CUB wins, types, modes,
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
 
 
-HISTOGRAMS, ATOMICS = "histograms", "atomics"
+HISTOGRAMS, ATOMICS, COSTS = "histograms", "atomics", "costs"
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,13 @@ KNOWN = (
         "",
         "0: every address is compared with an independent fold",
         "operations per second by addresses, mechanism, type and operator, and what follows from them",
+    ),
+    Topic(
+        COSTS,
+        ("collective_reduce", "collective_scan", "barrier"),
+        "",
+        "0: every word is compared with an independent chain",
+        "what a collective of a warp or a block takes, by hand and by the libraries, and what a barrier or a launch takes",
     ),
 )
 

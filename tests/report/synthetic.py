@@ -40,6 +40,21 @@ ATOMICS = {
     "global": (1400.0, 90e3), "returning": (1400.0, 60e3), "system_scope": (1400.0, 90e3), "warp_aggregated": (40e3, 50e3),
     "one_per_block": (300e3, 0.0), "compare_and_swap": (30.0, 40e3), "ordered_bits": (1400.0, 90e3), "shared": (90e3, 20e3),
 }  # fmt: skip
+# The studies of costs: nanoseconds a link in a warp and in a block of 256 (0: not there), reductions and scans.
+COLLECTIVES = {
+    "shared_memory": (160.0, 300.0), "shuffle_down": (70.0, 0.0), "shuffle_xor": (71.0, 0.0), "redux": (20.0, 0.0),
+    "warps_of_warps": (0.0, 110.0), "shuffle_up": (72.0, 0.0), "scan_of_warps": (0.0, 140.0),
+}  # fmt: skip
+LIBRARY_COLLECTIVES = {
+    "cg_tile_reduction": (70.5, 0.0), "cg_coalesced_reduction": (210.0, 0.0), "cg_tile_scan": (90.0, 0.0), "cub_warp_reduction": (66.0, 0.0),
+    "cub_warp_inclusive_scan": (75.0, 0.0), "cub_block_reduction_warp_reductions": (0.0, 121.0), "cub_block_inclusive_scan_warp_scans": (0.0, 150.0),
+}  # fmt: skip
+# Nanoseconds a phase with one block, with a cluster of two (each doubling adds a tenth), and with a block a multiprocessor.
+BARRIERS = {
+    "warp": (30.0, 0.0, 0.0), "block": (40.0, 0.0, 0.0), "grid": (0.0, 900.0, 1300.0), "kernels": (0.0, 1800.0, 2000.0),
+    "programmatic": (0.0, 1100.0, 1200.0),
+}  # fmt: skip
+LIBRARY_BARRIERS = {"cg_block": (40.0, 0.0, 0.0), "cg_grid": (0.0, 1000.0, 1500.0), "cg_cluster": (0.0, 260.0, 0.0)}
 HOSTS = (
     "host_serial", "host_parallel", "host_serial_scan", "host_parallel_scan", "host_serial_histogram", "host_parallel_histogram",
 )  # fmt: skip
@@ -73,6 +88,11 @@ def variants() -> list[dict[str, Any]]:
     found += [variant("handwritten", "scans", rung, number) for number, rung in enumerate(SCANS)]
     found += [variant("handwritten", "histograms", rung, number) for number, rung in enumerate(HISTOGRAMS)]
     found += [variant("handwritten", "atomics", rung, number) for number, rung in enumerate(ATOMICS)]
+    found += [variant("handwritten", "collectives", rung, number) for number, rung in enumerate(COLLECTIVES)]
+    found += [variant("handwritten", "barriers", rung, number) for number, rung in enumerate(BARRIERS)]
+    found.append(variant("cluster", "barriers", "cluster", 0, min_cc=90))
+    found += [variant("library_baselines", "collectives", rung, -1) for rung in LIBRARY_COLLECTIVES]
+    found += [variant("library_baselines", "barriers", rung, -1) for rung in LIBRARY_BARRIERS]
     found.append(variant("cluster", "reductions", "remote_stores", 1, min_cc=90, progress="assumed"))
     found.append(variant("cluster", "scans", "remote_prefixes", 0, min_cc=90, progress="assumed"))
     found += [variant("library_baselines", "baselines", rung, -1) for rung in (
@@ -152,7 +172,7 @@ def full(
     run: str = "2030-01-02T030405Z-abc1234",
     cccl: str = "3.0.1",
     seed: int = 1,
-    topics: Sequence[str] = ("reductions", "scans", "histograms", "atomics"),
+    topics: Sequence[str] = ("reductions", "scans", "histograms", "atomics", "costs"),
     sizes: Sequence[int] = SIZES,
 ) -> dict[str, Any]:
     """A run as the default suite would write it. The reductions have fewer sizes in a graph than cold, and none warm beyond
@@ -221,6 +241,8 @@ def full(
         add_histograms(made, time)
     if "atomics" in topics:
         add_atomics(made, noise)
+    if "costs" in topics:
+        add_costs(made)
     for items in sizes:
         if items <= 1 << 24:
             add_host_cells(made, items, topics)
@@ -345,6 +367,45 @@ def add_atomics(made: dict[str, Any], noise: random.Random) -> None:
             about = {"operation": "atomics", "operator": operator, "input_type": input_type, "accumulator_type": input_type}
             about |= {"output_type": input_type, "shape": f"addresses={count}", "error": 0}
             add_cell(made, n, times, percent_of_ceiling=None, percent_of_peak=None, **about)
+
+
+def add_costs(made: dict[str, Any]) -> None:
+    """Chains: a launch of 5 microseconds, and so many nanoseconds a link."""
+
+    def chains(costs: dict[tuple[str, str], float], lengths: Sequence[int], **about: Any) -> None:
+        for items in lengths:
+            times = {each: 5.0 + items * ns / 1e3 for each, ns in costs.items() if ns}
+            add_cell(made, items, times, output_type="u32", percent_of_ceiling=None, percent_of_peak=None, error=0, **about)
+
+    named = [("handwritten", rung, ns) for rung, ns in COLLECTIVES.items()]
+    named += [("library_baselines", rung, ns) for rung, ns in LIBRARY_COLLECTIVES.items()]
+    for operator in ("plus", "maximum"):
+        for kind in ("f32", "i32"):
+            for position, threads in enumerate((32, 256)):
+                for operation in ("collective_reduce", "collective_scan"):
+                    scans = operation == "collective_scan"
+                    rungs = [each for each in named if ("scan" in each[1] or each[1] == "shuffle_up") == scans]
+                    rungs = [each for each in rungs if each[1] != "redux" or kind == "i32"]
+                    costs = {(family, rung): ns[position] * (1 if operator == "plus" else 1.1) for family, rung, ns in rungs}
+                    about = {"operation": operation, "operator": operator, "input_type": kind, "accumulator_type": kind}
+                    chains(costs, (1024, 16384), shape=f"threads={threads}", **about)
+                    if threads == 32:
+                        chains({each: ns * 0.8 for each, ns in costs.items()}, (1024, 16384), shape="threads=16", **about)
+    named = [("handwritten", rung, ns) for rung, ns in BARRIERS.items()]
+    named += [("library_baselines", rung, ns) for rung, ns in LIBRARY_BARRIERS.items()]
+    about = {"operation": "barrier", "operator": "", "input_type": "u32", "accumulator_type": "u32"}
+    for threads in (32, 256, 1024):
+        costs = {(family, rung): ns[0] * (threads / 32) ** 0.2 for family, rung, ns in named if rung != "warp" or threads == 32}
+        chains(costs, (1024, 16384), shape=f"blocks=1 threads={threads}", **about)
+    for doublings, blocks in enumerate((2, 4, 8, 16)):
+        costs = {(family, rung): ns[1] * (1 + 0.1 * doublings) for family, rung, ns in named}
+        costs["cluster", "cluster"] = 200.0 * (1 + 0.1 * doublings)
+        chains(costs, (4, 16, 256), shape=f"blocks={blocks} threads=256", **about)
+    for more in (1, 2, 8):
+        costs = {(family, rung): ns[2] * more**0.5 for family, rung, ns in named}
+        for mode, quicker in (("cold", 1.0), ("graph", 0.6)):
+            lengths = (4, 16, 256) if mode == "cold" else (4, 16)
+            chains({each: ns * quicker for each, ns in costs.items()}, lengths, shape=f"blocks={132 * more} threads=256", mode=mode, **about)
 
 
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:

@@ -71,7 +71,9 @@ def test_a_full_report(full, run):
         "histograms_tables.md": ("Run by run: u8 histogram, 256 bins, cold, 16 Mi items", "Cold", "Graph"),
         "atomics.md": ("Findings", "Mechanisms: u32 plus", "Types: plus, `global`", "Operators: u32, `global`", "The mechanisms"),
         "atomics_tables.md": (),
-        "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Pitfalls and errors in the texts"),
+        "costs.md": ("Findings", "Reductions of one warp", "Inclusive scans of a block of 256", "Barriers and launches", "What they are"),
+        "costs_tables.md": (),
+        "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
     }
     assert {path.name for path in folder.glob("*.md")} == set(headings)
     for name, wanted in headings.items():
@@ -314,7 +316,7 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
 GOLDEN = (
     "index.md", "synthetic-gpu/index.md", "synthetic-gpu/reductions.md", "synthetic-gpu/scans.md",
     "synthetic-gpu/choose.md", "synthetic-gpu/limits.md", "synthetic-gpu/gains.md", "synthetic-gpu/accuracy.md",
-    "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/atomics.md", "synthetic-gpu/claims.md", "synthetic-gpu/results.csv", "README.md",
+    "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/atomics.md", "synthetic-gpu/costs.md", "synthetic-gpu/claims.md", "synthetic-gpu/results.csv", "README.md",
 )  # fmt: skip
 
 
@@ -330,6 +332,7 @@ def test_golden(repository, run):
         add_small_scans(made, cub=cub * 2)
         add_small_histograms(made, cub=cub)
         add_small_atomics(made)
+        synthetic.add_costs(made)
         made["skipped"].append(
             {
                 "family": "handwritten",
