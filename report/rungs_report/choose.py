@@ -267,7 +267,7 @@ def over_all(machine: Machine, found: list[Step]) -> str:
 def decisions(page: Page) -> list[str]:
     found: list[str] = []
     for topic in page.topics:
-        if topic.name != topics.ATOMICS:
+        if topic.name not in topics.STUDIES:
             found += histogram_lines(page, topic) if topic.name == topics.HISTOGRAMS else ordinary(page, topic)
     about = [
         f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few. Speed-ups are over CUB's"
@@ -369,7 +369,7 @@ def briefly(machine: Machine, found: list[Topic]) -> str:
     told = []
     for topic in found:
         problem = compare.main_problem(machine, topic)
-        if topic.name != topics.ATOMICS and problem and problem.mode == "cold" and (taken := steps(machine, problem, ANY)):
+        if topic.name not in topics.STUDIES and problem and problem.mode == "cold" and (taken := steps(machine, problem, ANY)):
             told.append(f"{text(charts.describe(problem._replace(mode='')))}: {chain(machine, taken)}")
     return "; ".join(told)
 

@@ -13,6 +13,7 @@ ORDINARY_ERROR = "the error against the oracle, in units of the output's last pl
 
 
 HISTOGRAMS, ATOMICS, COSTS = "histograms", "atomics", "costs"
+STUDIES = (ATOMICS, COSTS)  # they compare ways of doing a thing, among which nobody has to choose
 
 
 @dataclass(frozen=True)

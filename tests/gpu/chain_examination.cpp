@@ -35,7 +35,8 @@ class chain_examiner {
       for (const auto& [blocks, threads] : groups)
         for (const std::size_t n : links_asked) links(n, blocks, threads);
       if (how_.how_much == extent::full)
-        for (const auto& [blocks, threads] : groups) links(10000, blocks, threads);
+        for (const auto& [blocks, threads] : groups)
+          if (blocks <= 16) links(10000, blocks, threads);
       if (groups.empty()) report("groups", "it takes none of those that are asked for");
       limits();
       if (on_device_ && !groups.empty()) captured(groups.back());
@@ -260,9 +261,9 @@ class chain_examiner {
 }  // namespace
 
 verdict examine_chains(const record& subject, const examination& how) {
-  if (subject.executes_on == executor::device && !no_gpu_reason().empty()) {
+  if (const std::string reason = cannot_run_reason(subject); !reason.empty()) {
     verdict v;
-    v.skipped = no_gpu_reason();
+    v.skipped = reason;
     return v;
   }
   return chain_examiner(subject, how).run();

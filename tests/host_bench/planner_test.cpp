@@ -415,7 +415,7 @@ TEST_F(ChainPlanner, TwoLengthsOfEveryGroupThatIsTaken) {
     else
       EXPECT_EQ(one.output_bytes(), 4u);
   }
-  const std::size_t multiprocessors = static_cast<std::size_t>(device->multiprocessors);
+  const std::size_t multiprocessors = static_cast<std::size_t>(gpu->multiprocessors);
   EXPECT_EQ(blocks, (std::set<std::size_t>{1, 2, 4, 8, 16, multiprocessors, 2 * multiprocessors, 8 * multiprocessors}));
   for (const omission& one : planned.omissions) EXPECT_EQ(one.reason, "takes at most 100 items");
 }

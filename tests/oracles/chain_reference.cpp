@@ -35,9 +35,13 @@ std::vector<std::uint32_t> last_words(const chain_call& call) {
   const parts::phase_chain chain{static_cast<unsigned>(call.num_blocks), static_cast<unsigned>(call.num_threads),
                                  call.seed};
   std::vector<std::uint32_t> words(call.num_words()), next(words.size());
-  for (unsigned i = 0; i < words.size(); ++i) words[i] = chain.first_word(i);
+  std::vector<unsigned> neighbours(words.size());
+  for (unsigned i = 0; i < words.size(); ++i) {
+    words[i] = chain.first_word(i);
+    neighbours[i] = chain.neighbour_of(i);
+  }
   for (unsigned phase = 1; phase <= call.num_links; ++phase) {
-    for (unsigned i = 0; i < words.size(); ++i) next[i] = chain.next_word(words[chain.neighbour_of(i)], phase);
+    for (std::size_t i = 0; i < words.size(); ++i) next[i] = chain.next_word(words[neighbours[i]], phase);
     std::swap(words, next);
   }
   return words;
