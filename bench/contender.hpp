@@ -23,7 +23,19 @@ struct contender {
   }
 };
 
-// Kernels that one call launches; empty where the call cannot be captured.
-std::optional<int> count_kernels(const contender& one, cudaStream_t stream);
+// How a kernel was launched.
+struct launch_shape {
+  std::size_t blocks = 0;
+  std::size_t block_threads = 0;
+  std::size_t cluster_blocks = 1;
+  bool cooperative = false;
+};
+
+// What one call launches; empty where the call cannot be captured.
+struct launched {
+  int kernels = 0;
+  std::optional<launch_shape> largest;  // of the kernel with most blocks; empty where the runtime does not tell
+};
+std::optional<launched> launches_of(const contender& one, cudaStream_t stream);
 
 }  // namespace rungs::bench

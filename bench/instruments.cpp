@@ -29,9 +29,28 @@ graph capture(const contender& one, int calls, cudaStream_t stream) {
   return graph(captured);
 }
 
+std::optional<launch_shape> shape_of(cudaGraphNode_t kernel) {
+  cudaKernelNodeParams as{};
+  cudaLaunchAttributeValue value{};
+  if (cudaGraphKernelNodeGetParams(kernel, &as) != cudaSuccess) {
+    cudaGetLastError();
+    return std::nullopt;
+  }
+  const auto volume = [](const auto& of) { return std::size_t{of.x} * of.y * of.z; };
+  launch_shape shape{.blocks = volume(as.gridDim), .block_threads = volume(as.blockDim)};
+  // Devices without clusters may not know the attribute.
+  if (cudaGraphKernelNodeGetAttribute(kernel, cudaLaunchAttributeClusterDimension, &value) == cudaSuccess)
+    shape.cluster_blocks = std::max<std::size_t>(1, volume(value.clusterDim));
+  value = {};
+  if (cudaGraphKernelNodeGetAttribute(kernel, cudaLaunchAttributeCooperative, &value) == cudaSuccess)
+    shape.cooperative = value.cooperative != 0;
+  cudaGetLastError();
+  return shape;
+}
+
 }  // namespace
 
-std::optional<int> count_kernels(const contender& one, cudaStream_t stream) {
+std::optional<launched> launches_of(const contender& one, cudaStream_t stream) {
   if (one.record->waits_for_host) return std::nullopt;
   try {
     const graph captured = capture(one, 1, stream);
@@ -39,13 +58,16 @@ std::optional<int> count_kernels(const contender& one, cudaStream_t stream) {
     check(cudaGraphGetNodes(captured.get(), nullptr, &count));
     std::vector<cudaGraphNode_t> nodes(count);
     if (count != 0) check(cudaGraphGetNodes(captured.get(), nodes.data(), &count));
-    int kernels = 0;
+    launched all;
     for (const auto node : nodes) {
       cudaGraphNodeType type;
       check(cudaGraphNodeGetType(node, &type));
-      kernels += type == cudaGraphNodeTypeKernel;
+      if (type != cudaGraphNodeTypeKernel) continue;
+      ++all.kernels;
+      const auto shape = shape_of(node);
+      if (shape && (!all.largest || shape->blocks > all.largest->blocks)) all.largest = shape;
     }
-    return kernels;
+    return all;
   } catch (const cuda_error&) {
     cudaGetLastError();
     return std::nullopt;

@@ -265,7 +265,7 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     entry["verified"] = yes_no(one.verified);
     entry["error"] = number(one.error_ulps);
     entry["repeatable"] = yes_no(one.repeatable);
-    entry["kernels"] = one.kernels ? json(*one.kernels) : json(nullptr);
+    entry["kernels"] = one.launches ? json(one.launches->kernels) : json(nullptr);
     entry["workspace_bytes"] = one.workspace_bytes;
     entry["workspace_contract"] = text(catalog::name(one.record->temp_storage));
     entry["gpu"] = about.gpu;
@@ -275,6 +275,12 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     entry["iqr_us"] = time(one.summary.iqr);
     entry["min_us"] = time(one.summary.min);
     entry["p95_us"] = time(one.summary.p95);
+    if (one.launches && one.launches->largest) {
+      entry["blocks"] = one.launches->largest->blocks;
+      entry["block_threads"] = one.launches->largest->block_threads;
+      entry["cluster_blocks"] = one.launches->largest->cluster_blocks;
+      entry["cooperative"] = one.launches->largest->cooperative;
+    }
     entry["implausible"] = one.implausible;
     entry["twin"] = one.twin;
     if (!one.defect.empty()) entry["defect"] = one.defect;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "contender.hpp"
 #include "environment.hpp"
 #include "planner.hpp"
 #include "sampler.hpp"
@@ -31,7 +32,7 @@ struct row {
   std::string verdict;
   double error_ulps = 0;  // as in judgement
   bool repeatable = false;
-  std::optional<int> kernels;
+  std::optional<launched> launches;
   std::size_t workspace_bytes = 0;
   bool implausible = false;
 

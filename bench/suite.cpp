@@ -54,7 +54,7 @@ struct suite::entrant {
   double error_ulps = 0, pilot_us = 0;
   bool repeatable = false, out = false;
   bool refused = false;  // the defect is an error that the call answered
-  std::optional<int> kernels;
+  std::optional<launched> launches;
   std::vector<std::size_t> rows;  // in findings
 };
 
@@ -216,7 +216,7 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
 // Facts that need no clock.
 void suite::look_at(place& where, const problem& about, entrant& one) {
   if (device_ && one.bound.record->executes_on == executor::device)
-    one.kernels = count_kernels(one.bound, device_->stream());
+    one.launches = launches_of(one.bound, device_->stream());
   const bool large = (catalog::is_scan(about.operation) && about.bytes() > rules_.large_scan_bytes) ||
                      (!catalog::is_scan(about.operation) && about.operation != catalog::operation::reduce &&
                       one.pilot_us > rules_.slow_us);
@@ -258,7 +258,7 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
   std::vector<entrant*> in_cell;
   for (entrant& one : entrants) {
     if (one.out || !one.defect.empty() || !std::count(one.modes.begin(), one.modes.end(), how)) continue;
-    if (how == mode::graph && !one.kernels) {
+    if (how == mode::graph && !one.launches) {
       omit(about, one, how, "the call cannot be captured in a graph");
     } else if (how == mode::graph && calls_per_graph * one.pilot_us > rules_.stop_us) {
       omit(about, one, how, "a graph of 20 calls takes over " + in_words(rules_.stop_us));
@@ -305,7 +305,7 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
     result.samples = all[i];
     result.error_ulps = one.error_ulps;
     result.repeatable = one.repeatable;
-    result.kernels = one.kernels;
+    result.launches = one.launches;
     result.workspace_bytes = one.bound.workspace_bytes;
     one.rows.push_back(found.rows.size());
     if (!one.bound.twin) rows_by_name_[case_name(about, *one.bound.record, how)] = found.rows.size();

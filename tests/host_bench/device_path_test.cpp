@@ -109,7 +109,11 @@ TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
     EXPECT_NEAR(find("faster", how)->summary.median, 6.25, 0.01) << name(how);
     EXPECT_EQ(find("faster", how)->verdict, "FASTER");
     EXPECT_EQ(find("slower", how)->verdict, "SLOWER");
-    EXPECT_EQ(find("faster", how)->kernels, 1);
+    EXPECT_EQ(find("faster", how)->launches->kernels, 1);
+    EXPECT_EQ(find("faster", how)->launches->largest->blocks, 264u);
+    EXPECT_EQ(find("faster", how)->launches->largest->block_threads, 128u);
+    EXPECT_EQ(find("faster", how)->launches->largest->cluster_blocks, 4u);
+    EXPECT_TRUE(find("faster", how)->launches->largest->cooperative);
     EXPECT_TRUE(find("faster", how)->repeatable);
   }
   EXPECT_EQ(all->found.rows.size(), 4u * 4);  // each of four modes: three variants and CUB's twin
@@ -184,7 +188,7 @@ TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
   records[1].waits_for_host = true;
   run();
   EXPECT_NE(find("faster", mode::cold), nullptr);
-  EXPECT_EQ(find("faster", mode::cold)->kernels, std::nullopt);
+  EXPECT_FALSE(find("faster", mode::cold)->launches);
   EXPECT_EQ(find("faster", mode::graph), nullptr);
 }
 
@@ -230,7 +234,7 @@ TEST_F(ScanPath, ScansAreTimedBesideCubAndItsTwin) {
     EXPECT_EQ(one.verdict, "FASTER");
     EXPECT_NEAR(one.speedup->value, 8.5 / 6.5, 0.01);
     EXPECT_TRUE(one.repeatable);
-    EXPECT_EQ(one.kernels, 1);
+    EXPECT_EQ(one.launches->kernels, 1);
     EXPECT_FALSE(one.implausible);
     // Half a MiB is read and written; a copy of as much takes 4 us and 6 us a Mi items.
     EXPECT_EQ(one.about.bytes(), 512u << 10);
@@ -311,7 +315,7 @@ TEST_F(DevicePath, AtomicsAreTimedByAddressesAndWithoutCeilings) {
     EXPECT_EQ(one.mode, mode::cold);
     if (one.timed()) {
       EXPECT_NEAR(one.summary.median, one.record->rung == "global" ? 6.5 : 5.5, 0.01);
-      EXPECT_EQ(one.kernels, 1);
+      EXPECT_EQ(one.launches->kernels, 1);
       EXPECT_EQ(one.percent_of_ceiling, std::nullopt);
     }
   }
@@ -409,7 +413,7 @@ TEST_F(HistogramPath, EveryBinAndDistributionIsACellOfItsOwn) {
     EXPECT_EQ(one->verdict, "FASTER");
     EXPECT_NEAR(one->speedup->value, 8.25 / 6.25, 0.01);
     EXPECT_TRUE(one->repeatable);
-    EXPECT_EQ(one->kernels, 1);
+    EXPECT_EQ(one->launches->kernels, 1);
     EXPECT_NEAR(*one->percent_of_ceiling, 100 * (4 + 3 / 16.0) / 6.25, 0.2);
   }
   // Only what bounds a histogram is measured beside it.

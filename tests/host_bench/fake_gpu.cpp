@@ -204,6 +204,15 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* handles, size_
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, cudaGraphNodeType* type) {
   return *type = cudaGraphNodeTypeKernel, cudaSuccess;
 }
+// Every kernel is a cooperative one of 264 blocks of 128 threads in clusters of four.
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t, cudaKernelNodeParams* of) {
+  return of->gridDim = dim3(132, 2), of->blockDim = dim3(128), cudaSuccess;
+}
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t, cudaLaunchAttributeID id, cudaLaunchAttributeValue* of) {
+  if (id == cudaLaunchAttributeClusterDimension) of->clusterDim.x = 4, of->clusterDim.y = of->clusterDim.z = 1;
+  if (id == cudaLaunchAttributeCooperative) of->cooperative = 1;
+  return cudaSuccess;
+}
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
   using namespace rungs::bench::fake_gpu;
   *executable = reinterpret_cast<cudaGraphExec_t>(new nodes(graph_of(graph)));

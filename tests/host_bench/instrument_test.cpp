@@ -132,9 +132,15 @@ TEST_F(Instrument, KernelsOfACallAreCounted) {
   one.arguments.num_items = 1'000;
   ASSERT_EQ(where()->bind({&one, 1})[0], cudaSuccess);
   check(where()->call(one));
-  EXPECT_EQ(count_kernels(one, where()->stream()), 2);
+  const auto seen = launches_of(one, where()->stream());
+  ASSERT_TRUE(seen && seen->largest);
+  EXPECT_EQ(seen->kernels, 2);
+  EXPECT_EQ(seen->largest->blocks, 1u);
+  EXPECT_EQ(seen->largest->block_threads, 1u);
+  EXPECT_EQ(seen->largest->cluster_blocks, 1u);
+  EXPECT_FALSE(seen->largest->cooperative);
   twice.waits_for_host = true;
-  EXPECT_EQ(count_kernels(one, where()->stream()), std::nullopt);
+  EXPECT_FALSE(launches_of(one, where()->stream()));
 }
 
 TEST_F(Instrument, TheDevicesItemsAndSummariesAreTheHosts) {
