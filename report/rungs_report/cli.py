@@ -5,13 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rungs_report import data, export, render, sass, versus
+from rungs_report import data, export, render, sass, tune, versus
 
 ROOT = Path(__file__).resolve().parents[2]
 OK, WRONG, USAGE = 0, 1, 2
 EPILOG = """exit codes:
   0  done; check: everything is as the generator writes it; compare: no regression
-  1  pages were written but something was refused; check: something differs; compare: a regression; test: a test failed
+  1  pages were written but something was refused; check, tune --check: something differs; compare: a regression; test: a test
+     failed
   2  usage: an unknown option, a directory that is not there, a README without its markers, nothing to compare"""
 
 
@@ -97,6 +98,14 @@ def parser() -> argparse.ArgumentParser:
     comparing.add_argument("--all", action="store_true", help="every case, not only those that differ")
     comparing.add_argument("--data", type=Path, metavar="DIR", help="where names are looked for (default: report/data)")
     comparing.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    says = "write the tables of the front door, best/rungs/tuning, from the results"
+    tuning = commands.add_parser(
+        "tune", help=says, description=says, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    tuning.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
+    tuning.add_argument("--out", type=Path, metavar="DIR", help="where the tables are (default: best/rungs/tuning)")
+    tuning.add_argument("--check", action="store_true", help="write nothing; fail if a table is not what would be written")
+    tuning.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     tests = commands.add_parser(
         "test",
         help="run the report's tests",
@@ -226,6 +235,31 @@ def compare_results(options: argparse.Namespace) -> int:
         raise Usage(str(fault)) from None
     say("\n".join(lines))
     return WRONG if worse else OK
+def write_tables(options: argparse.Namespace) -> int:
+    source, out = options.data or ROOT / "report" / "data", options.out or tune.folder(ROOT)
+    for folder in (source, out):
+        if not folder.is_dir():
+            raise Usage(f"{folder}: no such directory")
+    try:
+        made = tune.files(data.read(source))
+    except tune.Undecided as fault:
+        raise Usage(f"{source}: {fault}") from None
+    differing = [name for name, content in made.items() if _read(out / name) != content]
+    if options.check:
+        for name in differing:
+            complain(f"{out / name} is not what the generator writes: run report/run tune and commit what it writes")
+        return WRONG if differing else OK
+    try:
+        for name in differing:
+            render.write(out / name, made[name])
+    except OSError as error:
+        raise Usage(f"{error.filename}: cannot be written: {error.strerror}; name another place with --out DIR") from None
+    say(f"{len(made)} tables in {out}, {len(differing)} changed")
+    return OK
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def run_tests(arguments: list[str]) -> int:
@@ -243,7 +277,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "test":
             return run_tests(options.pytest)
         commands = {
-            "render": render_pages, "check": check_pages, "export": export_header, "sass": write_sass, "compare": compare_results,
+            "render": render_pages, "check": check_pages, "export": export_header, "sass": write_sass,
+            "tune": write_tables, "compare": compare_results,
         }  # fmt: skip
         return commands[options.command](options)
     except Usage as fault:

@@ -1,0 +1,83 @@
+// How the tables of this folder are read. Plain constexpr C++: the front door asks at run time which rung to take, and
+// at compile time which rungs a call can come to, so that no others are instantiated.
+//
+// Every column of a table is a step: a row holds from its value on, until a later row holds. Rows ascend, column by
+// column, and each group begins with a row of the least value, so the last row that does not exceed a question answers
+// it, and every question has an answer. A chip that was never measured takes the rows of the nearest one below it; rows
+// of compute capability 0 are for those below all.
+#pragma once
+
+#include <cstddef>
+
+#include "rungs/contract.cuh"
+
+namespace rungs::v0::tuning {
+
+// What a reduction or scan is made with: additions, minimum or maximum, or anything else.
+enum class operators : unsigned char { sum, order, any };
+
+template <class Rung>
+struct row {
+  contents storage;     // what the call's storage holds: uninitialised, or zeroed once
+  operators operation;  // these two are not steps, but have to be equal
+  int cc;               // 10 * major + minor
+  int item_bytes;       // of an item of the input
+  std::size_t num_items;
+  Rung rung;
+};
+
+template <class Rung>
+struct histogram_row {
+  bool has_edges;  // arbitrary levels; not a step, but has to be equal
+  int cc;
+  int sample_bytes;
+  unsigned num_bins;
+  std::size_t num_samples;
+  Rung rung;
+};
+
+// The rung for num_items items.
+template <class Rung, std::size_t num_rows>
+constexpr Rung choose(const row<Rung> (&rows)[num_rows], contents storage, operators operation, int cc,
+                      std::size_t item_bytes, std::size_t num_items) {
+  Rung chosen = rows[0].rung;
+  for (const row<Rung>& each : rows)
+    if (each.storage == storage && each.operation == operation && each.cc <= cc &&
+        static_cast<std::size_t>(each.item_bytes) <= item_bytes && each.num_items <= num_items)
+      chosen = each.rung;
+  return chosen;
+}
+
+// The rung for num_samples samples and num_bins bins.
+template <class Rung, std::size_t num_rows>
+constexpr Rung choose(const histogram_row<Rung> (&rows)[num_rows], bool has_edges, int cc, std::size_t sample_bytes,
+                      unsigned num_bins, std::size_t num_samples) {
+  Rung chosen = rows[0].rung;
+  for (const histogram_row<Rung>& each : rows)
+    if (each.has_edges == has_edges && each.cc <= cc && static_cast<std::size_t>(each.sample_bytes) <= sample_bytes &&
+        each.num_bins <= num_bins && each.num_samples <= num_samples)
+      chosen = each.rung;
+  return chosen;
+}
+
+// Whether a call of this kind can come to this rung, on any device up to compute capability `cc`.
+template <class Rung, std::size_t num_rows>
+constexpr bool names(const row<Rung> (&rows)[num_rows], Rung rung, contents storage, operators operation, int cc,
+                     std::size_t item_bytes) {
+  for (const row<Rung>& each : rows)
+    if (each.rung == rung && each.storage == storage && each.operation == operation && each.cc <= cc &&
+        choose(rows, storage, operation, each.cc, item_bytes, each.num_items) == rung)
+      return true;
+  return false;
+}
+template <class Rung, std::size_t num_rows>
+constexpr bool names(const histogram_row<Rung> (&rows)[num_rows], Rung rung, bool has_edges, int cc,
+                     std::size_t sample_bytes) {
+  for (const histogram_row<Rung>& each : rows)
+    if (each.rung == rung && each.has_edges == has_edges && each.cc <= cc &&
+        choose(rows, has_edges, each.cc, sample_bytes, each.num_bins, each.num_samples) == rung)
+      return true;
+  return false;
+}
+
+}  // namespace rungs::v0::tuning

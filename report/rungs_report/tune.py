@@ -1,0 +1,293 @@
+"""The front door's tables, written from the committed results: which rung answers which call.
+
+A table is a list of steps, read by best/rungs/tuning/table.cuh. At every size that was measured the rung is taken that is
+least behind the best one; of histograms, whose speed depends on the samples, the rung whose worst distribution is. A rung
+is kept from one size to the next while that costs less than GAIN, and the next one begins behind the last size at which
+the one before was taken: between two sizes the rung for the larger one is the safer guess. Times meet only within a run.
+What was not measured is answered by what is most like it: sums stand for other operators, even bins for edges.
+"""
+
+import math
+import string
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from rungs_report import data, words
+from rungs_report.data import Cell, Machine, Variant
+
+GAIN = 0.02  # CUB's two entries in a cell differ by more
+SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4}  # all others: 8
+CLASSES = {"plus": "sum", "minimum": "order", "maximum": "order", "compose": "any"}
+UNINITIALISED, ZEROED = "uninitialised", "zeroed_once"
+
+
+class Undecided(Exception):
+    """Results from which no table can be made: says what to do."""
+
+
+class Candidate(NamedTuple):
+    """A rung that the front door may come to, by its name in the table."""
+
+    variant: Variant
+    is_cleared: bool = False  # it wants zeros, and the storage may hold anything: they are written before each call
+
+
+def _of(ladder: str, *rungs: str, cleared: bool = False) -> dict[str, Candidate]:
+    return {rung: Candidate(Variant("handwritten", ladder, rung), cleared) for rung in rungs}
+
+
+def _of_cluster(ladder: str, *rungs: str) -> dict[str, Candidate]:
+    return {rung: Candidate(Variant("cluster", ladder, rung)) for rung in rungs}
+
+
+# In the order of the enumeration. cooperative_grid is not among them: its header alone takes 1.5 s to compile.
+_FEW = _of("reductions", "one_block") | _of_cluster("reductions", "remote_stores")
+REDUCE = {
+    UNINITIALISED: _FEW | _of("reductions", "two_passes", "overlapped_finish"),
+    ZEROED: _FEW | _of("reductions", "early_ticket"),
+}
+_SCANS = ("warp_look_back", "one_wave", "bulk_pipeline")
+SCAN = {
+    contract: _of("scans", "one_block") | _of_cluster("scans", "remote_prefixes") | _of("scans", *_SCANS, cleared=contract == UNINITIALISED)
+    for contract in (UNINITIALISED, ZEROED)
+}
+HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins")
+
+# For chips that were never measured, and for what is not read by vectors: no clusters, nothing that asks for sm_90.
+UNMEASURED_REDUCE = {UNINITIALISED: "two_passes", ZEROED: "early_ticket"}
+UNMEASURED_SCAN = "warp_look_back"
+UNMEASURED_HISTOGRAM = ("split_bins", "hot_bins", 65537)  # from that many bins on the second one
+ONE_BLOCK_UP_TO = 4096
+
+
+class Times(NamedTuple):
+    """One cell in one run: microseconds of every candidate that was measured there, and of the fastest CUB."""
+
+    cell: Cell
+    run: str
+    of: dict[str, float]
+    cub: float | None
+
+
+def times(machine: Machine, cells: Iterable[Cell], candidates: dict[str, Candidate]) -> list[Times]:
+    found = []
+    for cell in cells:
+        for run in machine.runs:
+            rows = run.cells.get(cell, {})
+            clearing = next((f["median_us"] for f in run.document["floors"] if f["mode"] == cell.mode), 0.0)
+            of = {
+                name: rows[candidate.variant].median_us + (clearing if candidate.is_cleared else 0.0)
+                for name, candidate in candidates.items()
+                if candidate.variant in rows
+            }
+            cub = [row.median_us for variant, row in rows.items() if data.is_cub(variant)]
+            if of:
+                found.append(Times(cell, run.name, of, min(cub, default=None)))
+    return found
+
+
+def middle(values: Iterable[float]) -> float:
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs))
+
+
+def behind(measured: list[Times], together: Callable[[Iterable[float]], float]) -> dict[str, float]:
+    """How far every rung that was measured in all of these is behind the best of each."""
+    everywhere = set.intersection(*(set(each.of) for each in measured))
+    return {name: together(each.of[name] / min(each.of.values()) for each in measured) for name in sorted(everywhere)}
+
+
+class Step(NamedTuple):
+    begins: int
+    rung: str
+    evidence: str
+
+
+def evidence(measured: list[Times], rung: str, items: int) -> str:
+    cub = [each.cub for each in measured if each.cub is not None]
+    against = f", CUB {middle(cub):.2f}" if len(cub) == len(measured) else ""
+    cells = {each.cell for each in measured}
+    types = " ".join(sorted({cell.input_type for cell in cells}))
+    operators = " ".join(sorted({cell.operator or cell.operation.removeprefix("histogram_") for cell in cells}))
+    runs = " and ".join(sorted({each.run for each in measured}))
+    took = f"{middle(each.of[rung] for each in measured):.2f} us{against}"
+    return f"at {words.size(items)} {took}; {operators} of {types}, {words.plural(len(cells), 'cell')} of {runs}"
+
+
+def steps(measured: list[Times], together: Callable[[Iterable[float]], float]) -> list[Step]:
+    """From no items on."""
+    by_items: dict[int, list[Times]] = {}
+    for each in measured:
+        by_items.setdefault(each.cell.items, []).append(each)
+    found: list[Step] = []
+    before = -1
+    for items, here in sorted(by_items.items()):
+        far = behind(here, together)
+        if not far:
+            continue
+        best = min(far, key=far.__getitem__)
+        kept = found[-1].rung if found else best
+        if kept not in far or far[kept] > far[best] * (1 + GAIN):
+            kept = best
+        if not found or kept != found[-1].rung:
+            found.append(Step(before + 1 if found else 0, kept, evidence(here, kept, items)))
+        before = items
+    return found
+
+
+def _row(columns: Iterable[str | int | bool], comment: str) -> str:
+    told = ", ".join(str(column).lower() if isinstance(column, bool) else str(column) for column in columns)
+    return f"    {{{told}}},  // {comment}"
+
+
+def _file(name: str, about: str, rungs: Iterable[str], row: str, rows: list[str], collection: data.Collection) -> str:
+    machines = [machine for _, machine in _measured(collection)]
+    runs = sorted({run.name for machine in machines for run in machine.runs if any(run.name in row for row in rows)})
+    letters = dict(zip(runs, string.ascii_uppercase, strict=False))
+    for run, letter in letters.items():
+        rows = [row.replace(run, letter) for row in rows]
+    told = "".join(f"\n// Run {letter} is {run}." for run, letter in letters.items())
+    devices = " and ".join(machine.name for machine in machines) or "no GPU yet"
+    return f"""// Generated by report/run tune from report/data. Do not edit.
+//
+// {about}
+// Measured on {devices}. A row says what the first size that was measured in it took, as the
+// geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.{told}
+#pragma once
+
+#include "rungs/tuning/table.cuh"
+
+namespace rungs::v0::tuning {{
+
+// clang-format off
+enum class {name}_rung : unsigned char {{ {", ".join(rungs)} }};
+
+inline constexpr {row}<{name}_rung> {name}_rows[] = {{
+{chr(10).join(rows)}
+}};
+// clang-format on
+
+}}  // namespace rungs::v0::tuning
+"""
+
+
+def _measured(collection: data.Collection) -> list[tuple[int, Machine]]:
+    found = [(int(machine.device["compute_capability"]), machine) for machine in collection.machines if machine.device]
+    capabilities = [capability for capability, _ in found]
+    if len(set(capabilities)) != len(capabilities):
+        raise Undecided("two GPUs of one compute capability, and a table has one row for both; name the results of one with --data DIR")
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def _cells(machine: Machine, operations: tuple[str, ...]) -> list[Cell]:
+    return [cell for cell in machine.cells if cell.operation in operations and cell.mode == "cold"]
+
+
+def _bytes(cell: Cell) -> int:
+    return SIZES.get(cell.input_type, 8)
+
+
+def _sizes(cells: Iterable[Cell]) -> list[tuple[int, int]]:
+    """The bytes of an item that were measured, and from how many on that answers: the least also for narrower items."""
+    return [(size if position else 0, size) for position, size in enumerate(sorted({_bytes(cell) for cell in cells}))]
+
+
+def _filled(own: list[Cell], others: Iterable[Cell]) -> list[Cell]:
+    """These cells, and the others at sizes that these lack."""
+    known = {cell.items for cell in own}
+    return own + [cell for cell in others if cell.items not in known]
+
+
+def _flat(
+    collection: data.Collection,
+    name: str,
+    operations: tuple[str, ...],
+    candidates: dict[str, dict[str, Candidate]],
+    unmeasured: dict[str, str],
+    about: str,
+) -> str:
+    rungs = list(dict.fromkeys(rung for of in candidates.values() for rung in of))
+    rows = []
+    for contract, of in candidates.items():
+        for operation in ("sum", "order", "any"):
+            start = (f"contents::{contract}", f"operators::{operation}")
+            comment = "not measured"
+            rows.append(_row((*start, 0, 0, 0, f"{name}_rung::one_block"), comment))
+            rows.append(_row((*start, 0, 0, ONE_BLOCK_UP_TO + 1, f"{name}_rung::{unmeasured[contract]}"), comment))
+            for capability, machine in _measured(collection):
+                cells = _cells(machine, operations)
+                for begins, size in _sizes(cells):
+                    of_size = [cell for cell in cells if _bytes(cell) == size]
+                    own = [cell for cell in of_size if CLASSES[cell.operator] == operation]
+                    sums = [cell for cell in of_size if CLASSES[cell.operator] == "sum"]
+                    for step in steps(times(machine, _filled(own, sums), of), middle):
+                        rows.append(_row((*start, capability, begins, step.begins, f"{name}_rung::{step.rung}"), step.evidence))
+    return _file(name, about, rungs, "row", rows, collection)
+
+
+def reduce_table(collection: data.Collection) -> str:
+    return _flat(collection, "reduce", ("reduce",), REDUCE, UNMEASURED_REDUCE, "Which rung reduces: see table.cuh.")
+
+
+def scan_table(collection: data.Collection) -> str:
+    about = (
+        "Which rung scans: see table.cuh. Where the storage may hold anything, all but one_block and remote_prefixes\n"
+        "// clear theirs before each call. What that takes was not measured: the time of an empty launch was added."
+    )
+    unmeasured = dict.fromkeys((UNINITIALISED, ZEROED), UNMEASURED_SCAN)
+    return _flat(collection, "scan", ("inclusive_scan", "exclusive_scan"), SCAN, unmeasured, about)
+
+
+def _stand_ins(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[Cell]]:
+    """The cells of samples of that size by their number of bins; beyond the most bins of theirs, other cells. A byte has
+    no more than 256 values, and needs none."""
+    found: dict[int, list[Cell]] = {}
+    for pool in ([c for c in own if _bytes(c) == size], [c for c in even if _bytes(c) == size], even):
+        most = max(found, default=0)
+        for cell in pool:
+            if cell.sizes["bins"] > most and (size > 1 or not found or _bytes(cell) == size):
+                found.setdefault(cell.sizes["bins"], []).append(cell)
+    return found
+
+
+def _by_bins(machine: Machine, start: tuple[bool, int, int], by_bins: dict[int, list[Cell]]) -> list[str]:
+    rows: list[str] = []
+    before, last = -1, None
+    for bins, of_bins in sorted(by_bins.items()):
+        found = steps(times(machine, of_bins, HISTOGRAM), max)
+        chosen = [(step.begins, step.rung) for step in found]
+        if found and chosen != last:
+            for step in found:
+                columns = (*start, before + 1 if last else 0, step.begins, f"histogram_rung::{step.rung}")
+                rows.append(_row(columns, f"{words.size(bins)} bins {step.evidence}"))
+            last = chosen
+        before = bins
+    return rows
+
+
+def histogram_table(collection: data.Collection) -> str:
+    rows = []
+    few, many, from_bins = UNMEASURED_HISTOGRAM
+    for has_edges, operation in ((False, "histogram_even"), (True, "histogram_range")):
+        rows.append(_row((has_edges, 0, 0, 0, 0, f"histogram_rung::{few}"), "not measured"))
+        rows.append(_row((has_edges, 0, 0, from_bins, 0, f"histogram_rung::{many}"), "not measured"))
+        for capability, machine in _measured(collection):
+            even, own = _cells(machine, ("histogram_even",)), _cells(machine, (operation,))
+            for begins, size in _sizes(own + even):
+                rows += _by_bins(machine, (has_edges, capability, begins), _stand_ins(own, even, size))
+    about = "Which rung makes a histogram: see table.cuh. Chosen by the distribution of samples that suits it least."
+    return _file("histogram", about, HISTOGRAM, "histogram_row", rows, collection)
+
+
+def files(collection: data.Collection) -> dict[str, str]:
+    """The tables by their names in best/rungs/tuning."""
+    return {
+        "reduce.cuh": reduce_table(collection),
+        "scan.cuh": scan_table(collection),
+        "histogram.cuh": histogram_table(collection),
+    }
+
+
+def folder(root: Path) -> Path:
+    return root / "best" / "rungs" / "tuning"

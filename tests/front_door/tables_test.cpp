@@ -1,0 +1,124 @@
+// The front door's tables, read on the host: every question has an answer, of a rung that may be chosen for it.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <initializer_list>
+
+#include "rungs/tuning/histogram.cuh"
+#include "rungs/tuning/reduce.cuh"
+#include "rungs/tuning/scan.cuh"
+
+namespace rungs::tuning {
+namespace {
+
+constexpr int capabilities[] = {0, 75, 80, 86, 89, 90, 100, 103, 120, 130};
+constexpr std::size_t item_sizes[] = {1, 2, 3, 4, 8, 12, 16, 24, 1000};
+constexpr contents contracts[] = {contents::uninitialised, contents::zeroed_once};
+constexpr operators operations[] = {operators::sum, operators::order, operators::any};
+
+template <class Visit>
+void for_each_size(Visit visit) {
+  for (std::size_t n = 0; n < std::size_t{1} << 40; n = n * 3 / 2 + 1) visit(n);
+  for (const std::size_t n : {std::size_t{4096}, std::size_t{4097}, ~std::size_t{0}}) visit(n);
+}
+
+template <class Visit>
+void for_each_question(Visit visit) {
+  for (const contents storage : contracts)
+    for (const operators operation : operations)
+      for (const int cc : capabilities)
+        for (const std::size_t bytes : item_sizes)
+          for_each_size([&](std::size_t n) { visit(storage, operation, cc, bytes, n); });
+}
+
+TEST(Tables, AReductionComesToARungThatItsStorageAndItsDeviceAllow) {
+  for_each_question([](contents storage, operators operation, int cc, std::size_t bytes, std::size_t n) {
+    const reduce_rung rung = choose(reduce_rows, storage, operation, cc, bytes, n);
+    ASSERT_TRUE(names(reduce_rows, rung, storage, operation, cc, bytes));
+    if (storage == contents::uninitialised) {
+      ASSERT_NE(rung, reduce_rung::early_ticket);
+    }
+    if (storage == contents::zeroed_once) {  // it would write over the state
+      ASSERT_TRUE(rung != reduce_rung::two_passes && rung != reduce_rung::overlapped_finish);
+    }
+    if (cc < 90) {
+      ASSERT_NE(rung, reduce_rung::remote_stores);
+    }
+    if (n > 1 << 20) {
+      ASSERT_TRUE(rung != reduce_rung::one_block && rung != reduce_rung::remote_stores);
+    }
+  });
+}
+
+TEST(Tables, AScanComesToARungThatItsDeviceAllows) {
+  for_each_question([](contents storage, operators operation, int cc, std::size_t bytes, std::size_t n) {
+    const scan_rung rung = choose(scan_rows, storage, operation, cc, bytes, n);
+    ASSERT_TRUE(names(scan_rows, rung, storage, operation, cc, bytes));
+    if (cc < 90) {
+      ASSERT_TRUE(rung == scan_rung::one_block || rung == scan_rung::warp_look_back);
+    }
+    if (n > 1 << 20) {
+      ASSERT_TRUE(rung != scan_rung::one_block && rung != scan_rung::remote_prefixes);
+    }
+  });
+}
+
+TEST(Tables, AHistogramComesToARungThatTakesSoManySamples) {
+  for (const bool has_edges : {false, true})
+    for (const int cc : capabilities)
+      for (const std::size_t bytes : item_sizes)
+        for (unsigned bins = 1; bins < 1u << 30; bins *= 2)
+          for_each_size([&](std::size_t n) {
+            const histogram_rung rung = choose(histogram_rows, has_edges, cc, bytes, bins, n);
+            ASSERT_TRUE(names(histogram_rows, rung, has_edges, cc, bytes));
+            if (n > 0xffffffff) {  // its counters are 32 bits wide
+              ASSERT_NE(rung, histogram_rung::one_block);
+            }
+            if (bytes > 1 && bins > 65536) {
+              ASSERT_EQ(rung, histogram_rung::hot_bins);
+            }
+          });
+}
+
+TEST(Tables, AChipThatWasNeverMeasuredTakesTheRowsOfTheNearestBelowIt) {
+  for_each_question([](contents storage, operators operation, int cc, std::size_t bytes, std::size_t n) {
+    int nearest = 0;
+    for (const auto& each : reduce_rows) nearest = each.cc <= cc && each.cc > nearest ? each.cc : nearest;
+    ASSERT_EQ(choose(reduce_rows, storage, operation, cc, bytes, n),
+              choose(reduce_rows, storage, operation, nearest, bytes, n));
+  });
+}
+
+constexpr row<int> steps[] = {
+    {contents::uninitialised, operators::sum, 0, 0, 0, 1},  {contents::uninitialised, operators::sum, 0, 0, 100, 2},
+    {contents::uninitialised, operators::sum, 90, 0, 0, 3}, {contents::uninitialised, operators::sum, 90, 0, 10, 4},
+    {contents::uninitialised, operators::sum, 90, 4, 0, 5}, {contents::uninitialised, operators::any, 0, 0, 0, 6},
+    {contents::zeroed_once, operators::sum, 0, 0, 0, 7},
+};
+constexpr int step(int cc, std::size_t bytes, std::size_t n) {
+  return choose(steps, contents::uninitialised, operators::sum, cc, bytes, n);
+}
+
+TEST(Tables, AStepHoldsFromItsValueOn) {
+  EXPECT_EQ(step(80, 4, 99), 1);
+  EXPECT_EQ(step(80, 4, 100), 2);
+  EXPECT_EQ(step(90, 2, 9), 3);
+  EXPECT_EQ(step(90, 2, 10), 4);
+  EXPECT_EQ(step(100, 3, 1000), 4);
+  EXPECT_EQ(step(90, 4, 1000), 5);
+  EXPECT_EQ(choose(steps, contents::uninitialised, operators::any, 90, 4, 1000), 6);
+  EXPECT_EQ(choose(steps, contents::zeroed_once, operators::sum, 90, 4, 1000), 7);
+}
+
+TEST(Tables, OnlyRungsThatACallCanComeToAreNamed) {
+  const auto named = [](int rung, int cc, std::size_t bytes) {
+    return names(steps, rung, contents::uninitialised, operators::sum, cc, bytes);
+  };
+  EXPECT_TRUE(named(1, 80, 2) && named(2, 80, 2) && !named(3, 80, 2) && !named(5, 80, 8));
+  EXPECT_TRUE(named(3, 90, 2) && named(4, 90, 2) && !named(5, 90, 2));
+  EXPECT_TRUE(named(5, 90, 4) && !named(4, 90, 4) && named(2, 90, 4));  // 2: on a device below
+  EXPECT_FALSE(named(6, 120, 8) || named(7, 120, 8));
+}
+
+}  // namespace
+}  // namespace rungs::tuning

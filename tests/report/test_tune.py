@@ -1,0 +1,106 @@
+"""The front door's tables: the committed ones are what the generator writes, and what it writes follows from the times."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rungs_report import cli, data, tune
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^    \{(.*)\},  // (.*)$")
+
+
+def rows(table: str) -> list[list[str]]:
+    return [match[1].split(", ") for line in table.splitlines() if (match := ROW.match(line))]
+
+
+def test_the_committed_tables_come_from_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["tune", "--check"]) == 0, capsys.readouterr()
+
+
+def test_a_table_that_differs_is_told_and_rewritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["tune", "--out", str(tmp_path)]) == 0
+    (tmp_path / "scan.cuh").write_text("// by hand\n")
+    assert cli.main(["tune", "--check", "--out", str(tmp_path)]) == 1
+    assert "scan.cuh is not what the generator writes" in capsys.readouterr().err
+    assert cli.main(["tune", "--out", str(tmp_path)]) == 0
+    assert cli.main(["tune", "--check", "--out", str(tmp_path)]) == 0
+
+
+def test_without_results_the_tables_are_conservative_and_whole(tmp_path: Path) -> None:
+    tables = tune.files(data.read(tmp_path))
+    assert all("on no GPU yet" in table for table in tables.values())
+    for name in ("reduce.cuh", "scan.cuh"):
+        assert {(row[0], row[1]) for row in rows(tables[name]) if row[2:5] == ["0", "0", "0"]} == {
+            (f"contents::{contract}", f"operators::{operation}")
+            for contract in ("uninitialised", "zeroed_once")
+            for operation in ("sum", "order", "any")
+        }
+    assert [row[:5] for row in rows(tables["histogram.cuh"])][::2] == [["false", "0", "0", "0", "0"], ["true", "0", "0", "0", "0"]]
+
+
+def test_every_table_ascends_and_every_group_begins_with_nothing() -> None:
+    tables = tune.files(data.read(REPOSITORY / "report" / "data"))
+    for name, fixed in (("reduce.cuh", 2), ("scan.cuh", 2), ("histogram.cuh", 1)):
+        groups: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
+        for row in rows(tables[name]):
+            groups.setdefault(tuple(row[:fixed]), []).append(tuple(int(column) for column in row[fixed:-1]))
+        for steps in groups.values():
+            assert steps == sorted(set(steps))
+            # The first row of each prefix has zeros behind it: else a question could fall between two groups.
+            for length in range(1, len(steps[0])):
+                for prefix in {step[:length] for step in steps}:
+                    assert next(step for step in steps if step[:length] == prefix)[length:] == (0,) * (len(steps[0]) - length)
+
+
+def cell(items: int) -> data.Cell:
+    return data.Cell("reduce", "plus", "f32", "f32", "f32", "", "uniform", "cold", items)
+
+
+def measured(*of: tuple[int, dict[str, float]]) -> list[tune.Times]:
+    return [tune.Times(cell(items), "run", times, 9.0) for items, times in of]
+
+
+def chosen(times: list[tune.Times]) -> list[tuple[int, str]]:
+    return [(step.begins, step.rung) for step in tune.steps(times, tune.middle)]
+
+
+def test_a_step_begins_behind_the_last_size_of_the_rung_before() -> None:
+    assert chosen(measured((100, {"a": 1.0, "b": 2.0}), (1000, {"a": 2.0, "b": 2.5}), (10000, {"a": 9.0, "b": 3.0}))) == [
+        (0, "a"),
+        (1001, "b"),
+    ]
+
+
+def test_a_rung_is_kept_while_another_gains_too_little() -> None:
+    assert chosen(measured((100, {"a": 1.0, "b": 2.0}), (1000, {"a": 2.05, "b": 2.0}))) == [(0, "a"), (101, "b")]
+    assert chosen(measured((100, {"a": 1.0, "b": 2.0}), (1000, {"a": 2.01, "b": 2.0}))) == [(0, "a")]
+
+
+def test_a_rung_that_was_not_measured_everywhere_is_not_taken() -> None:
+    times = measured((100, {"a": 1.0, "b": 2.0}), (100, {"b": 2.0}), (1000, {"b": 3.0}))
+    assert chosen(times) == [(0, "b")]
+
+
+def test_of_distributions_the_worst_one_counts() -> None:
+    times = measured((100, {"even": 2.0, "uneven": 1.0}), (100, {"even": 2.0, "uneven": 9.0}))
+    assert [step.rung for step in tune.steps(times, max)] == ["even"]
+
+
+def test_two_gpus_of_one_capability_are_refused() -> None:
+    machine = next(m for m in data.read(REPOSITORY / "report" / "data").machines if m.device)
+    with pytest.raises(tune.Undecided, match="two GPUs of one compute capability"):
+        tune.files(data.Collection([machine, machine], [], 0, 0))
+
+
+def test_storage_that_is_cleared_first_costs_a_launch() -> None:
+    machine = next(m for m in data.read(REPOSITORY / "report" / "data").machines if m.device)
+    cells = [c for c in machine.cells if c.operation == "inclusive_scan" and c.items == 1 << 20 and c.mode == "cold"]
+    cleared = tune.times(machine, cells[:1], tune.SCAN[tune.UNINITIALISED])
+    kept = tune.times(machine, cells[:1], tune.SCAN[tune.ZEROED])
+    assert cleared
+    for one, other in zip(cleared, kept, strict=True):
+        floor = next(f["median_us"] for run in machine.runs if run.name == one.run for f in run.document["floors"])
+        assert one.of["one_wave"] == pytest.approx(other.of["one_wave"] + floor)
+        assert one.of.get("one_block") == other.of.get("one_block")
