@@ -1,0 +1,177 @@
+// rungs::DeviceReduce: cub::DeviceReduce's calls, on the rung that was measured to be the fastest.
+//
+//   rungs::DeviceReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
+//   rungs::DeviceReduce::Sum(workspace, d_in, d_out, num_items, stream);                            // simpler, faster
+//
+// Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
+// size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
+// and may allocate (see there). Neither waits for the device; both may be captured, the second once the workspace is
+// large enough. cudaErrorInvalidValue means storage that is too small; else what the runtime answered to a launch is
+// returned.
+//
+// d_in      num_items items: any random-access iterator. Pointers to items of 1, 2, 4, 8 or 16 bytes are read by
+// vectors,
+//           at any alignment that their type allows.
+// d_out     where one result is written: any output iterator.
+// num_items any integer; more than 2^32 is fine. Of no items the result is init.
+//
+// The same bits for the same input on the same device, whatever the address, the alignment or the stream. Sums of
+// floats are added up pairwise within a thread's tile: the error is at most about
+// (num_items / (threads of the grid * 16) + 40) rounding errors of the sum of magnitudes.
+//
+// On purpose other than CUB: Min, Max, ArgMin and ArgMax propagate NaN wherever one stands, and order -0 before +0
+// (ArgMin and ArgMax take them for equal, and answer the first of equals). The minimum of nothing is infinity where the
+// type has one, so that the minimum of {infinity} is infinity; and so with the maximum. Operators rungs::plus, minimum
+// and maximum and std::plus are recognised as such, those of cuda::std by <rungs/device/cuda_std_operators.cuh>; any
+// other has to be associative and commutative. Not here: CUB's deprecated ArgMin and ArgMax of key-value pairs.
+//
+// Which rung runs is said in rungs/tuning/reduce.cuh, with the times it was chosen by.
+#pragma once
+
+#include "rungs/device/parts/inputs.cuh"
+#include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/types.cuh"
+#include "rungs/reductions/front_door_workspace.cuh"
+#include "rungs/workspace.cuh"
+
+namespace rungs::v0 {
+
+struct DeviceReduce {
+  // *d_out = init op d_in[0] op … op d_in[num_items - 1], accumulated in the type of init op item.
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
+  static cudaError_t Reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    return reduce(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_items, reduction_op, init, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
+  static cudaError_t Reduce(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                            ReductionOpT reduction_op, T init, cudaStream_t stream = nullptr) {
+    return reduce(kept{workspace}, d_in, d_out, num_items, reduction_op, init, stream);
+  }
+
+  // *d_out = d_in[0] + … + d_in[num_items - 1], accumulated in the type of output + item.
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t Sum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                         OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return sum(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t Sum(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                         cudaStream_t stream = nullptr) {
+    return sum(kept{workspace}, d_in, d_out, num_items, stream);
+  }
+
+  // *d_out = the least item.
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t Min(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                         OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    using item = parts::item_of<InputIteratorT>;
+    return Reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, minimum{}, device::highest<item>(),
+                  stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t Min(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                         cudaStream_t stream = nullptr) {
+    using item = parts::item_of<InputIteratorT>;
+    return Reduce(workspace, d_in, d_out, num_items, minimum{}, device::highest<item>(), stream);
+  }
+
+  // *d_out = the greatest item.
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t Max(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                         OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    using item = parts::item_of<InputIteratorT>;
+    return Reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, maximum{}, device::lowest<item>(),
+                  stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t Max(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                         cudaStream_t stream = nullptr) {
+    using item = parts::item_of<InputIteratorT>;
+    return Reduce(workspace, d_in, d_out, num_items, maximum{}, device::lowest<item>(), stream);
+  }
+
+  // Reduce of transform_op(d_in[0]) … transform_op(d_in[num_items - 1]).
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class TransformOpT, class T,
+            class NumItemsT>
+  static cudaError_t TransformReduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                     OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op,
+                                     TransformOpT transform_op, T init, cudaStream_t stream = nullptr) {
+    return Reduce(d_temp_storage, temp_storage_bytes,
+                  device::transformed<InputIteratorT, TransformOpT>{d_in, transform_op}, d_out, num_items, reduction_op,
+                  init, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class TransformOpT, class T,
+            class NumItemsT>
+  static cudaError_t TransformReduce(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out,
+                                     NumItemsT num_items, ReductionOpT reduction_op, TransformOpT transform_op, T init,
+                                     cudaStream_t stream = nullptr) {
+    return Reduce(workspace, device::transformed<InputIteratorT, TransformOpT>{d_in, transform_op}, d_out, num_items,
+                  reduction_op, init, stream);
+  }
+
+  // *d_min_out = the least item, *d_index_out = where it stands: of equals the first. Of no items: index 1.
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
+  static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            ExtremumOutIteratorT d_min_out, IndexOutIteratorT d_index_out, long long num_items,
+                            cudaStream_t stream = nullptr) {
+    return extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_index_out, num_items, stream);
+  }
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
+  static cudaError_t ArgMin(workspace& workspace, InputIteratorT d_in, ExtremumOutIteratorT d_min_out,
+                            IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream = nullptr) {
+    return extremum<true>(kept{workspace}, d_in, d_min_out, d_index_out, num_items, stream);
+  }
+
+  // *d_max_out = the greatest item, *d_index_out = where it stands: of equals the first. Of no items: index 1.
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
+  static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            ExtremumOutIteratorT d_max_out, IndexOutIteratorT d_index_out, long long num_items,
+                            cudaStream_t stream = nullptr) {
+    return extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_max_out, d_index_out, num_items, stream);
+  }
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
+  static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, ExtremumOutIteratorT d_max_out,
+                            IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream = nullptr) {
+    return extremum<false>(kept{workspace}, d_in, d_max_out, d_index_out, num_items, stream);
+  }
+
+ private:
+  using pair = device::storage_pair<reductions::front_door>;
+  using kept = device::kept_storage<reductions::front_door_workspace>;
+
+  template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
+  static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                            ReductionOpT reduction_op, T init, cudaStream_t stream) {
+    using accumulator = device::accumulator_of<ReductionOpT, T, parts::item_of<InputIteratorT>>;
+    return device::with_carried<accumulator>(d_out, device::ours(reduction_op), [&](auto op, auto d_out, auto carry) {
+      return storage.run(
+          [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
+            return decltype(door)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out,
+                                                 static_cast<std::size_t>(num_items), op,
+                                                 carry(static_cast<accumulator>(init)), stream);
+          },
+          stream);
+    });
+  }
+
+  template <class Storage, class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t sum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                         cudaStream_t stream) {
+    using output = device::value_or<OutputIteratorT, parts::item_of<InputIteratorT>>;
+    return reduce(storage, d_in, d_out, num_items, plus{}, output{}, stream);
+  }
+
+  template <bool least, class Storage, class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
+  static cudaError_t extremum(Storage storage, InputIteratorT d_in, ExtremumOutIteratorT d_out,
+                              IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream) {
+    using item = parts::item_of<InputIteratorT>;
+    const item of_nothing = least ? device::highest<item>() : device::lowest<item>();
+    return reduce(storage, device::with_index<InputIteratorT, item>{d_in},
+                  device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, of_nothing},
+                  num_items, device::first_extremum<least>{}, device::indexed<item>{of_nothing, -1}, stream);
+  }
+};
+
+}  // namespace rungs::v0

@@ -1,0 +1,196 @@
+// rungs::DeviceScan: cub::DeviceScan's calls, on the rung that was measured to be the fastest.
+//
+//   rungs::DeviceScan::ExclusiveSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
+//   rungs::DeviceScan::ExclusiveSum(workspace, d_in, d_out, num_items, stream);                            // faster
+//
+// Every call exists in both forms, and each of them also in place: with one iterator d_data for d_in and d_out. The
+// first is CUB's contract: a call with a null d_temp_storage only answers the size, the storage may hold anything, and
+// nothing is allocated. In the second a rungs::workspace keeps the storage, and may allocate (see there); it spares the
+// call the clearing of its state. Neither waits for the device; both may be captured, the second once the workspace is
+// large enough. cudaErrorInvalidValue means storage that is too small; else what the runtime answered to a launch is
+// returned.
+//
+// d_in       num_items items: any random-access iterator; pointers are read by vectors where their alignment allows it.
+// d_out      num_items outputs: any random-access iterator. It may be d_in, and else does not overlap it.
+// num_items  any integer; more than 2^32 is fine.
+// scan_op    associative; it need not commute. Where it names no identity (operators.cuh), it never sees anything but
+//            items and init.
+//
+// Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
+// bit for bit; no block waits for one that is not known to have started. The error of an output is at most about
+// (num_items / 2048 + 64) rounding errors of the sum of magnitudes.
+//
+// On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
+// <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's FutureValue and its scans by key.
+//
+// Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by.
+#pragma once
+
+#include <type_traits>
+
+#include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/types.cuh"
+#include "rungs/scans/front_door_workspace.cuh"
+#include "rungs/workspace.cuh"
+
+namespace rungs::v0 {
+
+struct DeviceScan {
+  // d_out[i] = d_in[0] + … + d_in[i]
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t InclusiveSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                  OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return inclusive(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, plus{}, num_items, stream);
+  }
+  template <class IteratorT, class NumItemsT>
+  static cudaError_t InclusiveSum(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
+                                  NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return InclusiveSum(d_temp_storage, temp_storage_bytes, d_data, d_data, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t InclusiveSum(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                                  cudaStream_t stream = nullptr) {
+    return inclusive(kept{workspace}, d_in, d_out, plus{}, num_items, stream);
+  }
+  template <class IteratorT, class NumItemsT>
+  static cudaError_t InclusiveSum(workspace& workspace, IteratorT d_data, NumItemsT num_items,
+                                  cudaStream_t stream = nullptr) {
+    return InclusiveSum(workspace, d_data, d_data, num_items, stream);
+  }
+
+  // d_out[i] = d_in[0] + … + d_in[i - 1]; d_out[0] = 0
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t ExclusiveSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                  OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return ExclusiveScan(d_temp_storage, temp_storage_bytes, d_in, d_out, plus{}, parts::item_of<InputIteratorT>{},
+                         num_items, stream);
+  }
+  template <class IteratorT, class NumItemsT>
+  static cudaError_t ExclusiveSum(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
+                                  NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return ExclusiveSum(d_temp_storage, temp_storage_bytes, d_data, d_data, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t ExclusiveSum(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                                  cudaStream_t stream = nullptr) {
+    return ExclusiveScan(workspace, d_in, d_out, plus{}, parts::item_of<InputIteratorT>{}, num_items, stream);
+  }
+  template <class IteratorT, class NumItemsT>
+  static cudaError_t ExclusiveSum(workspace& workspace, IteratorT d_data, NumItemsT num_items,
+                                  cudaStream_t stream = nullptr) {
+    return ExclusiveSum(workspace, d_data, d_data, num_items, stream);
+  }
+
+  // d_out[i] = d_in[0] op … op d_in[i], accumulated in the type of item op item.
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
+  static cudaError_t InclusiveScan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                   OutputIteratorT d_out, ScanOpT scan_op, NumItemsT num_items,
+                                   cudaStream_t stream = nullptr) {
+    return inclusive(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, scan_op, num_items, stream);
+  }
+  template <class IteratorT, class ScanOpT, class NumItemsT>
+  static cudaError_t InclusiveScan(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
+                                   ScanOpT scan_op, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return InclusiveScan(d_temp_storage, temp_storage_bytes, d_data, d_data, scan_op, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
+  static cudaError_t InclusiveScan(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
+                                   NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return inclusive(kept{workspace}, d_in, d_out, scan_op, num_items, stream);
+  }
+  template <class IteratorT, class ScanOpT, class NumItemsT>
+  static cudaError_t InclusiveScan(workspace& workspace, IteratorT d_data, ScanOpT scan_op, NumItemsT num_items,
+                                   cudaStream_t stream = nullptr) {
+    return InclusiveScan(workspace, d_data, d_data, scan_op, num_items, stream);
+  }
+
+  // d_out[i] = init op d_in[0] op … op d_in[i], accumulated in the type of init op item.
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class InitValueT, class NumItemsT>
+  static cudaError_t InclusiveScanInit(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                       OutputIteratorT d_out, ScanOpT scan_op, InitValueT init_value,
+                                       NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return from<parts::scan_kind::inclusive>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, scan_op, init_value,
+                                             num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class InitValueT, class NumItemsT>
+  static cudaError_t InclusiveScanInit(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out,
+                                       ScanOpT scan_op, InitValueT init_value, NumItemsT num_items,
+                                       cudaStream_t stream = nullptr) {
+    return from<parts::scan_kind::inclusive>(kept{workspace}, d_in, d_out, scan_op, init_value, num_items, stream);
+  }
+
+  // d_out[i] = init op d_in[0] op … op d_in[i - 1], accumulated in the type of init op item; d_out[0] = init
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class InitValueT, class NumItemsT>
+  static cudaError_t ExclusiveScan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                   OutputIteratorT d_out, ScanOpT scan_op, InitValueT init_value, NumItemsT num_items,
+                                   cudaStream_t stream = nullptr) {
+    return from<parts::scan_kind::exclusive>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, scan_op, init_value,
+                                             num_items, stream);
+  }
+  template <class IteratorT, class ScanOpT, class InitValueT, class NumItemsT>
+  static cudaError_t ExclusiveScan(void* d_temp_storage, std::size_t& temp_storage_bytes, IteratorT d_data,
+                                   ScanOpT scan_op, InitValueT init_value, NumItemsT num_items,
+                                   cudaStream_t stream = nullptr) {
+    return ExclusiveScan(d_temp_storage, temp_storage_bytes, d_data, d_data, scan_op, init_value, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class ScanOpT, class InitValueT, class NumItemsT>
+  static cudaError_t ExclusiveScan(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
+                                   InitValueT init_value, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return from<parts::scan_kind::exclusive>(kept{workspace}, d_in, d_out, scan_op, init_value, num_items, stream);
+  }
+  template <class IteratorT, class ScanOpT, class InitValueT, class NumItemsT>
+  static cudaError_t ExclusiveScan(workspace& workspace, IteratorT d_data, ScanOpT scan_op, InitValueT init_value,
+                                   NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return ExclusiveScan(workspace, d_data, d_data, scan_op, init_value, num_items, stream);
+  }
+
+ private:
+  using pair = device::storage_pair<scans::front_door>;
+  using kept = device::kept_storage<scans::front_door_workspace>;
+
+  template <class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
+  static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
+                               NumItemsT num_items, cudaStream_t stream) {
+    using item = parts::item_of<InputIteratorT>;
+    using accumulator = device::accumulator_of<ScanOpT, item, item>;
+    return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
+      using carried = decltype(carry(std::declval<accumulator>()));
+      if constexpr (has_identity<decltype(op), carried>)
+        return scan<parts::scan_kind::inclusive>(storage, d_in, d_out, op, decltype(op)::template identity<carried>(),
+                                                 num_items, stream);
+      else
+        return scan<parts::scan_kind::inclusive>(storage, d_in, d_out, parts::lifted<decltype(op)>{op},
+                                                 parts::maybe<carried>{}, num_items, stream);
+    });
+  }
+
+  template <parts::scan_kind kind, class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT,
+            class InitValueT, class NumItemsT>
+  static cudaError_t from(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
+                          InitValueT init_value, NumItemsT num_items, cudaStream_t stream) {
+    using accumulator = device::accumulator_of<ScanOpT, InitValueT, parts::item_of<InputIteratorT>>;
+    return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
+      const auto init = carry(static_cast<accumulator>(init_value));
+      using carried = std::remove_const_t<decltype(init)>;
+      if constexpr (has_identity<decltype(op), carried>)
+        return scan<kind>(storage, d_in, d_out, op, init, num_items, stream);
+      else
+        return scan<kind>(storage, d_in, d_out, parts::lifted<decltype(op)>{op}, parts::maybe<carried>(init, true),
+                          num_items, stream);
+    });
+  }
+
+  template <parts::scan_kind kind, class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T,
+            class NumItemsT>
+  static cudaError_t scan(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op, T seed,
+                          NumItemsT num_items, cudaStream_t stream) {
+    return storage.run(
+        [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
+          return decltype(door)::named::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,
+                                                            seed, static_cast<std::size_t>(num_items), stream);
+        },
+        stream);
+  }
+};
+
+}  // namespace rungs::v0

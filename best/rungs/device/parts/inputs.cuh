@@ -1,0 +1,118 @@
+// Input iterators of the front door's own: items as a function makes them, and items with their index.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+
+#include "rungs/device/parts/types.cuh"
+
+namespace rungs::v0::device {
+
+// Item i is transform_op(d_in[i]).
+template <class InputIteratorT, class TransformOpT>
+struct transformed {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = std::decay_t<std::invoke_result_t<TransformOpT&, parts::item_of<InputIteratorT>>>;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = value_type;
+
+  InputIteratorT d_in;
+  TransformOpT transform_op;
+
+  template <class Offset>
+  __device__ value_type operator[](Offset i) const {
+    return transform_op(static_cast<parts::item_of<InputIteratorT>>(d_in[static_cast<difference_type>(i)]));
+  }
+  template <class Offset>
+  __device__ transformed operator+(Offset i) const {
+    return {d_in + static_cast<difference_type>(i), transform_op};
+  }
+};
+
+// A value and where it stood; -1: nowhere.
+template <class T>
+struct indexed {
+  T value;
+  long long index;
+};
+
+template <class InputIteratorT, class T>
+struct with_index {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = indexed<T>;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = value_type;
+
+  InputIteratorT d_in;
+  long long first = 0;
+
+  template <class Offset>
+  __device__ value_type operator[](Offset i) const {
+    return {static_cast<T>(d_in[static_cast<difference_type>(i)]), first + static_cast<long long>(i)};
+  }
+  template <class Offset>
+  __device__ with_index operator+(Offset i) const {
+    return {d_in + static_cast<difference_type>(i), first + static_cast<long long>(i)};
+  }
+};
+
+// Of two indexed items the one that is less, or greater; of equals the first. A NaN is less, and greater, than every
+// number, so that a minimum propagates it here, too.
+template <bool least>
+struct first_extremum {
+  template <class T, class Value = decltype(std::declval<T>().value)>
+  static __host__ __device__ constexpr T identity() {
+    return {Value{}, -1};
+  }
+  template <class T>
+  __host__ __device__ indexed<T> operator()(const indexed<T>& a, const indexed<T>& b) const {
+    if (a.index < 0) return b;
+    if (b.index < 0) return a;
+    if (precedes(b.value, a.value)) return b;
+    if (precedes(a.value, b.value)) return a;
+    return b.index < a.index ? b : a;
+  }
+
+ private:
+  template <class T>
+  static __host__ __device__ bool precedes(const T& a, const T& b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (a != a || b != b) return a != a && !(b != b);
+    }
+    return least ? a < b : b < a;
+  }
+};
+
+// Where an indexed item is parted again. What stands for nothing is written as the extremum of nothing, at index 1, as
+// CUB does.
+template <class ExtremumOutIteratorT, class IndexOutIteratorT, class T>
+struct parting {
+  struct reference {
+    parting to;
+    __device__ const reference& operator=(const indexed<T>& found) const {
+      ExtremumOutIteratorT d_extremum = to.d_extremum_out;
+      IndexOutIteratorT d_index = to.d_index_out;
+      const bool is_any = found.index >= 0;
+      *d_extremum = is_any ? found.value : to.of_nothing;
+      *d_index = is_any ? found.index : 1;
+      return *this;
+    }
+  };
+
+  ExtremumOutIteratorT d_extremum_out;
+  IndexOutIteratorT d_index_out;
+  T of_nothing;
+
+  __device__ reference operator*() const { return {*this}; }
+  template <class Offset>
+  __device__ reference operator[](Offset) const {
+    return {*this};  // there is but one result
+  }
+};
+
+}  // namespace rungs::v0::device

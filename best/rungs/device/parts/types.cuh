@@ -1,0 +1,175 @@
+// What a call is made of: the operator that a rung knows, the type that it accumulates in, and a form of that type
+// which a rung can carry through registers and shared memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "rungs/operators.cuh"
+#include "rungs/parts/maybe.cuh"
+#include "rungs/parts/tile.cuh"
+
+namespace rungs::v0::device {
+
+// The operator that stands for the caller's: our own where it means the same, because rungs know that one.
+// `accumulator` is the type that the caller has named, void where none.
+template <class Op>
+struct known_operator {
+  using type = Op;
+  using accumulator = void;
+};
+template <class T>
+struct known_operator<std::plus<T>> {
+  using type = plus;
+  using accumulator = T;
+};
+
+template <class Op>
+decltype(auto) ours(const Op& op) {
+  using known = typename known_operator<Op>::type;
+  if constexpr (std::is_same_v<known, Op>)
+    return (op);
+  else
+    return known{};
+}
+
+// The type of init op item, as the language has it: bytes are added up as ints. Where that is ambiguous (a float and a
+// half), the type of init.
+template <class T>
+struct type_is {
+  using type = T;
+};
+template <class InitT, class ItemT, class = void>
+inline constexpr bool can_be_added = false;
+template <class InitT, class ItemT>
+inline constexpr bool can_be_added<InitT, ItemT, std::void_t<decltype(std::declval<InitT>() + std::declval<ItemT>())>> =
+    true;
+
+template <class Op, class InitT, class ItemT>
+constexpr auto type_of_result() {
+  constexpr bool is_order = std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum>;
+  if constexpr (std::is_same_v<Op, plus> && can_be_added<InitT, ItemT>)
+    return type_is<std::decay_t<decltype(std::declval<InitT>() + std::declval<ItemT>())>>{};
+  else if constexpr (is_order && std::is_arithmetic_v<InitT> && std::is_arithmetic_v<ItemT>)
+    return type_is<decltype(std::common_type_t<InitT, ItemT>{} + 0)>{};  // bytes are compared as ints
+  else if constexpr (std::is_invocable_v<Op&, InitT, ItemT>)
+    return type_is<std::decay_t<std::invoke_result_t<Op&, InitT, ItemT>>>{};
+  else
+    return type_is<InitT>{};
+}
+
+template <class Op, class InitT, class ItemT, class Known = known_operator<Op>>
+using accumulator_of = typename std::conditional_t<std::is_void_v<typename Known::accumulator>,
+                                                   decltype(type_of_result<typename Known::type, InitT, ItemT>()),
+                                                   type_is<typename Known::accumulator>>::type;
+
+// What an output iterator takes: items of type T where it does not say.
+template <class OutputIteratorT, class T, class Value = typename std::iterator_traits<OutputIteratorT>::value_type>
+using value_or = std::conditional_t<std::is_void_v<Value>, T, Value>;
+
+// The result of a minimum or a maximum of nothing.
+template <class T>
+constexpr T highest() {
+  if constexpr (std::is_same_v<T, __int128>)
+    return static_cast<T>(~static_cast<unsigned __int128>(0) >> 1);
+  else if constexpr (std::is_same_v<T, unsigned __int128>)
+    return ~T(0);
+  else if constexpr (std::numeric_limits<T>::is_specialized)
+    return greatest<T>;
+  else
+    return T(std::numeric_limits<float>::infinity());  // halves
+}
+template <class T>
+constexpr T lowest() {
+  if constexpr (std::is_same_v<T, __int128>)
+    return -highest<T>() - 1;
+  else if constexpr (std::is_same_v<T, unsigned __int128>)
+    return T(0);
+  else if constexpr (std::numeric_limits<T>::is_specialized)
+    return least<T>;
+  else
+    return T(-std::numeric_limits<float>::infinity());
+}
+
+// A value as bytes, for types that rungs do not carry as they are: with constructors or copies of their own, or wider
+// than any shuffle. Such types are moved bit by bit, as CUB moves them.
+template <class T>
+class boxed {
+ public:
+  boxed() = default;
+  template <class Item>
+  __host__ __device__ explicit boxed(const Item& item) {
+    const T value = static_cast<T>(item);
+    memcpy(bytes_, static_cast<const void*>(&value), sizeof(T));
+  }
+  __host__ __device__ operator const T&() const { return *reinterpret_cast<const T*>(bytes_); }
+
+ private:
+  alignas(T) unsigned char bytes_[sizeof(T)];
+};
+
+template <class Op, class T>
+struct on_boxes {
+  Op op;
+  __host__ __device__ boxed<T> operator()(const boxed<T>& a, const boxed<T>& b) const {
+    return boxed<T>(op(static_cast<const T&>(a), static_cast<const T&>(b)));
+  }
+};
+
+template <class T>
+inline constexpr bool is_carried = std::is_trivially_copyable_v<T>&& std::is_trivially_default_constructible_v<T> &&
+                                   !(std::is_arithmetic_v<T> && sizeof(T) > 8);
+
+// An output iterator whose items are assigned a T from whatever a rung has made of it.
+template <class OutputIteratorT, class T>
+struct unwrapping {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+
+  struct reference {
+    OutputIteratorT to;
+    __device__ const reference& operator=(const T& value) const {
+      OutputIteratorT writable = to;
+      *writable = value;
+      return *this;
+    }
+    template <class Carried>
+    __device__ const reference& operator=(const parts::maybe<Carried>& value) const {
+      return *this = static_cast<const T&>(value.value);
+    }
+  };
+
+  OutputIteratorT to;
+
+  __device__ reference operator*() const { return {to}; }
+  template <class Offset>
+  __device__ reference operator[](Offset i) const {
+    return {to + static_cast<difference_type>(i)};
+  }
+  template <class Offset>
+  __device__ unwrapping operator+(Offset i) const {
+    return {to + static_cast<difference_type>(i)};
+  }
+};
+
+// Calls call(op, d_out, carry) with an operator and an output iterator for values as rungs carry them, which
+// carry(value) makes of a T.
+template <class T, class OutputIteratorT, class Op, class Call>
+cudaError_t with_carried(OutputIteratorT d_out, Op op, Call call) {
+  if constexpr (is_carried<T>)
+    return call(op, d_out, [](const T& value) { return value; });
+  else
+    return call(on_boxes<Op, T>{op}, unwrapping<OutputIteratorT, T>{d_out},
+                [](const T& value) { return boxed<T>(value); });
+}
+
+}  // namespace rungs::v0::device

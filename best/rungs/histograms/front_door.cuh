@@ -1,0 +1,107 @@
+// The front door of histograms: for each call the rung that the tables name. Users call it by rungs::DeviceHistogram;
+// what stands here has the arguments of a rung, so that it is tested and measured like one. None of the rungs keeps
+// anything in the storage, so it is the same for both contracts.
+#pragma once
+
+#include "rungs/contract.cuh"
+#include "rungs/device/parts/channels.cuh"
+#include "rungs/device/parts/choice.cuh"
+#include "rungs/device/parts/dispatch.cuh"
+#include "rungs/histograms/10_one_block.cuh"
+#include "rungs/histograms/11_overlapped_clear.cuh"
+#include "rungs/histograms/12_lane_private.cuh"
+#include "rungs/histograms/13_split_bins.cuh"
+#include "rungs/histograms/14_hot_bins.cuh"
+#include "rungs/parts/histogram_calls.cuh"
+#include "rungs/tuning/histogram.cuh"
+
+namespace rungs::v0::histograms {
+
+struct front_door : parts::histogram_calls<front_door> {
+  static constexpr auto idea = "the rung that the tables name for a call";
+  static constexpr int block_threads = overlapped_clear::block_threads;
+  static constexpr int items_per_thread = overlapped_clear::items_per_thread;
+  static constexpr bool deterministic = true;
+  static constexpr contents temp_storage = contents::none;
+
+  template <class Bins, class SampleIteratorT, class CounterT>
+  static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+    using choice = chooser<SampleIteratorT, Bins::has_edges>;
+    using tuning::histogram_rung;
+    histogram_rung rung{};
+    if (const cudaError_t error = choice::ask(bins.num_bins, num_samples, rung)) return error;
+    return device::take<choice>(
+        rung, d_temp_storage, temp_storage_bytes,
+        [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
+          return decltype(variant)::named::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                                                 d_histogram, bins, stream);
+        },
+        device::candidate<histogram_rung::one_block, one_block>{},
+        device::candidate<histogram_rung::overlapped_clear, overlapped_clear>{},
+        device::candidate<histogram_rung::lane_private, lane_private>{},
+        device::candidate<histogram_rung::split_bins, split_bins>{},
+        device::candidate<histogram_rung::hot_bins, hot_bins>{});
+  }
+
+  // Of pixels of num_channels samples, the first num_active are counted, each in bins of its own. Bytes in two or four
+  // channels, whose even bins were measured, go to the rung for bytes.
+  template <int num_channels, int num_active, class SampleIteratorT, class CounterT, class LevelT>
+  static cudaError_t multi_histogram_even(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                          SampleIteratorT d_samples, CounterT* const (&d_histogram)[num_active],
+                                          const int (&num_levels)[num_active], const LevelT (&lower_level)[num_active],
+                                          const LevelT (&upper_level)[num_active], std::size_t num_pixels,
+                                          cudaStream_t stream = nullptr) {
+    using sample = parts::item_of<SampleIteratorT>;
+    if constexpr (parts::is_vectorisable<SampleIteratorT> && sizeof(sample) == 1 &&
+                  (num_channels == 2 || num_channels == 4)) {
+      return lane_private::multi_histogram_even<num_channels>(d_temp_storage, temp_storage_bytes, d_samples,
+                                                              d_histogram, num_levels, lower_level, upper_level,
+                                                              num_pixels, stream);
+    } else {
+      active_channels<num_active, parts::even_bins<sample, LevelT>, CounterT> channels{};
+      for (int i = 0; i < num_active; ++i) {
+        channels.d_histograms[i] = d_histogram[i];
+        if (const cudaError_t error = channels.bins[i].set(num_levels[i], lower_level[i], upper_level[i])) return error;
+      }
+      return device::count_channels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
+                                                  stream);
+    }
+  }
+
+  template <int num_channels, int num_active, class SampleIteratorT, class CounterT, class LevelT>
+  static cudaError_t multi_histogram_range(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                           SampleIteratorT d_samples, CounterT* const (&d_histogram)[num_active],
+                                           const int (&num_levels)[num_active],
+                                           const LevelT* const (&d_levels)[num_active], std::size_t num_pixels,
+                                           cudaStream_t stream = nullptr) {
+    active_channels<num_active, parts::range_bins<parts::item_of<SampleIteratorT>, LevelT>, CounterT> channels{};
+    for (int i = 0; i < num_active; ++i) {
+      channels.d_histograms[i] = d_histogram[i];
+      if (const cudaError_t error = channels.bins[i].set(num_levels[i], d_levels[i])) return error;
+    }
+    return device::count_channels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
+                                                stream);
+  }
+
+ private:
+  // Samples that are read by vectors were measured; all others take the rows of compute capability 0.
+  template <class SampleIteratorT, bool has_edges>
+  struct chooser {
+    static constexpr bool is_measured = parts::is_vectorisable<SampleIteratorT>;
+    static constexpr int greatest_cc = is_measured ? device::greatest_cc : 0;
+    static constexpr std::size_t sample_bytes = sizeof(parts::item_of<SampleIteratorT>);
+
+    template <tuning::histogram_rung rung>
+    static constexpr bool names = tuning::names(tuning::histogram_rows, rung, has_edges, greatest_cc, sample_bytes);
+
+    static cudaError_t ask(unsigned num_bins, std::size_t num_samples, tuning::histogram_rung& rung) {
+      int cc = 0;
+      const cudaError_t error = is_measured ? device::capability(cc) : cudaSuccess;
+      rung = tuning::choose(tuning::histogram_rows, has_edges, cc, sample_bytes, num_bins, num_samples);
+      return error;
+    }
+  };
+};
+
+}  // namespace rungs::v0::histograms
