@@ -1,0 +1,5 @@
+#include <rungs/device/device_histogram.cuh>
+
+#define DOOR rungs
+#define HISTOGRAMS histograms_by_rungs
+#include "front_door/histograms.cuh"

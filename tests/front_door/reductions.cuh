@@ -1,0 +1,132 @@
+// Programs that reduce. Included by a file for each library, which names it DOOR and what they are to be called
+// REDUCTIONS.
+#include <cuda_fp16.h>
+#include <thrust/iterator/constant_iterator.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+#include <thrust/iterator/transform_output_iterator.h>
+#include <thrust/iterator/zip_iterator.h>
+#include <thrust/tuple.h>
+
+#include <cuda/functional>
+#include <cuda/std/functional>
+
+#include "front_door/stage.cuh"
+
+namespace rungs::tests {
+namespace {
+
+namespace device = DOOR;
+
+struct sum_and_most {
+  using pair = thrust::tuple<int, int>;
+  __host__ __device__ pair operator()(const pair& a, const pair& b) const {
+    const int most = thrust::get<1>(a) < thrust::get<1>(b) ? thrust::get<1>(b) : thrust::get<1>(a);
+    return pair(thrust::get<0>(a) + thrust::get<0>(b), most);
+  }
+};
+
+template <int num_values>
+void reduce_bundles(stage& on, const char* program, int n) {
+  const device_array<bundle<num_values>> d_in(bundles<num_values>(static_cast<std::size_t>(n))), d_out(std::size_t{1});
+  on.run(program, d_out, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Reduce(d_temp_storage, bytes, d_in.read(), d_out.get(), n, by_value{},
+                                        bundle<num_values>{{7, -2000}});
+  });
+}
+
+}  // namespace
+
+std::vector<outcome> REDUCTIONS(std::size_t num_items) {
+  stage on;
+  const int n = static_cast<int>(num_items);
+  const device_array<int> d_ints(items<int>(num_items));
+  const device_array<float> d_floats(items<float>(num_items));
+  const device_array<unsigned char> d_bytes(items<unsigned char>(num_items, 251, 0));
+  const device_array<int> d_int(std::size_t{1});
+  const device_array<float> d_float(std::size_t{1});
+  const device_array<long long> d_wide(std::size_t{1}), d_index(std::size_t{1});
+
+  on.run("Sum of floats", d_float, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Sum(d_temp_storage, bytes, d_floats.read(), d_float.get(), n);
+  });
+  on.run("Sum of bytes into an int", d_int, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Sum(d_temp_storage, bytes, d_bytes.read(), d_int.get(), num_items);
+  });
+  const device_array<unsigned char> d_byte(std::size_t{1});
+  on.run("Sum of bytes into a byte", d_byte, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Sum(d_temp_storage, bytes, d_bytes.read(), d_byte.get(), n);
+  });
+  on.run("Max of bytes", d_byte, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Max(d_temp_storage, bytes, d_bytes.read(), d_byte.get(), n);
+  });
+  on.run("Min of ints", d_int, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Min(d_temp_storage, bytes, d_ints.read(), d_int.get(), n);
+  });
+  std::vector<unsigned char> flags(num_items);
+  for (std::size_t i = 0; i < num_items; ++i) flags[i] = i % 3 == 0;
+  const device_array<unsigned char> d_flags(flags);
+  on.run("Sum of bools", d_int, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Sum(d_temp_storage, bytes, reinterpret_cast<const bool*>(d_flags.read()), d_int.get(),
+                                     n);
+  });
+  // Halves hold whole numbers up to 2048 exactly.
+  std::vector<__half> halves(num_items);
+  for (std::size_t i = 0; i < num_items; ++i) halves[i] = __float2half(i < 2000 ? float(int(i % 3) - 1) : 0.0f);
+  const device_array<__half> d_halves(halves), d_half(std::size_t{1});
+  on.run("Sum of halves", d_half, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Sum(d_temp_storage, bytes, d_halves.read(), d_half.get(), n);
+  });
+  const device_array<__int128> d_int128(std::size_t{1});
+  on.run("Sum of 128-bit integers", d_int128, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Sum(d_temp_storage, bytes, thrust::constant_iterator<__int128>(__int128{1} << 70),
+                                     d_int128.get(), n);
+  });
+
+  const auto squares = thrust::make_transform_iterator(thrust::counting_iterator<int>(-300), square{});
+  on.run("Sum of a transform of a counter", d_wide, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Sum(d_temp_storage, bytes, squares, d_wide.get(), n);
+  });
+  on.run("Sum through a transform of the output", d_int, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Reduce(d_temp_storage, bytes, d_ints.read(),
+                                        thrust::make_transform_output_iterator(d_int.get(), negate{}), n,
+                                        cuda::std::plus<>{}, 5);
+  });
+  const auto zipped = thrust::make_zip_iterator(d_ints.read(), thrust::counting_iterator<int>(3));
+  const device_array<int> d_sum_and_most(std::size_t{2});
+  on.run("Reduce of a zip", d_sum_and_most, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Reduce(d_temp_storage, bytes, zipped,
+                                        thrust::make_zip_iterator(d_sum_and_most.get(), d_sum_and_most.get() + 1), n,
+                                        sum_and_most{}, thrust::tuple<int, int>(11, -4));
+  });
+  on.run("Reduce by a lambda", d_int, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Reduce(
+        d_temp_storage, bytes, d_ints.read(), d_int.get(), n,
+        [] __host__ __device__(int a, int b) -> int { return a ^ b; }, 99);
+  });
+  on.run("Reduce by cuda::maximum", d_float, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Reduce(d_temp_storage, bytes, d_floats.read(), d_float.get(), n, cuda::maximum<>{},
+                                        -1e30f);
+  });
+  on.run("TransformReduce", d_wide, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::TransformReduce(d_temp_storage, bytes, d_ints.read(), d_wide.get(), n,
+                                                 cuda::std::plus<>{}, square{}, 1000ll);
+  });
+  reduce_bundles<3>(on, "Reduce of 12 bytes", n);
+  reduce_bundles<4>(on, "Reduce of 16 bytes", n);
+  reduce_bundles<6>(on, "Reduce of 24 bytes", n);
+  if (n > 0) {  // of nothing there is no extremum, and no agreement either
+    on.run("ArgMin: value", d_float, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_floats.read(), d_float.get(), d_index.get(), n);
+    });
+    on.run("ArgMin: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_floats.read(), d_float.get(), d_index.get(), n);
+    });
+    on.run("ArgMax: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_ints.read(), d_int.get(), d_index.get(), n);
+    });
+  }
+  return on.outcomes;
+}
+
+}  // namespace rungs::tests
