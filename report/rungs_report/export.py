@@ -127,6 +127,7 @@ def winner(machine: Machine, asked: Question) -> Winner:
         facts = machine.variants[variant]
         return (
             variant.family in INCLUDE_ROOTS
+            and not facts.get("source", "").startswith("best/")  # the front door chooses among the others
             and compare.is_ours(machine, variant)
             and (asked.contract is None or facts["workspace_contract"] in ("none", asked.contract))
             and not (asked.repeatable and (variant in machine.unsteady or not facts["deterministic"]))

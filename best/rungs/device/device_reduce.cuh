@@ -15,9 +15,9 @@
 // d_out     where one result is written: any output iterator.
 // num_items any integer; more than 2^32 is fine. Of no items the result is init.
 //
-// The same bits for the same input on the same device, whatever the address, the alignment or the stream. Sums of
-// floats are added up pairwise within a thread's tile: the error is at most about
-// (num_items / (threads of the grid * 16) + 40) rounding errors of the sum of magnitudes.
+// The same bits for the same input on the same device, whatever the address, the alignment or the stream. The error of
+// a sum of floats is at most rungs::reductions::front_door::summation_height(num_items) rounding errors of the sum of
+// magnitudes (front_door_workspace's with a workspace).
 //
 // On purpose other than CUB: Min, Max, ArgMin and ArgMax propagate NaN wherever one stands, and order -0 before +0
 // (ArgMin and ArgMax take them for equal, and answer the first of equals). The minimum of nothing is infinity where the

@@ -17,8 +17,8 @@
 //            items and init.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
-// bit for bit; no block waits for one that is not known to have started. The error of an output is at most about
-// (num_items / 2048 + 64) rounding errors of the sum of magnitudes.
+// bit for bit; no block waits for one that is not known to have started. The error of an output is at most
+// rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
 //
 // On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
 // <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's FutureValue and its scans by key.

@@ -21,12 +21,15 @@ struct front_door_with {
   static constexpr int block_threads = early_ticket::block_threads, items_per_thread = early_ticket::items_per_thread;
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = storage;
+  // Of the rungs that a call with so many items can come to, on any device.
   static std::size_t summation_height(std::size_t num_items) {
     std::size_t most = 0;
-    for (const std::size_t height :
-         {one_block::summation_height(num_items), two_passes::summation_height(num_items),
-          overlapped_finish::summation_height(num_items), early_ticket::summation_height(num_items)})
+    for (const auto& each : tuning::reduce_rows) {
+      if (each.storage != storage) continue;
+      const std::size_t height = height_of(
+          tuning::choose(tuning::reduce_rows, storage, each.operation, each.cc, each.item_bytes, num_items), num_items);
       most = most < height ? height : most;
+    }
     return most;
   }
 
@@ -58,6 +61,22 @@ struct front_door_with {
   }
 
  private:
+  static std::size_t height_of(tuning::reduce_rung rung, std::size_t num_items) {
+    switch (rung) {
+      case tuning::reduce_rung::one_block:
+        return one_block::summation_height(num_items);
+      case tuning::reduce_rung::remote_stores:
+        return cluster::reductions::remote_stores::summation_height(num_items);
+      case tuning::reduce_rung::two_passes:
+        return two_passes::summation_height(num_items);
+      case tuning::reduce_rung::overlapped_finish:
+        return overlapped_finish::summation_height(num_items);
+      case tuning::reduce_rung::early_ticket:
+        return early_ticket::summation_height(num_items);
+    }
+    return num_items;
+  }
+
   // Items that are read by vectors, and words that are accumulated, were measured; all others take the rows of compute
   // capability 0.
   template <class InputIteratorT, class T, tuning::operators operation>
