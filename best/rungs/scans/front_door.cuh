@@ -7,6 +7,7 @@
 #include "rungs/device/parts/choice.cuh"
 #include "rungs/device/parts/dispatch.cuh"
 #include "rungs/device/parts/types.cuh"
+#include "rungs/parts/counters.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/scans/09_warp_look_back.cuh"
 #include "rungs/scans/10_one_block.cuh"
@@ -82,9 +83,15 @@ struct front_door_with : parts::scan_calls<front_door_with<storage>> {
     template <tuning::scan_rung rung>
     static constexpr bool names = tuning::names(tuning::scan_rows, rung, storage, operation, greatest_cc, item_bytes);
 
+    // bulk_pipeline fills the shared memory of the chips that were measured; one with less is not like them (sm_120).
     static cudaError_t ask(std::size_t num_items, tuning::scan_rung& rung) {
       int cc = 0;
-      const cudaError_t error = is_measured ? device::capability(cc) : cudaSuccess;
+      cudaError_t error = is_measured ? device::capability(cc) : cudaSuccess;
+      if (error == cudaSuccess && cc >= bulk_pipeline::min_cc) {
+        std::size_t shared_bytes = 0;
+        error = parts::most_shared_bytes(shared_bytes);
+        if (shared_bytes < 220 * 1024) cc = bulk_pipeline::min_cc - 1;
+      }
       rung = tuning::choose(tuning::scan_rows, storage, operation, cc, item_bytes, num_items);
       return error;
     }
