@@ -23,14 +23,19 @@ constexpr int compiled_for(int device_cc) {
 }
 inline constexpr int greatest_cc = compiled_for(1 << 20);
 
-// Of the code that the current device runs. The runtime answers attributes from memory, so nothing is kept here, and
-// nothing can be shared by threads or go stale.
+// Of the code that the current device runs; below 90 where it has no clusters to offer, as a part of a device may. The
+// runtime answers attributes from memory, so nothing is kept here, and nothing can be shared by threads or go stale.
 inline cudaError_t capability(int& cc) {
   int device = 0, major = 0, minor = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   if (error == cudaSuccess) error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
   cc = compiled_for(10 * major + minor);
+  if (error == cudaSuccess && cc >= 90) {
+    int has_clusters = 0;
+    error = cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, device);
+    if (!has_clusters) cc = 89;
+  }
   return error;
 }
 
