@@ -14,6 +14,7 @@ from rungs_report.data import YARDSTICKS, Cell, Machine, Run, Variant, is_cub
 from rungs_report.topics import Topic
 
 SWEEP_OF_LAUNCHES = "launch_sweep"
+FRONT_DOOR = "front_door_of_"
 LADDER_ITEMS = 1 << 24
 
 
@@ -104,10 +105,11 @@ def within_runs(machine: Machine, cell: Cell, numerator: Variant, denominator: V
 
 
 def is_ours(machine: Machine, variant: Variant) -> bool:
-    """Hand-written or cluster, on the device, and not a mere launch shape of another rung."""
+    """Hand-written or cluster, on the device, and neither a mere launch shape of another rung nor the choice of one."""
     return (
         variant.family != YARDSTICKS
         and variant.ladder != SWEEP_OF_LAUNCHES
+        and not variant.ladder.startswith(FRONT_DOOR)
         and machine.variants[variant].get("executes_on", "device") == "device"
     )
 

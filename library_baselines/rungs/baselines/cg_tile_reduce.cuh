@@ -10,7 +10,8 @@
 
 namespace rungs::v0::baselines {
 
-// cg::reduce goes by the type of its operator.
+// cg::reduce goes by the type of its operator, which has to be handed over as a temporary: a const object matches only its
+// general form, which never takes redux.
 template <class T, class LibraryOpT>
 __device__ auto cooperative_operator(LibraryOpT library_op) {
   if constexpr (std::is_same_v<LibraryOpT, cuda::std::plus<>>) return cooperative_groups::plus<T>{};
@@ -33,12 +34,12 @@ struct cg_tile_reduce {
     __shared__ T tile_aggregates[num_tiles];
     const auto block = cg::this_thread_block();
     const auto tile = cg::tiled_partition<32>(block);
-    const auto reduction_op = cooperative_operator<T>(library_op);
-    const T tile_aggregate = cg::reduce(tile, value, reduction_op);
+    const T tile_aggregate = cg::reduce(tile, value, cooperative_operator<T>(library_op));
     if (tile.thread_rank() == 0) tile_aggregates[tile.meta_group_rank()] = tile_aggregate;
     block.sync();
     const auto first = cg::tiled_partition<num_tiles>(tile);
-    return tile.meta_group_rank() == 0 ? cg::reduce(first, tile_aggregates[first.thread_rank()], reduction_op) : value;
+    if (tile.meta_group_rank() != 0) return value;
+    return cg::reduce(first, tile_aggregates[first.thread_rank()], cooperative_operator<T>(library_op));
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
