@@ -73,6 +73,7 @@ def test_a_full_report(full, run):
         "atomics_tables.md": (),
         "costs.md": ("Findings", "Reductions of one warp", "Inclusive scans of a block of 256", "Barriers and launches", "What they are"),
         "costs_tables.md": (),
+        "crossover.md": (),
         "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
     }
     assert {path.name for path in folder.glob("*.md")} == set(headings)

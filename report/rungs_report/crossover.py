@@ -1,0 +1,189 @@
+"""When does a cluster beat a grid? What a call launched, as the benchmark read it from the captured call, says which design it is; the
+fastest of each design, over n and type, and over bins, says where one overtakes another."""
+
+from typing import NamedTuple
+
+from rungs_report import charts, compare, words
+from rungs_report.charts import HeatMap
+from rungs_report.data import Cell, Machine, Row, Variant
+from rungs_report.page import Page
+from rungs_report.words import table, text
+
+CLUSTER, CLUSTERS = "one cluster", "grid of clusters"
+DESIGNS = ("one block", CLUSTER, CLUSTERS, "grid, one launch", "grid with atomics", "cooperative grid", "several kernels")
+MOST_ITEMS = 1 << 24  # beyond, everything is as fast as memory
+
+
+class Best(NamedTuple):
+    design: str
+    variant: Variant
+    us: float
+    cluster_blocks: int
+
+
+def design(machine: Machine, variant: Variant, row: Row) -> str | None:
+    """None where the row does not say what was launched."""
+    blocks, cluster = row.values.get("blocks"), row.values.get("cluster_blocks")
+    if not blocks or not cluster or not row.kernels:
+        return None
+    if row.values.get("cooperative"):
+        return "cooperative grid"
+    if cluster > 1:
+        return CLUSTER if blocks == cluster else CLUSTERS
+    if row.kernels == 1:
+        return "one block" if blocks == 1 else "grid, one launch"
+    counts = "histogram" in row.cell.operation
+    return "grid with atomics" if counts or not machine.variants[variant]["deterministic"] else "several kernels"
+
+
+def bests(machine: Machine, cell: Cell) -> dict[str, Best]:
+    """The fastest of each design among our rungs."""
+    found: dict[str, Best] = {}
+    for variant in compare.contenders(machine, cell):
+        if not compare.is_ours(machine, variant):
+            continue
+        for _, row in machine.rows(cell, variant):
+            named = design(machine, variant, row)
+            us = compare.figure(machine, cell, variant, "median_us")
+            if named and (named not in found or us < found[named].us):
+                found[named] = Best(named, variant, us, row.values["cluster_blocks"])
+    return found
+
+
+def ahead(found: dict[str, Best]) -> float | None:
+    """How many times as fast the best cluster is as the best of everything else."""
+    clusters = [best.us for best in found.values() if best.design in (CLUSTER, CLUSTERS)]
+    others = [best.us for best in found.values() if best.design not in (CLUSTER, CLUSTERS)]
+    return min(others) / min(clusters) if clusters and others else None
+
+
+def shown(machine: Machine, problem: Cell) -> list[Cell]:
+    """Powers of two, as far as designs differ."""
+    return [cell for cell in compare.sizes(machine, problem) if cell.items & (cell.items - 1) == 0 and 1024 <= cell.items <= MOST_ITEMS]
+
+
+def spans(winners: list[tuple[int, str]]) -> list[tuple[str, int, int]]:
+    """Neighbouring sizes with one winner, as (design, first size, last size)."""
+    found: list[tuple[str, int, int]] = []
+    for items, name in winners:
+        if found and found[-1][0] == name:
+            found[-1] = (name, found[-1][1], items)
+        else:
+            found.append((name, items, items))
+    return found
+
+
+def sentence(what: str, by_size: dict[int, dict[str, Best]]) -> str:
+    """Where which design wins, and by how much a cluster does where it does so most."""
+    winners = [(items, min(found.values(), key=lambda best: best.us).design) for items, found in by_size.items() if found]
+    told = [
+        f"{name} {f'at {words.size(first)}' if first == last else f'from {words.size(first)} to {words.size(last)}'}"
+        for name, first, last in spans(winners)
+    ]
+    gains = {items: gain for items, found in by_size.items() if (gain := ahead(found))}
+    if not gains:
+        return f"{what}: {', then '.join(told)}."
+    most = max(gains, key=gains.__getitem__)
+    if gains[most] > 1:
+        best = min((b for b in by_size[most].values() if b.design in (CLUSTER, CLUSTERS)), key=lambda b: b.us)
+        end = f"A cluster gains most at {words.size(most)}: {words.ratio(gains[most])} over the best of everything else, with {best.cluster_blocks} blocks."
+    else:
+        end = f"A cluster wins nowhere; it comes closest at {words.size(most)}, with {words.ratio(gains[most])} the speed of the best."
+    return f"{what}: {', then '.join(told)}. {end}"
+
+
+def of_designs(page: Page, problem: Cell) -> list[str]:
+    """The map of one problem: each design's share of the fastest one's speed, by n."""
+    machine = page.machine
+    by_size = {cell.items: found for cell in shown(machine, problem) if len(found := bests(machine, cell)) > 1}
+    if len(by_size) < 2:
+        return []
+    points, rows = [], []
+    for name in DESIGNS:
+        for items, found in by_size.items():
+            if name in found:
+                points.append((name, items, min(best.us for best in found.values()) / found[name].us))
+    for items, found in by_size.items():
+        best = min(found.values(), key=lambda each: each.us)
+        others = [each for each in found.values() if each is not best]
+        second = min(others, key=lambda each: each.us)
+        rows.append(
+            [words.size(items), best.design, page.label(best.variant), words.time(best.us), second.design, words.ratio(second.us / best.us)]
+        )
+    picture = HeatMap(f"{charts.describe(problem)}: the fastest rung of each design, as a share of the fastest of all", "n", points, words.ratio)
+    what = text(charts.describe(problem))
+    return [
+        sentence(what, by_size), "", *page.drawn(charts.heat_map, picture, f"designs_{problem.operation}_{problem.input_type}"),
+        *table([">n", "fastest", "rung", ">time", "next", ">gain"], rows), "",
+    ]  # fmt: skip
+
+
+def of_types(page: Page, operation: str, operator: str) -> list[str]:
+    """Over n and type: how many times as fast the best cluster is as the best of everything else."""
+    machine = page.machine
+    points = []
+    for cell in machine.cells:
+        if (cell.operation, cell.operator, cell.mode) == (operation, operator, "cold") and cell in shown(machine, cell.problem):
+            gain = ahead(bests(machine, cell)) if machine.is_problem(cell) else None
+            if gain:
+                points.append((cell.input_type, cell.items, gain))
+    if len({items for _, items, _ in points}) < 2:
+        return []
+    wins = sorted({items for _, items, gain in points if gain > 1})
+    told = "at none of these sizes"
+    if wins:
+        told = f"at {words.size(wins[0])} items" if len(wins) == 1 else f"between {words.size(wins[0])} and {words.size(wins[-1])} items"
+    what = "Sums" if operation == "reduce" else "Inclusive sums"
+    picture = HeatMap(f"{what}, cold: the best cluster's speed over the best of everything else", "n", points, words.ratio)
+    return [f"{what} of all types: a cluster is the faster design {told}.", "", *page.drawn(charts.heat_map, picture, f"types_{operation}")]
+
+
+def of_bins(page: Page) -> list[str]:
+    """Histograms, over bins and n."""
+    machine = page.machine
+    lines: list[str] = []
+    kinds = sorted({(c.operation, c.input_type) for c in machine.cells if "histogram" in c.operation and c.mode == "cold"})
+    for operation, input_type in kinds:
+        points = []
+        for cell in machine.cells:
+            named = (cell.operation, cell.input_type, cell.mode, cell.distribution) == (operation, input_type, "cold", "uniform")
+            if named and machine.is_problem(cell) and (gain := ahead(bests(machine, cell))):
+                points.append((f"{cell.sizes['bins']:,} bins", cell.sizes["bins"], cell.items, gain))
+        points.sort(key=lambda point: point[1:])
+        if len({items for _, _, items, _ in points}) < 2:
+            continue
+        wins = [(name, items) for name, _, items, gain in points if gain > 1]
+        uneven = " with arbitrary edges" if operation == "histogram_range" else ""
+        most = max(points, key=lambda point: point[3])
+        where = words.listed([f"{name} at {words.size(items)}" for name, items in wins]) if wins else "nowhere"
+        closest = "" if wins else f"; it comes closest with {most[0]} at {words.size(most[2])}, {words.ratio(most[3])} the speed of the best"
+        picture = HeatMap(
+            f"{input_type} histograms{uneven}, cold: the best cluster's speed over the best of everything else", "n",
+            [(name, items, gain) for name, _, items, gain in points], words.ratio,
+        )  # fmt: skip
+        lines += [
+            f"Histograms of {input_type}{uneven}: a cluster is the faster design {where}{closest}.", "",
+            *page.drawn(charts.heat_map, picture, f"bins_{operation}_{input_type}"),
+        ]  # fmt: skip
+    return lines
+
+
+def contents(page: Page) -> list[str]:
+    """When does a cluster beat a grid?"""
+    machine = page.machine
+    lines: list[str] = []
+    for title, operation in (("Reductions", "reduce"), ("Scans", "inclusive_scan")):
+        own: list[str] = []
+        for input_type in ("f32", "i32"):
+            own += of_designs(page, Cell(operation, "plus", input_type, input_type, input_type, "", "uniform", "cold", 0))
+        own += of_types(page, operation, "plus")
+        lines += [f"## {title}", "", *own] if own else []
+    counted = of_bins(page)
+    lines += ["## Histograms", "", *counted] if counted else []
+    if not lines:
+        return []
+    return [
+        "What a call launches says its design: blocks, blocks of a cluster, whether the launch was cooperative, and how many kernels. "
+        "`grid, one launch` keeps state between calls (a ticket, mailboxes); `grid with atomics` puts its output in place by a launch "
+        "before; `several kernels` have no atomics.", "", *lines,
+    ]  # fmt: skip
