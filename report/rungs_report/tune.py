@@ -3,7 +3,8 @@
 A table is a list of steps, read by best/rungs/tuning/table.cuh. At every size that was measured the rung is taken that is
 least behind the best one; of histograms, whose speed depends on the samples, the rung whose worst distribution is. A rung
 is kept from one size to the next while that costs less than GAIN, and the next one begins behind the last size at which
-the one before was taken: between two sizes the rung for the larger one is the safer guess. Times meet only within a run.
+the one before was taken: between two sizes the rung for the larger one is the safer guess. Times of different runs meet as
+multiples of CUB's time in the same run, so that a run need not hold every rung.
 What was not measured is answered by what is most like it: sums stand for other operators, even bins for edges.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rungs_report import data, words
-from rungs_report.data import Cell, Machine, Variant
+from rungs_report.data import Cell, Machine, Run, Variant
 
 GAIN = 0.02  # CUB's two entries in a cell differ by more
 SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4}  # all others: 8
@@ -45,7 +46,7 @@ def _of_cluster(ladder: str, *rungs: str) -> dict[str, Candidate]:
 _FEW = _of("reductions", "one_block") | _of_cluster("reductions", "remote_stores")
 REDUCE = {
     UNINITIALISED: _FEW | _of("reductions", "two_passes", "overlapped_finish"),
-    ZEROED: _FEW | _of("reductions", "early_ticket"),
+    ZEROED: _FEW | _of("reductions", "overlapped_finish", "early_ticket"),
 }
 _SCANS = ("warp_look_back", "one_wave", "bulk_pipeline")
 SCAN = {
@@ -62,29 +63,53 @@ ONE_BLOCK_UP_TO = 4096
 
 
 class Times(NamedTuple):
-    """One cell in one run: microseconds of every candidate that was measured there, and of the fastest CUB."""
+    """One cell over all runs: microseconds of every candidate that was measured there, and of the fastest CUB."""
 
     cell: Cell
-    run: str
+    runs: tuple[str, ...]
     of: dict[str, float]
     cub: float | None
 
 
+def _within(run: Run, cell: Cell, candidates: dict[str, Candidate]) -> tuple[dict[str, float], float | None]:
+    """The cell's times in one run."""
+    rows = run.cells.get(cell, {})
+    clearing = next((f["median_us"] for f in run.document["floors"] if f["mode"] == cell.mode), 0.0)
+    of = {
+        name: rows[candidate.variant].median_us + (clearing if candidate.is_cleared else 0.0)
+        for name, candidate in candidates.items()
+        if candidate.variant in rows
+    }
+    return of, min((row.median_us for variant, row in rows.items() if data.is_cub(variant)), default=None)
+
+
+def _over_runs(cell: Cell, runs: list[Run], candidates: dict[str, Candidate]) -> Times | None:
+    """Of each CCCL release the median multiple of CUB's time, times the median of those; the median over the releases. Where CUB
+    was not measured, a time stands for itself."""
+    told: dict[str, list[tuple[dict[str, float], float | None]]] = {}
+    names = []
+    for run in runs:
+        of, cub = _within(run, cell, candidates)
+        if of:
+            names.append(run.name)
+            told.setdefault(run.cccl, []).append((of, cub))
+    estimates: dict[str, list[float]] = {}
+    middles = []
+    for own in told.values():
+        unit = words.median(cub for _, cub in own)
+        middles.append(unit)
+        for name in {name for of, _ in own for name in of}:
+            multiples = [of[name] / (cub or 1.0) for of, cub in own if name in of]
+            estimates.setdefault(name, []).append(words.median(multiples) * (unit or 1.0))
+    if not estimates:
+        return None
+    of = {name: words.median(estimates[name]) for name in candidates if name in estimates}
+    return Times(cell, tuple(names), of, min((cub for cub in middles if cub is not None), default=None))
+
+
 def times(machine: Machine, cells: Iterable[Cell], candidates: dict[str, Candidate]) -> list[Times]:
-    found = []
-    for cell in cells:
-        for run in machine.runs:
-            rows = run.cells.get(cell, {})
-            clearing = next((f["median_us"] for f in run.document["floors"] if f["mode"] == cell.mode), 0.0)
-            of = {
-                name: rows[candidate.variant].median_us + (clearing if candidate.is_cleared else 0.0)
-                for name, candidate in candidates.items()
-                if candidate.variant in rows
-            }
-            cub = [row.median_us for variant, row in rows.items() if data.is_cub(variant)]
-            if of:
-                found.append(Times(cell, run.name, of, min(cub, default=None)))
-    return found
+    found = (_over_runs(cell, machine.runs, candidates) for cell in cells)
+    return [each for each in found if each is not None]
 
 
 def middle(values: Iterable[float]) -> float:
@@ -110,7 +135,7 @@ def evidence(measured: list[Times], rung: str, items: int) -> str:
     cells = {each.cell for each in measured}
     types = " ".join(sorted({cell.input_type for cell in cells}))
     operators = " ".join(sorted({cell.operator or cell.operation.removeprefix("histogram_") for cell in cells}))
-    runs = " and ".join(sorted({each.run for each in measured}))
+    runs = " and ".join(sorted({run for each in measured for run in each.runs}))
     took = f"{middle(each.of[rung] for each in measured):.2f} us{against}"
     return f"at {words.size(items)} {took}; {operators} of {types}, {words.plural(len(cells), 'cell')} of {runs}"
 

@@ -89,7 +89,8 @@ TEST_F(FrontDoor, CallsCanBeCapturedAndReplayed) {
     std::vector<int> changed(n), sums(n);
     for (std::size_t i = 0; i < n; ++i) changed[i] = host[i] * replay + 1;
     std::inclusive_scan(changed.begin(), changed.end(), sums.begin());
-    ASSERT_EQ(cudaMemcpy(d_in.get(), changed.data(), n * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(d_in.get(), changed.data(), n * sizeof(int), cudaMemcpyHostToDevice, stream_),
+              cudaSuccess);
     ASSERT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
     EXPECT_TRUE(read(d_out, n) == sums) << "workspace, replay " << replay;
     EXPECT_TRUE(read(d_with_storage, n) == sums) << "storage, replay " << replay;

@@ -18,6 +18,7 @@ class device_array {
   explicit device_array(const std::vector<T>& host) : num_items_(host.size()) {
     cudaMalloc(&items_, (num_items_ + 1) * sizeof(T));
     cudaMemcpy(items_, host.data(), num_items_ * sizeof(T), cudaMemcpyHostToDevice);
+    cudaStreamSynchronize(nullptr);  // the copy may return before the items are there
   }
   explicit device_array(std::size_t num_items) : num_items_(num_items) {
     cudaMalloc(&items_, (num_items_ + 1) * sizeof(T));

@@ -297,14 +297,16 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
     exit_status = std::max(exit_status, WEXITSTATUS(status));
     return -1;
   }
-  exit_status = 1;
+  // After a test that has lost the device, the child ends with this, and the next one goes on.
+  const bool asked_for_another = WIFEXITED(status) && WEXITSTATUS(status) == 42 && !in_test;
+  if (!asked_for_another) exit_status = 1;
   if (in_test) {
     const std::string how = hung ? text("no sign of life for ", current.watchdog_seconds, " s: ended by the watchdog")
                             : WIFSIGNALED(status) ? text("died of signal ", WTERMSIG(status))
                                                   : text("ended with exit code ", WEXITSTATUS(status));
     outcomes.push_back({name, "failed", text(how, " in case ", last_case), "", 0, 0});
     std::cout << "[  FAILED  ] " << name << ": " << how << " in case " << last_case << std::endl;
-  } else if (index < first && !(WIFEXITED(status) && WEXITSTATUS(status) == 42)) {
+  } else if (index < first && !asked_for_another) {
     std::cerr << "rungs_gpu_tests: the test process ended before its first test\n";
     return -2;
   }

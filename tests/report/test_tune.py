@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import synthetic
 
 from rungs_report import cli, data, tune
 
@@ -59,7 +60,7 @@ def cell(items: int) -> data.Cell:
 
 
 def measured(*of: tuple[int, dict[str, float]]) -> list[tune.Times]:
-    return [tune.Times(cell(items), "run", times, 9.0) for items, times in of]
+    return [tune.Times(cell(items), ("run",), times, 9.0) for items, times in of]
 
 
 def chosen(times: list[tune.Times]) -> list[tuple[int, str]]:
@@ -94,13 +95,30 @@ def test_two_gpus_of_one_capability_are_refused() -> None:
         tune.files(data.Collection([machine, machine], [], 0, 0))
 
 
-def test_storage_that_is_cleared_first_costs_a_launch() -> None:
-    machine = next(m for m in data.read(REPOSITORY / "report" / "data").machines if m.device)
-    cells = [c for c in machine.cells if c.operation == "inclusive_scan" and c.items == 1 << 20 and c.mode == "cold"]
-    cleared = tune.times(machine, cells[:1], tune.SCAN[tune.UNINITIALISED])
-    kept = tune.times(machine, cells[:1], tune.SCAN[tune.ZEROED])
-    assert cleared
-    for one, other in zip(cleared, kept, strict=True):
-        floor = next(f["median_us"] for run in machine.runs if run.name == one.run for f in run.document["floors"])
-        assert one.of["one_wave"] == pytest.approx(other.of["one_wave"] + floor)
-        assert one.of.get("one_block") == other.of.get("one_block")
+def test_storage_that_is_cleared_first_costs_a_launch(repository) -> None:
+    made = synthetic.document()
+    made["floors"] = [{"kind": "empty", "mode": "cold", "median_us": 2.5}]
+    times = {("handwritten", "one_wave"): 8.0, ("handwritten", "one_block"): 9.0, ("library_baselines", "cub_device_scan"): 10.0}
+    synthetic.add_cell(made, 1 << 20, times, operation="inclusive_scan", ladder="scans")
+    synthetic.write(repository / "report/data", made)
+    (machine,) = data.read(repository / "report/data").machines
+    (cleared,) = tune.times(machine, machine.cells, tune.SCAN[tune.UNINITIALISED])
+    (kept,) = tune.times(machine, machine.cells, tune.SCAN[tune.ZEROED])
+    assert cleared.of == pytest.approx({"one_block": 9.0, "one_wave": 10.5}) and kept.of == pytest.approx({"one_block": 9.0, "one_wave": 8.0})
+
+
+def test_runs_that_lack_a_rung_meet_by_cub(repository) -> None:
+    """A rung that was measured in one run alone, on a slower day, is compared as if both had run on one."""
+    for hour, slower, rungs in ((1, 1.0, {"two_passes": 10.0, "one_block": 20.0}), (2, 1.5, {"two_passes": 10.0, "overlapped_finish": 9.0})):
+        made = synthetic.document(f"2030-01-02T0{hour}0405Z-abc1234")
+        times = {("handwritten", rung): us * slower for rung, us in rungs.items()}
+        synthetic.add_cell(made, 1 << 20, {**times, ("library_baselines", "cub_device_reduce"): 12.0 * slower})
+        if hour == 2:
+            known = {each["rung"] for each in made["variants"]}
+            made["variants"] += [synthetic.variant("handwritten", "reductions", rung, 16) for rung in rungs if rung not in known]
+        synthetic.write(repository / "report/data", made)
+    (machine,) = data.read(repository / "report/data").machines
+    (found,) = tune.times(machine, machine.cells, tune.REDUCE[tune.UNINITIALISED])
+    ratio = found.of["overlapped_finish"] / found.of["two_passes"]
+    assert ratio == pytest.approx(0.9) and found.of["one_block"] / found.of["two_passes"] == pytest.approx(2.0)
+    assert found.cub == pytest.approx(15.0) and len(found.runs) == 2

@@ -17,43 +17,40 @@ enum class histogram_rung : unsigned char { one_block, overlapped_clear, lane_pr
 inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {false, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {false, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.30 us, CUB 6.70; even of u8, 4 cells of A and B
-    {false, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.56 us, CUB 7.47; even of f16 i16 u16, 6 cells of A and B
-    {false, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.38 us, CUB 1301.52; even of i32, 2 cells of A and B
-    {false, 90, 4, 0, 0, histogram_rung::split_bins},  // 2 bins at 1 Mi 6.93 us, CUB 9.73; even of i32, 2 cells of A and B
-    {false, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 2 bins at 16 Mi 21.01 us, CUB 29.70; even of i32, 2 cells of A and B
-    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.41 us, CUB 8.37; even of f32 i32, 8 cells of A and B
-    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.09 us, CUB 9.69; even of f32 i32 u32, 10 cells of A and B
-    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.13 us, CUB 26.07; even of f32 i32 u32, 16 cells of A and B
-    {false, 90, 4, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 1 Mi 7.51 us, CUB 14.91; even of i32, 2 cells of A and B
-    {false, 90, 4, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.40 us, CUB 11.68; even of i32, 4 cells of A and B
-    {false, 90, 4, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.98 us, CUB 17.83; even of f32 i32 u32, 8 cells of A and B
-    {false, 90, 4, 1001, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 22.10 us, CUB 107.31; even of f32 i32 u32, 11 cells of A and B
-    {false, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 64 Ki 6.91 us, CUB 15.83; even of i32, 4 cells of A and B
-    {false, 90, 4, 16385, 0, histogram_rung::hot_bins},  // 64 Ki bins at 64 Ki 7.04 us, CUB 46.41; even of i32, 4 cells of A and B
-    {false, 90, 4, 16385, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 9.83 us, CUB 89.64; even of f32 i32 u32, 8 cells of A and B
-    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.38 us, CUB 1301.52; even of i32, 2 cells of A and B
-    {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 1 Mi 8.05 us, CUB 9.58; even of f64, 2 cells of A and B
-    {false, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 9.04 us, CUB 19.80; even of f64, 2 cells of A and B
-    {false, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.48 us, CUB 166.30; even of f64, 2 cells of A and B
-    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.89 us, CUB 124.74; even of f64, 2 cells of A and B
-    {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.38 us, CUB 1301.52; even of i32, 2 cells of A and B
+    {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.31 us, CUB 5.95; even of u8, 4 cells of A and B
+    {false, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.56 us, CUB 6.88; even of f16 i16 u16, 6 cells of A and B
+    {false, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.39 us, CUB 1300.86; even of i32, 2 cells of A and B
+    {false, 90, 4, 0, 0, histogram_rung::split_bins},  // 2 bins at 1 Mi 6.93 us, CUB 9.00; even of i32, 2 cells of A and B
+    {false, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 2 bins at 16 Mi 21.01 us, CUB 29.02; even of i32, 2 cells of A and B
+    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.42 us, CUB 7.70; even of f32 i32, 8 cells of A and B
+    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.09 us, CUB 9.03; even of f32 i32 u32, 10 cells of A and B
+    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.13 us, CUB 25.38; even of f32 i32 u32, 16 cells of A and B
+    {false, 90, 4, 257, 0, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.44 us, CUB 14.03; even of i32, 2 cells of A and B
+    {false, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 21.44 us, CUB 97.61; even of i32, 2 cells of A and B
+    {false, 90, 4, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.40 us, CUB 11.27; even of i32, 4 cells of A and B
+    {false, 90, 4, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.99 us, CUB 17.22; even of f32 i32 u32, 8 cells of A and B
+    {false, 90, 4, 1001, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 22.11 us, CUB 103.78; even of f32 i32 u32, 11 cells of A and B
+    {false, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 64 Ki 6.91 us, CUB 14.89; even of i32, 4 cells of A and B
+    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.39 us, CUB 1300.86; even of i32, 2 cells of A and B
+    {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 1 Mi 8.05 us, CUB 9.02; even of f64, 2 cells of A and B
+    {false, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 9.04 us, CUB 19.03; even of f64, 2 cells of A and B
+    {false, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.48 us, CUB 163.67; even of f64, 2 cells of A and B
+    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.89 us, CUB 124.15; even of f64, 2 cells of A and B
+    {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.39 us, CUB 1300.86; even of i32, 2 cells of A and B
     {true, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {true, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 1 Mi 6.58 us, CUB 8.42; range of u8, 1 cell of A and B
-    {true, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.56 us, CUB 7.47; even of f16 i16 u16, 6 cells of A and B
-    {true, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.38 us, CUB 1301.52; even of i32, 2 cells of A and B
-    {true, 90, 4, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.42 us, CUB 29.21; range of f32 i32, 2 cells of A and B
-    {true, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 31.19 us, CUB 225.59; range of f32 i32, 2 cells of A and B
-    {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 64 Ki 6.91 us, CUB 15.83; even of i32, 4 cells of A and B
-    {true, 90, 4, 16385, 0, histogram_rung::hot_bins},  // 64 Ki bins at 64 Ki 7.04 us, CUB 46.41; even of i32, 4 cells of A and B
-    {true, 90, 4, 16385, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 9.83 us, CUB 89.64; even of f32 i32 u32, 8 cells of A and B
-    {true, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.38 us, CUB 1301.52; even of i32, 2 cells of A and B
-    {true, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 1 Mi 8.05 us, CUB 9.58; even of f64, 2 cells of A and B
-    {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 9.04 us, CUB 19.80; even of f64, 2 cells of A and B
-    {true, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.48 us, CUB 166.30; even of f64, 2 cells of A and B
-    {true, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.89 us, CUB 124.74; even of f64, 2 cells of A and B
-    {true, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.38 us, CUB 1301.52; even of i32, 2 cells of A and B
+    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 1 Mi 6.60 us, CUB 7.65; range of u8, 1 cell of A and B
+    {true, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.56 us, CUB 6.88; even of f16 i16 u16, 6 cells of A and B
+    {true, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.39 us, CUB 1300.86; even of i32, 2 cells of A and B
+    {true, 90, 4, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.43 us, CUB 28.62; range of f32 i32, 2 cells of A and B
+    {true, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 31.19 us, CUB 222.84; range of f32 i32, 2 cells of A and B
+    {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 64 Ki 6.91 us, CUB 14.89; even of i32, 4 cells of A and B
+    {true, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.39 us, CUB 1300.86; even of i32, 2 cells of A and B
+    {true, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 1 Mi 8.05 us, CUB 9.02; even of f64, 2 cells of A and B
+    {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 9.04 us, CUB 19.03; even of f64, 2 cells of A and B
+    {true, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.48 us, CUB 163.67; even of f64, 2 cells of A and B
+    {true, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.89 us, CUB 124.15; even of f64, 2 cells of A and B
+    {true, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.39 us, CUB 1300.86; even of i32, 2 cells of A and B
 };
 // clang-format on
 

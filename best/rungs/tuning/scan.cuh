@@ -18,106 +18,106 @@ enum class scan_rung : unsigned char { one_block, remote_prefixes, warp_look_bac
 inline constexpr row<scan_rung> scan_rows[] = {
     {contents::uninitialised, operators::sum, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::uninitialised, operators::sum, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::uninitialised, operators::sum, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 7.05; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.55; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.64 us, CUB 10.37; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.77 us, CUB 36.10; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 8.03; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.99 us, CUB 10.47; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.41 us, CUB 43.01; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 6.45; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 7.32; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 8.50; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.71 us, CUB 17.72; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 7.50; plus of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 12.48 us, CUB 12.07; plus of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.17 us, CUB 85.20; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 6.50; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.00; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.64 us, CUB 9.84; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.77 us, CUB 35.50; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 7.45; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 10.00 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.41 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 7.87; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.72 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 12.48 us, CUB 11.48; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.17 us, CUB 83.88; plus of f64 i64 u64, 3 cells of A and B
     {contents::uninitialised, operators::order, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::uninitialised, operators::order, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::uninitialised, operators::order, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 7.05; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.55; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.52 us, CUB 10.08; maximum of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.80 us, CUB 38.18; maximum of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 8.03; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.80 us, CUB 10.18; maximum of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.22 us, CUB 41.83; maximum of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 6.45; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 7.32; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::order, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 8.50; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.71 us, CUB 17.72; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 7.50; plus of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::order, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 13.28 us, CUB 12.07; maximum of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 76.70 us, CUB 86.98; maximum of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::order, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 6.50; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.00; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.52 us, CUB 9.44; maximum of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.80 us, CUB 37.09; maximum of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 7.45; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.80 us, CUB 9.48; maximum of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.22 us, CUB 40.76; maximum of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::order, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 7.87; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.72 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::order, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 13.28 us, CUB 11.56; maximum of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 76.70 us, CUB 83.24; maximum of f64 i64 u64, 3 cells of A and B
     {contents::uninitialised, operators::any, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::uninitialised, operators::any, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::uninitialised, operators::any, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 7.05; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.55; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.64 us, CUB 10.37; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.77 us, CUB 36.10; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 8.03; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.99 us, CUB 10.47; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.41 us, CUB 43.01; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 6.45; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 7.32; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 8.50; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.71 us, CUB 17.72; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.89 us, CUB 7.31; compose of affine, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 8.51 us, CUB 8.66; compose of affine, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 74.25 us, CUB 139.46; compose of affine, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 6.50; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.00; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.64 us, CUB 9.84; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.77 us, CUB 35.50; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 7.45; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 10.00 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.41 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 7.87; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.72 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.89 us, CUB 6.21; compose of affine, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 8.51 us, CUB 7.23; compose of affine, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 74.25 us, CUB 100.38; compose of affine, 1 cell of A and B
     {contents::zeroed_once, operators::sum, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::zeroed_once, operators::sum, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::zeroed_once, operators::sum, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 7.05; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.55; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.93 us, CUB 10.37; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.06 us, CUB 36.10; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 8.03; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.29 us, CUB 10.47; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.70 us, CUB 43.01; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 6.45; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 7.32; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.69 us, CUB 7.81; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.72; plus of f32 i32, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 7.50; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.66 us, CUB 7.77; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 70.46 us, CUB 85.20; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 6.50; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.00; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.94 us, CUB 9.84; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.06 us, CUB 35.50; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 7.45; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.29 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.70 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.70 us, CUB 7.18; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.66 us, CUB 7.21; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 70.46 us, CUB 83.88; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::order, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::zeroed_once, operators::order, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::zeroed_once, operators::order, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 7.05; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.55; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.81 us, CUB 10.08; maximum of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.09 us, CUB 38.18; maximum of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 8.03; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.09 us, CUB 10.18; maximum of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.52 us, CUB 41.83; maximum of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 6.45; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 7.32; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.69 us, CUB 7.81; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.72; plus of f32 i32, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 7.50; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.66 us, CUB 7.77; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.99 us, CUB 86.98; maximum of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 6.50; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.00; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.82 us, CUB 9.44; maximum of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.09 us, CUB 37.09; maximum of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 7.45; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.09 us, CUB 9.48; maximum of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.52 us, CUB 40.76; maximum of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.70 us, CUB 7.18; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.66 us, CUB 7.21; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.99 us, CUB 83.24; maximum of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::any, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::zeroed_once, operators::any, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::zeroed_once, operators::any, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 7.05; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.55; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.93 us, CUB 10.37; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.06 us, CUB 36.10; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 8.03; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.29 us, CUB 10.47; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.70 us, CUB 43.01; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 6.45; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 7.32; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.69 us, CUB 7.81; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.72; plus of f32 i32, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.89 us, CUB 7.31; compose of affine, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.81 us, CUB 8.66; compose of affine, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 71.54 us, CUB 139.46; compose of affine, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 0, scan_rung::one_block},  // at 4 Ki 4.50 us, CUB 6.50; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.04 us, CUB 7.00; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.94 us, CUB 9.84; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.06 us, CUB 35.50; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 0, scan_rung::one_block},  // at 4 Ki 4.64 us, CUB 7.45; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.29 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.70 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.70 us, CUB 7.18; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.89 us, CUB 6.21; compose of affine, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.81 us, CUB 7.23; compose of affine, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 71.54 us, CUB 100.38; compose of affine, 1 cell of A and B
 };
 // clang-format on
 
