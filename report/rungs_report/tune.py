@@ -46,7 +46,7 @@ def _of_cluster(ladder: str, *rungs: str) -> dict[str, Candidate]:
 _FEW = _of("reductions", "one_block") | _of_cluster("reductions", "remote_stores")
 REDUCE = {
     UNINITIALISED: _FEW | _of("reductions", "two_passes", "overlapped_finish"),
-    ZEROED: _FEW | _of("reductions", "overlapped_finish", "early_ticket"),
+    ZEROED: _FEW | _of("reductions", "early_ticket"),  # the others would write over what is kept there
 }
 _SCANS = ("warp_look_back", "one_wave", "bulk_pipeline")
 SCAN = {

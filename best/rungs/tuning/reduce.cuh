@@ -6,6 +6,7 @@
 // Run A is 2026-11-21T162519Z-1854b54.
 // Run B is 2026-11-21T162901Z-1854b54.
 // Run C is 2026-11-21T192552Z-cfd6fc0.
+// Run D is 2026-11-21T193329Z-a60c365.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -24,9 +25,9 @@ inline constexpr row<reduce_rung> reduce_rows[] = {
     {contents::uninitialised, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
     {contents::uninitialised, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
     {contents::uninitialised, operators::sum, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.39 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.10 us, CUB 4.77; plus of f32, 1 cell of A and B and C
-    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.67 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.57 us, CUB 6.69; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.69 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.54 us, CUB 6.69; plus of f32, 1 cell of A and B and C and D
     {contents::uninitialised, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.62 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B and C
@@ -38,9 +39,9 @@ inline constexpr row<reduce_rung> reduce_rows[] = {
     {contents::uninitialised, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
     {contents::uninitialised, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
     {contents::uninitialised, operators::order, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.44 us, CUB 7.54; maximum minimum of bf16 f16, 4 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.10 us, CUB 4.77; plus of f32, 1 cell of A and B and C
-    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.67 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.57 us, CUB 6.69; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.69 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.54 us, CUB 6.69; plus of f32, 1 cell of A and B and C and D
     {contents::uninitialised, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.95 us, CUB 9.56; maximum minimum of f64 i64 u64, 6 cells of A and B and C
@@ -52,54 +53,54 @@ inline constexpr row<reduce_rung> reduce_rows[] = {
     {contents::uninitialised, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
     {contents::uninitialised, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
     {contents::uninitialised, operators::any, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.39 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.10 us, CUB 4.77; plus of f32, 1 cell of A and B and C
-    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.67 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.57 us, CUB 6.69; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.69 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.54 us, CUB 6.69; plus of f32, 1 cell of A and B and C and D
     {contents::uninitialised, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.62 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::zeroed_once, operators::sum, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::sum, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.11 us, CUB 4.20; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.57 us, CUB 6.11; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.29 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.10 us, CUB 4.77; plus of f32, 1 cell of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.67 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.03 us, CUB 6.69; plus of f32, 1 cell of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.62 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.19 us, CUB 4.20; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.66 us, CUB 5.78; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.63 us, CUB 6.11; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.42 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.91 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.35 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and D
+    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.71 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and D
+    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.69; plus of f32, 1 cell of A and B and D
+    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.68 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.45 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.90 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::order, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.11 us, CUB 4.20; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.20 us, CUB 7.07; maximum minimum of i8 u8, 4 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.28 us, CUB 7.54; maximum minimum of bf16 f16, 4 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.10 us, CUB 4.77; plus of f32, 1 cell of A and B and C
-    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.67 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.03 us, CUB 6.69; plus of f32, 1 cell of A and B and C
-    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.95 us, CUB 9.56; maximum minimum of f64 i64 u64, 6 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.19 us, CUB 4.20; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.66 us, CUB 5.78; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.26 us, CUB 7.14; maximum minimum of i8 u8, 4 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.42 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.91 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.33 us, CUB 7.54; maximum minimum of bf16 f16, 4 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and D
+    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.71 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and D
+    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.69; plus of f32, 1 cell of A and B and D
+    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.68 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.45 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 8.21 us, CUB 9.61; maximum minimum of f64 i64 u64, 6 cells of A and B
     {contents::zeroed_once, operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::any, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.11 us, CUB 4.20; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.57 us, CUB 6.11; plus of i8 u8, 2 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.29 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.10 us, CUB 4.77; plus of f32, 1 cell of A and B and C
-    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.67 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.03 us, CUB 6.69; plus of f32, 1 cell of A and B and C
-    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.62 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.19 us, CUB 4.20; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.66 us, CUB 5.78; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.63 us, CUB 6.11; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.42 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.91 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.35 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and D
+    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.71 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and D
+    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.69; plus of f32, 1 cell of A and B and D
+    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.68 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.45 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.90 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B
 };
 // clang-format on
 

@@ -6,6 +6,7 @@
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
 // Run A is 2026-11-21T162519Z-1854b54.
 // Run B is 2026-11-21T162901Z-1854b54.
+// Run C is 2026-11-21T193329Z-a60c365.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -26,10 +27,10 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {contents::uninitialised, operators::sum, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
     {contents::uninitialised, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 10.00 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
     {contents::uninitialised, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.41 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 7.87; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.72 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::sum, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.83 us, CUB 7.87; plus of f32 i32, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.66 us, CUB 17.38; plus of f32 i32, 2 cells of A and B and C
     {contents::uninitialised, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
     {contents::uninitialised, operators::sum, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 12.48 us, CUB 11.48; plus of f64 i64 u64, 3 cells of A and B
     {contents::uninitialised, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.17 us, CUB 83.88; plus of f64 i64 u64, 3 cells of A and B
@@ -43,10 +44,10 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {contents::uninitialised, operators::order, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
     {contents::uninitialised, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.80 us, CUB 9.48; maximum of bf16 f16, 2 cells of A and B
     {contents::uninitialised, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.22 us, CUB 40.76; maximum of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::order, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 7.87; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.72 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::order, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.83 us, CUB 7.87; plus of f32 i32, 2 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.66 us, CUB 17.38; plus of f32 i32, 2 cells of A and B and C
     {contents::uninitialised, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
     {contents::uninitialised, operators::order, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 13.28 us, CUB 11.56; maximum of f64 i64 u64, 3 cells of A and B
     {contents::uninitialised, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 76.70 us, CUB 83.24; maximum of f64 i64 u64, 3 cells of A and B
@@ -60,10 +61,10 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {contents::uninitialised, operators::any, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
     {contents::uninitialised, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 10.00 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
     {contents::uninitialised, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.41 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.86 us, CUB 7.87; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.72 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::any, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.83 us, CUB 7.87; plus of f32 i32, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.66 us, CUB 17.38; plus of f32 i32, 2 cells of A and B and C
     {contents::uninitialised, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.89 us, CUB 6.21; compose of affine, 1 cell of A and B
     {contents::uninitialised, operators::any, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 8.51 us, CUB 7.23; compose of affine, 1 cell of A and B
     {contents::uninitialised, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 74.25 us, CUB 100.38; compose of affine, 1 cell of A and B
@@ -77,10 +78,10 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {contents::zeroed_once, operators::sum, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
     {contents::zeroed_once, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.29 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
     {contents::zeroed_once, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.70 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.70 us, CUB 7.18; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.67 us, CUB 7.18; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.96 us, CUB 17.38; plus of f32 i32, 2 cells of A and B and C
     {contents::zeroed_once, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::sum, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.66 us, CUB 7.21; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 70.46 us, CUB 83.88; plus of f64 i64 u64, 3 cells of A and B
@@ -94,10 +95,10 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {contents::zeroed_once, operators::order, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
     {contents::zeroed_once, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.09 us, CUB 9.48; maximum of bf16 f16, 2 cells of A and B
     {contents::zeroed_once, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.52 us, CUB 40.76; maximum of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.70 us, CUB 7.18; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::order, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.67 us, CUB 7.18; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.96 us, CUB 17.38; plus of f32 i32, 2 cells of A and B and C
     {contents::zeroed_once, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.84 us, CUB 6.92; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::order, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.66 us, CUB 7.21; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.99 us, CUB 83.24; maximum of f64 i64 u64, 3 cells of A and B
@@ -111,10 +112,10 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {contents::zeroed_once, operators::any, 90, 2, 4097, scan_rung::remote_prefixes},  // at 64 Ki 5.15 us, CUB 7.10; plus of bf16 f16, 2 cells of A and B
     {contents::zeroed_once, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.29 us, CUB 9.85; plus of bf16 f16, 2 cells of A and B
     {contents::zeroed_once, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.70 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.70 us, CUB 7.18; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 14.01 us, CUB 17.38; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.38 us, CUB 5.73; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.87 us, CUB 6.72; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::any, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.67 us, CUB 7.18; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.96 us, CUB 17.38; plus of f32 i32, 2 cells of A and B and C
     {contents::zeroed_once, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.89 us, CUB 6.21; compose of affine, 1 cell of A and B
     {contents::zeroed_once, operators::any, 90, 8, 4097, scan_rung::one_wave},  // at 64 Ki 5.81 us, CUB 7.23; compose of affine, 1 cell of A and B
     {contents::zeroed_once, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 71.54 us, CUB 100.38; compose of affine, 1 cell of A and B
