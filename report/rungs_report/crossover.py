@@ -3,7 +3,7 @@ fastest of each design, over n and type, and over bins, says where one overtakes
 
 from typing import NamedTuple
 
-from rungs_report import charts, compare, words
+from rungs_report import atomics, charts, compare, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.page import Page
@@ -168,6 +168,22 @@ def of_bins(page: Page) -> list[str]:
     return lines
 
 
+def atomics_by_place(machine: Machine) -> list[str]:
+    """What bins in another block's shared memory cost: the rates of atomics there, in a block's own, and in memory."""
+    for items in (1 << 24, 1 << 20):
+        cell = atomics.problem(addresses=4096, items=items)
+        found = {variant.rung: variant for variant in compare.contenders(machine, cell) if variant.ladder == "atomics"}
+        names = ("shared", "remote_shared", "global")
+        if set(names) <= set(found):
+            own, remote, memory = (items / compare.figure(machine, cell, found[name], "median_us") * 1e6 for name in names)
+            return [
+                f"Added to 4,096 counters, {atomics.per_second(own)} a second go into a block's own shared memory, {atomics.per_second(remote)}"
+                f" into that of another block of the cluster, and {atomics.per_second(memory)} into memory: a counter that is not in the block costs"
+                f" {words.ratio(own / remote)} as much in a cluster and {words.ratio(own / memory)} as much in memory ([atomics](atomics.md)).", "",
+            ]  # fmt: skip
+    return []
+
+
 def contents(page: Page) -> list[str]:
     """When does a cluster beat a grid?"""
     machine = page.machine
@@ -179,7 +195,7 @@ def contents(page: Page) -> list[str]:
         own += of_types(page, operation, "plus")
         lines += [f"## {title}", "", *own] if own else []
     counted = of_bins(page)
-    lines += ["## Histograms", "", *counted] if counted else []
+    lines += ["## Histograms", "", *counted, *atomics_by_place(machine)] if counted else []
     if not lines:
         return []
     return [

@@ -73,6 +73,17 @@ def test_the_page_has_its_maps(machine, run, repository):
         assert f"charts/{name}.svg" in page and (repository / f"report/synthetic-gpu/charts/{name}.svg").is_file()
 
 
+def test_atomics_tell_what_a_counter_elsewhere_costs(repository):
+    made = synthetic.document()
+    made["variants"].append(synthetic.variant("cluster", "atomics", "remote_shared", 0))
+    times = {("handwritten", "shared"): 20.0, ("cluster", "remote_shared"): 320.0, ("handwritten", "global"): 480.0}
+    about = {"input_type": "u32", "accumulator_type": "u32", "output_type": "u32", "shape": "addresses=4096"}
+    synthetic.add_cell(made, 1 << 24, times, operation="atomics", ladder="atomics", **about)
+    synthetic.write(repository / "report/data", made)
+    (line, _) = crossover.atomics_by_place(data.read(repository / "report/data").machines[0])
+    assert "839 G" in line and "52.4 G" in line and "35.0 G" in line and "16.0x as much in a cluster and 24.0x as much in memory" in line
+
+
 def test_older_rows_say_nothing(repository, run):
     made = synthetic.document()
     cell(made, 1 * KI, 4.0, 4.5, 6.0)
