@@ -214,7 +214,7 @@ def write_sass(options: argparse.Namespace) -> int:
         raise Usage(f"{', '.join(gpus) or 'no GPU'} in {to}: name one with --gpu SLUG, such as nvidia-h200")
     try:
         document = sass.collect(build, options.cuobjdump)
-        path = to / gpus[0] / sass.FILE
+        path = to / gpus[0] / data.SASS
         path.parent.mkdir(parents=True, exist_ok=True)
         render.write(path, sass.text(document))
     except sass.Fault as fault:

@@ -15,10 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rungs_report import data
 
 SCHEMA = "rungs.sass/1"
-FILE = data.SASS
 FAMILIES = ("handwritten", "cluster", "library_baselines")
 TOOLKIT = "it comes with the CUDA toolkit, or by pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm; name one with --cuobjdump"
 

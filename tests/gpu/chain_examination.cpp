@@ -4,9 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "gpu/bench_top.hpp"
-#include "gpu/problem.hpp"
-#include "gpu/site.hpp"
+#include "gpu/study_examiner.hpp"
 #include "oracles/chain_reference.hpp"
 #include "text.hpp"
 
@@ -18,16 +16,9 @@ using catalog::record;
 constexpr std::size_t links_asked[] = {0, 1, 2, 3, 33, 1000};
 constexpr std::size_t most_sanitized_links = 33, most_sanitized_participants = 2048;
 
-class chain_examiner {
+class chain_examiner : study_examiner {
  public:
-  chain_examiner(const record& subject, const examination& how)
-      : subject_(subject),
-        how_(how),
-        on_device_(subject.executes_on == executor::device),
-        where_(on_device_ ? device_site() : host_site()),
-        stream_(on_device_),
-        words_(where_, sanitizing()),
-        workspace_(where_, sanitizing()) {}
+  chain_examiner(const record& subject, const examination& how) : study_examiner(subject, how) {}
 
   verdict run() {
     try {
@@ -50,7 +41,6 @@ class chain_examiner {
  private:
   using group = std::pair<std::size_t, std::size_t>;  // blocks, threads
 
-  bool sanitizing() const { return how_.how_much == extent::sanitizer; }
   bool collects() const { return subject_.operation != catalog::operation::barrier; }
 
   // All that the study measures, and some that it does not.
@@ -84,21 +74,6 @@ class chain_examiner {
     return count;
   }
 
-  void report(const std::string& case_name, const std::string& what) {
-    if (result_.findings.size() < 6) result_.findings.push_back({case_name, what});
-  }
-  template <class F>
-  void one_case(const std::string& case_name, F&& body) {
-    if (!how_.only_case.empty() && how_.only_case != case_name) return;
-    how_.on_case(case_name);
-    ++result_.cases;
-    try {
-      body();
-    } catch (const broken& b) {
-      report(case_name, b.what());
-    }
-  }
-
   chain_call call_of(std::size_t n, std::size_t blocks, std::size_t threads, std::uint64_t seed) const {
     return {subject_.operation, subject_.op, subject_.input_type, n, blocks, threads, static_cast<unsigned>(seed)};
   }
@@ -128,7 +103,7 @@ class chain_examiner {
   void limits() {
     const auto [blocks, threads] = some_group();
     const auto refused = [&](const chain_call& asked, std::size_t bytes, const char* what) {
-      const cudaError_t status = enqueue(asked, bytes);
+      const cudaError_t status = enqueue(arguments(asked), bytes);
       where_.wait(stream_);
       cudaGetLastError();
       if (status != cudaErrorInvalidValue)
@@ -169,30 +144,13 @@ class chain_examiner {
         result_.notes.push_back("captured: left out, this GPU has no room for it");
         return;
       }
-      device::check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-      const cudaError_t status = enqueue(call, bytes_);
-      cudaGraph_t graph = nullptr;
-      const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-      if (status != cudaSuccess || ended != cudaSuccess) {
-        cudaGetLastError();
-        throw broken(text("capturing gave ", cudaGetErrorName(status), ", ending it ", cudaGetErrorName(ended)));
-      }
-      cudaGraphExec_t executable = nullptr;
-      device::check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
-      for (const int leftover : {0xff, 0x00, 0x55}) {
-        reset(leftover);
-        device::check(cudaGraphLaunch(executable, stream_), "cudaGraphLaunch");
-        where_.wait(stream_);
-        judge(call, expected, text("replayed over ", leftover));
-      }
-      cudaGraphExecDestroy(executable);
-      cudaGraphDestroy(graph);
+      replay(arguments(call), [&](const std::string& when) { judge(call, expected, when); });
     });
   }
 
   catalog::arguments arguments(const chain_call& call) const {
     catalog::arguments all;
-    all.d_out = d_words_;
+    all.d_out = d_output_;
     all.num_items = call.num_links;
     all.num_blocks = call.num_blocks;
     all.num_threads = call.num_threads;
@@ -201,29 +159,12 @@ class chain_examiner {
   }
 
   void prepare(const chain_call& call, std::size_t offset, std::size_t workspace_offset) {
-    where_.wait(stream_);
-    guards_ = {};
-    word_bytes_ = call.num_words() * sizeof(std::uint32_t);
-    d_words_ = words_.place(word_bytes_, offset * sizeof(std::uint32_t), guards_);
-    bytes_ = 0;
-    const cudaError_t status = subject_.call(nullptr, bytes_, arguments(call), stream_);
-    if (status != cudaSuccess) throw broken(text("the size query returned ", cudaGetErrorName(status)));
-    if (bytes_ == 0) throw broken("the size query answered 0");
-    d_workspace_ = workspace_.place(bytes_, workspace_offset, guards_);
-    where_.scramble(d_workspace_, bytes_, how_.seed, stream_);
-    where_.paint(guards_, how_.seed, stream_);
-    where_.wait(stream_);
-  }
-  void reset(int leftover) {
-    where_.fill(d_words_, leftover, word_bytes_, stream_);
-    where_.wait(stream_);
-  }
-  cudaError_t enqueue(const chain_call& call, std::size_t bytes) {
-    return subject_.call(d_workspace_, bytes, arguments(call), stream_);
+    place_output(call.num_words() * sizeof(std::uint32_t), sizeof(std::uint32_t), offset);
+    place_workspace(arguments(call), workspace_offset);
   }
   // False where the hardware is too small for so many: a cooperative launch of too many blocks, or no such cluster.
   bool ran(const chain_call& call) {
-    const cudaError_t status = enqueue(call, bytes_);
+    const cudaError_t status = enqueue(arguments(call), bytes_);
     if (status == cudaErrorCooperativeLaunchTooLarge || status == cudaErrorNotSupported) {
       cudaGetLastError();
       return false;
@@ -237,25 +178,10 @@ class chain_examiner {
   }
   void judge(const chain_call& call, const std::vector<std::uint32_t>& expected, const std::string& when) {
     std::vector<std::uint32_t> got(expected.size());
-    where_.read(got.data(), d_words_, word_bytes_, stream_);
+    where_.read(got.data(), d_output_, output_bytes_, stream_);
     if (const auto wrong = disagreement(call, expected, got.data())) throw broken(text(when, ": ", *wrong));
     inspect(when);
   }
-  void inspect(const std::string& when) {
-    if (const auto damage = where_.inspect(guards_, how_.seed, stream_))
-      throw broken(text(when, ": wrote outside, zone ", damage->zone, " byte ", damage->offset));
-  }
-
-  const record& subject_;
-  const examination& how_;
-  const bool on_device_;
-  site& where_;
-  stream_handle stream_;
-  guarded_buffer words_, workspace_;
-  device::zones guards_;
-  void *d_words_ = nullptr, *d_workspace_ = nullptr;
-  std::size_t word_bytes_ = 0, bytes_ = 0;
-  verdict result_;
 };
 
 }  // namespace

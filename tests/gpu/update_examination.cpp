@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "gpu/bench_top.hpp"
-#include "gpu/problem.hpp"
-#include "gpu/site.hpp"
+#include "gpu/study_examiner.hpp"
 #include "oracles/update_reference.hpp"
 #include "text.hpp"
 
@@ -18,16 +16,9 @@ constexpr std::size_t operations_asked[] = {0, 1, 31, 32, 33, 1000, 100003, 1000
 constexpr std::size_t addresses_asked[] = {1, 2, 32, 1000, 65536, std::size_t{1} << 20};
 constexpr std::size_t most_sanitized_operations = 1000, most_sanitized_addresses = 1000;
 
-class update_examiner {
+class update_examiner : study_examiner {
  public:
-  update_examiner(const record& subject, const examination& how)
-      : subject_(subject),
-        how_(how),
-        on_device_(subject.executes_on == executor::device),
-        where_(on_device_ ? device_site() : host_site()),
-        stream_(on_device_),
-        values_(where_, sanitizing()),
-        workspace_(where_, sanitizing()) {}
+  update_examiner(const record& subject, const examination& how) : study_examiner(subject, how) {}
 
   verdict run() {
     try {
@@ -45,23 +36,6 @@ class update_examiner {
   }
 
  private:
-  bool sanitizing() const { return how_.how_much == extent::sanitizer; }
-
-  void report(const std::string& case_name, const std::string& what) {
-    if (result_.findings.size() < 6) result_.findings.push_back({case_name, what});
-  }
-  template <class F>
-  void one_case(const std::string& case_name, F&& body) {
-    if (!how_.only_case.empty() && how_.only_case != case_name) return;
-    how_.on_case(case_name);
-    ++result_.cases;
-    try {
-      body();
-    } catch (const broken& b) {
-      report(case_name, b.what());
-    }
-  }
-
   // The last operation is seldom one of few: where there are many, some cases are left to other addresses.
   bool is_asked(std::size_t n, std::size_t addresses) const {
     if (addresses > subject_.max_addresses || n > subject_.max_items) return false;
@@ -102,7 +76,7 @@ class update_examiner {
               call.num_addresses);
       reset(0xff);
       call.num_addresses = addresses;
-      const cudaError_t status = enqueue(call, bytes_);
+      const cudaError_t status = enqueue(arguments(call), bytes_);
       where_.wait(stream_);
       cudaGetLastError();
       if (status != cudaErrorInvalidValue)
@@ -122,7 +96,7 @@ class update_examiner {
     one_case("a workspace one byte too small", [&] {
       const update_call call{subject_.op, subject_.output_type, 100, 1, 1};
       prepare(call, 0, 0);
-      const cudaError_t status = enqueue(call, bytes_ - 1);
+      const cudaError_t status = enqueue(arguments(call), bytes_ - 1);
       where_.wait(stream_);
       cudaGetLastError();
       if (status != cudaErrorInvalidValue) throw broken(text("gave ", cudaGetErrorName(status)));
@@ -138,30 +112,13 @@ class update_examiner {
       const auto expected = values_after(call);
       reset(0xff);
       run_call(call);  // loads the kernels
-      device::check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-      const cudaError_t status = enqueue(call, bytes_);
-      cudaGraph_t graph = nullptr;
-      const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-      if (status != cudaSuccess || ended != cudaSuccess) {
-        cudaGetLastError();
-        throw broken(text("capturing gave ", cudaGetErrorName(status), ", ending it ", cudaGetErrorName(ended)));
-      }
-      cudaGraphExec_t executable = nullptr;
-      device::check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
-      for (const int leftover : {0xff, 0x00, 0x55}) {
-        reset(leftover);
-        device::check(cudaGraphLaunch(executable, stream_), "cudaGraphLaunch");
-        where_.wait(stream_);
-        judge(call, expected, text("replayed over 0x", leftover));
-      }
-      cudaGraphExecDestroy(executable);
-      cudaGraphDestroy(graph);
+      replay(arguments(call), [&](const std::string& when) { judge(call, expected, when); });
     });
   }
 
   catalog::arguments arguments(const update_call& call) const {
     catalog::arguments all;
-    all.d_out = d_values_;
+    all.d_out = d_output_;
     all.num_items = call.num_operations;
     all.num_addresses = call.num_addresses;
     all.seed = call.seed;
@@ -169,29 +126,12 @@ class update_examiner {
   }
 
   void prepare(const update_call& call, std::size_t offset, std::size_t workspace_offset, std::size_t room = 0) {
-    where_.wait(stream_);
-    guards_ = {};
     const std::size_t size = catalog::size_of(call.type);
-    value_bytes_ = std::max(call.num_addresses, room) * size;
-    d_values_ = values_.place(value_bytes_, offset * size, guards_);
-    bytes_ = 0;
-    const cudaError_t status = subject_.call(nullptr, bytes_, arguments(call), stream_);
-    if (status != cudaSuccess) throw broken(text("the size query returned ", cudaGetErrorName(status)));
-    if (bytes_ == 0) throw broken("the size query answered 0");
-    d_workspace_ = workspace_.place(bytes_, workspace_offset, guards_);
-    where_.scramble(d_workspace_, bytes_, how_.seed, stream_);
-    where_.paint(guards_, how_.seed, stream_);
-    where_.wait(stream_);
-  }
-  void reset(int leftover) {
-    where_.fill(d_values_, leftover, value_bytes_, stream_);
-    where_.wait(stream_);
-  }
-  cudaError_t enqueue(const update_call& call, std::size_t bytes) {
-    return subject_.call(d_workspace_, bytes, arguments(call), stream_);
+    place_output(std::max(call.num_addresses, room) * size, size, offset);
+    place_workspace(arguments(call), workspace_offset);
   }
   void run_call(const update_call& call) {
-    const cudaError_t status = enqueue(call, bytes_);
+    const cudaError_t status = enqueue(arguments(call), bytes_);
     if (status != cudaSuccess) {
       cudaGetLastError();
       throw broken(text("the call returned ", cudaGetErrorName(status)));
@@ -199,26 +139,11 @@ class update_examiner {
     where_.wait(stream_);
   }
   void judge(const update_call& call, const std::vector<unsigned char>& expected, const std::string& when) {
-    std::vector<unsigned char> got(value_bytes_);
-    where_.read(got.data(), d_values_, got.size(), stream_);
+    std::vector<unsigned char> got(output_bytes_);
+    where_.read(got.data(), d_output_, got.size(), stream_);
     if (const auto wrong = disagreement(call, expected, got.data())) throw broken(text(when, ": ", *wrong));
     inspect(when);
   }
-  void inspect(const std::string& when) {
-    if (const auto damage = where_.inspect(guards_, how_.seed, stream_))
-      throw broken(text(when, ": wrote outside, zone ", damage->zone, " byte ", damage->offset));
-  }
-
-  const record& subject_;
-  const examination& how_;
-  const bool on_device_;
-  site& where_;
-  stream_handle stream_;
-  guarded_buffer values_, workspace_;
-  device::zones guards_;
-  void *d_values_ = nullptr, *d_workspace_ = nullptr;
-  std::size_t value_bytes_ = 0, bytes_ = 0;
-  verdict result_;
 };
 
 }  // namespace
