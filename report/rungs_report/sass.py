@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-
 SCHEMA = "rungs.sass/1"
 FAMILIES = ("handwritten", "cluster", "library_baselines")
 TOOLKIT = "it comes with the CUDA toolkit, or by pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm; name one with --cuobjdump"
