@@ -64,7 +64,7 @@ struct cluster_with {
       temp_storage_bytes = 1;
       return cudaSuccess;
     }
-    return cluster::parts::launch_clusters(reduce_in_cluster<planted, Input, T, Op>, 1, cluster_blocks, block_threads,
+    return cluster::parts::launch_clusters(reduce_in_cluster<planted, Input, T, Op>, 1, {cluster_blocks, block_threads},
                                            stream, d_in, num_items, d_out, op, init);
   }
 };

@@ -39,8 +39,8 @@ struct shared : parts::update_calls<shared> {
   template <class Op, class T>
   static cudaError_t send(T* d_values, const parts::updates& work, Op op, std::size_t grid_blocks,
                           cudaStream_t stream) {
-    return parts::launch_with_shared(shared_kernel<Op, T>, grid_blocks, block_threads, work.num_addresses * sizeof(T),
-                                     stream, d_values, work, op);
+    return parts::launch_with_shared_memory(shared_kernel<Op, T>, grid_blocks, block_threads,
+                                            work.num_addresses * sizeof(T), stream, d_values, work, op);
   }
 };
 

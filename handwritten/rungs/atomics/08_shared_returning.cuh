@@ -41,8 +41,9 @@ struct shared_returning : parts::update_calls<shared_returning> {
   template <class Op, class T>
   static cudaError_t send(T* d_values, const parts::updates& work, Op op, std::size_t grid_blocks,
                           cudaStream_t stream) {
-    return parts::launch_with_shared(shared_returning_kernel<Op, T>, grid_blocks, block_threads,
-                                     work.num_addresses * sizeof(T), stream, d_values, work, op, parts::never_seen);
+    return parts::launch_with_shared_memory(shared_returning_kernel<Op, T>, grid_blocks, block_threads,
+                                            work.num_addresses * sizeof(T), stream, d_values, work, op,
+                                            parts::never_seen);
   }
 };
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "rungs/parts/capability.cuh"
-#include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/phase_calls.cuh"
+#include "rungs/parts/shared_launch.cuh"
 
 namespace rungs::v0::barriers {
 
@@ -46,8 +46,8 @@ struct programmatic : parts::phase_calls<programmatic> {
       error = parts::launch(overlapped_first_words_kernel<unsigned>, chain.num_blocks, chain.num_threads, stream,
                             written_in(0), chain);
     for (unsigned phase = 1; phase <= num_phases && error == cudaSuccess; ++phase)
-      error = parts::launch_with_shared_memory(overlapped_phase_kernel<unsigned>, chain.num_blocks, chain.num_threads,
-                                               0, true, stream, written_in(phase - 1), written_in(phase), phase, chain);
+      error = parts::launch_overlapped(overlapped_phase_kernel<unsigned>, chain.num_blocks, chain.num_threads, 0, true,
+                                       stream, written_in(phase - 1), written_in(phase), phase, chain);
     return error;
   }
 };

@@ -43,7 +43,7 @@ struct block_private : parts::histogram_calls<block_private> {
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     error = parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    return parts::launch_with_shared(
+    return parts::launch_with_shared_memory(
         block_private_kernel<SampleIteratorT, CounterT, Bins>, parts::ceil_div(num_samples, block_threads),
         block_threads, bins.num_bins * sizeof(unsigned), stream, d_samples, num_samples, d_histogram, bins);
   }

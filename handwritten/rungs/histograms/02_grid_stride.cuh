@@ -47,9 +47,9 @@ struct grid_stride : parts::histogram_calls<grid_stride> {
     if (error != cudaSuccess || num_samples == 0) return error;
     const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, block_threads),
                                                    std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch_with_shared(grid_stride_kernel<SampleIteratorT, CounterT, Bins>, grid_blocks, block_threads,
-                                     bins.num_bins * sizeof(unsigned), stream, d_samples, num_samples, d_histogram,
-                                     bins);
+    return parts::launch_with_shared_memory(grid_stride_kernel<SampleIteratorT, CounterT, Bins>, grid_blocks,
+                                            block_threads, bins.num_bins * sizeof(unsigned), stream, d_samples,
+                                            num_samples, d_histogram, bins);
   }
 };
 

@@ -27,11 +27,7 @@ __global__ void warp_private_kernel(SampleIteratorT d_samples, std::size_t num_s
     if (bin < bins.num_bins) atomicAdd(&copy[bin], 1u);
   }
   __syncthreads();
-  for (unsigned bin = threadIdx.x; bin < bins.num_bins; bin += blockDim.x) {
-    unsigned sum = 0;
-    for (unsigned k = 0; k < num_copies; ++k) sum += counters[k * bins.num_bins + bin];
-    if (sum != 0) atomicAdd(&d_histogram[bin], static_cast<CounterT>(sum));
-  }
+  parts::send_copies(counters, num_copies, bins.num_bins, d_histogram);
 }
 
 struct warp_private : parts::histogram_calls<warp_private> {
@@ -57,9 +53,9 @@ struct warp_private : parts::histogram_calls<warp_private> {
                                                    std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
     const auto num_copies =
         static_cast<unsigned>(parts::at_most(block_threads / parts::warp_threads, max_bins / bins.num_bins));
-    return parts::launch_with_shared(warp_private_kernel<SampleIteratorT, CounterT, Bins>, grid_blocks, block_threads,
-                                     num_copies * bins.num_bins * sizeof(unsigned), stream, d_samples, num_samples,
-                                     d_histogram, bins, num_copies);
+    return parts::launch_with_shared_memory(warp_private_kernel<SampleIteratorT, CounterT, Bins>, grid_blocks,
+                                            block_threads, num_copies * bins.num_bins * sizeof(unsigned), stream,
+                                            d_samples, num_samples, d_histogram, bins, num_copies);
   }
 };
 

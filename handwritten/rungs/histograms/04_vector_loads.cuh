@@ -26,11 +26,7 @@ __global__ void __launch_bounds__(block_threads)
     if (bin < bins.num_bins) atomicAdd(&copy[bin], 1u);
   });
   __syncthreads();
-  for (unsigned bin = threadIdx.x; bin < bins.num_bins; bin += block_threads) {
-    unsigned sum = 0;
-    for (unsigned k = 0; k < num_copies; ++k) sum += counters[k * bins.num_bins + bin];
-    if (sum != 0) atomicAdd(&d_histogram[bin], static_cast<CounterT>(sum));
-  }
+  parts::send_copies(counters, num_copies, bins.num_bins, d_histogram);
 }
 
 struct vector_loads : parts::histogram_calls<vector_loads> {
@@ -54,9 +50,9 @@ struct vector_loads : parts::histogram_calls<vector_loads> {
     if (error != cudaSuccess || num_samples == 0) return error;
     const auto num_copies =
         static_cast<unsigned>(parts::at_most(block_threads / parts::warp_threads, max_bins / bins.num_bins));
-    return parts::launch_with_shared(vector_loads_kernel<block_threads, SampleIteratorT, CounterT, Bins>, grid_blocks,
-                                     block_threads, num_copies * bins.num_bins * sizeof(unsigned), stream, d_samples,
-                                     num_samples, d_histogram, bins, num_copies);
+    return parts::launch_with_shared_memory(vector_loads_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
+                                            grid_blocks, block_threads, num_copies * bins.num_bins * sizeof(unsigned),
+                                            stream, d_samples, num_samples, d_histogram, bins, num_copies);
   }
 };
 

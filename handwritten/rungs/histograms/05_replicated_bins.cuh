@@ -50,9 +50,9 @@ struct replicated_bins : parts::histogram_calls<replicated_bins> {
     if (error == cudaSuccess) error = parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
     const unsigned num_replicas = parts::replicas_that_fit(bins.num_bins);
-    return parts::launch_with_shared(replicated_bins_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
-                                     grid_blocks, block_threads, num_replicas * bins.num_bins * sizeof(unsigned),
-                                     stream, d_samples, num_samples, d_histogram, bins, num_replicas);
+    return parts::launch_with_shared_memory(replicated_bins_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
+                                            grid_blocks, block_threads, num_replicas * bins.num_bins * sizeof(unsigned),
+                                            stream, d_samples, num_samples, d_histogram, bins, num_replicas);
   }
 };
 

@@ -60,9 +60,9 @@ struct merged_runs : parts::histogram_calls<merged_runs> {
     if (error == cudaSuccess) error = parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
     const unsigned num_replicas = parts::replicas_that_fit(bins.num_bins);
-    return parts::launch_with_shared(merged_runs_kernel<block_threads, SampleIteratorT, CounterT, Bins>, grid_blocks,
-                                     block_threads, num_replicas * bins.num_bins * sizeof(unsigned), stream, d_samples,
-                                     num_samples, d_histogram, bins, num_replicas);
+    return parts::launch_with_shared_memory(merged_runs_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
+                                            grid_blocks, block_threads, num_replicas * bins.num_bins * sizeof(unsigned),
+                                            stream, d_samples, num_samples, d_histogram, bins, num_replicas);
   }
 };
 

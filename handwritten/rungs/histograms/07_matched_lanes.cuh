@@ -50,9 +50,9 @@ struct matched_lanes : parts::histogram_calls<matched_lanes> {
     error = parts::plan_sample_grid(num_samples, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error == cudaSuccess) error = parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    return parts::launch_with_shared(matched_lanes_kernel<block_threads, SampleIteratorT, CounterT, Bins>, grid_blocks,
-                                     block_threads, bins.num_bins * sizeof(unsigned), stream, d_samples, num_samples,
-                                     d_histogram, bins);
+    return parts::launch_with_shared_memory(matched_lanes_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
+                                            grid_blocks, block_threads, bins.num_bins * sizeof(unsigned), stream,
+                                            d_samples, num_samples, d_histogram, bins);
   }
 };
 

@@ -67,9 +67,9 @@ struct packed_counters : parts::histogram_calls<packed_counters> {
       error = parts::plan_sample_grid(num_samples, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error == cudaSuccess) error = parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    return parts::launch_with_shared(packed_counters_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
-                                     grid_blocks, block_threads, shared_bytes, stream, d_samples, num_samples,
-                                     d_histogram, bins);
+    return parts::launch_with_shared_memory(packed_counters_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
+                                            grid_blocks, block_threads, shared_bytes, stream, d_samples, num_samples,
+                                            d_histogram, bins);
   }
 };
 

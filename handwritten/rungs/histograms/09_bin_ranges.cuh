@@ -52,9 +52,10 @@ struct bin_ranges : parts::histogram_calls<bin_ranges> {
     const std::size_t bins_of_range = parts::ceil_div(bins.num_bins, num_ranges);
     for (std::size_t first = 0; error == cudaSuccess && first < bins.num_bins; first += bins_of_range) {
       const auto num_counters = static_cast<unsigned>(parts::at_most(bins_of_range, bins.num_bins - first));
-      error = parts::launch_with_shared(bin_ranges_kernel<block_threads, SampleIteratorT, CounterT, Bins>, grid_blocks,
-                                        block_threads, num_counters * sizeof(unsigned), stream, d_samples, num_samples,
-                                        d_histogram, bins, static_cast<unsigned>(first), num_counters);
+      error = parts::launch_with_shared_memory(bin_ranges_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
+                                               grid_blocks, block_threads, num_counters * sizeof(unsigned), stream,
+                                               d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(first),
+                                               num_counters);
     }
     return error;
   }

@@ -75,7 +75,7 @@ struct one_block : parts::histogram_calls<one_block> {
       using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
       const auto kernel = in_shared_memory ? one_block_kernel<true, rows, CounterT, found>
                                            : one_block_kernel<false, rows, CounterT, found>;
-      return parts::launch_with_shared_memory(kernel, 1, block_threads, bytes + finder_bytes, false, stream, d_samples,
+      return parts::launch_with_shared_memory(kernel, 1, block_threads, bytes + finder_bytes, stream, d_samples,
                                               num_samples, d_histogram, finder, static_cast<unsigned>(bytes));
     });
   }

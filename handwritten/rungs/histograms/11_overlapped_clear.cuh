@@ -38,10 +38,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
       });
   __syncthreads();
   parts::wait_until_cleared();
-  for (unsigned bin = threadIdx.x; bin < bins.num_bins; bin += Rows::block_threads) {
-    const unsigned total = counters.total(bin);
-    if (total != 0) atomicAdd(&d_histogram[bin], CounterT(total));
-  }
+  counters.send(blockIdx.x, d_histogram);
 }
 
 struct overlapped_clear : parts::histogram_calls<overlapped_clear> {
@@ -84,10 +81,10 @@ struct overlapped_clear : parts::histogram_calls<overlapped_clear> {
       using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
       const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
                                                      std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-      return parts::launch_with_shared_memory(overlapped_clear_kernel<rows, CounterT, found>, grid_blocks,
-                                              rows::block_threads, bytes_of(copies) + finder_bytes, limits.overlaps(),
-                                              stream, d_samples, num_samples, d_histogram, finder, copies,
-                                              static_cast<unsigned>(bytes_of(copies)));
+      return parts::launch_overlapped(overlapped_clear_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
+                                      bytes_of(copies) + finder_bytes, limits.overlaps(), stream, d_samples,
+                                      num_samples, d_histogram, finder, copies,
+                                      static_cast<unsigned>(bytes_of(copies)));
     };
     if (is_small)
       return parts::with_quick_finder(bins, room, [&](const auto& finder, std::size_t finder_bytes) {

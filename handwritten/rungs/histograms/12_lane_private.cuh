@@ -168,9 +168,9 @@ struct lane_private : parts::histogram_calls<lane_private> {
         (lane_private_counters(Channels::num_active, copies) * sizeof(unsigned) + 15) / 16 * 16;
     const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, Rows::row_samples),
                                                    std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-    return parts::launch_with_shared_memory(lane_private_kernel<num_channels, copies, Rows, Channels>, grid_blocks,
-                                            Rows::block_threads, bytes + finder_bytes, limits.overlaps(), stream,
-                                            d_samples, num_samples, channels, static_cast<unsigned>(bytes));
+    return parts::launch_overlapped(lane_private_kernel<num_channels, copies, Rows, Channels>, grid_blocks,
+                                    Rows::block_threads, bytes + finder_bytes, limits.overlaps(), stream, d_samples,
+                                    num_samples, channels, static_cast<unsigned>(bytes));
   }
 };
 

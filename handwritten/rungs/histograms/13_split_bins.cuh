@@ -38,10 +38,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
       });
   __syncthreads();
   parts::wait_until_cleared();
-  for (unsigned bin = threadIdx.x; bin < num_bins; bin += Rows::block_threads) {
-    const unsigned total = counters.total(bin);
-    if (total != 0) atomicAdd(&d_histogram[first_bin + bin], CounterT(total));
-  }
+  counters.send(blockIdx.x / num_parts, d_histogram + first_bin);
 }
 
 struct split_bins : parts::histogram_calls<split_bins> {
@@ -50,7 +47,7 @@ struct split_bins : parts::histogram_calls<split_bins> {
   static constexpr int items_per_thread = 4 * rows_in_flight;
   static constexpr int blocks_per_multiprocessor = 1;
   static constexpr unsigned most_parts = 8;     // where samples are few
-  static constexpr unsigned least_bins = 8192;  // in a part that shared memory did not ask for
+  static constexpr unsigned least_bins = 2048;  // in a part that shared memory did not ask for
   static constexpr bool deterministic = true;
   static constexpr contents temp_storage = contents::none;
 
@@ -94,10 +91,9 @@ struct split_bins : parts::histogram_calls<split_bins> {
     const auto launch_counting = [&](auto rows_type, const auto& finder, std::size_t finder_bytes) {
       using rows = typename decltype(rows_type)::named;
       using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-      return parts::launch_with_shared_memory(split_bins_kernel<rows, CounterT, found>, num_groups * num_parts,
-                                              block_threads, bytes + finder_bytes, limits.overlaps(), stream, d_samples,
-                                              num_samples, d_histogram, finder, num_parts, bins_per_part,
-                                              static_cast<unsigned>(bytes));
+      return parts::launch_overlapped(split_bins_kernel<rows, CounterT, found>, num_groups * num_parts, block_threads,
+                                      bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
+                                      d_histogram, finder, num_parts, bins_per_part, static_cast<unsigned>(bytes));
     };
     const bool has_many = num_rows >= 4 * most_rows_in_flight * num_groups;
     return parts::with_fast_finder(bins, bins_per_part, limits.shared_bytes - bytes,

@@ -111,9 +111,9 @@ struct hot_bins : parts::histogram_calls<hot_bins> {
       using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
       const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_samples, rows::row_samples),
                                                      std::size_t(limits.multiprocessors) * blocks_per_multiprocessor);
-      return parts::launch_with_shared_memory(hot_bins_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
-                                              bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
-                                              d_histogram, finder, slots, static_cast<unsigned>(bytes));
+      return parts::launch_overlapped(hot_bins_kernel<rows, CounterT, found>, grid_blocks, rows::block_threads,
+                                      bytes + finder_bytes, limits.overlaps(), stream, d_samples, num_samples,
+                                      d_histogram, finder, slots, static_cast<unsigned>(bytes));
     };
     if (is_small)
       return parts::with_quick_finder(bins, room, [&](const auto& finder, std::size_t finder_bytes) {

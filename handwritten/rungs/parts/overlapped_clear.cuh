@@ -7,25 +7,9 @@
 
 #include <cstddef>
 
-#include "rungs/parts/launch.cuh"
+#include "rungs/parts/shared_launch.cuh"
 
 namespace rungs::v0::parts {
-
-// What of the current device decides a launch.
-struct device_limits {
-  int multiprocessors = 0, shared_bytes = 0, major = 0;  // shared_bytes: most that a block can be allowed
-
-  cudaError_t ask() {
-    int device = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-    if (error == cudaSuccess)
-      error = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    return error;
-  }
-  bool overlaps() const { return major >= 9; }
-};
 
 inline constexpr int clearing_threads = 256, counters_per_clearing_thread = 4;
 
@@ -55,27 +39,6 @@ __device__ inline void wait_until_cleared() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-}
-
-// One launch with dynamic shared memory; `overlapping` lets it start while the launch before it still runs.
-template <class... Parameters, class... Arguments>
-cudaError_t launch_with_shared_memory(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads,
-                                      std::size_t dynamic_bytes, bool overlapping, cudaStream_t stream,
-                                      Arguments... arguments) {
-  if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
-  if (dynamic_bytes > 48 * 1024)
-    if (const cudaError_t error = allow_shared_memory(kernel, dynamic_bytes)) return error;
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
-  config.blockDim = dim3(block_threads);
-  config.dynamicSmemBytes = dynamic_bytes;
-  config.stream = stream;
-  config.attrs = &overlap;
-  config.numAttrs = overlapping;
-  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
 // Clears the counters in an ordinary launch, which begins when all earlier work of the stream is done. The next launch

@@ -45,6 +45,18 @@ struct private_bins {
     for (unsigned i = 0; i < copies; ++i) sum += first[(i + bin * copies / 32) & (copies - 1)];
     return sum;
   }
+
+  // Adds the totals to memory, after a barrier. Senders begin at different bins: if all began at the first, they would
+  // meet on the same lines of the L2 (4096 bins, 1 Mi i32 on an H200: 8.3 us against 8.6).
+  template <class CounterT>
+  __device__ void send(unsigned sender, CounterT* d_histogram) const {
+    const unsigned start = __umulhi(sender * 0x9e3779b1u, num_bins) & ~31u;
+    for (unsigned i = threadIdx.x; i < num_bins; i += blockDim.x) {
+      const unsigned bin = i + start < num_bins ? i + start : i + start - num_bins;
+      const unsigned sum = total(bin);
+      if (sum != 0) atomicAdd(&d_histogram[bin], CounterT(sum));
+    }
+  }
 };
 
 }  // namespace rungs::v0::parts

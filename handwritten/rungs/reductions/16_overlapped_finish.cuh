@@ -7,8 +7,8 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/maybe.cuh"
-#include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/plan.cuh"
+#include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
@@ -71,9 +71,8 @@ struct overlapped_finish {
                              block_threads, stream, d_in, num_items, aggregates, reduction_op);
       });
       if (error != cudaSuccess) return error;
-      return parts::launch_with_shared_memory(finish_kernel<block_threads, OutputIteratorT, ReductionOpT, T>, 1,
-                                              block_threads, 0, limits.overlaps(), stream, aggregates, grid_blocks,
-                                              d_out, reduction_op, init);
+      return parts::launch_overlapped(finish_kernel<block_threads, OutputIteratorT, ReductionOpT, T>, 1, block_threads,
+                                      0, limits.overlaps(), stream, aggregates, grid_blocks, d_out, reduction_op, init);
     }
   }
 };

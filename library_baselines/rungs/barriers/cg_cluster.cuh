@@ -1,4 +1,5 @@
-// cluster/barriers/00_cluster with cooperative groups' cluster: its barrier, and its way to a neighbour's shared memory.
+// cluster/barriers/00_cluster with cooperative groups' cluster: its barrier, and its way to a neighbour's shared
+// memory.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -9,8 +10,7 @@
 namespace rungs::v0::barriers {
 
 template <class Word>
-__global__ void __launch_bounds__(256)
-    cg_cluster_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
+__global__ void __launch_bounds__(256) cg_cluster_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
 #if __CUDA_ARCH__ >= 900
   __shared__ unsigned shown[2][256];
   const auto cluster = cooperative_groups::this_cluster();
@@ -44,10 +44,12 @@ struct cg_cluster : parts::phase_calls<cg_cluster> {
   static cudaError_t enqueue(char*, unsigned* d_words, unsigned num_phases, const parts::phase_chain& chain,
                              cudaStream_t stream) {
     int cluster_blocks = static_cast<int>(chain.num_blocks);
-    const cudaError_t error = cluster::parts::fit_cluster(cg_cluster_kernel<unsigned>, chain.num_threads, cluster_blocks);
+    const cudaError_t error =
+        cluster::parts::fit_cluster(cg_cluster_kernel<unsigned>, chain.num_threads, cluster_blocks);
     if (error != cudaSuccess) return error;
     if (cluster_blocks < static_cast<int>(chain.num_blocks)) return cudaErrorNotSupported;
-    return cluster::parts::launch_clusters(cg_cluster_kernel<unsigned>, 1, cluster_blocks, chain.num_threads, stream, d_words,
+    return cluster::parts::launch_clusters(cg_cluster_kernel<unsigned>, 1,
+                                           {cluster_blocks, static_cast<int>(chain.num_threads)}, stream, d_words,
                                            num_phases, chain);
   }
 };

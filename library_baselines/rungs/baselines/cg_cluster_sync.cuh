@@ -63,7 +63,7 @@ struct cg_cluster_sync {
       cluster_blocks *= 2;
     error = cluster::parts::fit_cluster(kernel, block_threads, cluster_blocks);
     if (error != cudaSuccess) return error;
-    return cluster::parts::launch_clusters(kernel, 1, cluster_blocks, block_threads, stream, d_in, num_items, d_out,
+    return cluster::parts::launch_clusters(kernel, 1, {cluster_blocks, block_threads}, stream, d_in, num_items, d_out,
                                            init, ReductionOpT::template identity<T>(), library_op);
   }
 };

@@ -51,9 +51,9 @@ struct cg_labeled_histogram : v0::parts::histogram_calls<cg_labeled_histogram> {
     error = v0::parts::plan_sample_grid(num_samples, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error == cudaSuccess) error = v0::parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    return v0::parts::launch_with_shared(cg_labeled_histogram_kernel<block_threads, SampleIteratorT, CounterT, Bins>,
-                                         grid_blocks, block_threads, bins.num_bins * sizeof(unsigned), stream,
-                                         d_samples, num_samples, d_histogram, bins);
+    return v0::parts::launch_with_shared_memory(
+        cg_labeled_histogram_kernel<block_threads, SampleIteratorT, CounterT, Bins>, grid_blocks, block_threads,
+        bins.num_bins * sizeof(unsigned), stream, d_samples, num_samples, d_histogram, bins);
   }
 };
 

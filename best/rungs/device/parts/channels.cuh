@@ -75,9 +75,9 @@ cudaError_t count_channels(void* d_temp_storage, std::size_t& temp_storage_bytes
                                        : channels_kernel<false, num_channels, SampleIteratorT, Channels>;
   const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_pixels, block_threads),
                                                  std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-  return parts::launch_with_shared(kernel, grid_blocks, block_threads,
-                                   in_shared_memory ? num_counters * sizeof(unsigned) : 0, stream, d_samples,
-                                   num_pixels, channels);
+  return parts::launch_with_shared_memory(kernel, grid_blocks, block_threads,
+                                          in_shared_memory ? num_counters * sizeof(unsigned) : 0, stream, d_samples,
+                                          num_pixels, channels);
 }
 
 }  // namespace rungs::v0::device

@@ -55,9 +55,9 @@ struct remote_shared : v0::parts::update_calls<remote_shared> {
     const parts::cluster_shape shape{cluster_blocks, block_threads, work.num_addresses * sizeof(T)};
     std::size_t most_clusters;
     if (const cudaError_t error = parts::resident_clusters(kernel, shape, most_clusters)) return error;
-    return parts::launch_shaped(kernel,
-                                v0::parts::at_most(v0::parts::ceil_div(grid_blocks, cluster_blocks), most_clusters),
-                                shape, stream, d_values, work, op);
+    return parts::launch_clusters(kernel,
+                                  v0::parts::at_most(v0::parts::ceil_div(grid_blocks, cluster_blocks), most_clusters),
+                                  shape, stream, d_values, work, op);
   }
 };
 

@@ -60,8 +60,8 @@ struct cluster : v0::parts::phase_calls<cluster> {
     const cudaError_t error = parts::fit_cluster(cluster_kernel<unsigned>, chain.num_threads, cluster_blocks);
     if (error != cudaSuccess) return error;
     if (cluster_blocks < static_cast<int>(chain.num_blocks)) return cudaErrorNotSupported;
-    return parts::launch_clusters(cluster_kernel<unsigned>, 1, cluster_blocks, chain.num_threads, stream, d_words,
-                                  num_phases, chain);
+    return parts::launch_clusters(cluster_kernel<unsigned>, 1, {cluster_blocks, static_cast<int>(chain.num_threads)},
+                                  stream, d_words, num_phases, chain);
   }
 };
 

@@ -99,7 +99,7 @@ struct distributed_bins : v0::parts::histogram_calls<distributed_bins> {
     const std::size_t num_clusters =
         v0::parts::at_most(v0::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
     for (std::size_t first = 0; error == cudaSuccess && first < bins.num_bins; first += bins_of_range)
-      error = parts::launch_shaped(
+      error = parts::launch_clusters(
           kernel, num_clusters, shape, stream, d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(first),
           static_cast<unsigned>(v0::parts::at_most(bins_of_range, bins.num_bins - first)), places);
     return error;

@@ -1,9 +1,7 @@
-// Clusters of a size that is given or chosen, as many of them as the device holds at once, and their launch with
-// dynamic shared memory.
+// Clusters of a size that is given or chosen, as many of them as the device holds at once.
 #pragma once
 
 #include "rungs/cluster/parts/launch.cuh"
-#include "rungs/parts/counters.cuh"
 
 namespace rungs::v0::cluster::parts {
 
@@ -22,11 +20,6 @@ cudaError_t choose_cluster(void (*kernel)(Parameters...), int block_threads, std
   const cudaError_t error = fit_cluster(kernel, block_threads, cluster_blocks);
   return error == cudaSuccess && cluster_blocks < asked ? cudaErrorNotSupported : error;
 }
-
-struct cluster_shape {
-  int cluster_blocks, block_threads;
-  std::size_t dynamic_bytes = 0;  // of shared memory, for each block
-};
 
 // How many clusters of this shape the device holds at once, one at least.
 // Returns cudaErrorNotSupported where it has no clusters, or holds none of this shape.
@@ -51,28 +44,6 @@ cudaError_t resident_clusters(void (*kernel)(Parameters...), const cluster_shape
   error = cudaOccupancyMaxActiveClusters(&most, kernel, &config);
   num_clusters = static_cast<std::size_t>(most);
   return error == cudaSuccess && most == 0 ? cudaErrorNotSupported : error;
-}
-
-template <class... Parameters, class... Arguments>
-cudaError_t launch_shaped(void (*kernel)(Parameters...), std::size_t num_clusters, const cluster_shape& shape,
-                          cudaStream_t stream, Arguments... arguments) {
-  if (num_clusters > 0x7fffffffu / shape.cluster_blocks) return cudaErrorInvalidConfiguration;
-  cudaError_t error = allow_cluster(kernel, shape.cluster_blocks);
-  if (error == cudaSuccess && shape.dynamic_bytes > v0::parts::plain_shared_bytes)
-    error = v0::parts::allow_shared_memory(kernel, shape.dynamic_bytes);
-  if (error != cudaSuccess) return error;
-  cudaLaunchAttribute dimension{};
-  dimension.id = cudaLaunchAttributeClusterDimension;
-  dimension.val.clusterDim.x = shape.cluster_blocks;
-  dimension.val.clusterDim.y = dimension.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(num_clusters * shape.cluster_blocks));
-  config.blockDim = dim3(shape.block_threads);
-  config.dynamicSmemBytes = shape.dynamic_bytes;
-  config.stream = stream;
-  config.attrs = &dimension;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
 }  // namespace rungs::v0::cluster::parts

@@ -1,7 +1,7 @@
 // Launching a grid of thread-block clusters, and refusing where there are none.
 #pragma once
 
-#include "rungs/parts/launch.cuh"
+#include "rungs/parts/shared_launch.cuh"
 
 namespace rungs::v0::cluster::parts {
 
@@ -35,18 +35,27 @@ cudaError_t fit_cluster(void (*kernel)(Parameters...), int block_threads, int& c
   return error;
 }
 
+struct cluster_shape {
+  int cluster_blocks, block_threads;
+  std::size_t dynamic_bytes = 0;  // of shared memory, for each block
+};
+
 template <class... Parameters, class... Arguments>
-cudaError_t launch_clusters(void (*kernel)(Parameters...), std::size_t num_clusters, int cluster_blocks,
-                            int block_threads, cudaStream_t stream, Arguments... arguments) {
-  const cudaError_t error = allow_cluster(kernel, cluster_blocks);
+cudaError_t launch_clusters(void (*kernel)(Parameters...), std::size_t num_clusters, const cluster_shape& shape,
+                            cudaStream_t stream, Arguments... arguments) {
+  if (num_clusters > 0x7fffffffu / shape.cluster_blocks) return cudaErrorInvalidConfiguration;
+  cudaError_t error = allow_cluster(kernel, shape.cluster_blocks);
+  if (error == cudaSuccess && shape.dynamic_bytes > v0::parts::plain_shared_bytes)
+    error = v0::parts::allow_shared_memory(kernel, shape.dynamic_bytes);
   if (error != cudaSuccess) return error;
   cudaLaunchAttribute dimension{};
   dimension.id = cudaLaunchAttributeClusterDimension;
-  dimension.val.clusterDim.x = cluster_blocks;
+  dimension.val.clusterDim.x = shape.cluster_blocks;
   dimension.val.clusterDim.y = dimension.val.clusterDim.z = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(num_clusters * cluster_blocks));
-  config.blockDim = dim3(block_threads);
+  config.gridDim = dim3(static_cast<unsigned>(num_clusters * shape.cluster_blocks));
+  config.blockDim = dim3(shape.block_threads);
+  config.dynamicSmemBytes = shape.dynamic_bytes;
   config.stream = stream;
   config.attrs = &dimension;
   config.numAttrs = 1;

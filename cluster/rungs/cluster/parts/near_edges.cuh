@@ -50,9 +50,9 @@ struct near_edge_calls : v0::parts::histogram_calls<Rung> {
     if (error == cudaSuccess) error = resident_clusters(kernel, shape, most_clusters);
     if (error == cudaSuccess) error = v0::parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    return launch_shaped(kernel,
-                         v0::parts::at_most(v0::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters), shape,
-                         stream, d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(edges_at));
+    return launch_clusters(kernel,
+                           v0::parts::at_most(v0::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters),
+                           shape, stream, d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(edges_at));
   }
 };
 

@@ -43,7 +43,7 @@ struct one_cluster {
         d_in, num_items, cluster_blocks, [&](auto reader) {
           return launch_clusters(
               Rung::template kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1,
-              cluster_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init);
+              {cluster_blocks, block_threads}, stream, d_in, num_items, d_out, reduction_op, init);
         });
   }
 };

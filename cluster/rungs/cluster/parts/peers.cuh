@@ -7,11 +7,6 @@
 
 namespace rungs::v0::cluster::parts {
 
-// The first half of the cluster's barrier where nobody has to see what was written before: the block has started, and
-// its phase barriers are published. arrive() waits for all earlier writes (MEMBAR in SASS), and loads behind it wait,
-// too.
-__device__ inline void arrive_started() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
-
 // Both halves of the cluster's barrier at once.
 __device__ inline void meet() {
   arrive();

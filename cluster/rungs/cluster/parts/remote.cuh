@@ -28,6 +28,11 @@ __device__ inline unsigned num_blocks() {
 __device__ inline void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ inline void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
+// The first half of the cluster's barrier where nobody has to see what was written before: the block has started, and
+// its phase barriers are published. arrive() waits for all earlier writes (MEMBAR in SASS), and loads behind it wait,
+// too.
+__device__ inline void arrive_started() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+
 using v0::parts::phase_barrier;
 
 // Makes `barrier` complete its first phase when `bytes` bytes have been stored by store_remote. One whole warp calls

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(Tile::block_threads)
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks();
   const unsigned lane = threadIdx.x % v0::parts::warp_threads, warp = threadIdx.x / v0::parts::warp_threads;
   if (rank == 0 && warp == 0) parts::expect(barrier, cluster_blocks * num_warps * sizeof(T));
-  parts::arrive();  // block 0's barrier is ready; the loads hide the wait for it
+  parts::arrive_started();  // block 0's barrier is ready; the loads hide the wait for it
 
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
@@ -84,8 +84,8 @@ struct remote_stores {
     if (error != cudaSuccess) return error;
     return v0::parts::with_exact_reader<threads, vectors>(d_in, num_items, cluster_blocks, [&](auto reader) {
       return parts::launch_clusters(
-          remote_stores_kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1, cluster_blocks,
-          threads, stream, d_in, num_items, d_out, reduction_op, init);
+          remote_stores_kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1,
+          {cluster_blocks, threads}, stream, d_in, num_items, d_out, reduction_op, init);
     });
   }
 };

@@ -69,8 +69,8 @@ struct atomic_per_cluster_of {
     const std::size_t num_clusters =
         v0::parts::at_most(v0::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters);
     return v0::parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
-      return parts::launch_shaped(atomic_per_cluster_kernel<typename decltype(tile)::named, T, ReductionOpT>,
-                                  num_clusters, shape, stream, d_in, num_items, d_out, reduction_op);
+      return parts::launch_clusters(atomic_per_cluster_kernel<typename decltype(tile)::named, T, ReductionOpT>,
+                                    num_clusters, shape, stream, d_in, num_items, d_out, reduction_op);
     });
   }
 };

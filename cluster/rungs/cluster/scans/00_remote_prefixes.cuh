@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(block_threads)
   const unsigned inbox_bytes = cluster_blocks * num_warps * sizeof(slot<T>);
   if (warp == 0)
     for (parts::phase_barrier& barrier : barriers) parts::expect(barrier, inbox_bytes);
-  parts::arrive();  // the block's barriers are ready; the loads hide the wait for the others'
+  parts::arrive_started();  // the block's barriers are ready; the loads hide the wait for the others'
 
   const index tile_items = index(cluster_blocks) * num_warps * Rows::warp_items;
 #pragma unroll 1
@@ -134,7 +134,7 @@ struct remote_prefixes : v0::parts::scan_calls<remote_prefixes> {
       if (num_items > cluster_blocks * tile_items)
         return launch_cluster<kind, typename Rows::general>(d_in, d_out, scan_op, seed, num_items, stream);
     }
-    return parts::launch_clusters(kernel, 1, cluster_blocks, block_threads, stream, d_in, num_items, d_out, scan_op,
+    return parts::launch_clusters(kernel, 1, {cluster_blocks, block_threads}, stream, d_in, num_items, d_out, scan_op,
                                   seed, Rows::vectorised(d_in, d_out));
   }
 };

@@ -100,9 +100,9 @@ struct cluster_look_back : v0::parts::scan_calls<cluster_look_back> {
     error = parts::choose_cluster<parts::any_size>(
         kernel, block_threads, v0::parts::at_most(num_tiles, parts::portable_cluster_blocks), shape.cluster_blocks);
     if (error != cudaSuccess) return error;
-    return parts::launch_shaped(kernel, num_clusters, shape, stream, d_in, num_items, d_out, scan_op, seed,
-                                rows::vectorised(d_in, d_out), mailboxes(region),
-                                reinterpret_cast<v0::parts::state*>(region));
+    return parts::launch_clusters(kernel, num_clusters, shape, stream, d_in, num_items, d_out, scan_op, seed,
+                                  rows::vectorised(d_in, d_out), mailboxes(region),
+                                  reinterpret_cast<v0::parts::state*>(region));
   }
 };
 
