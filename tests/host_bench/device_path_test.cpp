@@ -114,6 +114,10 @@ TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
     EXPECT_EQ(find("faster", how)->launches->largest->block_threads, 128u);
     EXPECT_EQ(find("faster", how)->launches->largest->cluster_blocks, 4u);
     EXPECT_TRUE(find("faster", how)->launches->largest->cooperative);
+    ASSERT_TRUE(find("faster", how)->launches->largest->needs);
+    EXPECT_EQ(find("faster", how)->launches->largest->needs->registers, 40);
+    EXPECT_EQ(find("faster", how)->launches->largest->needs->shared_bytes, 2048u);
+    EXPECT_EQ(find("faster", how)->launches->largest->needs->occupancy, 0.5);
     EXPECT_TRUE(find("faster", how)->repeatable);
   }
   EXPECT_EQ(all->found.rows.size(), 4u * 4);  // each of four modes: three variants and CUB's twin
@@ -190,6 +194,15 @@ TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
   EXPECT_NE(find("faster", mode::cold), nullptr);
   EXPECT_FALSE(find("faster", mode::cold)->launches);
   EXPECT_EQ(find("faster", mode::graph), nullptr);
+}
+
+TEST_F(DevicePath, RowsSayWhatTheLargestKernelTakes) {
+  run();
+  for (const json& row : to_json(all->found, {}, {})["rows"]) {
+    EXPECT_EQ(row["registers"], 40);
+    EXPECT_EQ(row["shared_bytes"], 2048);
+    EXPECT_EQ(row["occupancy"], 0.5);
+  }
 }
 
 // A scan that takes as long as sums do; `lost` items at the end are never written.
