@@ -23,6 +23,12 @@ struct contender {
   }
 };
 
+// What a variant answers where the hardware lacks something; every other error is a defect.
+inline bool cannot_run_here(cudaError_t error) {
+  return error == cudaErrorNotSupported || error == cudaErrorCooperativeLaunchTooLarge ||
+         error == cudaErrorNoKernelImageForDevice;
+}
+
 // What a kernel takes of a multiprocessor, as the runtime says it.
 struct kernel_needs {
   int registers = 0;             // of a thread

@@ -22,6 +22,8 @@ std::optional<nodes> capturing;
 
 void execute(const node& one) {
   ++now().launches;
+  now().seen += now().in_view;
+  now().flushed = false;
   now().now_us += one.microseconds;
   one.work();
 }
@@ -62,7 +64,10 @@ void leave(stamp* seen, double microseconds) {
 }  // namespace
 
 cudaError_t read_flush(const void*, std::size_t, stamp* seen, cudaStream_t) {
-  return launch(60, [=] { leave(seen, 60); });
+  return launch(60, [=] {
+    leave(seen, 60);
+    now().flushed = true;
+  });
 }
 
 cudaError_t spin(unsigned long long nanoseconds, stamp* seen, cudaStream_t) {
@@ -148,6 +153,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
 }
 cudaError_t cudaDeviceGetPCIBusId(char*, int, int) { return cudaErrorNoDevice; }
 cudaError_t cudaMemGetInfo(size_t*, size_t*) { return cudaErrorNoDevice; }
+
+cudaError_t cudaProfilerStart() {
+  now().flushed_before += now().flushed;
+  return now().in_view = true, cudaSuccess;
+}
+cudaError_t cudaProfilerStop() { return now().in_view = false, cudaSuccess; }
 
 cudaError_t cudaMalloc(void** address, size_t size) {
   *address = std::aligned_alloc(256, (size + 255) / 256 * 256);
