@@ -1,7 +1,6 @@
 #include "profile.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "check.hpp"
 #include "places.hpp"

@@ -78,16 +78,15 @@ def rows(text: str) -> tuple[list[dict[str, str]], dict[str, str]]:
 
 
 def assigned(found: list[dict[str, str]], cases: list[dict[str, Any]]) -> list[list[dict[str, str]]]:
-    """Each case's kernels: by the NVTX range that a line names, or, where ncu wrote no ranges, in order, by how many kernels the
-    bench counted of each call."""
+    """Each case's kernels: in order, by how many kernels the bench counted of each call, as long as no NVTX range that a line names
+    says otherwise (a library has ranges of its own, behind which ours may not show); else by the ranges, if all lines have one."""
     ranges = [next((match[0] for cell in row.values() if (match := RANGE.search(cell))), None) for row in found]
-    if all(ranges) and found:
-        return [[row for row, own in zip(found, ranges, strict=True) if own == case["range"]] for case in cases]
-    expected = sum(case["kernels"] for case in cases)
-    if any(ranges) or len(found) != expected:
-        raise Fault(f"has {len(found)} kernels of {expected} that the cases launch, and not all name their case")
-    remaining = iter(found)
-    return [[next(remaining) for _ in range(case["kernels"])] for case in cases]
+    in_order = [case["range"] for case in cases for _ in range(case["kernels"])]
+    if len(found) == len(in_order) and all(own in (None, name) for own, name in zip(ranges, in_order, strict=True)):
+        ranges = in_order
+    if None in ranges or not found:
+        raise Fault(f"has {len(found)} kernels of the {len(in_order)} that the cases launch, and not all name their case")
+    return [[row for row, own in zip(found, ranges, strict=True) if own == case["range"]] for case in cases]
 
 
 def kernel(row: dict[str, str], units: dict[str, str], seen: dict[str, str]) -> Kernel:

@@ -91,6 +91,13 @@ def test_ranges_say_whose_a_kernel_is(collect, folder, tmp_path):
     assert times == [[5984], [6848, 6048]]
 
 
+def test_a_librarys_own_range_hides_no_case(collect, folder, tmp_path):
+    edit(folder / counters.COUNTED, lambda text: with_ranges(text, ["rungs_case_0", "cub::DeviceHistogram", "rungs_case_2"]))
+    assert collect()[0] == 0
+    times = [[kernel["counters"][counters.TIME] for kernel in entry["kernels"]] for entry in document(tmp_path)["entries"]]
+    assert times == [[6848], [5984, 6048]]
+
+
 def test_a_case_whose_kernels_were_not_all_seen_is_left_out_and_told(collect, folder, tmp_path):
     edit(folder / counters.COUNTED, lambda text: with_ranges(text, ["rungs_case_0", "rungs_case_0", "rungs_case_2"]))
     code, told = collect()
@@ -119,9 +126,9 @@ def test_units_without_a_prefix(cell, unit, value):
     [
         (counters.COUNTED, lambda text: "", "no line of column names"),
         (counters.COUNTED, lambda text: text[: text.rindex('"132"')], "cut short"),
-        (counters.COUNTED, lambda text: text[: text.rindex('"2",')], "2 kernels of 3"),
+        (counters.COUNTED, lambda text: text[: text.rindex('"2",')], "2 kernels of the 3"),
         (counters.COUNTED, lambda text: with_ranges(text, ["rungs_case_0", "rungs_case_2"]), "cut short"),
-        (counters.COUNTED, lambda text: with_ranges(text, ["rungs_case_0", "rungs_case_2", "another"]), "not all name their case"),
+        (counters.COUNTED, lambda text: with_ranges(text, ["rungs_case_2", "rungs_case_0", "another"]), "not all name their case"),
         (counters.CASES, lambda text: text[:-20], "rungs_bench --profile"),
         (counters.CASES, lambda text: text.replace("profile/1", "profile/9"), "rungs_bench --profile"),
         (counters.CASES, lambda text: text.replace('"synthetic-gpu"', '"../x"'), "rungs_bench --profile"),
