@@ -29,6 +29,21 @@ graph capture(const contender& one, int calls, cudaStream_t stream) {
   return graph(captured);
 }
 
+std::optional<kernel_needs> needs_of(const cudaKernelNodeParams& launch, std::size_t block_threads) {
+  cudaFuncAttributes function{};
+  int device = 0, blocks = 0, most_threads = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device) != cudaSuccess ||
+      cudaFuncGetAttributes(&function, launch.func) != cudaSuccess ||
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, launch.func, static_cast<int>(block_threads),
+                                                    launch.sharedMemBytes) != cudaSuccess)
+    return std::nullopt;
+  constexpr std::size_t warp = 32;
+  const std::size_t block_warps = (block_threads + warp - 1) / warp;
+  return kernel_needs{function.numRegs, function.sharedSizeBytes + launch.sharedMemBytes,
+                      blocks * static_cast<double>(block_warps * warp) / most_threads};
+}
+
 std::optional<launch_shape> shape_of(cudaGraphNode_t kernel) {
   cudaKernelNodeParams as{};
   cudaLaunchAttributeValue value{};
@@ -44,6 +59,7 @@ std::optional<launch_shape> shape_of(cudaGraphNode_t kernel) {
   value = {};
   if (cudaGraphKernelNodeGetAttribute(kernel, cudaLaunchAttributeCooperative, &value) == cudaSuccess)
     shape.cooperative = value.cooperative != 0;
+  shape.needs = needs_of(as, shape.block_threads);
   cudaGetLastError();
   return shape;
 }

@@ -13,6 +13,7 @@
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "options.hpp"
+#include "profile.hpp"
 #include "progress.hpp"
 #include "results.hpp"
 #include "suite.hpp"
@@ -231,6 +232,36 @@ int summarise_run(const suite& all, const options& given, const destination& to,
   return exit_ok;
 }
 
+json versions_json(const environment& surroundings) {
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  const auto dotted = [](int version) {
+    return version == 0 ? json(nullptr)
+                        : json(std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10));
+  };
+  return {{"driver", surroundings.driver_version()}, {"driver_cuda", dotted(driver)},
+          {"cuda_runtime", dotted(runtime)},         {"nvcc", build::nvcc_version()},
+          {"cccl", build::cccl_version()},           {"compiler", build::compiler_version()},
+          {"architectures", build::architectures()}, {"build_type", build::build_type()}};
+}
+
+// For whoever looks on with a profiler: bench/counters starts it with one.
+int run_profile(const options& given, const run_plan& plan, const device_facts& device, const environment& surroundings,
+                run_facts about) {
+  write_atomically(given.out, "");
+  about.context = {{"device", device_json(device)}, {"versions", versions_json(surroundings)}};
+  const auto all =
+      profile(plan, device, suite_rules().seed, [](const std::string& name) { std::cerr << name << '\n'; });
+  write_atomically(given.out, to_text(to_json(all, plan, about)));
+  bool wrong = false;
+  for (const profiled_case& one : all) {
+    if (!one.why_not.empty()) std::cerr << one.which->name << ": " << one.why_not << '\n';
+    wrong = wrong || one.wrong;
+  }
+  return wrong ? exit_wrong : exit_ok;
+}
+
 int run(int argc, char** argv) {
   const auto [given, done] = parse_options(argc, argv);
   if (done) return *done;
@@ -248,8 +279,9 @@ int run(int argc, char** argv) {
   const run_plan plan = make_plan(records, given.wanted, device, why_no_device);
   if (!device) {
     std::cerr << "no usable GPU: " << why_no_device << "; " << plan.omissions.size()
-              << " device variants cannot run here" << (given.require_gpu ? "\n" : ", only the host baselines do\n");
-    if (given.require_gpu) return exit_no_gpu;
+              << " device variants cannot run here"
+              << (given.require_gpu || given.profile ? "\n" : ", only the host baselines do\n");
+    if (given.require_gpu || given.profile) return exit_no_gpu;
   }
 
   run_facts about;
@@ -264,6 +296,7 @@ int run(int argc, char** argv) {
     else if (!argument.starts_with("--out="))
       about.arguments.push_back(argument);
   }
+  if (given.profile) return run_profile(given, plan, *device, surroundings, about);
   const destination to = choose_destination(given, about.gpu, about.run);
 
   const auto read_environment = [&] { return device ? surroundings.read(*device) : json(nullptr); };
@@ -302,19 +335,9 @@ int run(int argc, char** argv) {
   if (20 * set_aside > accepted) notices.push_back("the SM clock dropped in over 5 % of the samples");
   about.complete = all.complete() && broken.empty();
   about.seconds = all.seconds();
-  int driver = 0, runtime = 0;
-  cudaDriverGetVersion(&driver);
-  cudaRuntimeGetVersion(&runtime);
-  const auto dotted = [](int version) {
-    return version == 0 ? json(nullptr)
-                        : json(std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10));
-  };
   about.context["device"] = device ? device_json(*device) : json(nullptr);
   about.context["host"] = host_facts();
-  about.context["versions"] = {{"driver", surroundings.driver_version()}, {"driver_cuda", dotted(driver)},
-                               {"cuda_runtime", dotted(runtime)},         {"nvcc", build::nvcc_version()},
-                               {"cccl", build::cccl_version()},           {"compiler", build::compiler_version()},
-                               {"architectures", build::architectures()}, {"build_type", build::build_type()}};
+  about.context["versions"] = versions_json(surroundings);
   about.context["environment"] = {{"before", before}, {"after", after}};
   about.context["variables"] = variables;
   about.context["banners"] = notices;

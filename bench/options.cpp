@@ -183,6 +183,9 @@ parsed parse_options(int argc, const char* const* argv) {
   app.add_flag("--full", given.wanted.full, "Everything: every rung, size, type, operator and mode");
   app.add_option("--shard", shard, "Only the i-th of n parts of the run")->type_name("I/N");
   app.add_flag("--dirty-flush", given.wanted.dirty_flush, "Also the mode dirty");
+  app.add_flag(
+      "--profile", given.profile,
+      "Measure nothing: show each cold case once to a profiler; --out=FILE then says which case ran in which range");
   app.add_flag("--require-gpu", given.require_gpu, "Fail with 3 where there is no usable GPU");
   app.add_flag("--strict", given.strict, "Fail with 5 where the environment would put a banner on the report");
   app.set_version_flag(
@@ -217,6 +220,8 @@ parsed parse_options(int argc, const char* const* argv) {
   if (!distributions.empty()) given.wanted.distributions = parse_distributions(distributions);
   if (!shard.empty()) std::tie(given.wanted.shard, given.wanted.num_shards) = parse_shard(shard);
   given.out = out;
+  if (given.profile && given.out.extension() != ".json")
+    throw usage_error("--profile needs --out=FILE.json, where it writes which case is which");
   return result;
 }
 

@@ -1,5 +1,8 @@
 #include "places.hpp"
 
+#include <cuda_profiler_api.h>
+#include <nvtx3/nvToolsExt.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -293,6 +296,17 @@ cudaError_t device_place::call(const contender& one) {
   }
   bench_.synchronize();  // a kernel that faults ends the run: the context is lost
   return cudaSuccess;
+}
+
+cudaError_t device_place::call_in_view(const contender& one, const std::string& range) {
+  bench_.prepare(mode::cold, nullptr);
+  bench_.synchronize();
+  check(cudaProfilerStart());
+  nvtxRangePushA(range.c_str());
+  const cudaError_t error = call(one);
+  nvtxRangePop();
+  check(cudaProfilerStop());
+  return error;
 }
 
 void device_place::poison_output(const contender& one) {

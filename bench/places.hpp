@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "chain_oracle.hpp"
@@ -89,6 +90,9 @@ class device_place : public place {
   void poison_output(const contender& one) override;
   std::vector<value_bytes> repeat(const contender& one, int count) override;
   std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) override;
+
+  // A call with cold caches that a profiler sees, in an NVTX range of this name, and nothing else of it; and waits.
+  cudaError_t call_in_view(const contender& one, const std::string& range);
 
   // A roof at a footprint: reads, writes, or does half of both.
   contender roof(const catalog::record& record, std::size_t footprint_bytes) const;

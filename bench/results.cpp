@@ -276,10 +276,16 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     entry["min_us"] = time(one.summary.min);
     entry["p95_us"] = time(one.summary.p95);
     if (one.launches && one.launches->largest) {
-      entry["blocks"] = one.launches->largest->blocks;
-      entry["block_threads"] = one.launches->largest->block_threads;
-      entry["cluster_blocks"] = one.launches->largest->cluster_blocks;
-      entry["cooperative"] = one.launches->largest->cooperative;
+      const launch_shape& largest = *one.launches->largest;
+      entry["blocks"] = largest.blocks;
+      entry["block_threads"] = largest.block_threads;
+      entry["cluster_blocks"] = largest.cluster_blocks;
+      entry["cooperative"] = largest.cooperative;
+      if (largest.needs) {
+        entry["registers"] = largest.needs->registers;
+        entry["shared_bytes"] = largest.needs->shared_bytes;
+        entry["occupancy"] = number(largest.needs->occupancy);
+      }
     }
     entry["implausible"] = one.implausible;
     entry["twin"] = one.twin;

@@ -24,12 +24,6 @@ std::string in_words(double microseconds) {
   return text;
 }
 
-// What a variant answers where the hardware lacks something; every other error is a defect.
-bool cannot_run_here(cudaError_t error) {
-  return error == cudaErrorNotSupported || error == cudaErrorCooperativeLaunchTooLarge ||
-         error == cudaErrorNoKernelImageForDevice;
-}
-
 // Histograms are where libraries are known to fail. What runs on the host is our own code.
 bool may_fail(const catalog::record& record) {
   return catalog::is_histogram(record.operation) && record.family == catalog::family::library_baselines &&

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rungs_report import data, export, render, sass, tune, versus
+from rungs_report import counters, data, export, render, sass, tune, versus
 
 ROOT = Path(__file__).resolve().parents[2]
 OK, WRONG, USAGE = 0, 1, 2
@@ -86,6 +86,13 @@ def parser() -> argparse.ArgumentParser:
     counting.add_argument("--gpu", metavar="SLUG", help="whose results the kernels belong to (default: the only one in --data)")
     counting.add_argument("--cuobjdump", type=Path, metavar="FILE", help="the disassembler (default: the one on the PATH)")
     counting.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    says = "write the hardware counters that bench/counters collected"
+    profiled = commands.add_parser(
+        "counters", help=says, description=says, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    profiled.add_argument("folder", type=Path, metavar="DIR", help="what bench/counters --out=DIR left, here or on another machine")
+    profiled.add_argument("--data", type=Path, metavar="DIR", help="where DIR/<gpu>/counters.json is written (default: report/data)")
+    profiled.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     about = (
         "compare two runs on one GPU (SLOW, FAST, SAME, AMBIGUOUS by interval and noise floor), or two GPUs, each against its own"
         " ceilings (what changed winner)"
@@ -226,6 +233,24 @@ def write_sass(options: argparse.Namespace) -> int:
     return OK
 
 
+def write_counters(options: argparse.Namespace) -> int:
+    left_out: list[str] = []
+    try:
+        document = counters.collect(options.folder, left_out)
+        path = (options.data or ROOT / "report" / "data") / document["gpu"] / data.COUNTERS
+        path.parent.mkdir(parents=True, exist_ok=True)
+        render.write(path, counters.text(document))
+    except counters.Fault as fault:
+        raise Usage(str(fault)) from None
+    except OSError as error:
+        raise Usage(f"{error.filename}: {error.strerror}") from None
+    for line in left_out:
+        complain(f"left out: {line}")
+    kernels = sum(len(entry["kernels"]) for entry in document["entries"])
+    say(f"{path}: {len(document['units'])} counters of {kernels} kernels in {len(document['entries'])} cases")
+    return WRONG if left_out else OK
+
+
 def compare_results(options: argparse.Namespace) -> int:
     source = options.data or ROOT / "report" / "data"
     try:
@@ -278,7 +303,7 @@ def main(arguments: list[str] | None = None) -> int:
             return run_tests(options.pytest)
         commands = {
             "render": render_pages, "check": check_pages, "export": export_header, "sass": write_sass,
-            "tune": write_tables, "compare": compare_results,
+            "counters": write_counters, "tune": write_tables, "compare": compare_results,
         }  # fmt: skip
         return commands[options.command](options)
     except Usage as fault:

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = "rungs.results/1"
-SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"  # beside the results, but none: see sass.py
+# Beside the results, but none: see sass.py and counters.py.
+SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"
+COUNTERS, COUNTERS_SCHEMA = "counters.json", "rungs.counters/1"
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
 
@@ -167,6 +169,8 @@ class Machine:
     runs: list[Run]
     refusals: list[Refusal] = field(default_factory=list)
     sass: dict[Variant, list[dict[str, Any]]] = field(default_factory=dict)  # what the kernels are made of, where sass.json tells
+    counters: dict[tuple[Cell, Variant], list[dict[str, Any]]] = field(default_factory=dict)  # of a call's kernels, where counters.json tells
+    counted_by: dict[str, Any] = field(default_factory=dict)  # with what, and how
 
     @cached_property
     def variants(self) -> dict[Variant, dict[str, Any]]:
@@ -542,6 +546,32 @@ def read_sass(path: Path) -> dict[Variant, list[dict[str, Any]]]:
     return found
 
 
+def read_counters(path: Path, gpu: str) -> tuple[dict[tuple[Cell, Variant], list[dict[str, Any]]], dict[str, Any]]:
+    """What a profiler counted (SCHEMA.md), by case, and what it was that counted."""
+    document = parse(path)
+    if document.get("schema") != COUNTERS_SCHEMA:
+        raise Refused(f"has schema {document.get('schema')!r}; this generator reads {COUNTERS_SCHEMA!r}")
+    if document.get("gpu") != gpu:
+        raise Refused(f"was counted on {document.get('gpu')} but lies in the folder of {gpu}")
+    _need(document, "commit", str)
+    fields: dict[str, type | tuple[type, ...]] = {name: int if name == "items" else str for name in (*Variant._fields, *Cell._fields)}
+    _records(document, "entries", {**fields, "kernels": list})
+    found: dict[tuple[Cell, Variant], list[dict[str, Any]]] = {}
+    for position, entry in enumerate(document["entries"]):
+        try:
+            _records(entry, "kernels", {"kernel": str, "counters": dict})
+            for each in entry["kernels"]:
+                for name in each["counters"]:
+                    _need(each["counters"], name, (int, float), "counter ")
+        except Refused as refusal:
+            raise Refused(f"in entries[{position}] {refusal}") from None
+        key = Cell(*(entry[name] for name in Cell._fields)), Variant(*(entry[name] for name in Variant._fields))
+        if key in found:
+            raise Refused(f"has {entry['rung']} at {entry['items']} items twice")
+        found[key] = entry["kernels"]
+    return found, {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
+
+
 # ---- reading a directory
 
 
@@ -563,7 +593,7 @@ def read(data: Path) -> Collection:
     runs: list[tuple[Run, list[Refusal]]] = []
     rows_in = 0
     for path in sorted(data.glob("*/*.json")) + sorted(data.glob("*.json")):
-        if path.name == SASS:
+        if path.name in (SASS, COUNTERS):
             continue
         label = path.relative_to(data).as_posix()
         try:
@@ -599,6 +629,11 @@ def read(data: Path) -> Collection:
             machine.sass = read_sass(path) if path.is_file() else {}
         except Refused as refusal:
             refusals.append(Refusal(f"{gpu}/{SASS}", str(refusal), 0, True))
+        path = data / gpu / COUNTERS
+        try:
+            machine.counters, machine.counted_by = read_counters(path, gpu) if path.is_file() else ({}, {})
+        except Refused as refusal:
+            refusals.append(Refusal(f"{gpu}/{COUNTERS}", str(refusal), 0, True))
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in machines.items():

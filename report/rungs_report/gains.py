@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from rungs_report import charts, compare, diffs, histograms, topics, words
+from rungs_report import charts, compare, counters, diffs, histograms, topics, words
 from rungs_report.compare import YARDSTICKS
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.ladders import anchor, before, ladder_groups
@@ -22,6 +22,10 @@ WITH_WIDTH = ("LDG", "STG")
 SASS_GUIDE = (
     " Registers are a thread's and shared memory a block's, at most of the kernels that the case may launch; instructions are counted in all of"
     " their code, a loop's body once."
+)
+OCCUPANCY_GUIDE = (
+    " Where the run read them from the launch, registers and shared memory are those of the kernel with most blocks, what the launch adds"
+    " included; warps that fit are of the most that a multiprocessor holds, by that kernel's registers, shared memory and block."
 )
 
 
@@ -61,12 +65,21 @@ def singular(name: str) -> str:
     return " ".join([*first.split()[:-1], ending]) + of + rest
 
 
-def made_of(found: list[dict[str, Any]]) -> list[str]:
-    if not found:
-        return [words.UNKNOWN] * 3
-    registers = max(kernel["registers"] for kernel in found)
-    shared = max(kernel["shared_bytes"] for kernel in found)
-    return [f"{registers:,}", words.byte_size(shared), opcodes(found) or "none of them"]
+def launched(machine: Machine, cell: Cell, variant: Variant, name: str) -> Any:
+    """What the newest run that read it from the launch says: its registers, shared_bytes or occupancy."""
+    return next((row.values[name] for _, row in reversed(machine.rows(cell, variant)) if row.values.get(name) is not None), None)
+
+
+def made_of(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
+    """Registers, shared memory and instructions: of the launch where a run read it, else at most of the code that may run."""
+    found = kernels(machine, cell, variant)
+
+    def most(name: str) -> int | None:
+        own = launched(machine, cell, variant, name)
+        return own if own is not None else max((kernel[name] for kernel in found), default=None)
+
+    registers, shared = most("registers"), most("shared_bytes")
+    return [words.number(registers), words.byte_size(shared), (opcodes(found) or "none of them") if found else words.UNKNOWN]
 
 
 def over_the_fastest(machine: Machine, cell: Cell, variants: list[Variant], variant: Variant) -> float | None:
@@ -89,6 +102,8 @@ def changed(page: Page, topic: Topic, previous: Variant | None, variant: Variant
 def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list[str]:
     machine = page.machine
     inside = any(kernels(machine, cell, variant) for variant in variants)
+    fits = any(launched(machine, cell, variant, "occupancy") for variant in variants)
+    counted = any(counters.of(machine, cell, variant) for variant in variants)
     rows = []
     for variant in variants:
         previous = before(page, cell, variant)
@@ -105,9 +120,14 @@ def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list
             words.number(latest.kernels),
             changed(page, topic, previous, variant),
         ]
-        rows.append(row + (made_of(kernels(machine, cell, variant)) if inside else []))
+        if fits:
+            occupancy = launched(machine, cell, variant, "occupancy")
+            row.append(words.percent(occupancy and 100 * occupancy))
+        row += counters.columns(machine, cell, variant) if counted else []
+        rows.append(row + (made_of(machine, cell, variant) if inside or fits else []))
     headers = ["rung", "its idea", ">time", ">gain", ">over the fastest so far", ">from the first", ">kernels", ">changed"]
-    headers += [">registers", ">shared memory", "instructions"] if inside else []
+    headers += [">warps that fit"] * fits + counters.HEADERS * counted
+    headers += [">registers", ">shared memory", "instructions"] if inside or fits else []
     return [*table(headers, rows), ""]
 
 
@@ -132,7 +152,10 @@ def contents(page: Page) -> list[str]:
         return []
     about = [
         "A gain is the time of the rung before, of those run at this size, over this one's, within a run; below 1.00x the step cost time. Changed:"
-        " lines of the rung's file against the one before, and the diff behind them." + (SASS_GUIDE if machine.sass else ""),
+        " lines of the rung's file against the one before, and the diff behind them."
+        + (SASS_GUIDE if machine.sass else "")
+        + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
+        + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
         "",
     ]
     return [*about, *lines]

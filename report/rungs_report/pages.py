@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import answers, atomics, charts, choose, compare, costs, crossover, gains, histograms, limits, topics, words
+from rungs_report import answers, atomics, charts, choose, compare, costs, counters, crossover, gains, histograms, limits, topics, words
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
     accuracy,
@@ -70,7 +70,7 @@ MORE: tuple[tuple[str, str, str, tuple[Section, ...]], ...] = (
     ("limits", "limits.md", "How far from the limit", (limits.contents,)),
     ("gains", "gains.md", "What each rung gained, and why", (gains.contents,)),
     ("accuracy", "accuracy.md", "Error against speed", (accuracies.contents,)),
-    ("clusters or grids", "crossover.md", "When a cluster beats a grid", (crossover.contents,)),
+    ("clusters or grids", "crossover.md", "When a cluster beats a grid", (crossover.contents, counters.spread_bins)),
     ("claims", "claims.md", "What the texts claim, and what was measured", (claimed,)),
 )
 

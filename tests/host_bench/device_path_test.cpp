@@ -8,6 +8,7 @@
 #include "fake_gpu.hpp"
 #include "fake_histograms.hpp"
 #include "fake_records.hpp"
+#include "profile.hpp"
 #include "right_chains.hpp"
 #include "right_scans.hpp"
 #include "right_updates.hpp"
@@ -114,6 +115,10 @@ TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
     EXPECT_EQ(find("faster", how)->launches->largest->block_threads, 128u);
     EXPECT_EQ(find("faster", how)->launches->largest->cluster_blocks, 4u);
     EXPECT_TRUE(find("faster", how)->launches->largest->cooperative);
+    ASSERT_TRUE(find("faster", how)->launches->largest->needs);
+    EXPECT_EQ(find("faster", how)->launches->largest->needs->registers, 40);
+    EXPECT_EQ(find("faster", how)->launches->largest->needs->shared_bytes, 2048u);
+    EXPECT_EQ(find("faster", how)->launches->largest->needs->occupancy, 0.5);
     EXPECT_TRUE(find("faster", how)->repeatable);
   }
   EXPECT_EQ(all->found.rows.size(), 4u * 4);  // each of four modes: three variants and CUB's twin
@@ -190,6 +195,51 @@ TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
   EXPECT_NE(find("faster", mode::cold), nullptr);
   EXPECT_FALSE(find("faster", mode::cold)->launches);
   EXPECT_EQ(find("faster", mode::graph), nullptr);
+}
+
+TEST_F(DevicePath, RowsSayWhatTheLargestKernelTakes) {
+  run();
+  for (const json& row : to_json(all->found, {}, {})["rows"]) {
+    EXPECT_EQ(row["registers"], 40);
+    EXPECT_EQ(row["shared_bytes"], 2048);
+    EXPECT_EQ(row["occupancy"], 0.5);
+  }
+}
+
+TEST_F(DevicePath, AProfilerSeesEachColdCallOnceAndNothingElse) {
+  records[2].waits_for_host = true;
+  plan = make_plan(records, wanted, a_gpu(), "");
+  std::vector<std::string> told;
+  const auto seen = profile(plan, a_gpu(), 1, [&](const std::string& name) { told.push_back(name); });
+  ASSERT_EQ(seen.size(), 3u);  // cold alone, CUB once
+  EXPECT_EQ(told.size(), 3u);
+  EXPECT_EQ(fake_gpu::now().seen, 2);
+  EXPECT_EQ(fake_gpu::now().flushed_before, 2);
+  EXPECT_FALSE(fake_gpu::now().in_view);
+  for (const profiled_case& one : seen) {
+    EXPECT_EQ(one.which->mode, mode::cold);
+    EXPECT_FALSE(one.wrong) << one.why_not;
+  }
+  const json file = to_json(seen, plan, {});
+  ASSERT_EQ(file["cases"].size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(file["cases"][i]["range"], range_name(i));
+    EXPECT_EQ(file["cases"][i]["rung"], i == 0 ? "cub_device_reduce" : "faster");
+    EXPECT_EQ(file["cases"][i]["kernels"], 1);
+    EXPECT_EQ(file["cases"][i]["items"], 1 << 16);
+  }
+  ASSERT_EQ(file["skipped"].size(), 1u);
+  EXPECT_EQ(file["skipped"][0]["range"], range_name(2));
+  EXPECT_NE(file["skipped"][0]["reason"].get<std::string>().find("cannot be captured"), std::string::npos);
+}
+
+TEST_F(DevicePath, AWrongCallIsNotShownToAProfiler) {
+  records[1] = a_variant("faster", sums<6, 4, 1>);
+  plan = make_plan(records, wanted, a_gpu(), "");
+  const auto seen = profile(plan, a_gpu(), 1, [](const std::string&) {});
+  EXPECT_EQ(fake_gpu::now().seen, 2);
+  EXPECT_TRUE(seen[1].wrong);
+  EXPECT_NE(seen[1].why_not.find("wrong"), std::string::npos);
 }
 
 // A scan that takes as long as sums do; `lost` items at the end are never written.

@@ -22,6 +22,8 @@ std::optional<nodes> capturing;
 
 void execute(const node& one) {
   ++now().launches;
+  now().seen += now().in_view;
+  now().flushed = false;
   now().now_us += one.microseconds;
   one.work();
 }
@@ -62,7 +64,10 @@ void leave(stamp* seen, double microseconds) {
 }  // namespace
 
 cudaError_t read_flush(const void*, std::size_t, stamp* seen, cudaStream_t) {
-  return launch(60, [=] { leave(seen, 60); });
+  return launch(60, [=] {
+    leave(seen, 60);
+    now().flushed = true;
+  });
 }
 
 cudaError_t spin(unsigned long long nanoseconds, stamp* seen, cudaStream_t) {
@@ -142,9 +147,18 @@ const char* cudaGetErrorString(cudaError_t) { return "a fake error"; }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 0, cudaErrorNoDevice; }
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp*, int) { return cudaErrorNoDevice; }
-cudaError_t cudaDeviceGetAttribute(int*, cudaDeviceAttr, int) { return cudaErrorNoDevice; }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
+  if (which != cudaDevAttrMaxThreadsPerMultiProcessor) return cudaErrorNoDevice;
+  return *value = 2048, cudaSuccess;
+}
 cudaError_t cudaDeviceGetPCIBusId(char*, int, int) { return cudaErrorNoDevice; }
 cudaError_t cudaMemGetInfo(size_t*, size_t*) { return cudaErrorNoDevice; }
+
+cudaError_t cudaProfilerStart() {
+  now().flushed_before += now().flushed;
+  return now().in_view = true, cudaSuccess;
+}
+cudaError_t cudaProfilerStop() { return now().in_view = false, cudaSuccess; }
 
 cudaError_t cudaMalloc(void** address, size_t size) {
   *address = std::aligned_alloc(256, (size + 255) / 256 * 256);
@@ -204,9 +218,16 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* handles, size_
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, cudaGraphNodeType* type) {
   return *type = cudaGraphNodeTypeKernel, cudaSuccess;
 }
-// Every kernel is a cooperative one of 264 blocks of 128 threads in clusters of four.
+// Every kernel is a cooperative one of 264 blocks of 128 threads in clusters of four. It declares 1 KiB of shared
+// memory and is launched with as much again; with it and 40 registers a thread, eight blocks fit a multiprocessor.
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t, cudaKernelNodeParams* of) {
-  return of->gridDim = dim3(132, 2), of->blockDim = dim3(128), cudaSuccess;
+  return of->gridDim = dim3(132, 2), of->blockDim = dim3(128), of->sharedMemBytes = 1024, cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* of, const void*) {
+  return of->numRegs = 40, of->sharedSizeBytes = 1024, cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, size_t dynamic) {
+  return *blocks = threads == 128 && dynamic == 1024 ? 8 : 0, cudaSuccess;
 }
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t, cudaLaunchAttributeID id, cudaLaunchAttributeValue* of) {
   if (id == cudaLaunchAttributeClusterDimension) of->clusterDim.x = 4, of->clusterDim.y = of->clusterDim.z = 1;

@@ -15,8 +15,11 @@ cudaError_t launch(double microseconds, std::function<void()> work);
 struct state {
   double now_us = 0;
   double clock_mhz = 1980;
-  int launches = 0;     // executed, not captured
-  int allocations = 0;  // alive
+  int launches = 0;                  // executed, not captured
+  int allocations = 0;               // alive
+  bool in_view = false;              // a profiler looks on
+  int seen = 0, flushed_before = 0;  // launches that it saw, and how often a flush was the last thing before it did
+  bool flushed = false;              // nothing was launched since the last flush
 };
 state& now();
 

@@ -139,6 +139,11 @@ TEST_F(Instrument, KernelsOfACallAreCounted) {
   EXPECT_EQ(seen->largest->block_threads, 1u);
   EXPECT_EQ(seen->largest->cluster_blocks, 1u);
   EXPECT_FALSE(seen->largest->cooperative);
+  ASSERT_TRUE(seen->largest->needs);
+  EXPECT_GT(seen->largest->needs->registers, 0);
+  EXPECT_EQ(seen->largest->needs->shared_bytes, 0u);
+  EXPECT_GT(seen->largest->needs->occupancy, 0);  // blocks of one thread: as many as there is room for
+  EXPECT_LE(seen->largest->needs->occupancy, 1);
   twice.waits_for_host = true;
   EXPECT_FALSE(launches_of(one, where()->stream()));
 }

@@ -101,6 +101,7 @@ TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
       {"--budget=soon", "soon"},
       {"--budget=nan", "--budget"},
       {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
+      {"--profile", "--out=FILE.json"},
       {"--benchmark_repetitions=3", "--benchmark_repetitions"},
       {"--benchmark_format=xml", "'xml'"},
       {"--benchmark_nonsense=1", "--benchmark_nonsense"},
@@ -113,9 +114,11 @@ TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
 }
 
 TEST_F(Program, AGpuCanBeRequired) {
-  const auto got = run({"--require-gpu"});
-  EXPECT_EQ(got.code, exit_no_gpu);
-  EXPECT_NE(got.err.find("no usable GPU"), std::string::npos);
+  for (const auto& arguments : {std::vector<std::string>{"--require-gpu"}, {"--profile", out_flag()}}) {
+    const auto got = run(arguments);
+    EXPECT_EQ(got.code, exit_no_gpu);
+    EXPECT_NE(got.err.find("no usable GPU"), std::string::npos);
+  }
 }
 
 TEST_F(Program, WithoutAGpuTheHostBaselinesRunAndTheRestIsExplained) {

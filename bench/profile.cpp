@@ -1,0 +1,116 @@
+#include "profile.hpp"
+
+#include <algorithm>
+
+#include "check.hpp"
+#include "places.hpp"
+
+namespace rungs::bench {
+namespace {
+
+std::string in_words(const char* what, cudaError_t error) { return std::string(what) + cudaGetErrorString(error); }
+
+// Why a case is not to be believed; sets what else is known of it.
+std::string show(device_place& where, const contender& one, const std::string& range, profiled_case& into) {
+  const auto wrong = [&](std::string why) {
+    into.wrong = true;
+    return why;
+  };
+  where.poison_output(one);
+  if (const cudaError_t error = where.call(one); cannot_run_here(error))
+    return in_words("refused by the variant: ", error);
+  else if (error != cudaSuccess)
+    return wrong(in_words("the call failed: ", error));
+  if (const judgement before = where.verify(one); !before.right) return wrong("wrong: " + before.why);
+  // Of a call that waits for the host it is not known how many kernels are its own.
+  into.launches = launches_of(one, where.stream());
+  if (!into.launches) return "the call cannot be captured, so its kernels cannot be counted";
+  where.poison_output(one);
+  if (const cudaError_t error = where.call_in_view(one, range); error != cudaSuccess)
+    return wrong(in_words("the call failed: ", error));
+  if (const judgement after = where.verify(one); !after.right) return wrong("wrong in the profiler: " + after.why);
+  return "";
+}
+
+}  // namespace
+
+std::string range_name(std::size_t i) { return "rungs_case_" + std::to_string(i); }
+
+std::vector<profiled_case> profile(const run_plan& plan, const device_facts& device, std::uint64_t seed,
+                                   const std::function<void(const std::string&)>& on_progress) {
+  std::vector<profiled_case> all;
+  std::size_t largest_input = 0, largest_output = 0;
+  for (const bench_case& one : plan.cases) {
+    const problem& about = plan.problems[one.problem];
+    if (!one.asked_for || one.mode != mode::cold || about.on_host) continue;
+    all.push_back({.which = &one});
+    largest_input = std::max(largest_input, about.input_buffer_bytes());
+    largest_output = std::max(largest_output, about.output_buffer_bytes());
+  }
+  if (all.empty()) throw usage_error("--profile: none of these cases runs cold on the GPU");
+
+  device_place where(device, largest_input, largest_output);
+  where.warm_up();
+  for (std::size_t first = 0, last = 0; first < all.size(); first = last) {  // a problem at a time
+    const std::size_t index = all[first].which->problem;
+    const problem& about = plan.problems[index];
+    while (last < all.size() && all[last].which->problem == index) ++last;
+    const value_bytes init = init_of(about.op, about.accumulator_type, 0);
+    where.fill(about, {about.input_type, about.num_items, seed, true}, 0);  // whole numbers: sums are exact
+    std::vector<contender> bound(last - first);
+    for (std::size_t i = first; i < last; ++i) {
+      bound[i - first].record = all[i].which->record;
+      bound[i - first].arguments.num_items = about.num_items;
+      bound[i - first].arguments.init = init.data();
+    }
+    const auto errors = where.bind(bound);
+    for (std::size_t i = first; i < last; ++i) {
+      on_progress(all[i].which->name);
+      const cudaError_t error = errors[i - first];
+      if (error == cudaSuccess) {
+        all[i].why_not = show(where, bound[i - first], range_name(i), all[i]);
+      } else {
+        all[i].why_not = in_words("the size query failed: ", error);
+        all[i].wrong = !cannot_run_here(error);
+      }
+    }
+  }
+  return all;
+}
+
+json to_json(const std::vector<profiled_case>& all, const run_plan& plan, const run_facts& about) {
+  json file;
+  file["schema"] = "rungs.profile/1";
+  file["run"] = about.run;
+  file["gpu"] = about.gpu;
+  file["commit"] = about.commit;
+  file["arguments"] = about.arguments;
+  file["context"] = about.context;
+  file["cases"] = file["skipped"] = json::array();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const catalog::record& record = *all[i].which->record;
+    const problem& of = plan.problems[all[i].which->problem];
+    json entry;
+    entry["range"] = range_name(i);
+    entry["family"] = name(record.family);
+    entry["ladder"] = record.ladder;
+    entry["rung"] = record.rung;
+    entry["operation"] = name(of.operation);
+    entry["operator"] = name(of.op);
+    entry["input_type"] = name(of.input_type);
+    entry["accumulator_type"] = name(of.accumulator_type);
+    entry["output_type"] = name(of.output_type);
+    entry["shape"] = to_text(of.shape);
+    entry["distribution"] = name(of.distribution);
+    entry["mode"] = name(all[i].which->mode);
+    entry["items"] = of.num_items;
+    if (all[i].why_not.empty())
+      entry["kernels"] = all[i].launches->kernels;
+    else
+      entry["reason"] = all[i].why_not;
+    file[all[i].why_not.empty() ? "cases" : "skipped"].push_back(entry);
+  }
+  return file;
+}
+
+}  // namespace rungs::bench
