@@ -90,7 +90,7 @@ class device_place : public place {
   std::vector<value_bytes> repeat(const contender& one, int count) override;
   std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) override;
 
-  // A roof at a footprint: reads, writes, or does half of both.
+  // A roof at a footprint: it reads, writes, or does both.
   contender roof(const catalog::record& record, std::size_t footprint_bytes) const;
   void warm_up() const;  // until the clocks have risen
   cudaStream_t stream() const { return bench_.stream(); }
