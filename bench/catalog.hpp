@@ -29,6 +29,8 @@ enum class operation : unsigned char {
   stream_read,
   copy,
   fill,
+  widen_bytes,
+  widen_halves,
   empty
 };
 enum class op : unsigned char {
@@ -152,20 +154,10 @@ constexpr std::string_view name(family value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(operation value) {
-  constexpr std::string_view names[] = {"reduce",
-                                        "inclusive_scan",
-                                        "exclusive_scan",
-                                        "histogram_even",
-                                        "histogram_range",
-                                        "multi_histogram_even",
-                                        "atomics",
-                                        "collective_reduce",
-                                        "collective_scan",
-                                        "barrier",
-                                        "stream_read",
-                                        "copy",
-                                        "fill",
-                                        "empty"};
+  constexpr std::string_view names[] = {
+      "reduce",  "inclusive_scan",    "exclusive_scan",  "histogram_even", "histogram_range", "multi_histogram_even",
+      "atomics", "collective_reduce", "collective_scan", "barrier",        "stream_read",     "copy",
+      "fill",    "widen_bytes",       "widen_halves",    "empty"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(op value) {

@@ -340,12 +340,14 @@ std::unique_ptr<instrument> device_place::clock(mode how, std::vector<const cont
 }
 
 contender device_place::roof(const catalog::record& record, std::size_t footprint_bytes) const {
+  using catalog::operation;
   contender one;
   one.record = &record;
-  const std::size_t moved = record.operation == catalog::operation::copy ? footprint_bytes / 2 : footprint_bytes;
+  const std::size_t read = record.operation == operation::fill ? 0 : catalog::size_of(record.input_type);
+  const std::size_t written = record.operation == operation::stream_read ? 0 : catalog::size_of(record.output_type);
   one.arguments = {.d_in = input_.get(),
                    .d_out = output_.get(),
-                   .num_items = std::max<std::size_t>(1, moved / catalog::size_of(record.input_type)),
+                   .num_items = std::max<std::size_t>(1, footprint_bytes / (read + written)),
                    .init = nullptr};
   return one;
 }

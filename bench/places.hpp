@@ -94,7 +94,7 @@ class device_place : public place {
   // A call with cold caches that a profiler sees, in an NVTX range of this name, and nothing else of it; and waits.
   cudaError_t call_in_view(const contender& one, const std::string& range);
 
-  // A roof at a footprint: reads, writes, or does half of both.
+  // A roof at a footprint: it reads, writes, or does both.
   contender roof(const catalog::record& record, std::size_t footprint_bytes) const;
   void warm_up() const;  // until the clocks have risen
   cudaStream_t stream() const { return bench_.stream(); }

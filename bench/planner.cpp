@@ -389,6 +389,8 @@ std::vector<catalog::operation> bounding_roofs(const problem& about) {
   if (!catalog::is_scan(about.operation)) return {operation::stream_read};
   const std::size_t in = catalog::size_of(about.input_type), out = catalog::size_of(about.output_type);
   if (in == out) return {operation::copy};
+  if (in == 1 && out == 4) return {operation::widen_bytes};
+  if (in == 2 && out == 4) return {operation::widen_halves};
   return {operation::copy, out > in ? operation::fill : operation::stream_read};
 }
 
@@ -398,7 +400,8 @@ std::vector<catalog::operation> measured_roofs(const problem& about) {
   return {operation::stream_read, operation::copy, operation::fill};
 }
 
-// What the roofs that are measured at a footprint take of a buffer: all of it for its own roof, half of it for a copy.
+// What the roofs that are measured at a footprint take of a buffer: all of it for its own roof, half of it for a copy,
+// and what the calls take for one that widens.
 std::size_t bytes_for_roofs(const problem& about, catalog::operation whole) {
   const auto roofs = measured_roofs(about);
   if (has(roofs, whole)) return about.footprint();

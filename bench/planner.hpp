@@ -63,9 +63,9 @@ struct problem {
   std::size_t output_buffer_bytes() const;
 };
 
-// The roofs that bound a problem: reading for what only reads; copying for a scan, and where its output's items are
-// wider (narrower) than its input's also writing (reading) alone, whichever is faster; none for what reads
-// nothing.
+// The roofs that bound a problem: reading for what only reads; copying for a scan, and where it makes words of bytes or
+// of halves, widening them; where its output's items are otherwise wider (narrower) than its input's, copying or
+// writing (reading) alone, whichever is faster; none for what reads nothing.
 std::vector<catalog::operation> bounding_roofs(const problem& about);
 // The roofs that are measured with it.
 std::vector<catalog::operation> measured_roofs(const problem& about);

@@ -7,6 +7,7 @@
 #   TYPES      basic (default): f32 i32. wide: basic and f64 i64 u64 u8:u32 i8:i32 f16:f32 bf16:f32. Or a list, in which
 #              affine stands for the 8-byte pair that only the operator compose takes. samples: what histograms count,
 #              u8 i8 u16 i16 i32 u32 f32 f64 f16. words: what atomics change, i32 u32 u64 f32 f64 f16x2 bf16x2.
+#              Of a roof, what it writes stands where accumulators do: u8:u32.
 #   OPERATORS  default: plus minimum maximum. Of a histogram, the levels that it takes: even, range, multi_even. any: what
 #              an atomic can do; of these and of the types `words`, a rung of the study of atomics is enrolled with those
 #              that it takes; likewise a rung of the study of collectives. A barrier has neither type nor operator.

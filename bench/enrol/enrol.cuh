@@ -318,15 +318,18 @@ template <class Element, class Operator>
 inline constexpr bool belong_together =
     std::is_same_v<typename Element::input, affine> == std::is_same_v<Operator, compose>;
 
-// A roof moves items and computes nothing: it bounds what any variant can reach.
+// A roof moves items and computes nothing: it bounds what any variant can reach. What stands for an accumulator is its
+// output's type.
 template <class Variant, class Element>
 record roof(record about) {
   using input = typename Element::input;
+  using output = typename Element::accumulator;
   about.operation = Variant::operation;
-  about.input_type = about.output_type = scalar_of<input>();
+  about.input_type = scalar_of<input>();
+  about.output_type = scalar_of<output>();
   about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
     return Variant::move(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
-                         static_cast<input*>(a.d_out), a.num_items, stream);
+                         static_cast<output*>(a.d_out), a.num_items, stream);
   };
   return about;
 }

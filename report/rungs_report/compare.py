@@ -16,6 +16,7 @@ from rungs_report.topics import Topic
 SWEEP_OF_LAUNCHES = "launch_sweep"
 FRONT_DOOR = "front_door_of_"
 LADDER_ITEMS = 1 << 24
+NARROW, WORDS = ("u8", "i8", "f16", "bf16"), ("u32", "i32", "f32")
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,22 @@ def headline(machine: Machine, cell: Cell, variant: Variant) -> Ratio | None:
     return min(ratios(machine, cell, variant), key=lambda ratio: ratio.value, default=None)
 
 
+def widens(cell: Cell) -> bool:
+    """A scan that makes words of bytes or of halves."""
+    return cell.operation.endswith("_scan") and cell.input_type in NARROW and cell.output_type in WORDS
+
+
+def bounded_alike(machine: Machine, run: Run, cell: Cell) -> bool:
+    """Whether this run's ceiling of the cell is the machine's: of scans that widen there are older runs that knew no roof which
+    widens, and took the faster of a copy and a fill of as many bytes."""
+    return run.widens or not machine.widens or not widens(cell)
+
+
 def figure(machine: Machine, cell: Cell, variant: Variant, column: str) -> float | None:
     """The median over the runs of the main CCCL of one column; over all runs where those lack it."""
     rows = machine.rows(cell, variant)
+    if column == "percent_of_ceiling":
+        rows = [(run, row) for run, row in rows if bounded_alike(machine, run, cell)]
     release = main_cccl(machine)
     own = words.median(row.values[column] for run, row in rows if run.cccl == release)
     return own if own is not None else words.median(row.values[column] for _, row in rows)
@@ -177,6 +191,7 @@ def ceiling(machine: Machine, cell: Cell) -> float | None:
     return words.median(
         row.gb_per_s / row.percent_of_ceiling * 100
         for run in main_runs(machine)
+        if bounded_alike(machine, run, cell)
         for row in run.cells.get(cell, {}).values()
         if row.gb_per_s and row.percent_of_ceiling
     )
@@ -194,6 +209,7 @@ def ceiling_time(machine: Machine, cell: Cell) -> float | None:
     return words.median(
         row.median_us * row.percent_of_ceiling / 100
         for run in main_runs(machine)
+        if bounded_alike(machine, run, cell)
         for row in run.cells.get(cell, {}).values()
         if row.percent_of_ceiling
     )

@@ -151,6 +151,11 @@ class Run:
             found.setdefault(row.cell, {})[row.variant] = row
         return found
 
+    @cached_property
+    def widens(self) -> bool:
+        """Whether it measured the roofs that make words of bytes and of halves."""
+        return any(entry["kind"].startswith("widen_") for entry in self.document["ceilings"])
+
     @property
     def context(self) -> dict[str, Any]:
         return self.document["context"]
@@ -209,6 +214,10 @@ class Machine:
 
     def is_problem(self, cell: Cell) -> bool:
         return cell in self.problems
+
+    @cached_property
+    def widens(self) -> bool:
+        return any(run.widens for run in self.runs)
 
     @cached_property
     def unsteady(self) -> frozenset[Variant]:

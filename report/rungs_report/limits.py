@@ -10,12 +10,14 @@ NEAR_LIMIT = 90.0
 
 
 def problems(machine: Machine, topic: Topic) -> list[Cell]:
-    """What is charted: a topic's headline, of histograms each swept kind of samples and bins."""
+    """What is charted: a topic's headline, of histograms each swept kind of samples and bins; and sums whose scans widen, where
+    a roof that does was measured."""
     if topic.name == topics.HISTOGRAMS:
         return histograms.heads(machine, "cold", histograms.LADDERS)
     cold = compare.problems(machine, topic, "cold")
     heads = [problem for problem in cold if compare.is_headline(problem)]
-    return heads or cold[:1]
+    widening = [problem for problem in cold if problem.operator == "plus" and compare.widens(problem)] if machine.widens else []
+    return (heads or cold[:1]) + [problem for problem in widening if problem not in cold[:1]]
 
 
 def nearest(page: Page, problem: Cell) -> list[list[str]]:

@@ -4,7 +4,7 @@ A topic is a page of its own; the operations of a topic stand beside each other 
 words is said here; an operation this module has never heard of gets a page too, named after its first word.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rungs_report.data import Machine
 
@@ -12,7 +12,7 @@ ORDINARY_CONTENTS = "the ladder, the sweep over n, where CUB wins, types, modes,
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
 
 
-HISTOGRAMS, ATOMICS, COSTS = "histograms", "atomics", "costs"
+SCANS, HISTOGRAMS, ATOMICS, COSTS = "scans", "histograms", "atomics", "costs"
 STUDIES = (ATOMICS, COSTS)  # they compare ways of doing a thing, among which nobody has to choose
 
 
@@ -28,7 +28,7 @@ class Topic:
 KNOWN = (
     Topic("reductions", ("reduce",), "the read-only roof", ORDINARY_ERROR),
     Topic(
-        "scans",
+        SCANS,
         ("inclusive_scan", "exclusive_scan"),
         "the copy roof, for a scan writes as much as it reads (the faster of copy and fill where the output is wider than the input)",
         "the largest absolute error over the whole output, in units of the last place of the output's largest magnitude",
@@ -58,6 +58,11 @@ KNOWN = (
 )
 
 
+ROOF_OF_SCANS_THAT_WIDEN = (
+    "the copy roof, for a scan writes as much as it reads (where it makes words of bytes or of halves, the roof that widens as many)"
+)
+
+
 def name_of(operation: str) -> str:
     for topic in KNOWN:
         if operation in topic.operations:
@@ -72,6 +77,8 @@ def of(machine: Machine) -> list[Topic]:
         if machine.is_problem(cell):
             names.setdefault(name_of(cell.operation), set()).add(cell.operation)
     known = [topic for topic in KNOWN if topic.name in names]
+    if machine.widens:
+        known = [replace(topic, roof=ROOF_OF_SCANS_THAT_WIDEN) if topic.name == SCANS else topic for topic in known]
     told = {topic.name for topic in KNOWN}
     others = [
         Topic(name, tuple(sorted(found)), "the roof of its traffic", ORDINARY_ERROR)

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "gpu/library_faults.hpp"
 #include "oracles/samples.hpp"
@@ -589,6 +591,58 @@ TEST(examination, leaves_out_what_a_library_is_known_to_get_wrong_and_nothing_el
   EXPECT_FALSE(spared.notes.empty());
   EXPECT_TRUE(named.known_fault);
   EXPECT_EQ(named.cases, 0);
+}
+
+// Roofs that make words of what they read.
+enum class roof_bug { none, last_item_lost, neighbours_exchanged, sign_extended, writes_for_no_items };
+
+template <class Input, roof_bug planted = roof_bug::none>
+cudaError_t widen(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  if (d_temp_storage == nullptr) {
+    temp_storage_bytes = 16;
+    return cudaSuccess;
+  }
+  const auto* const in = static_cast<const Input*>(a.d_in);
+  auto* const out = static_cast<std::uint32_t*>(a.d_out);
+  for (std::size_t i = 0; i < a.num_items; ++i)
+    out[i] = planted == roof_bug::sign_extended
+                 ? static_cast<std::uint32_t>(static_cast<std::make_signed_t<Input>>(in[i]))
+                 : in[i];
+  if (planted == roof_bug::last_item_lost && a.num_items > 1000) out[a.num_items - 1] = ~0u;
+  if (planted == roof_bug::neighbours_exchanged && a.num_items > 1000) std::swap(out[600], out[601]);
+  if (planted == roof_bug::writes_for_no_items && a.num_items == 0) out[0] = 0;
+  return cudaSuccess;
+}
+
+template <class Input, roof_bug planted = roof_bug::none>
+verdict examined_roof() {
+  record r{};
+  r.ladder = "host";
+  r.rung = "planted";
+  r.operation = sizeof(Input) == 1 ? catalog::operation::widen_bytes : catalog::operation::widen_halves;
+  r.input_type = sizeof(Input) == 1 ? scalar::u8 : scalar::u16;
+  r.output_type = scalar::u32;
+  r.block_threads = 128;
+  r.items_per_thread = 4;
+  r.deterministic = true;
+  r.temp_storage = contents::none;
+  r.executes_on = executor::host;
+  r.call = widen<Input, planted>;
+  return examine(r, {.seed = 20261121});
+}
+
+TEST(examination, refuses_every_bug_planted_in_a_roof_that_widens) {
+  using b = roof_bug;
+  for (const verdict& v : {examined_roof<std::uint8_t>(), examined_roof<std::uint16_t>()}) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, 100);
+  }
+  EXPECT_REFUSED(examined_roof<std::uint8_t, b::last_item_lost>());
+  EXPECT_REFUSED(examined_roof<std::uint16_t, b::last_item_lost>());
+  EXPECT_REFUSED(examined_roof<std::uint8_t, b::neighbours_exchanged>());
+  EXPECT_REFUSED(examined_roof<std::uint8_t, b::sign_extended>());
+  EXPECT_REFUSED(examined_roof<std::uint16_t, b::sign_extended>());
+  EXPECT_REFUSED(examined_roof<std::uint16_t, b::writes_for_no_items>());
 }
 
 TEST(examination, replays_one_case_or_a_group_of_them) {

@@ -160,12 +160,13 @@ class referee_of_histograms : public referee_on_site {
   guarded_buffer counts_;
 };
 
+// A checksum takes in items as whole numbers, and where they stand: that of what was widened is that of its input.
 class referee_of_roofs : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
 
   std::size_t output_items(const problem& asked) const override {
-    return subject_.operation == operation::copy || subject_.operation == operation::fill ? asked.num_items : 0;
+    return subject_.operation == operation::fill || brings_items() ? asked.num_items : 0;
   }
 
   void learn(const judged_call&, const summary& of_input) override { of_input_ = of_input.checksum; }
@@ -173,7 +174,7 @@ class referee_of_roofs : public referee_on_site {
   std::optional<std::string> fault(const judged_call& call) override {
     if (output_items(call.asked) == 0) return std::nullopt;
     const summary out = where_.summarise(subject_.output_type, call.d_out, call.asked.num_items, call.stream);
-    if (subject_.operation == operation::copy && out.checksum != of_input_) return "the copy differs from the input";
+    if (brings_items() && out.checksum != of_input_) return "the output differs from the input";
     if (subject_.operation == operation::fill && (out.any_bit != 0 || out.off_grid != 0 || out.nans != 0))
       return "the output is not all zeros";
     return std::nullopt;
@@ -182,6 +183,11 @@ class referee_of_roofs : public referee_on_site {
   std::string fingerprint(const judged_call& call) override { return checksum(call); }
 
  private:
+  bool brings_items() const {
+    return subject_.operation == operation::copy || subject_.operation == operation::widen_bytes ||
+           subject_.operation == operation::widen_halves;
+  }
+
   std::uint64_t of_input_ = 0;
 };
 

@@ -311,6 +311,47 @@ TEST_F(ScanPath, AScanThatBeatsItsCopyIsImplausible) {
   EXPECT_FALSE(find("look_back", mode::cold)->implausible);
 }
 
+// A right scan of bytes to words, likewise.
+template <int launch_us, int us_per_mi>
+cudaError_t scans_bytes(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (fakes::only_size(workspace, num_bytes)) return cudaSuccess;
+  const unsigned init = *static_cast<const unsigned*>(a.init);
+  return fake_gpu::launch(launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20), [a, init] {
+    unsigned total = init;
+    for (std::size_t i = 0; i < a.num_items; ++i)
+      static_cast<unsigned*>(a.d_out)[i] = total += static_cast<const unsigned char*>(a.d_in)[i];
+  });
+}
+
+record from_bytes(record one) {
+  one.input_type = scalar::u8;
+  one.takes_init = true;
+  if (one.accumulator_type != scalar::none) one.accumulator_type = scalar::u32;
+  one.output_type = scalar::u32;
+  return one;
+}
+
+TEST_F(ScanPath, AScanOfBytesIsBoundedByWideningAsMany) {
+  records = {from_bytes(a_scan("cub_device_scan", scans_bytes<8, 8>, catalog::family::library_baselines)),
+             from_bytes(a_scan("look_back", scans_bytes<6, 8>)),
+             from_bytes(a_scan("too_good", scans_bytes<2, 0>)),
+             a_roof(operation::copy, moves<4, 2>),
+             a_roof(operation::fill, moves<4, 1>),
+             from_bytes(a_roof(operation::widen_bytes, moves<4, 6>)),
+             a_roof(operation::empty, moves<3, 0>)};
+  run();
+  ASSERT_NE(find("look_back", mode::cold), nullptr);
+  const row& one = *find("look_back", mode::cold);
+  EXPECT_TRUE(one.timed()) << one.defect;
+  EXPECT_EQ(one.about.bytes(), 5u << 16);
+  EXPECT_NEAR(*one.percent_of_ceiling, 100 * (4 + 6 / 16.0) / 6.5, 0.2) << "as many items as the scan has";
+  EXPECT_FALSE(one.implausible);
+  EXPECT_TRUE(find("too_good", mode::cold)->implausible);
+  for (const ceiling& each : all->found.ceilings) {
+    EXPECT_TRUE(each.kind == operation::empty || (each.kind == operation::widen_bytes && each.bytes == 5u << 16));
+  }
+}
+
 // Others write to the same output: what they left there must not count for it.
 TEST_F(ScanPath, AnUnwrittenEndIsSeenInTheSharedOutput) {
   records.push_back(a_scan("stops_early", scans<6, 8, 1>));

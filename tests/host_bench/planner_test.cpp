@@ -332,7 +332,7 @@ TEST_F(ScanPlanner, ExtremesOfOtherTypesAreReducedAtTwoSizes) {
 
 TEST_F(ScanPlanner, OutputsTakeMemoryToo) {
   // Half of what is left of 4 GiB is 1.6 GiB: 256 Mi floats fit with their sum; 256 Mi bytes with as many sums of 4
-  // bytes, and the roof that writes all five, still do; doubles and what is twice as many do not.
+  // bytes still do, and a roof that widens them takes no more; doubles and what is twice as many do not.
   gpu->free_bytes = std::size_t{4} << 30;
   EXPECT_TRUE(sizes(operation::reduce, op::plus, scalar::f32).contains(256 * Mi));
   EXPECT_TRUE(sizes(operation::inclusive_scan, op::plus, scalar::u8).contains(256 * Mi));
@@ -356,9 +356,20 @@ TEST_F(ScanPlanner, BuffersHoldCallsAndRoofs) {
   EXPECT_EQ(about.footprint(), 8'000u);
   EXPECT_EQ(about.input_buffer_bytes(), 4'000u);
   EXPECT_EQ(about.output_buffer_bytes(), 4'000u);
-  about.input_type = scalar::u8;  // copying 5000 bytes reads more than the 1000 of the input
-  EXPECT_EQ(about.input_buffer_bytes(), 2'500u);
-  EXPECT_EQ(about.output_buffer_bytes(), 5'000u);
+  about.input_type = scalar::u8;  // widening takes what the scan takes
+  EXPECT_EQ(bounding_roofs(about), std::vector{operation::widen_bytes});
+  EXPECT_EQ(about.input_buffer_bytes(), 1'000u);
+  EXPECT_EQ(about.output_buffer_bytes(), 4'000u);
+  about.input_type = scalar::bf16;
+  EXPECT_EQ(bounding_roofs(about), std::vector{operation::widen_halves});
+  EXPECT_EQ(about.input_buffer_bytes(), 2'000u);
+  EXPECT_EQ(about.output_buffer_bytes(), 4'000u);
+  about.output_type = scalar::f64;  // copying 10000 bytes reads more than the 2000 of the input
+  EXPECT_EQ(bounding_roofs(about), (std::vector{operation::copy, operation::fill}));
+  EXPECT_EQ(about.input_buffer_bytes(), 5'000u);
+  EXPECT_EQ(about.output_buffer_bytes(), 10'000u);
+  about.input_type = scalar::u8;
+  about.output_type = scalar::u32;
   about.operation = operation::reduce;
   EXPECT_EQ(about.bytes(), 1'004u);
   EXPECT_EQ(about.footprint(), 1'000u);

@@ -253,16 +253,35 @@ TEST(Compare, AScansCeilingIsTheCopyOfAsManyBytes) {
   EXPECT_TRUE(found.rows[2].implausible);
 }
 
-// Writing is not reading: an output of wider items may come faster than a copy of as many bytes.
-TEST(Compare, AWideningScansCeilingIsTheFasterOfCopyingAndWriting) {
+// A copy of as many bytes reads more of them and writes fewer: it says nothing about what widens.
+TEST(Compare, TheCeilingOfAScanThatMakesWordsIsWideningAsManyItems) {
   findings found;
   const std::size_t bytes = std::size_t{5} << 20;
+  found.ceilings = {{operation::copy, mode::cold, bytes, {20.0, 20.0}, {20.0}},
+                    {operation::fill, mode::cold, bytes, {15.0, 15.0}, {15.0}},
+                    {operation::widen_halves, mode::cold, bytes, {17.0, 17.0}, {17.0}},
+                    {operation::widen_bytes, mode::cold, bytes, {18.0, 18.0}, {18.0}}};
+  found.rows = {a_row(ours, 19), a_row(ours, 16.5)};
+  for (row& one : found.rows) {
+    one.about.operation = operation::inclusive_scan;
+    one.about.input_type = catalog::scalar::u8;
+    one.about.output_type = catalog::scalar::u32;
+  }
+  compare(found, 0);
+  EXPECT_NEAR(*found.rows[0].ceiling_us, 18, 1e-9);
+  EXPECT_FALSE(found.rows[0].implausible);
+  EXPECT_TRUE(found.rows[1].implausible);
+}
+
+// Writing is not reading: an output of wider items may come faster than a copy of as many bytes.
+TEST(Compare, WhereNoRoofWidensAlikeTheFasterOfCopyingAndWritingIsTheCeiling) {
+  findings found;
+  const std::size_t bytes = std::size_t{12} << 20;
   found.ceilings = {{operation::copy, mode::cold, bytes, {20.0, 20.0}, {20.0}},
                     {operation::fill, mode::cold, bytes, {15.0, 15.0}, {15.0}}};
   found.rows = {a_row(ours, 17)};
   found.rows[0].about.operation = operation::inclusive_scan;
-  found.rows[0].about.input_type = catalog::scalar::u8;
-  found.rows[0].about.output_type = catalog::scalar::u32;
+  found.rows[0].about.output_type = catalog::scalar::f64;
   compare(found, 0);
   EXPECT_NEAR(*found.rows[0].ceiling_us, 15, 1e-9);
   EXPECT_FALSE(found.rows[0].implausible);

@@ -141,6 +141,41 @@ def test_the_launch_is_a_share_of_the_ceiling(repository):
     assert limits.briefly(page.machine, page.topics).startswith("f32 sum: 83.3 % of the ceiling at 256 Mi (CUB 83.3 %)")
 
 
+def narrow_scans(run, kind, share):
+    """Scans of bytes at two sizes, whose ceilings were measured by a roof of this kind."""
+    made = synthetic.document(run)
+    for items in (MI, 16 * MI):
+        times = {("handwritten", "bulk_pipeline"): items / 6e5, ("library_baselines", "cub_device_scan"): items / 4e5}
+        about = {"operation": "inclusive_scan", "input_type": "u8"}
+        synthetic.add_cell(made, items, times, **about, percent_of_ceiling=share)
+        synthetic.add_cell(made, items, times, operation="inclusive_scan")
+        made["ceilings"].append({"kind": kind, "mode": "cold", "bytes": 5 * items, "gb_per_s": 4000.0, "marked": False})
+    return made
+
+
+BYTES = SUM._replace(operation="inclusive_scan", input_type="u8", accumulator_type="u32", output_type="u32", items=MI)
+PIPELINE = Variant("handwritten", "scans", "bulk_pipeline")
+OLD, NEW = "2030-01-02T030405Z-abc1234", "2030-01-03T030405Z-abc1234"
+
+
+def test_scans_that_widen_stand_against_a_roof_that_does(repository):
+    page = page_of(repository, narrow_scans(OLD, "fill", 85.0), narrow_scans(NEW, "widen_bytes", 97.0))
+    assert compare.figure(page.machine, BYTES, PIPELINE, "percent_of_ceiling") == 97.0
+    floats = BYTES._replace(input_type="f32", accumulator_type="f32", output_type="f32")
+    both = [row.percent_of_ceiling for _, row in page.machine.rows(floats, PIPELINE)]
+    assert len(both) == 2 and compare.figure(page.machine, floats, PIPELINE, "percent_of_ceiling") == pytest.approx(sum(both) / 2)
+    told = "\n".join(limits.contents(page))
+    assert "### u8 to u32 inclusive sum, cold" in told and "97.0 %" in told and "85.0 %" not in told
+    assert "the roof that widens as many" in told
+
+
+def test_without_such_a_roof_they_stand_against_a_copy_or_a_fill(repository):
+    page = page_of(repository, narrow_scans(OLD, "fill", 85.0))
+    assert compare.figure(page.machine, BYTES, PIPELINE, "percent_of_ceiling") == 85.0
+    told = "\n".join(limits.contents(page))
+    assert "u8" not in told and "the faster of copy and fill" in told
+
+
 # ---- the gains
 
 
