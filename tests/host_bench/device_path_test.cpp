@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <set>
 
 #include "fake_gpu.hpp"
@@ -252,6 +253,25 @@ TEST_F(ScanPath, ReductionsAndScansShareARun) {
   EXPECT_TRUE(find("faster", mode::cold)->timed());
   EXPECT_TRUE(find("look_back", mode::graph)->timed());
   EXPECT_NEAR(*find("cub_device_reduce", mode::cold)->percent_of_ceiling, 100 * (4 + 3 / 16.0) / 8.25, 0.2);
+}
+
+// Three items behind what the device's memory is aligned to, in and out.
+TEST_F(ScanPath, ItemsBeginAtTheirOffset) {
+  const auto begins = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    const auto of = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16; };
+    if (workspace != nullptr && (of(a.d_in) != 12 || of(a.d_out) != 12)) return cudaErrorMisalignedAddress;
+    return scans<6, 8>(workspace, num_bytes, a, stream);
+  };
+  records.push_back(a_scan("begins", begins));
+  plan = make_plan(records, wanted, a_gpu(), "");
+  for (problem& one : plan.problems) one.shape.dimensions.push_back({"offset", 3});
+  all = std::make_unique<suite>(plan, records, a_gpu(), rules, [] { return false; });
+  for (std::size_t i = 0; i < plan.problems.size(); ++i) all->visit(i);
+  EXPECT_FALSE(all->failed());
+  for (const char* rung : {"begins", "look_back", "cub_device_scan"}) {
+    ASSERT_NE(find(rung, mode::cold), nullptr);
+    EXPECT_TRUE(find(rung, mode::cold)->timed()) << find(rung, mode::cold)->defect;
+  }
 }
 
 TEST_F(ScanPath, AScanThatBeatsItsCopyIsImplausible) {
