@@ -209,16 +209,14 @@ std::vector<setting> held_out_flat(const question& line) {
 std::vector<setting> held_out_histograms(const question& line) {
   const bool even = line.operation == catalog::operation::histogram_even;
   std::vector<setting> settings;
-  std::size_t turn = 0;
-  for (const std::size_t bins : held_out_bins) {
-    if (!holds(line.input, bins)) continue;
-    ++turn;
+  for (std::size_t i = 0; i < std::size(held_out_bins) && holds(line.input, held_out_bins[i]); ++i) {
+    const std::size_t bins = held_out_bins[i];
+    std::size_t turn = i;
     for (const distribution from : all_distributions) {
-      if (from == distribution::out_of_range && !has_outside(line.input)) continue;
-      const std::size_t size = held_out_samples[turn++ % std::size(held_out_samples)];
       const bool one_of_two = from == distribution::uniform || from == distribution::zipf;
-      if (even || one_of_two) settings.push_back({{{{"bins", bins}}}, from, {size}});
-      if (!even || !one_of_two || (bins != held_out_bins[1] && bins != held_out_bins[2])) continue;
+      if ((from == distribution::out_of_range && !has_outside(line.input)) || (!even && !one_of_two)) continue;
+      settings.push_back({{{{"bins", bins}}}, from, {held_out_samples[turn++ % std::size(held_out_samples)]}});
+      if (!even || !one_of_two || (i != 1 && i != 2)) continue;
       for (const std::size_t offset : {1u, 3u})
         settings.push_back({{{{"bins", bins}, {"offset", offset}}}, from, {std::end(held_out_samples)[-1]}});
     }
