@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 
 #include "fake_gpu.hpp"
@@ -120,6 +121,34 @@ TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
   EXPECT_EQ(all->found.rows.size(), 4u * 4);  // each of four modes: three variants and CUB's twin
   EXPECT_EQ(all->found.twins.size(), 4u);
   for (const auto& twin : all->found.twins) EXPECT_FALSE(twin.different());
+}
+
+// The front door however slow it is, of the others the fastest three of each kind of storage; aligned and not.
+TEST_F(DevicePath, WhatIsHeldOutIsMeasuredBesideTheFrontDoor) {
+  records.push_back(a_variant("second", sums<7, 4>));
+  records.push_back(a_variant("third", sums<8, 4>));
+  records.push_back(a_variant("fourth", sums<9, 4>));
+  records.push_back(a_variant("wants_zeros", sums<9, 4>));
+  records.back().temp_storage = contents::zeroed_once;
+  records.push_back(a_variant("front_door", sums<30, 4>));
+  records.back().ladder = "front_door_of_fakes";
+  wanted.sizes = {};
+  wanted.filter = "n=(37|3079)/";
+  wanted.grid = grid::held_out;
+  run();
+  EXPECT_TRUE(all->complete());
+  EXPECT_FALSE(all->failed());
+  std::map<std::pair<std::size_t, std::size_t>, std::set<std::string_view>> sampled;
+  for (const row& one : all->found.rows) {
+    EXPECT_EQ(one.mode, mode::cold);
+    EXPECT_TRUE(one.timed()) << one.defect;
+    if (!one.twin) sampled[{one.about.num_items, one.about.shape["offset"]}].insert(one.record->rung);
+  }
+  const std::set<std::string_view> entered = {"cub_device_reduce", "faster",    "second", "third",
+                                              "wants_zeros",       "front_door"};
+  ASSERT_EQ(sampled.size(), 4u);  // 37 items; 3079, also one and three items behind
+  for (const auto& [cell, rungs] : sampled) EXPECT_EQ(rungs, entered) << cell.first << ' ' << cell.second;
+  EXPECT_EQ(all->found.twins.size(), 4u);
 }
 
 TEST_F(DevicePath, CeilingsStandBeforeAndAfterEachCell) {

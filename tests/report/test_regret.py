@@ -82,7 +82,7 @@ def test_a_point_slower_than_cub_is_listed_by_name(repository, suite, run):
     assert "15.2 % behind the best record in the geometric mean over 3 points, which is not under the 3 %" in uninitialised
     assert "slower than CUB beyond the noise floor at 1 of 3 points" in uninitialised
     assert "2.3 % behind the best record in the geometric mean over 3 points, which is under the 3 %" in zeroed
-    assert "at none of 3 points slower than CUB" in zeroed
+    assert "slower than CUB beyond the noise floor at none of 3 points" in zeroed
     assert "66.7 %" in uninitialised  # of the points lie within the noise
     assert "[How far from the best is what the front door chooses?](regret.md)" in page(repository, "index")
     assert "15.2 % behind" in page(repository, "index")
