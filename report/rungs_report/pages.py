@@ -109,7 +109,8 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style]) -> tuple[di
             f"{up} · [{topic.name}]({topic.name}.md)"
         )
     for _, file, title, sections in MORE if machine.device else ():
-        written[file] = made(f"{title}: {name}", None, (banners, partial(told, sections)), f"[{name}](index.md)")
+        notes = () if regret.contents in sections else (banners,)  # the regret is of other runs, and brings their notes
+        written[file] = made(f"{title}: {name}", None, (*notes, partial(told, sections)), f"[{name}](index.md)")
     return written, drawn, answers.answered(Page(machine, root, looks, found, None, []))
 
 

@@ -1,8 +1,6 @@
 """How far the front door is from the best: at sizes, bins and alignments that its tables were not made from (bench/run
 --grid=held_out), the time of what it chose over that of the fastest record in the same cell of the same run."""
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -11,6 +9,7 @@ from rungs_report.charts import HeatMap
 from rungs_report.circumstances import banners
 from rungs_report.data import Cell, Machine, Row, Run
 from rungs_report.page import Page, fold
+from rungs_report.tune import middle
 from rungs_report.words import table, text
 
 THRESHOLD = 0.03  # what the geometric mean is to stay under
@@ -24,6 +23,7 @@ class Point:
     """The front door's call in a cell, the fastest record there that asks no more of the storage, and CUB's fastest entry."""
 
     cell: Cell
+    release: str  # of CCCL, where there are several
     door: Row
     best: Row
     cub: Row | None
@@ -60,9 +60,10 @@ def floors(run: Run) -> dict[tuple, float]:
     return {tuple(twin.get(key) for key in KEYS): twin["noise_floor"] for twin in told}
 
 
-def newest(machine: Machine) -> dict[Cell, Run]:
-    """Each cell's newest run."""
-    return {cell: run for run in machine.runs for cell in run.cells if cell.mode == "cold"}
+def newest(machine: Machine) -> list[tuple[Cell, Run]]:
+    """Each cell's newest run, of each release of CCCL."""
+    found = {(cell, run.cccl): run for run in machine.runs for cell in run.cells if cell.mode == "cold"}
+    return [(cell, run) for (cell, _), run in sorted(found.items(), key=lambda item: item[0])]
 
 
 @cache
@@ -71,7 +72,8 @@ def points(machine: Machine, contract: str) -> list[Point]:
     What waits for the host is no rival of what may be captured."""
     found = []
     noise = {run.name: floors(run) for run in machine.runs}
-    for cell, run in sorted(newest(machine).items()):
+    several = len(compare.cccl_versions(machine)) > 1
+    for cell, run in newest(machine):
         rows = [row for v, row in run.cells[cell].items() if not machine.variants[v].get("waits_for_host")]
         if contract != ZEROED:
             rows = [row for row in rows if row.workspace_contract != ZEROED]
@@ -81,13 +83,8 @@ def points(machine: Machine, contract: str) -> list[Point]:
         fastest = min(rows, key=lambda row: (row.median_us, row is not door))
         cub = min((row for row in rows if data.is_cub(row.variant)), key=lambda row: row.median_us, default=None)
         floor = noise[run.name].get(tuple(getattr(cell, key) for key in KEYS), LEAST_FLOOR)
-        found.append(Point(cell, door, fastest, cub, floor))
+        found.append(Point(cell, run.cccl if several else "", door, fastest, cub, floor))
     return found
-
-
-def middle(values: Iterable[float]) -> float:
-    logs = [math.log(value) for value in values]
-    return math.exp(sum(logs) / len(logs))
 
 
 # ---- in words
@@ -103,12 +100,13 @@ def offset(cell: Cell) -> str:
     return f", {words.plural(behind, 'item')} off" if behind else ""
 
 
-def named(cell: Cell) -> str:
-    return charts.describe(plain(cell)._replace(mode="")) + offset(cell)
+def named(cell: Cell, release: str = "") -> str:
+    against = f", CCCL {release}" if release else ""
+    return charts.describe(plain(cell)._replace(mode="")) + offset(cell) + against
 
 
-def where(cell: Cell) -> str:
-    return f"{named(cell)} at {words.size(cell.items)}"
+def where(cell: Cell, release: str = "") -> str:
+    return f"{named(cell, release)} at {words.size(cell.items)}"
 
 
 def lag(value: float) -> str:
@@ -123,7 +121,7 @@ def summary(found: list[Point]) -> list[str]:
         f"{len(found):,}",
         lag(middle(each.behind for each in found)),
         lag(worst.behind),
-        text(where(worst.cell)),
+        text(where(worst.cell, worst.release)),
         words.percent(100 * sum(each.is_within_floor for each in found) / len(found)),
         words.ratio(middle(against)) if against else words.UNKNOWN,
         f"{sum(each.loses_to_cub for each in found):,}",
@@ -146,12 +144,10 @@ def sentence(found: list[Point]) -> str:
     kept = "under" if mean < 1 + THRESHOLD else "not under"
     slower = sum(each.loses_to_cub for each in found)
     judged = sum(each.cub is not None for each in found)
-    cub = f"slower than CUB beyond the noise floor at {slower:,} of {words.plural(judged, 'point')}" if slower else (
-        f"at none of {words.plural(judged, 'point')} slower than CUB beyond the noise floor"
-    )  # fmt: skip
     return (
         f"{lag(mean)} behind the best record in the geometric mean over {words.plural(len(found), 'point')}, which is {kept} the"
-        f" {THRESHOLD * 100:.0f} % that was set for it; {cub}"
+        f" {THRESHOLD * 100:.0f} % that was set for it; slower than CUB beyond the noise floor at {f'{slower:,}' if slower else 'none'} of"
+        f" {words.plural(judged, 'point')}"
     )
 
 
@@ -195,7 +191,7 @@ ABOUT = {
 
 def line(page: Page, each: Point) -> list[str]:
     best = "CUB" if data.is_cub(each.best.variant) else page.label(each.best.variant)
-    return [text(named(each.cell)), words.size(each.cell.items), words.time(each.door.median_us), best, words.time(each.best.median_us)]
+    return [text(named(each.cell, each.release)), words.size(each.cell.items), words.time(each.door.median_us), best, words.time(each.best.median_us)]
 
 
 def slower(page: Page, found: list[Point]) -> list[str]:
@@ -208,7 +204,7 @@ def slower(page: Page, found: list[Point]) -> list[str]:
         ends = words.interval(each.door.speedup_low, each.door.speedup_high)
         floor = f"{each.floor * 100:.1f} %"
         times = [words.time(each.door.median_us), words.time(each.cub.median_us)]
-        rows.append([text(named(each.cell)), words.size(each.cell.items), *times, words.ratio(each.over_cub), ends, floor])
+        rows.append([text(named(each.cell, each.release)), words.size(each.cell.items), *times, words.ratio(each.over_cub), ends, floor])
     return [
         f"CUB is faster beyond the noise floor at {words.plural(len(lost), 'point')}:",
         "",
@@ -242,7 +238,7 @@ def section(page: Page, contract: str) -> list[str]:
 
 def doorless(machine: Machine) -> list[Cell]:
     """Cells in which the front door has no time, though others have."""
-    return [cell for cell, run in sorted(newest(machine).items()) if not any(is_door(row) for row in run.cells[cell].values())]
+    return [cell for cell, run in newest(machine) if not any(is_door(row) for row in run.cells[cell].values())]
 
 
 def contents(page: Page) -> list[str]:

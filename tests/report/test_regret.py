@@ -133,6 +133,17 @@ def test_the_newest_run_of_a_cell_counts(repository, suite):
     assert found == pytest.approx({769: 1.4, 196613: 1.02, 12582917: 1.5})
 
 
+def test_each_release_of_cccl_is_a_point_of_its_own(repository, suite, run):
+    held_out(repository)
+    made = grid("held_out", "2030-03-04T050607Z-abc1234")
+    made["context"]["versions"]["cccl"] = "3.5.0"
+    cell(made, 769, door=7.0, kept=7.0, best=5.0, ticket=5.0, cub=6.0)
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    told = page(repository)
+    assert "over 4 points" in told and "| f32 sum, CCCL 3.5.0 " in told and "slower than CUB beyond the noise floor at 2 of 4 points" in told
+
+
 def test_without_such_a_run_the_page_says_so(repository, suite, run):
     assert run()[0] == 0
     assert "Not measured yet: `bench/run --grid=held_out` measures it." in page(repository)
