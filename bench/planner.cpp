@@ -468,9 +468,10 @@ bool takes_part(const catalog::record& record, const shape& of) {
   return record.takes_group == nullptr || record.takes_group(std::max<std::size_t>(1, of["blocks"]), of["threads"]);
 }
 
-// Whom a grid compares: CUB, the rungs, and their choice.
+// Whom a grid compares: CUB, the rungs that a captured call may come to, and their choice.
 bool enters_grids(const catalog::record& record) {
-  return is_cub(record) || (record.family != catalog::family::library_baselines && record.ladder != "launch_sweep");
+  const bool ours = record.family != catalog::family::library_baselines && record.ladder != "launch_sweep";
+  return is_cub(record) || (ours && !record.waits_for_host);
 }
 
 // Of a grid's contenders those that a pilot finds fastest: so many that ask alike of their storage.
