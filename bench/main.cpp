@@ -342,6 +342,7 @@ int run(int argc, char** argv) {
   about.context["variables"] = variables;
   about.context["banners"] = notices;
   about.context["seed"] = rules.seed;
+  if (given.wanted.grid != grid::none) about.context["grid"] = name(given.wanted.grid);
   if (!device) about.context["no_gpu"] = why_no_device;
   const auto variants = distinct_variants(records);
   write_atomically(to.results, to_text(to_json(all.found, about, variants)));

@@ -31,6 +31,11 @@ constexpr auto footer = R"(What is measured
   Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on also 16Mi operations).
   Chains of collectives and of barriers: two lengths each, whose difference is what one costs; a rung where it takes the group.
 
+  --grid=held_out: what the front door answers, at sizes, bins and alignments (offset=1: one item behind) that its tables were not
+  made from; report/run says from it how far the front door is from the best, and makes no table of it. --grid=histograms: every
+  kind of samples with every number of bins and distribution at 64Ki, 1Mi and 16Mi. Both cold: CUB, the front door, and the three
+  (histograms: four) rungs that a pilot call finds fastest there, of those that want their storage zeroed as many again.
+
 Modes
   cold   caches flushed by reading before each sample (the headline)     warm   same buffers again, no flush
   graph  20 calls in a CUDA graph, time / 20                             host   on the CPU
@@ -49,6 +54,7 @@ Examples
   rungs_bench --filter='reduce/plus/f32/n=16Mi/.*/cold'   the ladder of sums at 16 Mi floats
   rungs_bench --types=f16,u8 --sizes=1Mi,100000 --modes=cold,graph
   rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
+  rungs_bench --grid=held_out --budget=150                how far the front door is from the best
   rungs_bench --full --shard=1/4 --out=/tmp/results       a quarter of everything
 
 Google Benchmark's flags --benchmark_{filter,list_tests,format,out,out_format,color,counters_tabular,time_unit,context} work too.
@@ -107,6 +113,12 @@ std::vector<distribution> parse_distributions(const std::string& text) {
   return distributions;
 }
 
+grid parse_grid(const std::string& text) {
+  for (const grid one : {grid::held_out, grid::histograms})
+    if (name(one) == text) return one;
+  throw usage_error("--grid: there is no grid '" + text + "'; there are held_out and histograms");
+}
+
 std::pair<int, int> parse_shard(const std::string& text) {
   int shard = 0, num_shards = 0;
   const char* const end = text.data() + text.size();
@@ -163,7 +175,7 @@ parsed parse_options(int argc, const char* const* argv) {
   CLI::App app{description, "rungs_bench"};
   app.footer(footer);
   app.allow_extras();
-  std::string modes, sizes, types, bins, distributions, shard, out;
+  std::string modes, sizes, types, bins, distributions, grid, shard, out;
   double budget = 0;
   app.add_option("--filter", given.wanted.filter, "Only cases whose name contains a match of this regular expression")
       ->type_name("REGEX");
@@ -181,6 +193,8 @@ parsed parse_options(int argc, const char* const* argv) {
   app.add_option("--out", out, "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree")
       ->type_name("PATH");
   app.add_flag("--full", given.wanted.full, "Everything: every rung, size, type, operator and mode");
+  app.add_option("--grid", grid, "Other cells than the suite's: held_out, or the whole grid of histograms")
+      ->type_name("held_out|histograms");
   app.add_option("--shard", shard, "Only the i-th of n parts of the run")->type_name("I/N");
   app.add_flag("--dirty-flush", given.wanted.dirty_flush, "Also the mode dirty");
   app.add_flag(
@@ -218,6 +232,9 @@ parsed parse_options(int argc, const char* const* argv) {
   if (!types.empty()) given.wanted.types = split(types);
   if (!bins.empty()) given.wanted.bins = parse_bins(bins);
   if (!distributions.empty()) given.wanted.distributions = parse_distributions(distributions);
+  if (!grid.empty()) given.wanted.grid = parse_grid(grid);
+  if (!grid.empty() && (given.wanted.full || !sizes.empty() || !bins.empty()))
+    throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");
   if (!shard.empty()) std::tie(given.wanted.shard, given.wanted.num_shards) = parse_shard(shard);
   given.out = out;
   if (given.profile && given.out.extension() != ".json")

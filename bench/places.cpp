@@ -73,6 +73,7 @@ int first_byte(const contender& one) {
 
 void place::fill(const problem& about, const workload& from, int init_offset) {
   from_ = from;
+  offset_ = about.shape["offset"];
   init_offset_ = init_offset;
   if (catalog::is_histogram(about.operation)) {
     const catalog::record& record = *about.contenders.front();  // the contenders of a problem are called alike
@@ -157,9 +158,9 @@ device_place::device_place(const device_facts& facts, std::size_t largest_input_
       tallies_(device_work::max_tallies * sizeof(tally)),
       repeats_(most_repeats * sizeof(value_bytes)) {}
 
-void device_place::generate(const workload& from) { check(device_work::generate(from, input_.get(), stream())); }
+void device_place::generate(const workload& from) { check(device_work::generate(from, input(), stream())); }
 
-void device_place::generate(const sample_source& from) { check(device_work::generate(from, input_.get(), stream())); }
+void device_place::generate(const sample_source& from) { check(device_work::generate(from, input(), stream())); }
 
 counted device_place::count(histogram_question of, const std::vector<double>& edges) {
   if (!edges.empty()) {
@@ -173,7 +174,7 @@ counted device_place::count(histogram_question of, const std::vector<double>& ed
   const std::size_t num_bytes = copies.size() * sizeof copies[0];
   make_room(counts_, num_bytes);
   check(cudaMemsetAsync(counts_.get(), 0, num_bytes, stream()));
-  check(device_work::count_samples(of, input_.get(), static_cast<std::uint64_t*>(counts_.get()), stream()));
+  check(device_work::count_samples(of, input(), static_cast<std::uint64_t*>(counts_.get()), stream()));
   check(cudaMemcpyAsync(copies.data(), counts_.get(), num_bytes, cudaMemcpyDeviceToHost, stream()));
   bench_.synchronize();
   counted found{.counters = std::vector<std::uint64_t>(num_counters), .inside = copies.back()};
@@ -222,8 +223,8 @@ std::vector<unsigned char> device_place::read_output(const contender& one) {
 
 summary_of_items device_place::summarise(const workload& from) {
   std::vector<summary_of_items> parts(device_work::max_summaries);
-  check(device_work::summarise(from.type, input_.get(), from.num_items,
-                               static_cast<summary_of_items*>(summaries_.get()), stream()));
+  check(device_work::summarise(from.type, input(), from.num_items, static_cast<summary_of_items*>(summaries_.get()),
+                               stream()));
   check(cudaMemcpyAsync(parts.data(), summaries_.get(), parts.size() * sizeof parts[0], cudaMemcpyDeviceToHost,
                         stream()));
   bench_.synchronize();
@@ -271,8 +272,9 @@ value_bytes device_place::read(const contender& one, std::size_t element) {
 std::vector<cudaError_t> device_place::bind(std::span<contender> contenders) {
   for (contender& one : contenders) {
     give_shape(one);
-    if (one.arguments.d_in == nullptr) one.arguments.d_in = input_.get();
-    if (one.arguments.d_out == nullptr && scans(one)) one.arguments.d_out = output_.get();
+    if (one.arguments.d_in == nullptr) one.arguments.d_in = input();
+    if (one.arguments.d_out == nullptr && scans(one))
+      one.arguments.d_out = first_item(output_.get(), one.record->output_type);
   }
   const layout plan(contenders, stream());
   cudaGetLastError();
@@ -360,19 +362,23 @@ void device_place::warm_up() const {
   }
 }
 
+void host_place::make_input(std::size_t num_items) {
+  input_.resize((offset() + num_items) * catalog::size_of(input_type()) / sizeof input_[0] + 1);
+}
+
 void host_place::generate(const workload& from) {
-  input_.resize(from.num_items * catalog::size_of(from.type) / sizeof input_[0] + 1);
-  bench::generate(from, input_.data());
+  make_input(from.num_items);
+  bench::generate(from, input());
 }
 
 void host_place::generate(const sample_source& from) {
-  input_.resize(from.num_items * catalog::size_of(from.type) / sizeof input_[0] + 1);
-  bench::generate(from, input_.data());
+  make_input(from.num_items);
+  bench::generate(from, input());
 }
 
 counted host_place::count(histogram_question of, const std::vector<double>& edges) {
   of.edges = edges.data();
-  return count_samples(of, input_.data());
+  return count_samples(of, input());
 }
 
 std::vector<std::uint32_t> host_place::read_counters(const contender& one) {
@@ -386,7 +392,7 @@ std::vector<unsigned char> host_place::read_output(const contender& one) {
 }
 
 summary_of_items host_place::summarise(const workload& from) {
-  return summarise_items(from.type, input_.data(), from.num_items);
+  return summarise_items(from.type, input(), from.num_items);
 }
 
 tally host_place::check_output(const contender& one, const scan_question& of, const tolerance& within) {
@@ -404,12 +410,14 @@ std::vector<cudaError_t> host_place::bind(std::span<contender> contenders) {
   std::size_t shared_bytes = 0;
   for (contender& one : contenders) {
     give_shape(one);
-    if (scans(one)) shared_bytes = std::max(shared_bytes, output_bytes(one));
+    if (!scans(one)) continue;
+    const std::size_t offset_bytes = offset() * catalog::size_of(one.record->output_type);
+    shared_bytes = std::max(shared_bytes, offset_bytes + output_bytes(one));
   }
   output_.resize(shared_bytes / sizeof output_[0] + 1);
   for (contender& one : contenders) {
-    one.arguments.d_in = input_.data();
-    one.arguments.d_out = output_.data();
+    one.arguments.d_in = input();
+    one.arguments.d_out = first_item(output_.data(), one.record->output_type);
   }
   const layout plan(contenders, nullptr);
   arena_.resize(plan.total / sizeof arena_[0] + 1);

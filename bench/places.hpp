@@ -19,9 +19,9 @@ class place {
  public:
   virtual ~place() = default;
 
-  // Makes the input of a problem, and learns what verify() must know. `init_offset` as in init_of(). Of a histogram's
-  // problem the seed and the number of items count; the rest follows from its shape and its distribution; likewise of
-  // the studies that read no input.
+  // Makes the input of a problem, its offset behind where memory begins, and learns what verify() must know.
+  // `init_offset` as in init_of(). Of a histogram's problem the seed and the number of items count; the rest follows
+  // from its shape and its distribution; likewise of the studies that read no input.
   void fill(const problem& about, const workload& from, int init_offset);
   // Judges the output as it stands, a scan's from the first element to the last.
   judgement verify(const contender& one);
@@ -63,9 +63,16 @@ class place {
   virtual std::vector<unsigned char> read_output(const contender& one) = 0;
 
   const std::vector<running>& befores() const { return befores_; }
+  catalog::scalar input_type() const { return from_.type; }
+  std::size_t offset() const { return offset_; }
+  // Where items of that type begin in memory: the offset of what was filled in last.
+  void* first_item(void* memory, catalog::scalar type) const {
+    return static_cast<unsigned char*>(memory) + offset_ * catalog::size_of(type);
+  }
 
  private:
   workload from_;
+  std::size_t offset_ = 0;  // in items
   int init_offset_ = 0;
   summary_of_items facts_;
   scan_question question_;
@@ -82,7 +89,7 @@ class place {
 
 class device_place : public place {
  public:
-  // Holds inputs of up to this many bytes, and outputs of scans and roofs.
+  // Holds inputs of up to this many bytes, and outputs of scans and roofs; their offsets among them.
   device_place(const device_facts& facts, std::size_t largest_input_bytes, std::size_t largest_output_bytes);
 
   std::vector<cudaError_t> bind(std::span<contender> contenders) override;
@@ -116,6 +123,8 @@ class device_place : public place {
   std::vector<unsigned char> read_output(const contender& one) override;
 
  private:
+  void* input() const { return first_item(input_.get(), input_type()); }
+
   event_bench bench_;
   device_memory input_, output_, arena_, summaries_, chunks_, tallies_, repeats_, counts_, edges_, levels_;
 };
@@ -142,6 +151,9 @@ class host_place : public place {
   std::vector<unsigned char> read_output(const contender& one) override;
 
  private:
+  void* input() { return first_item(input_.data(), input_type()); }
+  void make_input(std::size_t num_items);
+
   std::vector<std::max_align_t> input_, output_, arena_;
 };
 

@@ -176,6 +176,91 @@ std::vector<setting> histogram_settings(const question& line, const selection& w
   return settings;
 }
 
+// Primes and threefold powers of two: nothing that another plan measures, or that a tile or a vector divides
+// throughout.
+constexpr std::size_t held_out_sizes[] = {37,         769,        1536,        3079,       12'289,
+                                          49'152,     196'613,    786'432,     1'572'869,  6'291'469,
+                                          25'165'824, 50'331'653, 201'326'592, 402'653'189};
+constexpr std::size_t held_out_samples[] = {49'157, 786'433, 12'582'917};
+constexpr std::size_t held_out_bins[] = {17, 200, 3000, 40'000, 300'000};
+
+// Sums of floats at every size, other sums at every second, other operators and exclusive scans at a few; sums also
+// where the input, and a scan's output, begins one or three items behind an alignment.
+std::vector<setting> held_out_flat(const question& line) {
+  const bool exclusive = line.operation == catalog::operation::exclusive_scan;
+  std::vector<std::size_t> sizes;
+  constexpr std::size_t num_sizes = std::size(held_out_sizes);
+  if (line.combine == op::plus && line.input == scalar::f32 && !exclusive)
+    sizes.assign(std::begin(held_out_sizes), std::end(held_out_sizes));
+  else if (is_sum(line) && !exclusive)
+    for (std::size_t i = 0; i < num_sizes; i += 2) sizes.push_back(held_out_sizes[i]);
+  else
+    for (std::size_t i = 1; i + 1 < num_sizes; i += 3) sizes.push_back(held_out_sizes[i]);
+  std::vector<setting> settings = {{{}, distribution::uniform, sizes}};
+  for (const std::size_t offset : {1u, 3u}) {
+    if (!is_sum(line) || (exclusive && offset > 1)) continue;
+    settings.push_back(
+        {{{{"offset", offset}}}, distribution::uniform, {held_out_sizes[3], held_out_sizes[7], held_out_sizes[10]}});
+  }
+  return settings;
+}
+
+// Each number of bins with each distribution, at one of the sizes in turn; edges and other alignments with two of them.
+std::vector<setting> held_out_histograms(const question& line) {
+  const bool even = line.operation == catalog::operation::histogram_even;
+  std::vector<setting> settings;
+  for (std::size_t i = 0; i < std::size(held_out_bins) && holds(line.input, held_out_bins[i]); ++i) {
+    const std::size_t bins = held_out_bins[i];
+    std::size_t turn = i;
+    for (const distribution from : all_distributions) {
+      const bool one_of_two = from == distribution::uniform || from == distribution::zipf;
+      if ((from == distribution::out_of_range && !has_outside(line.input)) || (!even && !one_of_two)) continue;
+      settings.push_back({{{{"bins", bins}}}, from, {held_out_samples[turn++ % std::size(held_out_samples)]}});
+      if (!even || !one_of_two || (i != 1 && i != 2)) continue;
+      for (const std::size_t offset : {1u, 3u})
+        settings.push_back({{{{"bins", bins}, {"offset", offset}}}, from, {std::end(held_out_samples)[-1]}});
+    }
+  }
+  return settings;
+}
+
+// Even bins. Where samples cannot tell so many apart, CUB may be wrong, and uniform ones show that; the largest size
+// for a few.
+std::vector<setting> grid_of_histograms(const question& line) {
+  constexpr std::size_t all_bins[] = {2, 64, 256, 1000, 4096, 65536, std::size_t{1} << 20};
+  const auto& [mega, large, huge] = ladder_sizes;
+  std::vector<setting> settings;
+  if (line.operation != catalog::operation::histogram_even) return settings;
+  for (const std::size_t bins : all_bins) {
+    if (line.input == scalar::f16 && !holds(line.input, bins)) continue;  // nor do levels so high have a half
+    for (const distribution from : all_distributions) {
+      const bool uniform = from == distribution::uniform;
+      if ((from == distribution::out_of_range && !has_outside(line.input)) || (!uniform && !holds(line.input, bins)))
+        continue;
+      std::vector<std::size_t> sizes = {std::size_t{64} << 10, mega, large};
+      const bool headline = is_headline_type(line.input) && bins == 256;
+      const bool many = line.input == scalar::i32 && (bins == 4096 || bins == 65536);
+      if ((headline || many) && (uniform || from == distribution::constant)) sizes.push_back(huge);
+      settings.push_back({{{{"bins", bins}}}, from, std::move(sizes)});
+    }
+  }
+  return settings;
+}
+
+std::vector<setting> grid_settings(const question& line, const selection& wanted) {
+  std::vector<setting> settings;
+  const bool flat = line.operation == catalog::operation::reduce || catalog::is_scan(line.operation);
+  if (line.on_host || line.num_channels > 1) return settings;
+  if (wanted.grid == grid::histograms)
+    settings = grid_of_histograms(line);
+  else if (flat)
+    settings = held_out_flat(line);
+  else if (catalog::is_histogram(line.operation))
+    settings = held_out_histograms(line);
+  std::erase_if(settings, [&](const setting& one) { return !wants_distribution(wanted, one.distribution); });
+  return settings;
+}
+
 // Distinct addresses: every power of two for additions to 32-bit words, which are the study's backbone, at a size at
 // which even one address is done within a millisecond, and where many share the work, at a larger one too. Some
 // addresses for other types and operators; integers' operators on other types than u32 are left to --full.
@@ -231,6 +316,7 @@ std::vector<setting> chain_settings(const question& line, const selection& wante
 
 std::vector<setting> settings_of(const question& line, const selection& wanted, const device_facts& target) {
   std::vector<setting> settings;
+  if (wanted.grid != grid::none) return grid_settings(line, wanted);
   if (catalog::is_histogram(line.operation))
     settings = histogram_settings(line, wanted);
   else if (!wanted.bins.empty() || !wants_distribution(wanted, distribution::uniform))
@@ -249,8 +335,10 @@ std::vector<setting> settings_of(const question& line, const selection& wanted, 
 
 // Warm and graph for sums of floats at a few sizes, for integers' reductions at the ladder's, and for histograms of 256
 // bins at three.
-std::vector<mode> default_modes(const question& line, const setting& how, std::size_t size, bool full) {
+std::vector<mode> default_modes(const question& line, const setting& how, std::size_t size, const selection& wanted) {
+  const bool full = wanted.full;
   if (line.on_host) return {mode::host};
+  if (wanted.grid != grid::none) return {mode::cold};
   constexpr std::size_t Ki = 1024, Mi = Ki * Ki;
   const auto is_among = [&](std::initializer_list<std::size_t> sizes) {
     return std::count(sizes.begin(), sizes.end(), size) > 0;
@@ -306,12 +394,15 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
   return ordered;
 }
 
-// Every size of every setting: sizes spread, and at each of them the settings in their order.
-std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<setting>& settings) {
+// Every size of every setting: sizes spread, and at each of them the settings in their order. Of a grid ascending: what
+// is slow is known for it before the large sizes come, and there is little else that is left out.
+std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<setting>& settings, bool ascending) {
   std::vector<std::size_t> sizes;
   for (const setting& one : settings) sizes.insert(sizes.end(), one.sizes.begin(), one.sizes.end());
   std::vector<std::pair<std::size_t, const setting*>> all;
-  for (const std::size_t size : spread(sizes)) {
+  sizes = spread(sizes);
+  if (ascending) std::sort(sizes.begin(), sizes.end());
+  for (const std::size_t size : sizes) {
     for (const setting& one : settings) {
       if (std::count(one.sizes.begin(), one.sizes.end(), size) > 0) all.emplace_back(size, &one);
     }
@@ -377,6 +468,15 @@ bool takes_part(const catalog::record& record, const shape& of) {
   return record.takes_group == nullptr || record.takes_group(std::max<std::size_t>(1, of["blocks"]), of["threads"]);
 }
 
+// Whom a grid compares: CUB, the rungs that a captured call may come to, and their choice.
+bool enters_grids(const catalog::record& record) {
+  const bool ours = record.family != catalog::family::library_baselines && record.ladder != "launch_sweep";
+  return is_cub(record) || (ours && !record.waits_for_host);
+}
+
+// Of a grid's contenders those that a pilot finds fastest: so many that ask alike of their storage.
+std::size_t most_rungs(grid of) { return of == grid::none ? 0 : of == grid::held_out ? 3 : 4; }
+
 bool has(const std::vector<catalog::operation>& roofs, catalog::operation kind) {
   return std::count(roofs.begin(), roofs.end(), kind) > 0;
 }
@@ -409,13 +509,14 @@ std::size_t bytes_for_roofs(const problem& about, catalog::operation whole) {
 }
 
 std::size_t problem::input_buffer_bytes() const {
-  return std::max(input_bytes(), bytes_for_roofs(*this, catalog::operation::stream_read));
+  const std::size_t offset_bytes = shape["offset"] * catalog::size_of(input_type);
+  return std::max(offset_bytes + input_bytes(), bytes_for_roofs(*this, catalog::operation::stream_read));
 }
 
 // Histograms, and what reads nothing, have outputs of their own.
 std::size_t problem::output_buffer_bytes() const {
   const bool of_its_own = catalog::is_histogram(operation) || reads_nothing();
-  const std::size_t shared = of_its_own ? 0 : output_bytes();
+  const std::size_t shared = of_its_own ? 0 : shape["offset"] * catalog::size_of(output_type) + output_bytes();
   return std::max(shared, bytes_for_roofs(*this, catalog::operation::fill));
 }
 
@@ -430,6 +531,8 @@ device_facts imaginary_device() {
 }
 
 bool is_cub(const catalog::record& record) { return record.rung.starts_with("cub_device"); }
+
+bool is_front_door(const catalog::record& record) { return record.ladder.starts_with("front_door_of_"); }
 
 std::string types_name(const catalog::record& record) {
   std::string text(name(record.input_type));
@@ -470,10 +573,14 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   std::size_t num_matching = 0, visit = 0;
   std::set<const catalog::record*> without_device;
   for (const question& line : order) {
+    const auto& members = lines[line];
+    const bool answered =
+        std::any_of(members.begin(), members.end(), [](const auto* one) { return is_front_door(*one); });
+    if (wanted.grid == grid::held_out && !answered) continue;
     const auto settings = settings_of(line, wanted, target);
-    for (const auto& [size, how_filled] : visits(settings)) {
+    for (const auto& [size, how_filled] : visits(settings, wanted.grid != grid::none)) {
       const setting& filled = *how_filled;
-      auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted.full) : wanted.modes;
+      auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted) : wanted.modes;
       if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
       std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
       problem about{.operation = line.operation,
@@ -483,7 +590,9 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
                     .output_type = line.output,
                     .num_items = size,
                     .on_host = line.on_host,
-                    .every_rung = wanted.full || !wanted.sizes.empty() || shows_ladder(line, filled, size),
+                    .every_rung = wanted.grid == grid::none &&
+                                  (wanted.full || !wanted.sizes.empty() || shows_ladder(line, filled, size)),
+                    .most_rungs = most_rungs(wanted.grid),
                     .modes = {},
                     .contenders = {},
                     .shape = filled.shape,
@@ -497,8 +606,8 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
         if (cached && about.footprint() > largest_warm_bytes(target.l2_bytes)) continue;
         std::vector<bench_case> cell;
         bool any = false;
-        for (const auto* record : lines[line]) {
-          if (!takes_part(*record, about.shape)) continue;
+        for (const auto* record : members) {
+          if (!takes_part(*record, about.shape) || (wanted.grid != grid::none && !enters_grids(*record))) continue;
           const auto text = case_name(about, *record, how);
           const bool asked_for = std::regex_search(text, filter);
           if (!asked_for && !is_cub(*record)) continue;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog.hpp"
@@ -17,6 +18,15 @@
 
 namespace rungs::bench {
 
+// Cells beside those of the default suite, with sizes and bins of their own.
+// held_out    what the front door answers, at sizes, bins and alignments that its tables were not made from
+// histograms  every kind of samples with every number of bins and distribution
+enum class grid : unsigned char { none, held_out, histograms };
+constexpr std::string_view name(grid value) {
+  constexpr std::string_view names[] = {"", "held_out", "histograms"};
+  return names[static_cast<int>(value)];
+}
+
 struct selection {
   std::string filter;                            // ECMAScript regular expression searched in a case's name; empty: all
   std::vector<mode> modes;                       // empty: the default suite's
@@ -24,6 +34,7 @@ struct selection {
   std::vector<std::string> types;                // "f32" or "f16:f32"; likewise
   std::vector<std::size_t> bins = {};            // likewise; with any of them, only what has bins
   std::vector<distribution> distributions = {};  // likewise; what has no bins is uniform
+  bench::grid grid = bench::grid::none;
   bool full = false;
   bool dirty_flush = false;
   int shard = 1, num_shards = 1;
@@ -35,11 +46,13 @@ struct problem {
   catalog::scalar input_type{}, accumulator_type{}, output_type{};
   std::size_t num_items = 0;
   bool on_host = false;
-  bool every_rung = false;  // else only baselines and what a pilot finds fast
+  bool every_rung = false;     // else only baselines and what a pilot finds fast
+  std::size_t most_rungs = 0;  // then no more than so many of those that ask alike of their storage; 0: all
   std::vector<mode> modes;
   std::vector<const catalog::record*> contenders;
   // Of a histogram bins, and where there are several channels, channels and active; of atomics addresses; of
-  // chains threads, and of barriers blocks before them.
+  // chains threads, and of barriers blocks before them. Of all that read, offset where the items do not begin where
+  // memory was allocated, but so many of them behind.
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
@@ -108,6 +121,7 @@ device_facts imaginary_device();
 
 std::string case_name(const problem& about, const catalog::record& record, mode how);
 std::string types_name(const catalog::record& record);
-bool is_cub(const catalog::record& record);  // a call of CUB's device-wide interface
+bool is_cub(const catalog::record& record);         // a call of CUB's device-wide interface
+bool is_front_door(const catalog::record& record);  // the choice of a rung
 
 }  // namespace rungs::bench

@@ -196,14 +196,27 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
   }
   const bool histogram = catalog::is_histogram(about.operation);
   const double fast_factor = histogram ? rules_.fast_factor_histograms : rules_.fast_factor;
+  std::vector<entrant*> rungs;  // whose pilot decides, the fastest first
   for (entrant& one : entrants) {
     const bool baseline = histogram && !about.on_host ? is_cub(*one.bound.record)
                                                       : one.bound.record->family == catalog::family::library_baselines;
-    if (one.out || !one.defect.empty() || baseline || about.every_rung || one.pilot_us <= fast_factor * best_us)
-      continue;
+    const bool always = baseline || about.every_rung || (about.most_rungs > 0 && is_front_door(*one.bound.record));
+    if (!one.out && one.defect.empty() && !always) rungs.push_back(&one);
+  }
+  std::stable_sort(rungs.begin(), rungs.end(),
+                   [](const entrant* a, const entrant* b) { return a->pilot_us < b->pilot_us; });
+  std::map<bool, std::size_t> num_admitted;  // by whether the storage has to be zeroed
+  for (entrant* const one : rungs) {
     char factor[32];
-    std::snprintf(factor, sizeof factor, "%.1f", one.pilot_us / best_us);
-    leave_out(one, std::string(factor) + "x slower than the fastest here in a pilot call; --full measures it");
+    std::snprintf(factor, sizeof factor, "%.1f", one->pilot_us / best_us);
+    std::size_t& num_alike = num_admitted[one->bound.record->temp_storage == contents::zeroed_once];
+    if (one->pilot_us > fast_factor * best_us)
+      leave_out(*one, std::string(factor) + "x slower than the fastest here in a pilot call" +
+                          (about.most_rungs > 0 ? "" : "; --full measures it"));
+    else if (about.most_rungs > 0 && num_alike == about.most_rungs)
+      leave_out(*one, "not among the " + std::to_string(about.most_rungs) + " fastest here in a pilot call");
+    else
+      ++num_alike;
   }
 }
 

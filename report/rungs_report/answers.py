@@ -1,6 +1,6 @@
 """The questions this report answers, in their order, each with its answer in a line and the page that says more."""
 
-from rungs_report import accuracy, choose, claims, gains, limits, words
+from rungs_report import accuracy, choose, claims, gains, limits, regret, words
 from rungs_report.page import Page
 from rungs_report.sweeps import floors_of, mains, verdicts
 from rungs_report.words import table
@@ -34,6 +34,7 @@ def answered(page: Page) -> list[tuple[str, str, str]]:
         return []
     found = [
         ("Which variant should I use?", choose.briefly(machine, page.topics), "choose.md"),
+        ("How far from the best is what the front door chooses?", regret.briefly(page), "regret.md"),
         ("How far from the limit is it?", limits.briefly(machine, page.topics), "limits.md"),
         ("What did each rung gain, and why?", gains.briefly(page), "gains.md"),
         ("Where does CUB win, and where is it a tie?", wins(page), "#where-cub-wins-and-where-it-is-a-tie"),

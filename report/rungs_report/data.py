@@ -21,6 +21,7 @@ SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"
 COUNTERS, COUNTERS_SCHEMA = "counters.json", "rungs.counters/1"
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
+HELD_OUT, HISTOGRAMS = "held_out", "histograms"  # runs of other cells than the suite's, each kept to itself
 
 COLUMNS = (
     "family", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type", "items", "shape",
@@ -164,11 +165,16 @@ class Run:
     def cccl(self) -> str:
         return str(self.context["versions"].get("cccl") or "unknown")
 
+    @property
+    def grid(self) -> str:
+        return self.context.get("grid") or ""
+
 
 @dataclass(eq=False)
 class Machine:
     """Everything measured on one GPU, or on one CPU where there was none. Not changed once it is read, so what is
-    concluded from it may be remembered."""
+    concluded from it may be remembered. A grid's runs are a machine of their own, so that no page and no table takes them for
+    the suite's."""
 
     gpu: str
     runs: list[Run]
@@ -176,6 +182,7 @@ class Machine:
     sass: dict[Variant, list[dict[str, Any]]] = field(default_factory=dict)  # what the kernels are made of, where sass.json tells
     counters: dict[tuple[Cell, Variant], list[dict[str, Any]]] = field(default_factory=dict)  # of a call's kernels, where counters.json tells
     counted_by: dict[str, Any] = field(default_factory=dict)  # with what, and how
+    grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
     def variants(self) -> dict[Variant, dict[str, Any]]:
@@ -261,7 +268,7 @@ class Collection:
 
     @property
     def rows_out(self) -> int:
-        return sum(len(run.rows) for machine in self.machines for run in machine.runs)
+        return sum(len(run.rows) for machine in self.machines for own in (machine, *machine.grids.values()) for run in own.runs)
 
     @property
     def rows_refused(self) -> int:
@@ -357,6 +364,8 @@ def check_document(document: dict[str, Any], folder: str | None, stem: str | Non
     _need(context, "versions", dict, "context.")
     _need(context, "environment", dict, "context.")
     _need(context, "banners", list, "context.")
+    if context.get("grid") not in (None, HELD_OUT, HISTOGRAMS):
+        raise Refused(f"has a context.grid {context['grid']!r}, of which this generator knows nothing")
     if not context["device"] and not isinstance(context["host"].get("cpu"), str):
         raise Refused("has neither a device nor a CPU's name")
     _records(document, "variants", {"family": str, "ladder": str, "rung": str, "source": str, "idea": str})
@@ -584,6 +593,25 @@ def read_counters(path: Path, gpu: str) -> tuple[dict[tuple[Cell, Variant], list
 # ---- reading a directory
 
 
+def tuned_on(machine: Machine, run: Run) -> list[tuple[str, int]]:
+    """What a run says it holds out and the suite's runs have all the same: operations and sizes."""
+    known = {(cell.operation, cell.items) for cell in machine.cells}
+    return sorted(known & {(cell.operation, cell.items) for cell in run.cells})
+
+
+def place_grid(machines: dict[str, Machine], run: Run) -> Refusal | None:
+    """Beside the suite's runs on the same GPU; else why not."""
+    machine = machines.get(run.document["gpu"])
+    if machine is None:
+        return Refusal(run.file, f"is a grid ({run.grid}), and no run of the suite on that GPU lies beside it", run.rows_in, True, True)
+    if run.grid == HELD_OUT and (mixed := tuned_on(machine, run)):
+        (operation, items), *others = mixed
+        more = f" and {len(others)} more" if others else ""
+        return Refusal(run.file, f"holds out what other runs have: {operation} of {items} items{more}", run.rows_in, True)
+    machine.grids.setdefault(run.grid, Machine(machine.gpu, [])).runs.append(run)
+    return None
+
+
 def find_records(data: Path) -> Path | None:
     """tests/gpu_record.json of the repository the data lies in: data is <root>/report/data."""
     path = data.resolve().parent.parent / "tests" / "gpu_record.json"
@@ -617,20 +645,22 @@ def read(data: Path) -> Collection:
     names = Counter(run.name for run, _ in runs)
     machines: dict[str, Machine] = {}
     twins = faults = 0
-    for run, refused in sorted(runs, key=lambda pair: (pair[0].name, pair[0].file)):
+    # The suite's first: a grid lies beside them.
+    for run, refused in sorted(runs, key=lambda pair: (bool(pair[0].grid), pair[0].name, pair[0].file)):
         if names[run.name] > 1:
             refusals.append(Refusal(run.file, f"shares its run id {run.name!r} with another file", run.rows_in, True))
             continue
-        refusals.extend(refused)
-        if not run.rows:
-            refusals.append(Refusal(run.file, "has no row that can be believed", 0, True, all(each.expected for each in refused)))
-            twins += run.twins_in
-            faults += len(run.faults)
+        if run.rows and run.grid and (refusal := place_grid(machines, run)):
+            refusals.append(refusal)
             continue
+        refusals.extend(refused)
         twins += run.twins_in
         faults += len(run.faults)
-        gpu = run.document["gpu"]
-        machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
+        if not run.rows:
+            refusals.append(Refusal(run.file, "has no row that can be believed", 0, True, all(each.expected for each in refused)))
+        elif not run.grid:
+            gpu = run.document["gpu"]
+            machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
 
     for gpu, machine in machines.items():
         path = data / gpu / SASS

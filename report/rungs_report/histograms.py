@@ -1,11 +1,14 @@
 """The page of histograms: what no other topic has to say. A histogram costs what its samples are, so every kind of sample and
 number of bins is a problem of its own, each distribution a column, and one rung is recommended for whoever does not know."""
 
+from dataclasses import replace
 from functools import partial
 
-from rungs_report import charts, compare, words
-from rungs_report.compare import Recommended
-from rungs_report.data import YARDSTICKS, Cell, Fault, Machine
+from rungs_report import charts, compare, data, topics, words
+from rungs_report.charts import HeatMap
+from rungs_report.circumstances import banners
+from rungs_report.compare import Ratio, Recommended
+from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
 from rungs_report.ladders import DETAILS, FAMILIES, asked, before, ladder_groups, stopped
 from rungs_report.page import Page, briefly, flags, fold, interval, over_cub, verdict
 from rungs_report.sweeps import matrix
@@ -329,6 +332,126 @@ def uncounted(page: Page) -> list[str]:
         *table(headers, rows),
         "",
     ]
+
+
+# ---- the whole grid
+
+
+def of_best(machine: Machine) -> dict[Cell, tuple[Variant, Ratio]]:
+    """The best rung's speed-up over CUB, by cell; none where CUB has no time."""
+    found = ((cell, compare.best(machine, cell)) for each in compare.settings(machine, EVEN).values() for cell in each.values())
+    return {cell: (each.variant, each.ratio) for cell, each in found if each and each.ratio}
+
+
+def of_recommended(machine: Machine) -> dict[Cell, tuple[Variant, Ratio]]:
+    """The same of the one rung for all distributions."""
+    return {
+        each.setting._replace(distribution=name): (each.variant, ratio)
+        for each in choices(machine, several=False)
+        for name, ratio in each.ratios.items()
+    }
+
+
+def of_door(machine: Machine) -> dict[Cell, tuple[Variant, Ratio]]:
+    """The same of what the front door chooses, of the samples that it was measured with."""
+    doors = [variant for variant in machine.variants if variant.ladder == f"{compare.FRONT_DOOR}{topics.HISTOGRAMS}"]
+    found = ((cell, variant, compare.headline(machine, cell, variant)) for cell in machine.cells for variant in doors)
+    return {cell: (variant, ratio) for cell, variant, ratio in found if ratio}
+
+
+def standing(called: str, found: dict[Cell, tuple[Variant, Ratio]]) -> str:
+    """How many cells it wins, ties and loses, and where it stands worst."""
+    verdicts = [ratio.verdict for _, ratio in found.values()]
+    cell, (_, worst) = min(found.items(), key=lambda item: item[1][1].value)
+    undecided = f", undecided in {verdicts.count('AMBIGUOUS')}" if "AMBIGUOUS" in verdicts else ""
+    return (
+        f"{called} is faster than CUB in {verdicts.count('FASTER'):,} of {words.plural(len(found), 'cell')}, level in {verdicts.count('SAME'):,},"
+        f" slower in {verdicts.count('SLOWER'):,}{undecided}; its lowest speed-up is {words.ratio(worst.value)} ({kind(cell)}, {charts.distribution(cell.distribution)},"
+        f" {words.size(cell.items)})."
+    )
+
+
+def below(page: Page, found: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
+    """Every cell in which CUB's time is the lesser one, whatever the verdict."""
+    lost = sorted(((cell, *each) for cell, each in found.items() if each[1].value < 1), key=lambda each: place(each[0]))
+    rows = [
+        [cell.input_type, f"{cell.sizes['bins']:,}", words.size(cell.items), charts.distribution(cell.distribution), page.label(variant)]
+        + [over_cub(ratio), interval(ratio), verdict(ratio)]
+        for cell, variant, ratio in lost
+    ]
+    return table(["samples", ">bins", ">n", "distribution", "rung", ">over CUB", "interval", "verdict"], rows) if rows else []
+
+
+def grid_tables(machine: Machine, best: dict[Cell, tuple[Variant, Ratio]], one: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
+    """A table a kind of samples, each distribution a column."""
+    broken = {fault.cell: fault.kind for fault in faults(machine)}
+    lines: list[str] = []
+    for input_type in TYPES:
+        own = sorted((s for s in compare.settings(machine, EVEN) if s.input_type == input_type), key=place)
+        own += [s for s in sorted({c._replace(distribution="") for c in broken if c.input_type == input_type}, key=place) if s not in own]
+        rows = []
+        for setting in sorted(own, key=place):
+            told = []
+            for name in charts.DISTRIBUTIONS:
+                cell = setting._replace(distribution=name)
+                if cell in best:
+                    told.append(" / ".join(words.ratio(found[cell][1].value) if cell in found else words.UNKNOWN for found in (best, one)))
+                else:
+                    told.append(f"CUB {broken[cell]}" if cell in broken else words.UNKNOWN)
+            rows.append([f"{setting.sizes['bins']:,}", words.size(setting.items), *told])
+        if rows:
+            headers = [">bins", ">n", *[f">{charts.distribution(name)}" for name in charts.DISTRIBUTIONS]]
+            lines += fold(f"{input_type}: the best rung's speed-up / the recommended one's", [*table(headers, rows), ""])
+    return lines
+
+
+def grid_maps(page: Page, one: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
+    """A map an n: samples down, bins across, the recommended rung's lowest speed-up over all distributions."""
+    lines: list[str] = []
+    for items in sorted({cell.items for cell in one}):
+        lowest: dict[tuple[str, int], float] = {}
+        for cell, (_, ratio) in sorted(one.items(), key=lambda item: place(item[0])):
+            if cell.items == items:
+                key = (cell.input_type, cell.sizes["bins"])
+                lowest[key] = min(lowest.get(key, ratio.value), ratio.value)
+        title = f"{words.size(items)} samples: the recommended rung's speed-up over CUB, the lowest of all distributions"
+        points = [(name, bins, value) for (name, bins), value in lowest.items()]
+        lines += page.drawn(charts.heat_map, HeatMap(title, "bins", points, words.ratio), f"grid_{items}")
+    return lines
+
+
+def whole_grid(page: Page) -> list[str]:
+    """Every kind of samples with every number of bins and distribution: bench/run --grid=histograms."""
+    if page.topic is None or not page.machine.device:
+        return []
+    machine = page.machine.grids.get(data.HISTOGRAMS)
+    lines = ["## The whole grid", ""]
+    if machine is None:
+        return [*lines, "Not measured yet: `bench/run --grid=histograms` measures it.", ""]
+    own = replace(page, machine=machine)
+    best, one = of_best(machine), of_recommended(machine)
+    if not best or not one:
+        return [*lines, "CUB has no time in any of its cells.", ""]
+    runs = words.listed([f"{code(run.name)} (CCCL {text(run.cccl)})" for run in machine.runs])
+    lines += [
+        *banners(own),
+        f"Every kind of samples with every number of bins and distribution, measured by {runs}. In each cell are CUB's entries, the front door, and"
+        " the four rungs that a pilot call found fastest there. Where samples cannot tell so many bins apart, they are uniform only.",
+        "",
+        "Recommended is one rung for each kind of samples, number of bins and n, without knowing the distribution.",
+        "",
+    ]
+    for called, found in (("the best rung", best), ("the recommended rung", one), ("the front door", of_door(machine))):
+        if found:
+            shown = below(own, found)
+            end = f"CUB's time is {'less here:' if shown else 'nowhere less.'}"
+            lines += [f"{standing(called.capitalize(), found)} {end}", "", *shown, *([""] if shown else [])]
+    without = [fault for fault in faults(machine) if fault.cell not in best]
+    if without:
+        counted = {kind_of: len({f.cell for f in without if f.kind == kind_of}) for kind_of in sorted({f.kind for f in without})}
+        said = words.listed([f"{count} {kind_of}" for kind_of, count in counted.items()])
+        lines += [f"Where CUB has no right result there is no speed-up, and no win: {said}, as the tables say.", ""]
+    return [*lines, *grid_maps(own, one), *grid_tables(machine, best, one)]
 
 
 # ---- sweeps

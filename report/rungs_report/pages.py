@@ -9,7 +9,22 @@ from functools import partial
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import answers, atomics, charts, choose, compare, costs, counters, crossover, gains, histograms, limits, topics, words
+from rungs_report import (
+    answers,
+    atomics,
+    charts,
+    choose,
+    compare,
+    costs,
+    counters,
+    crossover,
+    gains,
+    histograms,
+    limits,
+    regret,
+    topics,
+    words,
+)
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
     accuracy,
@@ -57,7 +72,7 @@ TOPIC: tuple[Section, ...] = (
 )  # fmt: skip
 HISTOGRAMS: tuple[Section, ...] = (
     banners, in_short, histograms.one_rung, histograms.ladders, histograms.every_kind, histograms.distributions,
-    histograms.ranges_and_channels, histograms.uncounted, histograms.sweeps, losses, other_modes, omissions, lessons,
+    histograms.ranges_and_channels, histograms.uncounted, histograms.whole_grid, histograms.sweeps, losses, other_modes, omissions, lessons,
 )  # fmt: skip
 STUDY: tuple[Section, ...] = (banners, atomics.findings, atomics.overviews, atomics.ideas, omissions)
 COSTS: tuple[Section, ...] = (banners, costs.findings, costs.collectives, costs.barriers, costs.ideas, omissions)
@@ -67,6 +82,7 @@ TABLES_OF_TOPIC = {topics.ATOMICS: (banners, atomics.every_combination), topics.
 # The pages that belong to no topic, a line each: what links call it, file, title, sections.
 MORE: tuple[tuple[str, str, str, tuple[Section, ...]], ...] = (
     ("which to use", "choose.md", "Which variant to use", (choose.contents,)),
+    ("regret", "regret.md", "How far the front door is from the best", (regret.contents,)),
     ("limits", "limits.md", "How far from the limit", (limits.contents,)),
     ("gains", "gains.md", "What each rung gained, and why", (gains.contents,)),
     ("accuracy", "accuracy.md", "Error against speed", (accuracies.contents,)),
@@ -108,7 +124,8 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style]) -> tuple[di
             f"{up} · [{topic.name}]({topic.name}.md)"
         )
     for _, file, title, sections in MORE if machine.device else ():
-        written[file] = made(f"{title}: {name}", None, (banners, partial(told, sections)), f"[{name}](index.md)")
+        notes = () if regret.contents in sections else (banners,)  # the regret is of other runs, and brings their notes
+        written[file] = made(f"{title}: {name}", None, (*notes, partial(told, sections)), f"[{name}](index.md)")
     return written, drawn, answers.answered(Page(machine, root, looks, found, None, []))
 
 

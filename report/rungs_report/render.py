@@ -18,12 +18,13 @@ class ReadmeFault(Exception):
 
 
 def results_csv(machine: Machine) -> str:
-    """All rows of all runs, numbers as the result files hold them."""
+    """All rows of all runs, the grids' behind the suite's, numbers as the result files hold them."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for row in machine.sorted_rows():
-        writer.writerow(["" if row.values[column] is None else row.values[column] for column in COLUMNS])
+    for own in (machine, *machine.grids.values()):
+        for row in own.sorted_rows():
+            writer.writerow(["" if row.values[column] is None else row.values[column] for column in COLUMNS])
     return out.getvalue()
 
 

@@ -5,7 +5,8 @@ least behind the best one; of histograms, whose speed depends on the samples, th
 is kept from one size to the next while that costs less than GAIN, and the next one begins behind the last size at which
 the one before was taken: between two sizes the rung for the larger one is the safer guess. Times of different runs meet as
 multiples of CUB's time in the same run, so that a run need not hold every rung.
-What was not measured is answered by what is most like it: sums stand for other operators, even bins for edges.
+What was not measured is answered by what is most like it: sums stand for other operators, even bins for edges. Of grids no table
+is made: what is held out says how good the tables are (regret.py).
 """
 
 import math

@@ -64,7 +64,7 @@ def side(named: str, source: Path, complain: Callable[[str], None]) -> Machine:
             refusals, run = [data.Refusal(str(file), str(refusal), refusal.rows_in, True)], None
         for refusal in refusals:
             complain(f"refused {refusal.file}: {refusal.reason}" + (f" ({refusal.rows} rows)" if refusal.rows else ""))
-        if run and run.rows:
+        if run and run.rows and (path.is_file() or not run.grid):
             runs.append(run)
     gpus = sorted({run.document["gpu"] for run in runs})
     if len(gpus) != 1:

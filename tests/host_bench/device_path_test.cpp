@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
+#include <map>
 #include <set>
 
 #include "fake_gpu.hpp"
@@ -124,6 +126,34 @@ TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
   EXPECT_EQ(all->found.rows.size(), 4u * 4);  // each of four modes: three variants and CUB's twin
   EXPECT_EQ(all->found.twins.size(), 4u);
   for (const auto& twin : all->found.twins) EXPECT_FALSE(twin.different());
+}
+
+// The front door however slow it is, of the others the fastest three of each kind of storage; aligned and not.
+TEST_F(DevicePath, WhatIsHeldOutIsMeasuredBesideTheFrontDoor) {
+  records.push_back(a_variant("second", sums<7, 4>));
+  records.push_back(a_variant("third", sums<8, 4>));
+  records.push_back(a_variant("fourth", sums<9, 4>));
+  records.push_back(a_variant("wants_zeros", sums<9, 4>));
+  records.back().temp_storage = contents::zeroed_once;
+  records.push_back(a_variant("front_door", sums<30, 4>));
+  records.back().ladder = "front_door_of_fakes";
+  wanted.sizes = {};
+  wanted.filter = "n=(37|3079)/";
+  wanted.grid = grid::held_out;
+  run();
+  EXPECT_TRUE(all->complete());
+  EXPECT_FALSE(all->failed());
+  std::map<std::pair<std::size_t, std::size_t>, std::set<std::string_view>> sampled;
+  for (const row& one : all->found.rows) {
+    EXPECT_EQ(one.mode, mode::cold);
+    EXPECT_TRUE(one.timed()) << one.defect;
+    if (!one.twin) sampled[{one.about.num_items, one.about.shape["offset"]}].insert(one.record->rung);
+  }
+  const std::set<std::string_view> entered = {"cub_device_reduce", "faster",    "second", "third",
+                                              "wants_zeros",       "front_door"};
+  ASSERT_EQ(sampled.size(), 4u);  // 37 items; 3079, also one and three items behind
+  for (const auto& [cell, rungs] : sampled) EXPECT_EQ(rungs, entered) << cell.first << ' ' << cell.second;
+  EXPECT_EQ(all->found.twins.size(), 4u);
 }
 
 TEST_F(DevicePath, CeilingsStandBeforeAndAfterEachCell) {
@@ -302,6 +332,25 @@ TEST_F(ScanPath, ReductionsAndScansShareARun) {
   EXPECT_TRUE(find("faster", mode::cold)->timed());
   EXPECT_TRUE(find("look_back", mode::graph)->timed());
   EXPECT_NEAR(*find("cub_device_reduce", mode::cold)->percent_of_ceiling, 100 * (4 + 3 / 16.0) / 8.25, 0.2);
+}
+
+// Three items behind what the device's memory is aligned to, in and out.
+TEST_F(ScanPath, ItemsBeginAtTheirOffset) {
+  const auto begins = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    const auto of = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 16; };
+    if (workspace != nullptr && (of(a.d_in) != 12 || of(a.d_out) != 12)) return cudaErrorMisalignedAddress;
+    return scans<6, 8>(workspace, num_bytes, a, stream);
+  };
+  records.push_back(a_scan("begins", begins));
+  plan = make_plan(records, wanted, a_gpu(), "");
+  for (problem& one : plan.problems) one.shape.dimensions.push_back({"offset", 3});
+  all = std::make_unique<suite>(plan, records, a_gpu(), rules, [] { return false; });
+  for (std::size_t i = 0; i < plan.problems.size(); ++i) all->visit(i);
+  EXPECT_FALSE(all->failed());
+  for (const char* rung : {"begins", "look_back", "cub_device_scan"}) {
+    ASSERT_NE(find(rung, mode::cold), nullptr);
+    EXPECT_TRUE(find(rung, mode::cold)->timed()) << find(rung, mode::cold)->defect;
+  }
 }
 
 TEST_F(ScanPath, AScanThatBeatsItsCopyIsImplausible) {

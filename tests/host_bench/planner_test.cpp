@@ -699,5 +699,140 @@ TEST_F(HistogramPlanner, TheDefaultSuiteOfHistogramsHasAboutThirteenHundredRows)
   EXPECT_LT(rows, 1'500u);
 }
 
+// Reductions, scans and histograms, of which the front door answers some, beside what enters no grid.
+struct GridPlanner : HistogramPlanner {
+  GridPlanner() {
+    const auto flat = a_whole_catalog(4, 2, 3, 2);
+    records.insert(records.end(), flat.begin(), flat.end());
+    const auto add = [&](record one, const char* ladder, const char* rung) {
+      one.family = catalog::family::handwritten;
+      one.ladder = ladder;
+      one.rung = rung;
+      records.push_back(one);
+    };
+    for (const scalar type : {scalar::f32, scalar::f64}) {
+      for (const op combine : {op::plus, op::maximum}) {
+        auto one = fakes::record("", fakes::does_nothing, type, executor::device);
+        one.op = combine;
+        add(one, "front_door_of_reductions", "front_door");
+        add(one, "front_door_of_reductions", "front_door_workspace");
+        add(one, "launch_sweep", "vector_loads_128x2");
+        one.waits_for_host = true;
+        add(one, "reductions", "host_finish");
+        one.waits_for_host = false;
+        for (const auto kind : {operation::inclusive_scan, operation::exclusive_scan}) {
+          one.operation = kind;
+          add(one, "front_door_of_scans", "front_door");
+        }
+      }
+    }
+    for (const scalar type : {scalar::u8, scalar::i32})
+      for (const auto kind : {operation::histogram_even, operation::histogram_range})
+        add(fakes::a_histogram("", fakes::does_nothing, type, scalar::i32, kind, executor::device),
+            "front_door_of_histograms", "front_door");
+  }
+  using asked = std::tuple<operation, op, scalar>;
+  static asked line(const problem& one) { return {one.operation, one.op, one.input_type}; }
+  std::map<operation, set_of_sizes> sizes_by_operation(bool bins) {
+    std::map<operation, set_of_sizes> all;
+    for (const auto& one : plan().problems) {
+      if (!one.on_host) all[one.operation].insert(bins ? one.shape["bins"] : one.num_items);
+    }
+    return all;
+  }
+};
+
+TEST_F(GridPlanner, HeldOutIsWhatTheFrontDoorAnswers) {
+  std::set<asked> answered, planned;
+  for (const auto& one : records) {
+    if (is_front_door(one)) answered.insert({one.operation, one.op, one.input_type});
+  }
+  wanted.grid = grid::held_out;
+  for (const auto& one : plan().problems) {
+    planned.insert(line(one));
+    EXPECT_EQ(one.modes, std::vector{mode::cold});
+    EXPECT_FALSE(one.every_rung);
+    EXPECT_EQ(one.most_rungs, 3u);
+    EXPECT_TRUE(std::any_of(one.contenders.begin(), one.contenders.end(), [](auto* of) { return is_front_door(*of); }));
+    for (const auto* of : one.contenders) {
+      EXPECT_TRUE(is_cub(*of) || of->family == catalog::family::handwritten) << of->rung;
+      EXPECT_FALSE(of->ladder == "launch_sweep" || of->waits_for_host) << of->rung;
+    }
+  }
+  EXPECT_EQ(planned, answered);
+}
+
+TEST_F(GridPlanner, HeldOutSizesAndBinsAreInNoOtherPlan) {
+  wanted.grid = grid::held_out;
+  const auto held_out = sizes_by_operation(false), held_out_bins = sizes_by_operation(true);
+  std::vector<std::map<operation, set_of_sizes>> others, other_bins;
+  wanted.grid = grid::none;
+  for (const bool full : {false, true}) {
+    wanted.full = full;
+    others.push_back(sizes_by_operation(false));
+    other_bins.push_back(sizes_by_operation(true));
+  }
+  wanted.full = false;
+  wanted.grid = grid::histograms;
+  others.push_back(sizes_by_operation(false));
+  other_bins.push_back(sizes_by_operation(true));
+  EXPECT_EQ(held_out.size(), 5u);
+  for (const auto& [kind, sizes] : held_out) {
+    EXPECT_GE(sizes.size(), 3u);
+    for (auto& other : others)
+      for (const std::size_t size : sizes) EXPECT_FALSE(other[kind].contains(size)) << name(kind) << ' ' << size;
+    if (!catalog::is_histogram(kind)) continue;
+    for (auto& other : other_bins)
+      for (const std::size_t bins : held_out_bins.at(kind)) EXPECT_FALSE(other[kind].contains(bins)) << bins;
+  }
+}
+
+TEST_F(GridPlanner, HeldOutItemsBeginOffAnAlignmentToo) {
+  wanted.grid = grid::held_out;
+  EXPECT_TRUE(names().contains("reduce/plus/f64/offset=3/uniform/n=768Ki/handwritten/front_door/cold"));
+  EXPECT_TRUE(names().contains("histogram_even/u8/bins=200/offset=1/zipf/n=12582917/handwritten/front_door/cold"));
+  std::map<operation, set_of_sizes> offsets;
+  for (const auto& one : plan().problems) offsets[one.operation].insert(one.shape["offset"]);
+  EXPECT_EQ(offsets[operation::reduce], (set_of_sizes{0, 1, 3}));
+  EXPECT_EQ(offsets[operation::inclusive_scan], (set_of_sizes{0, 1, 3}));
+  EXPECT_EQ(offsets[operation::histogram_even], (set_of_sizes{0, 1, 3}));
+}
+
+TEST_F(GridPlanner, BuffersHoldWhatIsLeftOutInFront) {
+  problem about{.operation = operation::inclusive_scan,
+                .input_type = scalar::u8,
+                .output_type = scalar::u32,
+                .num_items = 1000,
+                .modes = {},
+                .contenders = {},
+                .shape = {{{"offset", 3}}}};
+  EXPECT_EQ(about.bytes(), 5000u);
+  EXPECT_EQ(about.output_buffer_bytes(), 5000u);  // its roof fills as much as the call moves
+  about.output_type = scalar::u8;
+  EXPECT_EQ(about.input_buffer_bytes(), 1003u);
+  EXPECT_EQ(about.output_buffer_bytes(), 1003u);
+}
+
+TEST_F(GridPlanner, TheGridOfHistogramsIsWhole) {
+  wanted.grid = grid::histograms;
+  const auto all = cells();
+  for (const char* type : {"u8", "i8", "u16", "i16", "i32", "u32", "f32", "f64", "f16"}) {
+    for (const char* bins : {"2", "64", "256", "1000", "4096", "65536", "1048576"}) {
+      const std::string about = "histogram_even/" + std::string(type) + "/bins=" + bins + "/";
+      const bool half = std::string_view(type) == "f16" && std::atoi(bins) > 2048;
+      EXPECT_EQ(all.contains(about + "uniform"), !half) << about;
+    }
+  }
+  for (const distribution from : all_distributions)
+    EXPECT_TRUE(all.contains("histogram_even/f64/bins=1000/" + std::string(name(from)))) << name(from);
+  EXPECT_FALSE(all.contains("histogram_even/u8/bins=64/out_of_range"));
+  EXPECT_FALSE(all.contains("histogram_even/u8/bins=1000/zipf"));  // which would be no other samples
+  EXPECT_EQ(sizes("histogram_even/i16/bins=65536/runs"), (set_of_sizes{64 * Ki, Mi, 16 * Mi}));
+  EXPECT_EQ(sizes("histogram_even/f32/bins=256/constant"), (set_of_sizes{64 * Ki, Mi, 16 * Mi, 256 * Mi}));
+  EXPECT_EQ(plan().problems.size(), 1036u);
+  wanted.distributions = {distribution::zipf};
+  for (const auto& one : plan().problems) EXPECT_EQ(one.distribution, distribution::zipf);
+}
+
 }  // namespace
 }  // namespace rungs::bench

@@ -68,8 +68,8 @@ struct Program : ::testing::Test {
 TEST_F(Program, HelpHasExamplesAndVersionHasVersions) {
   const auto help = run({"--help"});
   EXPECT_EQ(help.code, exit_ok);
-  for (const char* word :
-       {"--filter", "--budget", "--shard", "--bins", "--distributions", "Examples", "Exit codes", "within 2x"})
+  for (const char* word : {"--filter", "--budget", "--shard", "--bins", "--grid", "--distributions", "Examples",
+                           "Exit codes", "within 2x"})
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
   const auto version = run({"--version"});
   EXPECT_EQ(version.code, exit_ok);
@@ -91,6 +91,7 @@ TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
       {"--bins=many", "'many'"},
       {"--bins=17Mi", "16Mi"},
       {"--distributions=normal", "eight_hot"},
+      {"--grid=everything", "held_out"},
       {"--filter=(", "'('"},
       {"--filter=no_such_case", "'no_such_case'"},
       {"--shard=0/2", "'0/2'"},
@@ -110,6 +111,14 @@ TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
     const auto got = run({argument});
     EXPECT_EQ(got.code, exit_usage) << argument << '\n' << got.err;
     EXPECT_NE(got.err.find(word), std::string::npos) << argument << '\n' << got.err;
+  }
+}
+
+TEST_F(Program, AGridHasSizesAndBinsOfItsOwn) {
+  for (const char* argument : {"--full", "--sizes=1Ki", "--bins=64"}) {
+    const auto got = run({"--grid=held_out", argument});
+    EXPECT_EQ(got.code, exit_usage) << argument;
+    EXPECT_NE(got.err.find("of its own"), std::string::npos) << got.err;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <set>
 
 #include "fake_histograms.hpp"
@@ -220,7 +221,70 @@ TEST_F(Suite, OnlyTheFastAreSampledWhereNotEveryRungIs) {
   EXPECT_NE(some.found.omissions[0].reason.find("slower than the fastest"), std::string::npos);
 }
 
+// Of a grid: the fastest few of each kind of storage, and the front door however slow it is.
+TEST_F(Suite, AGridSamplesTheFastestFewAndTheFrontDoor) {
+  const auto slow = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    for (int i = 0; workspace != nullptr && i < 20; ++i) fakes::right<int>(workspace, num_bytes, a, stream);
+    return fakes::right<int>(workspace, num_bytes, a, stream);
+  };
+  records = {fakes::record("a", fakes::right<int>),
+             fakes::record("b", fakes::right<int>),
+             fakes::record("zeros_a", fakes::right<int>),
+             fakes::record("zeros_b", fakes::right<int>),
+             fakes::record("slow", slow),
+             fakes::record("front_door", slow)};
+  for (auto& one : records) one.family = catalog::family::handwritten;
+  records[2].temp_storage = records[3].temp_storage = contents::zeroed_once;
+  records[5].ladder = "front_door_of_fakes";
+  rules.fast_factor = 8;
+  plan = make_plan(records, wanted, std::nullopt, "");
+  plan.problems[0].every_rung = false;
+  plan.problems[0].most_rungs = 1;
+  plan.problems[0].num_items = 1 << 16;
+  suite some(plan, records, std::nullopt, rules, [] { return false; });
+  some.visit(0);
+  std::multiset<std::string> sampled, why;
+  for (const row& one : some.found.rows) sampled.insert(std::string(one.record->rung.substr(0, 5)));
+  EXPECT_EQ(sampled.size(), 3u);
+  EXPECT_EQ(sampled.count("zeros"), 1u);
+  EXPECT_EQ(sampled.count("front"), 1u);
+  EXPECT_EQ(sampled.count("a") + sampled.count("b"), 1u);
+  for (const omission& one : some.found.omissions) why.insert(one.reason.substr(0, 9));
+  EXPECT_EQ(why.count("not among"), 2u);
+  EXPECT_EQ(some.found.omissions.size(), 3u);
+}
+
 using catalog::operation, fakes::miscount;
+
+// Reads and writes where it is told to, and says so where that is not three items behind an alignment.
+template <class In, class Out>
+bool begins_three_behind(const catalog::arguments& a, bool writes) {
+  return reinterpret_cast<std::uintptr_t>(a.d_in) % 16 == 3 * sizeof(In) % 16 &&
+         (!writes || reinterpret_cast<std::uintptr_t>(a.d_out) % 16 == 3 * sizeof(Out) % 16);
+}
+
+TEST_F(Suite, ItemsBeginAtTheirOffset) {
+  const auto sums = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    if (workspace != nullptr && !begins_three_behind<int, int>(a, false)) return cudaErrorMisalignedAddress;
+    return fakes::right<int>(workspace, num_bytes, a, stream);
+  };
+  const auto scans = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    if (workspace != nullptr && !begins_three_behind<int, int>(a, true)) return cudaErrorMisalignedAddress;
+    return fakes::scan<int, operation::inclusive_scan>(workspace, num_bytes, a, stream);
+  };
+  const auto counts = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+    if (workspace != nullptr && !begins_three_behind<std::uint8_t, int>(a, false)) return cudaErrorMisalignedAddress;
+    return fakes::histogram<std::uint8_t, int>(workspace, num_bytes, a, stream);
+  };
+  records = {fakes::record("sums", sums), fakes::a_scan("scans", operation::inclusive_scan, scans),
+             fakes::a_histogram("counts", counts, scalar::u8)};
+  plan = make_plan(records, wanted, std::nullopt, "");
+  for (problem& one : plan.problems) one.shape.dimensions.push_back({"offset", 3});
+  suite some(plan, records, std::nullopt, rules, [] { return false; });
+  for (std::size_t i = 0; i < plan.problems.size(); ++i) some.visit(i);
+  ASSERT_GE(some.found.rows.size(), 3u);
+  for (const row& one : some.found.rows) EXPECT_TRUE(one.timed()) << one.record->rung << ": " << one.defect;
+}
 
 struct SuiteOfHistograms : Suite {
   SuiteOfHistograms() {

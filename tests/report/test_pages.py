@@ -65,7 +65,7 @@ def test_a_full_report(full, run):
         "scans_tables.md": ("Run by run: f32 inclusive sum, cold, 16 Mi items", "Cold", "Graph"),
         "histograms.md": (
             "The ladders at 16 Mi samples", "Samples, bins and n", "Each distribution a column", "Ranges", "Several channels",
-            "What CUB refuses or gets wrong", "The sweep over n", "The sweep over the number of bins",
+            "What CUB refuses or gets wrong", "The whole grid", "The sweep over n", "The sweep over the number of bins",
             "Where CUB wins, and where it is a tie", "Other ways of running", "What each rung changed",
         ),
         "histograms_tables.md": ("Run by run: u8 histogram, 256 bins, cold, 16 Mi items", "Cold", "Graph"),
@@ -74,6 +74,7 @@ def test_a_full_report(full, run):
         "costs.md": ("Findings", "Reductions of one warp", "Inclusive scans of a block of 256", "Barriers and launches", "What they are"),
         "costs_tables.md": (),
         "crossover.md": (),
+        "regret.md": (),
         "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
     }
     assert {path.name for path in folder.glob("*.md")} == set(headings)

@@ -1,0 +1,271 @@
+"""How far the front door is from the best: at sizes, bins and alignments that its tables were not made from (bench/run
+--grid=held_out), the time of what it chose over that of the fastest record in the same cell of the same run."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from rungs_report import charts, compare, data, topics, words
+from rungs_report.charts import HeatMap
+from rungs_report.circumstances import banners
+from rungs_report.data import Cell, Machine, Row, Run
+from rungs_report.page import Page, fold
+from rungs_report.tune import middle
+from rungs_report.words import table, text
+
+THRESHOLD = 0.03  # what the geometric mean is to stay under
+LEAST_FLOOR = 0.01  # where no twins tell
+ZEROED = "zeroed_once"
+UNMEASURED = "Not measured yet: `bench/run --grid=held_out` measures it."
+
+
+@dataclass(frozen=True)
+class Point:
+    """The front door's call in a cell, the fastest record there that asks no more of the storage, and CUB's fastest entry."""
+
+    cell: Cell
+    release: str  # of CCCL, where there are several
+    door: Row
+    best: Row
+    cub: Row | None
+    floor: float  # the cell's noise floor
+
+    @property
+    def behind(self) -> float:
+        """1 where nothing is faster."""
+        return self.door.median_us / self.best.median_us
+
+    @property
+    def over_cub(self) -> float | None:
+        return self.cub.median_us / self.door.median_us if self.cub else None
+
+    @property
+    def is_within_floor(self) -> bool:
+        return self.behind <= 1 + self.floor
+
+    @property
+    def loses_to_cub(self) -> bool:
+        """By more than the noise floor, however wide the interval is."""
+        return self.cub is not None and self.door.median_us > self.cub.median_us * (1 + self.floor)
+
+
+def is_door(row: Row) -> bool:
+    return row.variant.ladder.startswith(compare.FRONT_DOOR)
+
+
+KEYS = ("operation", "operator", "input_type", "accumulator_type", "items", "shape", "distribution", "mode")  # of a twin
+
+
+def floors(run: Run) -> dict[tuple, float]:
+    told = (twin for twin in run.document["twins"] if twin["noise_floor"] is not None)
+    return {tuple(twin.get(key) for key in KEYS): twin["noise_floor"] for twin in told}
+
+
+def newest(machine: Machine) -> list[tuple[Cell, Run]]:
+    """Each cell's newest run, of each release of CCCL."""
+    found = {(cell, run.cccl): run for run in machine.runs for cell in run.cells if cell.mode == "cold"}
+    return [(cell, run) for (cell, _), run in sorted(found.items(), key=lambda item: item[0])]
+
+
+@cache
+def points(machine: Machine, contract: str) -> list[Point]:
+    """Of the storage that a call is given: uninitialised, or zeroed once. A front door that keeps nothing there stands for both.
+    What waits for the host is no rival of what may be captured."""
+    found = []
+    noise = {run.name: floors(run) for run in machine.runs}
+    several = len(compare.cccl_versions(machine)) > 1
+    for cell, run in newest(machine):
+        rows = [row for v, row in run.cells[cell].items() if not machine.variants[v].get("waits_for_host")]
+        if contract != ZEROED:
+            rows = [row for row in rows if row.workspace_contract != ZEROED]
+        door = next((row for row in rows if is_door(row) and row.workspace_contract in (contract, "none")), None)
+        if door is None:
+            continue
+        fastest = min(rows, key=lambda row: (row.median_us, row is not door))
+        cub = min((row for row in rows if data.is_cub(row.variant)), key=lambda row: row.median_us, default=None)
+        floor = noise[run.name].get(tuple(getattr(cell, key) for key in KEYS), LEAST_FLOOR)
+        found.append(Point(cell, run.cccl if several else "", door, fastest, cub, floor))
+    return found
+
+
+# ---- in words
+
+
+def plain(cell: Cell) -> Cell:
+    """Without its offset."""
+    return cell._replace(shape=" ".join(part for part in cell.shape.split() if not part.startswith("offset=")))
+
+
+def offset(cell: Cell) -> str:
+    behind = cell.sizes.get("offset")
+    return f", {words.plural(behind, 'item')} off" if behind else ""
+
+
+def named(cell: Cell, release: str = "") -> str:
+    against = f", CCCL {release}" if release else ""
+    return charts.describe(plain(cell)._replace(mode="")) + offset(cell) + against
+
+
+def where(cell: Cell, release: str = "") -> str:
+    return f"{named(cell, release)} at {words.size(cell.items)}"
+
+
+def lag(value: float) -> str:
+    """How much longer, in per cent: what the regret is called by."""
+    return f"{(value - 1) * 100:.1f} %"
+
+
+def summary(found: list[Point]) -> list[str]:
+    worst = max(found, key=lambda each: each.behind)
+    against = [each.over_cub for each in found if each.over_cub]
+    return [
+        f"{len(found):,}",
+        lag(middle(each.behind for each in found)),
+        lag(worst.behind),
+        text(where(worst.cell, worst.release)),
+        words.percent(100 * sum(each.is_within_floor for each in found) / len(found)),
+        words.ratio(middle(against)) if against else words.UNKNOWN,
+        f"{sum(each.loses_to_cub for each in found):,}",
+    ]
+
+
+def by_operation(found: list[Point]) -> list[str]:
+    operations: dict[str, list[Point]] = {}
+    for each in found:
+        operations.setdefault(each.cell.operation, []).append(each)
+    known = [operation for topic in topics.KNOWN for operation in topic.operations if operation in operations]
+    rows = [[text(name), *summary(operations[name])] for name in known]
+    headers = ["", ">points", ">regret", ">at worst", "where", ">within the noise", ">over CUB", ">slower than CUB"]
+    return table(headers, [*rows, ["**in all**", *summary(found)]])
+
+
+def sentence(found: list[Point]) -> str:
+    """Whether the threshold is kept, and whether CUB is faster anywhere."""
+    mean = middle(each.behind for each in found)
+    kept = "under" if mean < 1 + THRESHOLD else "not under"
+    slower = sum(each.loses_to_cub for each in found)
+    judged = sum(each.cub is not None for each in found)
+    return (
+        f"{lag(mean)} behind the best record in the geometric mean over {words.plural(len(found), 'point')}, which is {kept} the"
+        f" {THRESHOLD * 100:.0f} % that was set for it; slower than CUB beyond the noise floor at {f'{slower:,}' if slower else 'none'} of"
+        f" {words.plural(judged, 'point')}"
+    )
+
+
+# ---- the page
+
+
+def field(cell: Cell) -> tuple[str, int]:
+    """Where a point stands in its topic's map: histograms by bins, all others by n."""
+    if bins := cell.sizes.get("bins"):
+        return (f"{cell.input_type}, uneven bins" if cell.operation == "histogram_range" else cell.input_type), bins
+    return named(plain(cell)), cell.items
+
+
+def pictures(page: Page, found: list[Point], contract: str) -> list[str]:
+    """A map a topic of the largest regrets; of what is the same for both contracts, one."""
+    lines: list[str] = []
+    for topic in topics.KNOWN:
+        worst: dict[tuple[str, int], float] = {}
+        for each in found:
+            is_drawn_before = contract == ZEROED and each.door.workspace_contract == "none"
+            if is_drawn_before or each.cell.operation not in topic.operations:
+                continue
+            worst[field(each.cell)] = max(worst.get(field(each.cell), 1.0), each.behind)
+        if not worst:
+            continue
+        counts = topic.name == topics.HISTOGRAMS
+        most = "n, distribution and alignment" if counts else "alignment"
+        title = f"Regret of {topic.name}, {STORAGE[contract]}: how much longer than the best the front door takes, the most of any {most}"
+        shown = [(name, count, value) for (name, count), value in worst.items()]
+        about = HeatMap(title, "bins" if counts else "n", shown, lambda value: f"{(value - 1) * 100:.0f} %")
+        lines += page.drawn(charts.heat_map, about, f"regret_{contract}_{topic.name}")
+    return lines
+
+
+STORAGE = {"uninitialised": "storage that may hold anything", ZEROED: "storage that was zeroed once"}
+ABOUT = {
+    "uninitialised": "CUB's contract. The best of CUB and of all rungs that ask no more of it.",
+    ZEROED: "What `rungs::workspace` gives. The best of CUB and of all rungs. Histograms keep nothing in their storage: the same calls.",
+}
+
+
+def line(page: Page, each: Point) -> list[str]:
+    best = "CUB" if data.is_cub(each.best.variant) else page.label(each.best.variant)
+    return [text(named(each.cell, each.release)), words.size(each.cell.items), words.time(each.door.median_us), best, words.time(each.best.median_us)]
+
+
+def slower(page: Page, found: list[Point]) -> list[str]:
+    """Every point at which CUB is faster, by name."""
+    lost = sorted((each for each in found if each.loses_to_cub), key=lambda each: each.over_cub)
+    if not lost:
+        return ["CUB is faster beyond the noise floor at no point.", ""]
+    rows = []
+    for each in lost:
+        ends = words.interval(each.door.speedup_low, each.door.speedup_high)
+        floor = f"{each.floor * 100:.1f} %"
+        times = [words.time(each.door.median_us), words.time(each.cub.median_us)]
+        rows.append([text(named(each.cell, each.release)), words.size(each.cell.items), *times, words.ratio(each.over_cub), ends, floor])
+    return [
+        f"CUB is faster beyond the noise floor at {words.plural(len(lost), 'point')}:",
+        "",
+        *table(["", ">n", ">front door", ">CUB", ">over CUB", "interval", ">noise floor"], rows),
+        "",
+    ]
+
+
+def section(page: Page, contract: str) -> list[str]:
+    found = points(page.machine, contract)
+    if not found:
+        return []
+    said = sentence(found)
+    far = sorted((each for each in found if each.behind > 1 + max(THRESHOLD, each.floor)), key=lambda each: -each.behind)
+    rows = [[*line(page, each), lag(each.behind), f"{each.floor * 100:.1f} %"] for each in far]
+    headers = ["", ">n", ">front door", "best", ">time", ">regret", ">noise floor"]
+    return [
+        f"## {STORAGE[contract].capitalize()}",
+        "",
+        ABOUT[contract],
+        "",
+        f"**The front door is {said}.**",
+        "",
+        *by_operation(found),
+        "",
+        *slower(page, found),
+        *pictures(page, found, contract),
+        *(fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", [*table(headers, rows), ""]) if far else []),
+    ]
+
+
+def doorless(machine: Machine) -> list[Cell]:
+    """Cells in which the front door has no time, though others have."""
+    return [cell for cell, run in newest(machine) if not any(is_door(row) for row in run.cells[cell].values())]
+
+
+def contents(page: Page) -> list[str]:
+    machine = page.machine.grids.get(data.HELD_OUT)
+    if machine is None:
+        return [f"{UNMEASURED} The front door is to stay under {THRESHOLD * 100:.0f} % behind the best record in the geometric mean.", ""]
+    own = replace(page, machine=machine)
+    runs = words.listed([f"{words.code(run.name)} (CCCL {text(run.cccl)})" for run in machine.runs])
+    lines = [
+        *banners(own),
+        f"Measured by {runs}, at sizes, numbers of bins and alignments that no other run has, so that no table was made from them. In each cell"
+        " are CUB's entries, the front door, and of the rungs those that a pilot call found fastest there: three that take storage as it is,"
+        " and three that want it zeroed once. Regret is the time of the front door's call over that of the fastest of all of them (which is 0 %"
+        " where that is the front door), within a run; `1 item off` means that the input, and a scan's output, begins one item behind an allocation; what waits for the host is left out, since the front door may be captured. The noise floor"
+        " is how far apart CUB's two entries in other cells like it were.",
+        "",
+    ]
+    if missing := doorless(machine):
+        lines += [f"The front door has no time in {words.plural(len(missing), 'cell')}: {text('; '.join(map(where, missing)))}.", ""]
+    return [*lines, *section(own, "uninitialised"), *section(own, ZEROED)]
+
+
+def briefly(page: Page) -> str:
+    """The front's lines, one a contract."""
+    machine = page.machine.grids.get(data.HELD_OUT)
+    if machine is None:
+        return UNMEASURED
+    return "; ".join(
+        f"{STORAGE[contract]}: {sentence(found).replace('; ', ', ')}" for contract in STORAGE if (found := points(machine, contract))
+    )

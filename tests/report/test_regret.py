@@ -1,0 +1,250 @@
+"""Runs of grids: kept apart from the suite's, the front door's regret on what was held out, and the whole grid of histograms."""
+
+import pytest
+import synthetic
+from conftest import add_small_cell
+
+from rungs_report import cli, data, histograms, regret, tune
+
+KI, MI = 1 << 10, 1 << 20
+LATER = "2030-02-03T040506Z-abc1234"
+DOORS = [("reductions", "front_door", "uninitialised"), ("reductions", "front_door_workspace", "zeroed_once"), ("histograms", "front_door", "none")]
+CUB = ("library_baselines", "cub_device_reduce")
+COUNTS = {"operator": "", "accumulator_type": "u32", "output_type": "u32", "operation": "histogram_even", "error": 0}
+
+
+def grid(name, run=LATER):
+    made = synthetic.document(run)
+    made["context"]["grid"] = name
+    for ladder, rung, contract in DOORS:
+        made["variants"].append(synthetic.variant("handwritten", f"front_door_of_{ladder}", rung, -1, workspace_contract=contract))
+    return made
+
+
+def cell(made, items, door, kept, best, ticket, cub, floor=0.01, **about):
+    """A sum: both front doors, a rung that takes storage as it is, one that wants it zeroed once, and CUB."""
+    times = {("handwritten", "front_door"): door, ("handwritten", "front_door_workspace"): kept}
+    times |= {("handwritten", "two_passes"): best, ("handwritten", "early_ticket"): ticket, CUB: cub}
+    synthetic.add_cell(made, items, times, **about)
+    contracts = {"front_door_workspace": "zeroed_once", "early_ticket": "zeroed_once"}
+    for row in made["rows"][-5:]:
+        row["workspace_contract"] = contracts.get(row["rung"], "uninitialised")
+        if row["rung"].startswith("front_door"):
+            row["ladder"] = "front_door_of_reductions"
+    own = {key: made["rows"][-1][key] for key in regret.KEYS}
+    made["twins"].append({**own, "ratio": 1.001, "low": 0.999, "high": 1.003, "noise_floor": floor, "different": False})
+
+
+def held_out(repository, run=LATER):
+    """Three points: one at the best, one two per cent behind it, one far behind it and behind CUB."""
+    made = grid("held_out", run)
+    cell(made, 769, door=5.0, kept=4.0, best=5.0, ticket=4.0, cub=6.0)
+    cell(made, 196613, door=10.2, kept=8.16, best=10.0, ticket=8.0, cub=10.1, floor=0.03)
+    cell(made, 12582917, door=30.0, kept=19.95, best=20.0, ticket=19.0, cub=25.0, shape="offset=1")
+    synthetic.write(repository / "report/data", made)
+    return made
+
+
+@pytest.fixture
+def suite(repository, small):
+    synthetic.write(repository / "report/data", small)
+    synthetic.write_sources(repository)
+    return small
+
+
+def machine(repository):
+    (found,) = data.read(repository / "report/data").machines
+    return found
+
+
+def page(repository, name="regret"):
+    return (repository / f"report/synthetic-gpu/{name}.md").read_text()
+
+
+def test_each_contract_has_its_own_best(repository, suite):
+    held_out(repository)
+    own = machine(repository).grids["held_out"]
+    for contract, behind in (("uninitialised", (1.0, 1.02, 1.5)), ("zeroed_once", (1.0, 1.02, 1.05))):
+        assert sorted(each.behind for each in regret.points(own, contract)) == pytest.approx(behind)
+    assert {each.best.rung for each in regret.points(own, "uninitialised")} == {"front_door", "two_passes"}
+    assert {each.best.rung for each in regret.points(own, "zeroed_once")} == {"front_door_workspace", "early_ticket"}
+
+
+def test_a_point_slower_than_cub_is_listed_by_name(repository, suite, run):
+    held_out(repository)
+    assert run()[0] == 0
+    told = page(repository)
+    uninitialised, zeroed = told.split("## Storage that was zeroed once")
+    # Within its floor at 196,613; beyond it where the input begins off an alignment.
+    assert "CUB is faster beyond the noise floor at 1 point:" in uninitialised
+    assert "| f32 sum, 1 item off | 12,582,917 |" in uninitialised.split("CUB is faster beyond")[1]
+    assert "CUB is faster beyond the noise floor at no point." in zeroed
+    assert "15.2 % behind the best record in the geometric mean over 3 points, which is not under the 3 %" in uninitialised
+    assert "slower than CUB beyond the noise floor at 1 of 3 points" in uninitialised
+    assert "2.3 % behind the best record in the geometric mean over 3 points, which is under the 3 %" in zeroed
+    assert "slower than CUB beyond the noise floor at none of 3 points" in zeroed
+    assert "66.7 %" in uninitialised  # of the points lie within the noise
+    assert "[How far from the best is what the front door chooses?](regret.md)" in page(repository, "index")
+    assert "15.2 % behind" in page(repository, "index")
+
+
+def test_a_wide_interval_hides_no_loss(repository, suite):
+    held_out(repository)
+    own = machine(repository).grids["held_out"]
+    (lost,) = [each for each in regret.points(own, "uninitialised") if each.loses_to_cub]
+    lost.door.values |= {"speedup_low": 0.5, "speedup_high": 1.4, "verdict": "AMBIGUOUS"}
+    regret.points.cache_clear()
+    assert [each.cell for each in regret.points(own, "uninitialised") if each.loses_to_cub] == [lost.cell]
+
+
+def test_what_waits_for_the_host_is_no_rival(repository, suite):
+    made = grid("held_out")
+    cell(made, 769, door=5.0, kept=5.0, best=5.5, ticket=5.5, cub=6.0)
+    made["rows"].append(synthetic.row(made, "handwritten", "host_finish", 769, 2.0))
+    synthetic.write(repository / "report/data", made)
+    own = machine(repository).grids["held_out"]
+    assert [each.behind for contract in regret.STORAGE for each in regret.points(own, contract)] == [1.0, 1.0]
+
+
+def test_histograms_stand_for_both_contracts(repository, suite):
+    made = grid("held_out")
+    times = {("handwritten", "front_door"): 12.0, ("handwritten", "overlapped_clear"): 10.0, ("library_baselines", "cub_device_histogram"): 20.0}
+    synthetic.add_cell(made, 786433, times, input_type="i32", shape="bins=17", distribution="zipf", **COUNTS)
+    made["rows"][-3] |= {"ladder": "front_door_of_histograms", "workspace_contract": "none"}
+    synthetic.write(repository / "report/data", made)
+    own = machine(repository).grids["held_out"]
+    assert [each.behind for contract in regret.STORAGE for each in regret.points(own, contract)] == pytest.approx([1.2, 1.2])
+
+
+def test_a_cell_without_the_front_door_is_told(repository, suite, run):
+    made = held_out(repository)
+    made["rows"] = [row for row in made["rows"] if row["items"] != 769 or not row["rung"].startswith("front_door")]
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    assert "The front door has no time in 1 cell: f32 sum at 769." in page(repository)
+
+
+def test_the_newest_run_of_a_cell_counts(repository, suite):
+    held_out(repository)
+    made = grid("held_out", "2030-03-04T050607Z-abc1234")
+    cell(made, 769, door=7.0, kept=7.0, best=5.0, ticket=5.0, cub=6.0)
+    synthetic.write(repository / "report/data", made)
+    found = {each.cell.items: each.behind for each in regret.points(machine(repository).grids["held_out"], "uninitialised")}
+    assert found == pytest.approx({769: 1.4, 196613: 1.02, 12582917: 1.5})
+
+
+def test_each_release_of_cccl_is_a_point_of_its_own(repository, suite, run):
+    held_out(repository)
+    made = grid("held_out", "2030-03-04T050607Z-abc1234")
+    made["context"]["versions"]["cccl"] = "3.5.0"
+    cell(made, 769, door=7.0, kept=7.0, best=5.0, ticket=5.0, cub=6.0)
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    told = page(repository)
+    assert "over 4 points" in told and "| f32 sum, CCCL 3.5.0 " in told and "slower than CUB beyond the noise floor at 2 of 4 points" in told
+
+
+def test_without_such_a_run_the_page_says_so(repository, suite, run):
+    assert run()[0] == 0
+    assert "Not measured yet: `bench/run --grid=held_out` measures it." in page(repository)
+    assert "Not measured yet: `bench/run --grid=held_out`" in page(repository, "index")
+
+
+def test_a_run_with_sizes_that_were_tuned_on_is_refused_whole(repository, suite, run):
+    made = held_out(repository)
+    cell(made, 16 * MI, door=30.0, kept=30.0, best=20.0, ticket=20.0, cub=25.0)
+    synthetic.write(repository / "report/data", made)
+    code, out, err = run()
+    assert code == 1 and "holds out what other runs have: reduce of 16777216 items" in err
+    assert "Not measured yet" in page(repository)
+    found = data.read(repository / "report/data")
+    assert not found.machines[0].grids and sum(map(int, (found.rows_out, found.twins, found.faults, found.rows_refused))) == found.rows_in
+
+
+def test_a_grid_without_a_run_of_the_suite_waits(repository, run):
+    held_out(repository)
+    code, _, err = run()
+    assert code == 0 and "no run of the suite on that GPU lies beside it" in err
+
+
+def test_an_unknown_grid_is_refused(repository, suite, run):
+    synthetic.write(repository / "report/data", grid("everything"))
+    code, _, err = run()
+    assert code == 1 and "context.grid 'everything'" in err
+
+
+def test_a_grid_changes_no_table_and_no_other_page(repository, suite, run, tmp_path):
+    assert run()[0] == 0
+    before = {path.name: path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md")}
+    tables = tune.files(data.read(repository / "report/data"))
+    held_out(repository)
+    assert tune.files(data.read(repository / "report/data")) == tables
+    assert run()[0] == 0
+    after = {path.name: path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md")}
+    assert {name for name in after if after[name] != before.get(name)} == {"regret.md", "index.md"}
+    lines = (repository / "report/synthetic-gpu/results.csv").read_text().splitlines()
+    assert len(lines) == 1 + 3 + 15 and sum("offset=1" in line for line in lines) == 5
+
+
+def test_comparing_gpus_leaves_grids_out(repository, suite, capsys):
+    held_out(repository)
+    folder = str(repository / "report/data/synthetic-gpu")
+    assert cli.main(["compare", folder, folder]) == 0
+    assert "1 run" in capsys.readouterr().out
+
+
+# ---- the grid of histograms
+
+
+def count(made, input_type, bins, items, distribution, clear, hot, cub):
+    times = {("handwritten", "overlapped_clear"): clear, ("handwritten", "bin_ranges"): hot}
+    times |= {("library_baselines", "cub_device_histogram"): cub} if cub else {}
+    synthetic.add_cell(made, items, times, input_type=input_type, shape=f"bins={bins}", distribution=distribution, **COUNTS)
+
+
+@pytest.fixture
+def whole(repository, suite):
+    """Two kinds of samples and three of bins: one rung is best where samples are uniform, the other never far behind."""
+    made = grid("histograms")
+    for input_type in ("u8", "i32"):
+        for bins in (64, 256):
+            for items in (64 * KI, 16 * MI):
+                count(made, input_type, bins, items, "uniform", clear=11.0, hot=10.0, cub=20.0)
+                count(made, input_type, bins, items, "zipf", clear=12.0, hot=30.0, cub=24.0)
+    count(made, "i32", 4096, 64 * KI, "uniform", clear=11.0, hot=12.0, cub=10.0)  # CUB wins
+    made["rows"].append({**made["rows"][-3], "rung": "front_door", "ladder": "front_door_of_histograms", "workspace_contract": "none"})
+    count(made, "u8", 4096, 64 * KI, "uniform", clear=11.0, hot=12.0, cub=None)
+    about = COUNTS | {"input_type": "u8", "shape": "bins=4096"}
+    synthetic.add_fault(made, "cub_device_histogram", 64 * KI, "wrong", "bin 0 counts 0 instead of 65,536", **about)
+    add_small_cell(suite)
+    suite["rows"] = suite["rows"][:3]
+    count(suite, "u8", 256, MI, "uniform", clear=11.0, hot=12.0, cub=20.0)
+    synthetic.write(repository / "report/data", suite)
+    synthetic.write(repository / "report/data", made)
+    return repository
+
+
+def test_the_recommended_rung_is_best_at_its_worst(whole):
+    own = machine(whole).grids["histograms"]
+    best, one = histograms.of_best(own), histograms.of_recommended(own)
+    setting = data.Cell("histogram_even", "", "i32", "u32", "u32", "bins=64", "uniform", "cold", 64 * KI)
+    assert best[setting][0].rung == "bin_ranges" and best[setting][1].value == pytest.approx(2.0)
+    assert one[setting][0].rung == "overlapped_clear" and one[setting][1].value == pytest.approx(20 / 11)
+
+
+def test_the_grid_tells_its_losses_and_what_cub_gets_wrong(whole, run):
+    assert run()[0] == 0
+    told = page(whole, "histograms").split("## The whole grid")[1].split("\n## ")[0]
+    assert "The best rung is faster than CUB in 16 of 17 cells, level in 0, slower in 1; its lowest speed-up is 0.91x (i32, 4,096 bins, uniform, 64 Ki)." in told
+    assert told.count("| i32     | 4,096 | 64 Ki | uniform") == 3  # by the best rung, the recommended one and the front door
+    assert "The front door is faster than CUB in 0 of 1 cell, level in 0, slower in 1" in told
+    assert "2.00x / 1.82x" in told and "CUB wrong" in told and "no win: 1 wrong" in told
+    for items in (64 * KI, 16 * MI):
+        assert (whole / f"report/synthetic-gpu/charts/histograms_heat_map_grid_{items}.svg").is_file()
+
+
+def test_without_the_grid_the_page_says_so(repository, suite, run):
+    count(suite, "u8", 256, MI, "uniform", clear=11.0, hot=12.0, cub=20.0)
+    synthetic.write(repository / "report/data", suite)
+    assert run()[0] == 0
+    assert "Not measured yet: `bench/run --grid=histograms` measures it." in page(repository, "histograms")
