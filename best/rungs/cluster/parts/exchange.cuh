@@ -20,13 +20,14 @@ struct exchange {
   __device__ void open() { cluster::parts::arrive(); }
   // … then that; `value` is the same in all threads of a block. Told to all blocks, or to the first alone.
   template <bool to_all>
-  __device__ void tell(const T& value, int thread, int block_threads) {
-    const int rank = static_cast<int>(cluster::parts::block_rank());
-    const int num_told = to_all ? static_cast<int>(cluster::parts::num_blocks()) : 1;
+  __device__ void tell(const T& value, unsigned thread, unsigned block_threads) {
+    const unsigned rank = cluster::parts::block_rank();
+    const unsigned num_told = to_all ? cluster::parts::num_blocks() : 1;
     cluster::parts::wait();
-    for (int peer = thread; peer < num_told; peer += block_threads) {
+#pragma unroll 1
+    for (unsigned peer = thread; peer < num_told; peer += block_threads) {
       carried<T>* const mine = of_blocks + rank;
-      *(peer == rank ? mine : cluster::parts::of_rank(mine, static_cast<unsigned>(peer))) = carried<T>(value);
+      *(peer == rank ? mine : cluster::parts::of_rank(mine, peer)) = carried<T>(value);
     }
     __syncwarp();
     cluster::parts::meet();

@@ -7,13 +7,23 @@
 
 namespace rungs::v0::device {
 
-// A value as it goes through shuffles and shared memory.
+// A value as it lies in shared memory.
 template <class T>
 using carried = std::conditional_t<is_carried<T>, T, boxed<T>>;
 
+// Moves a value of any type between lanes, word by word, as CUB does.
 template <class T, class Move>
 __device__ T moved(const T& value, Move move) {
-  return static_cast<const T&>(parts::by_words(carried<T>(value), move));
+  if constexpr (is_carried<T>) {
+    return parts::by_words(value, move);
+  } else {
+    unsigned words[(sizeof(T) + 3) / 4] = {};
+    T there = value;
+    memcpy(words, static_cast<const void*>(&value), sizeof(T));
+    for (unsigned& word : words) word = move(word);
+    memcpy(static_cast<void*>(&there), words, sizeof(T));
+    return there;
+  }
 }
 
 // Operators that take their operands in any order and name an identity: there, lanes without a value are padded.
@@ -90,7 +100,7 @@ __device__ T reduce_shared(const carried<T>* values, int num_valid, Op op, lanes
   if constexpr (is_reduced_at_once<Op, T>) {
     return parts::warp_reduce(at.rank < num_valid ? values[at.rank] : Op::template identity<T>(), op);
   } else if constexpr (is_padded<Op, T>) {
-    const int i = at.rank % width;
+    const int i = at.rank & (width - 1);
     T value = i < num_valid ? values[i] : Op::template identity<T>();
 #pragma unroll
     for (int mask = 1; mask < width; mask *= 2) value = op(value, parts::shuffle_xor(value, mask));
