@@ -57,6 +57,22 @@ std::vector<map> maps(std::size_t num_items) {
   return made;
 }
 
+// With constructors of its own: shared memory and registers hold it bit by bit.
+struct built_map : map {
+  __host__ __device__ built_map() : map{3, 5} {}
+  __host__ __device__ built_map(const map& other) : map(other) {}
+  __host__ __device__ built_map(const built_map& other) : map(other) {}
+  __host__ __device__ built_map& operator=(const built_map& other) {
+    slope = other.slope;
+    offset = other.offset;
+    return *this;
+  }
+};
+std::vector<built_map> built_maps(std::size_t num_items) {
+  const std::vector<map> made = maps(num_items);
+  return {made.begin(), made.end()};
+}
+
 constexpr int items_per_thread = 3;
 
 // Everybody keeps each result: slot 0 of all items, slot 1 of an item a thread, slot 1 + v of the first v threads.
@@ -87,7 +103,7 @@ void expect_in_all(const std::vector<T>& in, const std::vector<T>& out, int num_
 }
 
 template <class T, class Op, int x, int y, int z>
-__global__ void block_kernel(const T* in, T* out) {
+__global__ void __launch_bounds__(x* y* z) block_kernel(const T* in, T* out) {
   const int thread = static_cast<int>((threadIdx.z * y + threadIdx.y) * x + threadIdx.x);
   using collective = BlockReduce<T, x, BLOCK_REDUCE_WARP_REDUCTIONS, y, z>;
   __shared__ typename collective::TempStorage temp_storage;
@@ -114,6 +130,7 @@ TEST_F(Collectives, BlocksTellAllThreads) {
   test_block<map, then, 8, 4, 3>(maps(96 * items_per_thread));
   test_block<map, then, 5, 21>(maps(105 * items_per_thread));
   test_block<map, then, 1000>(maps(1000 * items_per_thread));
+  test_block<built_map, then, 72>(built_maps(72 * items_per_thread));
   test_block<bundle<3>, by_value, 128>(bundles<3>(128 * items_per_thread));
   test_block<bundle<6>, by_value, 40>(bundles<6>(40 * items_per_thread));
 }
@@ -162,7 +179,7 @@ TEST_F(Collectives, WarpsTellAllLanes) {
 
 // Sums whose rounding depends on the order are the same bits in every thread, whatever it has been.
 template <int block_threads>
-__global__ void rounding_kernel(const float* in, float* out) {
+__global__ void __launch_bounds__(block_threads) rounding_kernel(const float* in, float* out) {
   out[threadIdx.x] = BlockReduce<float, block_threads>{}.AllSum(in[threadIdx.x]);
 }
 template <int block_threads>
@@ -276,7 +293,7 @@ void test_cluster(const std::vector<T>& items, int cluster_blocks, int valid_ite
       expect(slots[5 * num_threads + i], all, "aggregate", i);
       for (int item = 0; item < items_per_thread; ++item) {
         const int place = i * items_per_thread + item;
-        expect(slots[(6 + item) * num_threads + i], place == 0 ? initial_value : op(initial_value, upto[place - 1]),
+        expect(slots[(6 + item) * num_threads + i], place == 0 ? initial_value : T(op(initial_value, upto[place - 1])),
                "ExclusiveScan", i);
       }
     }
@@ -292,12 +309,14 @@ TEST_F(Collectives, Clusters) {
   constexpr std::size_t most_items = 16 * 1024 * items_per_thread * num_clusters + 1;
   const auto ints = items<int>(most_items);
   const auto all_maps = maps(most_items);
+  const auto all_built_maps = built_maps(most_items);
   const auto wide = bundles<3>(most_items);
   for (const int blocks : {1, 2, 3, 4, 7, 8, 16}) {
     for (const int valid : {1, 63, 64 * blocks - 1, 64 * blocks}) test_cluster<int, plus, 64>(ints, blocks, valid);
     for (const int valid : {1, 40, 40 * blocks / 2 + 1, 40 * blocks})
       test_cluster<map, then, 40>(all_maps, blocks, valid);
     test_cluster<map, then, 8>(all_maps, blocks, 8 * blocks);  // fewer threads than blocks
+    test_cluster<built_map, then, 33>(all_built_maps, blocks, 33 * blocks);
     test_cluster<map, then, 6, 16>(all_maps, blocks, 96 * blocks);
     test_cluster<bundle<3>, by_value, 1000>(wide, blocks, 1000 * blocks - 1);
     test_cluster<map, then, 1024>(all_maps, blocks, 1024 * blocks);

@@ -11,7 +11,7 @@ std::vector<outcome> collectives_by_rungs();
 
 namespace {
 
-TEST(Collectives, GiveWhatCubGives) {
+TEST(CollectivesSemantics, AreCubs) {
   int count = 0;
   const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
   cudaGetLastError();

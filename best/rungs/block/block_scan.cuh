@@ -16,9 +16,8 @@
 // call or for something else, they have to meet at __syncthreads().
 //
 // Everything is combined in the order of the threads, for operators that do not commute: in a warp as WarpScan does,
-// then one warp's aggregate after the other. At most 6 + warps operations deep, and one for each item of a thread and a
-// prefix: as many rounding errors of the sum of magnitudes. The same bits for the same inputs. Minimum and maximum
-// propagate NaN, CUB's do not; how operators are recognised, warp_reduce.cuh says.
+// then one warp's aggregate after the other: as many operations deeper as there are warps. The same bits for the same
+// inputs. Minimum and maximum propagate NaN, CUB's do not; how operators are recognised, warp_reduce.cuh says.
 //
 // The idea: Sengupta, Harris and Garland, Efficient Parallel Scan Algorithms for GPUs. What it costs:
 // rungs/collectives/06_scan_of_warps.

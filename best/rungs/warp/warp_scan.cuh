@@ -9,9 +9,10 @@
 // The scans are in warp/parts/scan_calls.cuh. All lanes of a logical warp make a call; other logical warps need not. No
 // call waits for anybody else, and none needs a barrier.
 //
-// Everything is combined in the order of the lanes, six operations deep at most (and one for each item of a lane and an
-// initial value): as many rounding errors of the sum of magnitudes. The same bits for the same inputs. Minimum and
-// maximum propagate NaN, CUB's do not; how operators are recognised, warp_reduce.cuh says.
+// Everything is combined in the order of the lanes, for operators that do not commute: five operations deep, one more
+// for an initial value and, of several items a lane, two more for each: as many rounding errors of the sum of
+// magnitudes at most. The same bits for the same inputs. Minimum and maximum propagate NaN, CUB's do not; how operators
+// are recognised, warp_reduce.cuh says.
 //
 // The idea: Kogge and Stone's adder; Hillis and Steele, Data Parallel Algorithms. What it costs:
 // rungs/collectives/05_shuffle_up.

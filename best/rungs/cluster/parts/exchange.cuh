@@ -29,7 +29,7 @@ struct exchange {
       carried<T>* const mine = of_blocks + rank;
       *(peer == rank ? mine : cluster::parts::of_rank(mine, peer)) = carried<T>(value);
     }
-    __syncwarp();
+    __syncwarp();  // the barrier is for whole warps, and the loop may have parted this one
     cluster::parts::meet();
   }
 };
