@@ -88,6 +88,19 @@ def test_a_point_slower_than_cub_is_listed_by_name(repository, suite, run):
     assert "15.2 % behind" in page(repository, "index")
 
 
+def test_the_notes_are_those_of_the_run(repository, suite, run):
+    made = held_out(repository)
+    made["context"]["banners"] = ["another process used the GPU"]
+    made["complete"] = False
+    suite["context"]["banners"] = ["the fan was off"]
+    for document in (made, suite):
+        synthetic.write(repository / "report/data", document)
+    assert run()[0] == 0
+    told = page(repository)
+    assert "another process used the GPU" in told and "is incomplete" in told and "the fan was off" not in told
+    assert "another process" not in page(repository, "index") and "the fan was off" in page(repository, "index")
+
+
 def test_a_wide_interval_hides_no_loss(repository, suite):
     held_out(repository)
     own = machine(repository).grids["held_out"]
