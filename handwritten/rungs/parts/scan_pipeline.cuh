@@ -22,9 +22,7 @@ struct pipeline {
   using T = typename Rows::accumulator;
   using input = typename Rows::input;
   static constexpr int look_back_warps = 2;
-  // Of narrow items a tile is done so soon that its latencies show: two squads of scan_warps warps take turns.
-  static constexpr int squads = sizeof(input) < 4 ? 2 : 1;
-  static constexpr int block_threads = (squads * scan_warps + reduce_warps + look_back_warps + 1) * warp_threads;
+  static constexpr int block_threads = (scan_warps + reduce_warps + look_back_warps + 1) * warp_threads;
   static constexpr int tile_items = scan_warps * Rows::warp_items;
   static constexpr int tile_bytes = tile_items * static_cast<int>(sizeof(input));
   static constexpr int slot_bytes = (tile_bytes + 16 + 127) / 128 * 128;  // 16 more for what is not aligned to 16
@@ -217,12 +215,8 @@ struct pipeline {
 
   // Scans and stores tiles, each as soon as its warps' aggregates and what precedes it are known.
   template <scan_kind kind, class ScanOpT>
-  __device__ void scan(memory& shared, int squad, int warp, ScanOpT scan_op) const {
-    position at;
-    const auto advance = [&](int turns) {
-      for (int turn = 0; turn < turns; ++turn) at.advance();
-    };
-    for (advance(squad);; advance(squads)) {
+  __device__ void scan(memory& shared, int warp, ScanOpT scan_op) const {
+    for (position at;; at.advance()) {
       shared.arrived[at.stage].wait(at.parity);
       const long long tile = shared.tile[at.stage];
       if (tile < 0) return;
@@ -258,7 +252,7 @@ struct pipeline {
     } else if (warp < first_scanner) {
       reduce(shared, warp - first_reducer, scan_op);
     } else {
-      scan<kind>(shared, (warp - first_scanner) / scan_warps, (warp - first_scanner) % scan_warps, scan_op);
+      scan<kind>(shared, warp - first_scanner, scan_op);
     }
   }
 };
