@@ -1,7 +1,13 @@
-// The front door, all of it: CUB's device-wide calls in namespace rungs. Programs that use one of them compile faster
-// with its own header.
+// The front door, all of it: CUB's device-wide calls and its collectives in namespace rungs. Programs that use one of
+// them compile faster with its own header.
 #pragma once
 
+#include "rungs/block/block_reduce.cuh"
+#include "rungs/block/block_scan.cuh"
+#include "rungs/cluster/cluster_reduce.cuh"
+#include "rungs/cluster/cluster_scan.cuh"
 #include "rungs/device/device_histogram.cuh"
 #include "rungs/device/device_reduce.cuh"
 #include "rungs/device/device_scan.cuh"
+#include "rungs/warp/warp_reduce.cuh"
+#include "rungs/warp/warp_scan.cuh"

@@ -53,11 +53,11 @@ class BlockReduce : public device::reduce_calls<BlockReduce<T, BlockDimX, Algori
   template <bool to_all, bool whole, class Op>
   __device__ T reduce(T value, Op op, int num_valid) {
     constexpr bool one_warp = place::num_warps == 1;
+    constexpr bool all_lanes = to_all && one_warp, whole_warps = whole && place::has_whole_warps;
     const int warp = place::warp();
     const auto at = place::warp_lanes();
     if (whole || num_valid > place::num_threads) num_valid = place::num_threads;
-    value = device::reduce_lanes < to_all && one_warp,
-    whole && place::has_whole_warps > (value, op, at, num_valid - warp * parts::warp_threads);
+    value = device::reduce_lanes<all_lanes, whole_warps>(value, op, at, num_valid - warp * parts::warp_threads);
     if constexpr (!one_warp) {
       // Every warp reduces the aggregates where all want to know; one that lacks lanes is told the result.
       constexpr bool by_all = to_all && place::has_whole_warps;

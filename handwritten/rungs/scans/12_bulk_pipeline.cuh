@@ -8,8 +8,9 @@
 // order, so whoever holds the lowest open tile never waits. Source: the look-ahead of CCCL 3.6's scan. Did not help on
 // an H200: storing through shared memory by bulk copies (-2 %), evict-first loads (-4 %), two blocks a multiprocessor
 // (-8 %), tiles of 4 Ki items (-14 %) and of 16 Ki (-4 %), one warp that looks back (-20 % for bytes), 12 or 16 warps
-// that scan (-2 to -11 %; bytes to words at 16 Mi +4 %). Narrow items are at the limit too: a kernel that does nothing
-// but widen 256 Mi bytes to words takes 352 us, this scan of them 348; halves to floats 408 and 411.
+// that scan (-2 to -11 %; bytes to words at 16 Mi +4 %), two squads that scan in turn (narrow items -1 to -8 %). Narrow
+// items are near their limit, too: the fastest kernel found that does nothing but widen 256 Mi bytes to words takes 338
+// us, this scan of them 355; halves to floats 396 and 415.
 #pragma once
 
 #include "rungs/contract.cuh"
