@@ -7,9 +7,15 @@
 //                                                    rungs::plus{}, 0.0f, stream);
 //   }, stream);
 //
-// One workspace serves any number of variants, types and sizes, one stream at a time: a call on another stream has to
-// be ordered behind the last one by the caller. It grows on demand, by stream-ordered allocation and only outside
-// stream capture; call reserve() first where a graph is to be captured. Movable; frees its memory when it ends.
+// One workspace serves any number of variants, types and sizes: on one device, by one host thread at a time, and on one
+// stream at a time; hand_over() passes it on to another stream. It grows on demand, by stream-ordered allocation and
+// only outside stream capture: make a call, or call reserve(), before a graph is captured. A graph keeps the addresses
+// of its storage, so until the graph has gone, its workspace has to stay, and may not grow; a replay is a use like any
+// other. Movable; what was moved from can be assigned to again. Frees its memory when it ends.
+//
+// A checked build, -DRUNGS_CHECKED for all files of a program, reports misuse: a call on another stream without
+// hand_over(), calls by two host threads at once, and a call after the workspace was moved from. The call does nothing
+// then, says on stderr what to do, and returns cudaErrorNotPermitted. Without it nothing is kept and nothing checked.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,26 +24,41 @@
 #include <utility>
 
 #include "rungs/contract.cuh"
+#include "rungs/parts/storage_of.cuh"
+#ifdef RUNGS_CHECKED
+#include "rungs/parts/checked_use.cuh"
+#endif
 
 namespace rungs::v0 {
 
-// How a variant wants its storage.
-template <class Variant, class = void>
-inline constexpr contents temp_storage_of = contents::uninitialised;
-template <class Variant>
-inline constexpr contents temp_storage_of<Variant, decltype(void(Variant::temp_storage))> = Variant::temp_storage;
+namespace parts {
 
-class workspace {
+// Nothing is known of the use of a workspace, and all of it is allowed.
+struct unchecked_use {
+  struct turn {
+    turn(unchecked_use&, cudaStream_t) {}
+    static constexpr cudaError_t error = cudaSuccess;
+  };
+  void forget_stream() {}
+};
+
+}  // namespace parts
+
+template <class Use>
+class workspace_of : private Use {
  public:
-  workspace() = default;
-  workspace(workspace&& other) noexcept
-      : zeroed_(std::exchange(other.zeroed_, {})), scratch_(std::exchange(other.scratch_, {})) {}
-  workspace& operator=(workspace&& other) noexcept {
+  workspace_of() = default;
+  workspace_of(workspace_of&& other) noexcept
+      : Use(static_cast<Use&&>(other)),
+        zeroed_(std::exchange(other.zeroed_, {})),
+        scratch_(std::exchange(other.scratch_, {})) {}
+  workspace_of& operator=(workspace_of&& other) noexcept {
+    Use::operator=(static_cast<Use&&>(other));
     std::swap(zeroed_, other.zeroed_);
     std::swap(scratch_, other.scratch_);
     return *this;
   }
-  ~workspace() {
+  ~workspace_of() {
     cudaFree(zeroed_.memory);
     cudaFree(scratch_.memory);
   }
@@ -45,24 +66,37 @@ class workspace {
   // Asks call(nullptr, bytes) for the size, provides that much in the state that Variant wants, and calls again.
   template <class Variant, class Call>
   cudaError_t run(Call call, cudaStream_t stream = nullptr) {
+    const typename Use::turn turn(*this, stream);
+    if (turn.error != cudaSuccess) return turn.error;
     std::size_t bytes = 0;
     cudaError_t error = call(static_cast<void*>(nullptr), bytes);
-    if (error == cudaSuccess) error = reserve(temp_storage_of<Variant>, bytes, stream);
+    if (error == cudaSuccess) error = grow(temp_storage_of<Variant>, bytes, stream);
     if (error != cudaSuccess) return error;
     return call(buffer_for(temp_storage_of<Variant>).memory, bytes);
   }
 
   // Grows the storage of that kind to at least `bytes` bytes. State that is lost by growing starts anew from zero.
   cudaError_t reserve(contents kind, std::size_t bytes, cudaStream_t stream = nullptr) {
-    buffer& held = buffer_for(kind);
-    if (bytes <= held.bytes) return cudaSuccess;
-    void* memory = nullptr;
-    cudaError_t error = cudaMallocAsync(&memory, bytes, stream);
-    if (error == cudaSuccess && kind == contents::zeroed_once) error = cudaMemsetAsync(memory, 0, bytes, stream);
-    if (error == cudaSuccess && held.memory != nullptr) error = cudaFreeAsync(held.memory, stream);
-    if (error == cudaSuccess) held = {memory, bytes};
+    const typename Use::turn turn(*this, stream);
+    if (turn.error != cudaSuccess) return turn.error;
+    return grow(kind, bytes, stream);
+  }
+
+  // From now on the workspace is used on `to`, which waits for what is on `from`, where it was used until now.
+  cudaError_t hand_over(cudaStream_t from, cudaStream_t to) {
+    const typename Use::turn turn(*this, from);
+    if (turn.error != cudaSuccess) return turn.error;
+    cudaEvent_t used = nullptr;
+    cudaError_t error = cudaEventCreateWithFlags(&used, cudaEventDisableTiming);
+    if (error != cudaSuccess) return error;
+    error = cudaEventRecord(used, from);
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(to, used, 0);
+    cudaEventDestroy(used);
+    if (error == cudaSuccess) Use::forget_stream();
     return error;
   }
+  // The same, by a caller who has waited for all uses until now, on the host or with the stream that comes next.
+  void hand_over() { Use::forget_stream(); }
 
  private:
   struct buffer {
@@ -72,7 +106,28 @@ class workspace {
 
   buffer& buffer_for(contents kind) { return kind == contents::zeroed_once ? zeroed_ : scratch_; }
 
+  cudaError_t grow(contents kind, std::size_t bytes, cudaStream_t stream) {
+    buffer& held = buffer_for(kind);
+    if (bytes <= held.bytes) return cudaSuccess;
+    void* memory = nullptr;
+    cudaError_t error = cudaMallocAsync(&memory, bytes, stream);
+    if (error == cudaSuccess && kind == contents::zeroed_once) error = cudaMemsetAsync(memory, 0, bytes, stream);
+    if (error == cudaSuccess && held.memory != nullptr) error = cudaFreeAsync(held.memory, stream);
+    if (error == cudaSuccess)
+      held = {memory, bytes};
+    else if (memory != nullptr)
+      cudaFreeAsync(memory, stream);
+    return error;
+  }
+
   buffer zeroed_, scratch_;
 };
+
+#ifdef RUNGS_CHECKED
+using workspace = workspace_of<parts::checked_use>;
+#else
+using workspace = workspace_of<parts::unchecked_use>;
+static_assert(sizeof(workspace) == 4 * sizeof(void*));
+#endif
 
 }  // namespace rungs::v0

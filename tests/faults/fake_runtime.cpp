@@ -1,6 +1,10 @@
 #include "faults/fake_runtime.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <thread>
 
 namespace rungs::tests::fake {
 
@@ -11,9 +15,12 @@ runtime& current() {
 
 namespace {
 
+std::mutex one_at_a_time;
+
 // Notes the call; returns what it is to answer.
 cudaError_t note(const char* name, bool enqueues = false, unsigned long long grid_blocks = 0,
                  unsigned block_threads = 0) {
+  const std::lock_guard turn(one_at_a_time);
   runtime& r = current();
   r.calls.push_back({name, enqueues, grid_blocks, block_threads});
   const int index = static_cast<int>(r.calls.size());
@@ -29,6 +36,7 @@ cudaError_t note(const char* name, bool enqueues = false, unsigned long long gri
 
 using rungs::tests::fake::current;
 using rungs::tests::fake::note;
+using rungs::tests::fake::one_at_a_time;
 
 // Stands in for `name` wherever the catalog calls it: see the --wrap options in tests/CMakeLists.txt.
 #define STANDS_IN(name) __wrap_##name
@@ -101,8 +109,15 @@ cudaError_t STANDS_IN(cudaFuncGetAttributes)(cudaFuncAttributes* attributes, con
   return status;
 }
 
-cudaError_t STANDS_IN(cudaFuncSetAttribute)(const void*, cudaFuncAttribute, int) {
-  return note("cudaFuncSetAttribute");
+cudaError_t STANDS_IN(cudaFuncSetAttribute)(const void* function, cudaFuncAttribute attribute, int value) {
+  const cudaError_t status = note("cudaFuncSetAttribute");
+  if (status != cudaSuccess || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return status;
+  {
+    const std::lock_guard turn(one_at_a_time);
+    current().shared_bytes_allowed[function] = static_cast<std::size_t>(value);
+  }
+  std::this_thread::yield();  // what another thread sets now is what holds
+  return status;
 }
 
 cudaError_t STANDS_IN(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, const void*, int, size_t) {
@@ -136,8 +151,37 @@ cudaError_t STANDS_IN(cudaMemcpyAsync)(void*, const void*, size_t, cudaMemcpyKin
 }
 cudaError_t STANDS_IN(cudaStreamSynchronize)(cudaStream_t) { return note("cudaStreamSynchronize"); }
 
-cudaError_t STANDS_IN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void*, void**) {
-  return note("cudaLaunchKernelExC", true, config->gridDim.x, config->blockDim.x);
+// Memory of the host, so that no two allocations have one address.
+cudaError_t STANDS_IN(cudaMallocAsync)(void** memory, size_t bytes, cudaStream_t) {
+  const cudaError_t status = note("cudaMallocAsync", true);
+  if (status == cudaSuccess) *memory = std::malloc(bytes);
+  return status;
+}
+cudaError_t STANDS_IN(cudaFreeAsync)(void* memory, cudaStream_t) {
+  std::free(memory);
+  return note("cudaFreeAsync", true);
+}
+cudaError_t STANDS_IN(cudaFree)(void* memory) {
+  std::free(memory);
+  return note("cudaFree");
+}
+cudaError_t STANDS_IN(cudaEventCreateWithFlags)(cudaEvent_t* event, unsigned) {
+  *event = nullptr;
+  return note("cudaEventCreateWithFlags");
+}
+cudaError_t STANDS_IN(cudaEventRecord)(cudaEvent_t, cudaStream_t) { return note("cudaEventRecord", true); }
+cudaError_t STANDS_IN(cudaStreamWaitEvent)(cudaStream_t, cudaEvent_t, unsigned) {
+  return note("cudaStreamWaitEvent", true);
+}
+cudaError_t STANDS_IN(cudaEventDestroy)(cudaEvent_t) { return note("cudaEventDestroy"); }
+
+cudaError_t STANDS_IN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void* function, void**) {
+  const cudaError_t status = note("cudaLaunchKernelExC", true, config->gridDim.x, config->blockDim.x);
+  const std::lock_guard turn(one_at_a_time);
+  const auto& allowed = current().shared_bytes_allowed;
+  const auto found = allowed.find(function);
+  const std::size_t most_bytes = std::max<std::size_t>(48 * 1024, found == allowed.end() ? 0 : found->second);
+  return status == cudaSuccess && config->dynamicSmemBytes > most_bytes ? cudaErrorInvalidValue : status;
 }
 
 // What <<<>>> becomes: a handle, and a launch whose error only cudaGetLastError tells.

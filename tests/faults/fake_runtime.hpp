@@ -1,9 +1,10 @@
 // A CUDA runtime that runs nothing: linked in with --wrap, it answers for a device that need not exist, keeps a list of
-// what was asked and enqueued, and fails the call it is told to fail.
+// what was asked and enqueued, and fails the call it is told to fail. Several threads may call it.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct runtime {
   // The record.
   std::vector<call> calls;
   cudaError_t last_error = cudaSuccess;
+  std::map<const void*, std::size_t> shared_bytes_allowed;  // of kernels that were allowed more than others have
 
   bool failed() const { return failing_call > 0 && static_cast<int>(calls.size()) >= failing_call; }
 };

@@ -139,7 +139,7 @@ struct DeviceReduce {
 
  private:
   using pair = device::storage_pair<reductions::front_door>;
-  using kept = device::kept_storage<reductions::front_door_workspace>;
+  using kept = device::kept_storage<reductions::front_door_with<contents::zeroed_once, device::storage_is::workspaces>>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,

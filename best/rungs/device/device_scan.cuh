@@ -30,7 +30,7 @@
 
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
-#include "rungs/scans/front_door_workspace.cuh"
+#include "rungs/scans/front_door.cuh"
 #include "rungs/workspace.cuh"
 
 namespace rungs::v0 {
@@ -146,7 +146,7 @@ struct DeviceScan {
 
  private:
   using pair = device::storage_pair<scans::front_door>;
-  using kept = device::kept_storage<scans::front_door_workspace>;
+  using kept = device::kept_storage<scans::front_door_with<contents::zeroed_once, device::storage_is::workspaces>>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
   static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,

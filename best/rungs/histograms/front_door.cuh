@@ -31,7 +31,7 @@ struct front_door : parts::histogram_calls<front_door> {
     using tuning::histogram_rung;
     histogram_rung rung{};
     if (const cudaError_t error = choice::ask(bins.num_bins, num_samples, rung)) return error;
-    return device::take<choice>(
+    return device::take<choice, device::storage_is::callers>(
         rung, d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
           return decltype(variant)::named::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,

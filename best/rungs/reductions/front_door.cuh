@@ -16,7 +16,7 @@
 
 namespace rungs::v0::reductions {
 
-template <contents storage>
+template <contents storage, device::storage_is whose = device::storage_is::callers>
 struct front_door_with {
   static constexpr int block_threads = early_ticket::block_threads, items_per_thread = early_ticket::items_per_thread;
   static constexpr bool deterministic = true;
@@ -46,7 +46,7 @@ struct front_door_with {
       using tuning::reduce_rung;
       reduce_rung rung{};
       if (const cudaError_t error = choice::ask(num_items, rung)) return error;
-      return device::take<choice>(
+      return device::take<choice, whose>(
           rung, d_temp_storage, temp_storage_bytes,
           [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
             return decltype(variant)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,

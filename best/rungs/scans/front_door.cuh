@@ -33,8 +33,8 @@ struct cleared {
   }
 };
 
-template <contents storage>
-struct front_door_with : parts::scan_calls<front_door_with<storage>> {
+template <contents storage, device::storage_is whose = device::storage_is::callers>
+struct front_door_with : parts::scan_calls<front_door_with<storage, whose>> {
   static constexpr int block_threads = one_wave::block_threads, items_per_thread = one_wave::items_per_thread;
   static constexpr bool deterministic = false;  // large scans add up their prefixes as they come
   static constexpr contents temp_storage = storage;
@@ -55,7 +55,7 @@ struct front_door_with : parts::scan_calls<front_door_with<storage>> {
     using tuning::scan_rung;
     scan_rung rung{};
     if (const cudaError_t error = choice::ask(num_items, rung)) return error;
-    return device::take<choice>(
+    return device::take<choice, whose>(
         rung, d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
           return decltype(variant)::named::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,

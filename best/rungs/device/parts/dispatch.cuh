@@ -5,6 +5,9 @@
 
 #include <cstddef>
 
+#include "rungs/contract.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/storage_of.cuh"
 #include "rungs/parts/tile.cuh"
 
 namespace rungs::v0::device {
@@ -16,27 +19,36 @@ struct candidate {
   using variant = parts::type<Variant>;
 };
 
+// Whose the storage of a call is.
+//   callers     as large as it pleases the caller: what is too small is refused
+//   workspaces  as large as the same call has asked for just before
+enum class storage_is : unsigned char { callers, workspaces };
+
 // Calls call(type<variant>, d_temp_storage, temp_storage_bytes) for the candidate `chosen`. Only those that
 // Choice::names are instantiated. The size that is asked for is the most that any of them needs for this call, so that
 // it does not shrink as items are added.
-template <class Choice, class Name, class Call, class... Candidates>
+template <class Choice, storage_is whose, class Name, class Call, class... Candidates>
 cudaError_t take(Name chosen, void* d_temp_storage, std::size_t& temp_storage_bytes, Call call, Candidates...) {
-  std::size_t most_bytes = 0;
   cudaError_t error = cudaSuccess;
-  const auto ask = [&](auto each) {
-    if constexpr (Choice::template names<decltype(each)::name>) {
-      std::size_t bytes = 0;
-      if (error == cudaSuccess) error = call(typename decltype(each)::variant{}, nullptr, bytes);
-      most_bytes = most_bytes < bytes ? bytes : most_bytes;
+  if (whose == storage_is::callers || d_temp_storage == nullptr) {
+    std::size_t most_bytes = parts::storage_alignment;  // what answered() says of no bytes
+    const auto ask = [&](auto each) {
+      using variant = typename decltype(each)::variant;
+      if constexpr (Choice::template names<decltype(each)::name> &&
+                    temp_storage_of<typename variant::named> != contents::none) {
+        std::size_t bytes = 0;
+        if (error == cudaSuccess) error = call(variant{}, nullptr, bytes);
+        most_bytes = most_bytes < bytes ? bytes : most_bytes;
+      }
+    };
+    (ask(Candidates{}), ...);
+    if (error != cudaSuccess) return error;
+    if (d_temp_storage == nullptr) {
+      temp_storage_bytes = most_bytes;
+      return cudaSuccess;
     }
-  };
-  (ask(Candidates{}), ...);
-  if (error != cudaSuccess) return error;
-  if (d_temp_storage == nullptr) {
-    temp_storage_bytes = most_bytes;
-    return cudaSuccess;
+    if (temp_storage_bytes < most_bytes) return cudaErrorInvalidValue;
   }
-  if (temp_storage_bytes < most_bytes) return cudaErrorInvalidValue;
   const auto call_if_chosen = [&](auto each) {
     if constexpr (Choice::template names<decltype(each)::name>)
       if (each.name == chosen) error = call(typename decltype(each)::variant{}, d_temp_storage, temp_storage_bytes);

@@ -1,0 +1,73 @@
+// What a call costs the host: the front door over a runtime that runs nothing. No GPU is used.
+#include <gtest/gtest.h>
+
+#include <rungs/rungs.cuh>
+
+#include <cstdint>
+
+#include "faults/fake_runtime.hpp"
+
+namespace rungs::tests {
+namespace {
+
+// Addresses that no kernel will touch.
+template <class T>
+T* far_away(int i) {
+  return reinterpret_cast<T*>(std::uintptr_t(i) << 40);
+}
+
+template <class Call>
+std::size_t runtime_calls(Call call) {
+  fake::current() = {};
+  EXPECT_EQ(call(), cudaSuccess);
+  return fake::current().calls.size();
+}
+
+// The device is asked for its compute capability and for clusters; for a scan for its shared memory, too.
+constexpr std::size_t choice_of_reduction = 4, choice_of_scan = 6;
+
+constexpr device::storage_is workspaces = device::storage_is::workspaces;
+
+TEST(Host, WithAWorkspaceAReductionAsksNoRungButTheChosenOne) {
+  const std::size_t n = 1 << 20;
+  std::size_t bytes = 1 << 20;
+  const auto reduce = [&](auto door) {
+    return runtime_calls([&] {
+      return decltype(door)::named::reduce(far_away<void>(1), bytes, far_away<const float>(2), far_away<float>(3), n,
+                                           plus{}, 0.0f);
+    });
+  };
+  using door = reductions::front_door_with<contents::zeroed_once, workspaces>;
+  EXPECT_EQ(reduce(parts::type<door>{}), choice_of_reduction + reduce(parts::type<reductions::early_ticket>{}));
+}
+
+TEST(Host, WithAWorkspaceAScanAsksNoRungButTheChosenOne) {
+  const std::size_t n = 1 << 20;
+  std::size_t bytes = 1 << 24;
+  const auto scan = [&](auto door) {
+    return runtime_calls([&] {
+      return decltype(door)::named::inclusive_scan(far_away<void>(1), bytes, far_away<const float>(2),
+                                                   far_away<float>(3), plus{}, n);
+    });
+  };
+  using door = scans::front_door_with<contents::zeroed_once, workspaces>;
+  EXPECT_EQ(scan(parts::type<door>{}), choice_of_scan + scan(parts::type<scans::one_wave>{}));
+}
+
+// What is enough for a call is enough for all that have fewer items: after the largest, none allocates.
+TEST(Host, AWorkspaceGrowsOnceForTheLargestCall) {
+  workspace workspace;
+  const auto allocations = [&](std::size_t n) {
+    fake::current() = {};
+    EXPECT_EQ(DeviceScan::InclusiveSum(workspace, far_away<const float>(2), far_away<float>(3), n), cudaSuccess);
+    EXPECT_EQ(DeviceReduce::Sum(workspace, far_away<const float>(2), far_away<float>(3), n), cudaSuccess);
+    std::size_t allocations = 0;
+    for (const fake::call& each : fake::current().calls) allocations += each.name == "cudaMallocAsync";
+    return allocations;
+  };
+  EXPECT_GE(allocations(std::size_t{1} << 26), 1u);
+  for (std::size_t n = std::size_t{1} << 26; n > 0; n = n * 2 / 3) EXPECT_EQ(allocations(n), 0u) << "n = " << n;
+}
+
+}  // namespace
+}  // namespace rungs::tests
