@@ -1,9 +1,13 @@
-// What a call costs the host: the front door over a runtime that runs nothing. No GPU is used.
+// What a call costs the host, and what threads do to each other there: the front door over a runtime that runs nothing.
+// No GPU is used.
 #include <gtest/gtest.h>
 
 #include <rungs/rungs.cuh>
 
+#include <atomic>
 #include <cstdint>
+#include <thread>
+#include <vector>
 
 #include "faults/fake_runtime.hpp"
 
@@ -67,6 +71,23 @@ TEST(Host, AWorkspaceGrowsOnceForTheLargestCall) {
   };
   EXPECT_GE(allocations(std::size_t{1} << 26), 1u);
   for (std::size_t n = std::size_t{1} << 26; n > 0; n = n * 2 / 3) EXPECT_EQ(allocations(n), 0u) << "n = " << n;
+}
+
+// Each number of bins wants another amount of shared memory of one kernel.
+TEST(Host, ThreadsDoNotTakeSharedMemoryFromEachOther) {
+  fake::current() = {};
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> threads;
+  for (const int num_bins : {256, 14'000, 20'000, 30'000, 40'000, 50'000})
+    threads.emplace_back([&refused, num_bins] {
+      workspace workspace;
+      for (int call = 0; call < 500; ++call)
+        refused +=
+            cudaSuccess != DeviceHistogram::HistogramEven(workspace, far_away<const unsigned short>(1),
+                                                          far_away<unsigned>(2), num_bins + 1, 0, num_bins, 1 << 26);
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(refused, 0);
 }
 
 }  // namespace
