@@ -6,7 +6,8 @@
 //
 // Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage
-// (see there). Neither waits for the device; both may be captured.
+// (see there). Neither waits for the device; both may be captured. Any number of host threads may call at once, each
+// with its own storage or workspace.
 //
 // d_samples    any random-access iterator; pointers to samples of 1, 2, 4 or 8 bytes are read by vectors, at any
 //              alignment that their type allows. Of several channels, they come pixel by pixel.
@@ -19,7 +20,8 @@
 // Integers are binned exactly. Floats are binned by (sample - lower) * (bins / (upper - lower)) in the levels' type: a
 // sample within rounding of an edge may count for the neighbour. The counts are always the same; any number of samples
 // and bins is fine as long as the counters hold it. cudaErrorInvalidValue: storage that is too small, fewer than two
-// levels, or even levels that do not ascend; else what the runtime answered to a launch is returned.
+// levels, or even levels that do not ascend; cudaErrorNotPermitted (in a checked build): a workspace that is misused;
+// else what the runtime answered to a launch is returned.
 //
 // On purpose other than CUB: nothing overflows that CUB refuses (many bins over wide integers), and no sample is
 // counted by a rounded edge where samples and levels are integers.

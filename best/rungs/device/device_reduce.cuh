@@ -6,8 +6,9 @@
 // Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
 // and may allocate (see there). Neither waits for the device; both may be captured, the second once the workspace is
-// large enough. cudaErrorInvalidValue means storage that is too small; else what the runtime answered to a launch is
-// returned.
+// large enough. Any number of host threads may call at once, each with its own storage or workspace.
+// cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
+// misused; else what the runtime answered to a launch is returned.
 //
 // d_in      num_items items: any random-access iterator. Pointers to items of 1, 2, 4, 8 or 16 bytes are read by
 // vectors,
