@@ -1,6 +1,5 @@
 #include "faults/fake_runtime.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -31,10 +30,18 @@ cudaError_t note(const char* name, bool enqueues = false, unsigned long long gri
   return cudaSuccess;
 }
 
+// Of shared memory, for whoever has the lock.
+std::size_t most_dynamic_bytes(const void* function) {
+  const auto& allowed = current().shared_bytes_allowed;
+  const auto found = allowed.find(function);
+  return found == allowed.end() ? 48 * 1024 : found->second;
+}
+
 }  // namespace
 }  // namespace rungs::tests::fake
 
 using rungs::tests::fake::current;
+using rungs::tests::fake::most_dynamic_bytes;
 using rungs::tests::fake::note;
 using rungs::tests::fake::one_at_a_time;
 
@@ -99,12 +106,14 @@ cudaError_t STANDS_IN(cudaDeviceGetAttribute)(int* value, cudaDeviceAttr attribu
   return status;
 }
 
-cudaError_t STANDS_IN(cudaFuncGetAttributes)(cudaFuncAttributes* attributes, const void*) {
+cudaError_t STANDS_IN(cudaFuncGetAttributes)(cudaFuncAttributes* attributes, const void* function) {
   const cudaError_t status = note("cudaFuncGetAttributes");
   if (status != cudaSuccess) return status;
+  const std::lock_guard turn(one_at_a_time);
   std::memset(attributes, 0, sizeof *attributes);
   attributes->maxThreadsPerBlock = 1024;
   attributes->numRegs = 32;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(most_dynamic_bytes(function));
   attributes->binaryVersion = attributes->ptxVersion = current().capability;
   return status;
 }
@@ -178,10 +187,8 @@ cudaError_t STANDS_IN(cudaEventDestroy)(cudaEvent_t) { return note("cudaEventDes
 cudaError_t STANDS_IN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void* function, void**) {
   const cudaError_t status = note("cudaLaunchKernelExC", true, config->gridDim.x, config->blockDim.x);
   const std::lock_guard turn(one_at_a_time);
-  const auto& allowed = current().shared_bytes_allowed;
-  const auto found = allowed.find(function);
-  const std::size_t most_bytes = std::max<std::size_t>(48 * 1024, found == allowed.end() ? 0 : found->second);
-  return status == cudaSuccess && config->dynamicSmemBytes > most_bytes ? cudaErrorInvalidValue : status;
+  return status == cudaSuccess && config->dynamicSmemBytes > most_dynamic_bytes(function) ? cudaErrorInvalidValue
+                                                                                          : status;
 }
 
 // What <<<>>> becomes: a handle, and a launch whose error only cudaGetLastError tells.

@@ -5,6 +5,7 @@
 
 #include <cuda/functional>
 #include <cuda/std/functional>
+#include <cuda/std/limits>
 
 #include "rungs/device/parts/types.cuh"
 
@@ -24,6 +25,28 @@ template <class T>
 struct known_operator<cuda::maximum<T>> {
   using type = maximum;
   using accumulator = T;
+};
+
+template <class Limits, class = void>
+inline constexpr bool names_infinity = false;
+template <class Limits>
+inline constexpr bool names_infinity<Limits, std::enable_if_t<Limits::has_infinity>> = true;
+
+template <class T>
+struct other_limits<T, std::enable_if_t<cuda::std::numeric_limits<T>::is_specialized>> {
+  using limits = cuda::std::numeric_limits<T>;
+  static T highest() {
+    if constexpr (names_infinity<limits>)
+      return limits::infinity();
+    else
+      return limits::max();
+  }
+  static T lowest() {
+    if constexpr (names_infinity<limits>)
+      return -limits::infinity();
+    else
+      return limits::lowest();
+  }
 };
 
 }  // namespace rungs::v0::device

@@ -23,8 +23,9 @@
 // levels, or even levels that do not ascend; cudaErrorNotPermitted (in a checked build): a workspace that is misused;
 // else what the runtime answered to a launch is returned.
 //
-// On purpose other than CUB: nothing overflows that CUB refuses (many bins over wide integers), and no sample is
-// counted by a rounded edge where samples and levels are integers.
+// On purpose other than CUB: nothing overflows that CUB refuses (many bins over wide integers), no sample is counted by
+// a rounded edge where samples and levels are integers, and halves are binned as floats, where CUB rounds each step to
+// a half.
 //
 // Which rung runs is said in rungs/tuning/histogram.cuh, with the times it was chosen by.
 #pragma once

@@ -24,7 +24,7 @@
 // (ArgMin and ArgMax take them for equal, and answer the first of equals). The minimum of nothing is infinity where the
 // type has one, so that the minimum of {infinity} is infinity; and so with the maximum. Operators rungs::plus, minimum
 // and maximum and std::plus are recognised as such, those of cuda::std by <rungs/device/cuda_std_operators.cuh>; any
-// other has to be associative and commutative. Not here: CUB's deprecated ArgMin and ArgMax of key-value pairs.
+// other has to be associative and commutative.
 //
 // Which rung runs is said in rungs/tuning/reduce.cuh, with the times it was chosen by.
 #pragma once
@@ -36,6 +36,13 @@
 #include "rungs/workspace.cuh"
 
 namespace rungs::v0 {
+
+// What CUB's older ArgMin and ArgMax write: the index as key.
+template <class Key, class Value>
+struct KeyValuePair {
+  Key key;
+  Value value;
+};
 
 struct DeviceReduce {
   // *d_out = init op d_in[0] op … op d_in[num_items - 1], accumulated in the type of init op item.
@@ -124,6 +131,16 @@ struct DeviceReduce {
                             IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream = nullptr) {
     return extremum<true>(kept{workspace}, d_in, d_min_out, d_index_out, num_items, stream);
   }
+  template <class InputIteratorT, class OutputIteratorT>
+  static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, int num_items, cudaStream_t stream = nullptr) {
+    return extremum_pair<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT>
+  static cudaError_t ArgMin(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, int num_items,
+                            cudaStream_t stream = nullptr) {
+    return extremum_pair<true>(kept{workspace}, d_in, d_out, num_items, stream);
+  }
 
   // *d_max_out = the greatest item, *d_index_out = where it stands: of equals the first. Of no items: index 1.
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
@@ -137,6 +154,16 @@ struct DeviceReduce {
                             IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream = nullptr) {
     return extremum<false>(kept{workspace}, d_in, d_max_out, d_index_out, num_items, stream);
   }
+  template <class InputIteratorT, class OutputIteratorT>
+  static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, int num_items, cudaStream_t stream = nullptr) {
+    return extremum_pair<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT>
+  static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, int num_items,
+                            cudaStream_t stream = nullptr) {
+    return extremum_pair<false>(kept{workspace}, d_in, d_out, num_items, stream);
+  }
 
  private:
   using pair = device::storage_pair<reductions::front_door>;
@@ -149,7 +176,7 @@ struct DeviceReduce {
     return device::with_carried<accumulator>(d_out, device::ours(reduction_op), [&](auto op, auto d_out, auto carry) {
       return storage.run(
           [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-            return decltype(door)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out,
+            return decltype(door)::named::reduce(d_temp_storage, temp_storage_bytes, device::readable(d_in), d_out,
                                                  static_cast<std::size_t>(num_items), op,
                                                  carry(static_cast<accumulator>(init)), stream);
           },
@@ -169,9 +196,26 @@ struct DeviceReduce {
                               IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream) {
     using item = parts::item_of<InputIteratorT>;
     const item of_nothing = least ? device::highest<item>() : device::lowest<item>();
-    return reduce(storage, device::with_index<InputIteratorT, item>{d_in},
-                  device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, of_nothing},
-                  num_items, device::first_extremum<least>{}, device::indexed<item>{of_nothing, -1}, stream);
+    return indexed_extremum<least>(
+        storage, d_in, device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, of_nothing},
+        num_items, of_nothing, stream);
+  }
+
+  template <bool least, class Storage, class InputIteratorT, class OutputIteratorT>
+  static cudaError_t extremum_pair(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, int num_items,
+                                   cudaStream_t stream) {
+    using item = parts::item_of<InputIteratorT>;
+    using written = device::value_or<OutputIteratorT, KeyValuePair<int, item>>;
+    const item of_nothing = least ? device::highest<item>() : device::lowest<item>();
+    return indexed_extremum<least>(storage, d_in, device::pairing<OutputIteratorT, written, item>{d_out, of_nothing},
+                                   num_items, of_nothing, stream);
+  }
+
+  template <bool least, class Storage, class InputIteratorT, class OutputIteratorT, class Item>
+  static cudaError_t indexed_extremum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, long long num_items,
+                                      Item of_nothing, cudaStream_t stream) {
+    return reduce(storage, device::with_index<InputIteratorT, Item>{d_in}, d_out, num_items,
+                  device::first_extremum<least>{}, device::indexed<Item>{of_nothing, -1}, stream);
   }
 };
 

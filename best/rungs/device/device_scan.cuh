@@ -22,13 +22,16 @@
 // rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
 //
 // On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
-// <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's FutureValue and its scans by key.
+// <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's scans by key. A scan from a FutureValue reads item
+// by item, and so takes longer than one from a value.
 //
 // Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by.
 #pragma once
 
 #include <type_traits>
 
+#include "rungs/device/parts/future.cuh"
+#include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/scans/front_door.cuh"
@@ -156,19 +159,51 @@ struct DeviceScan {
     using accumulator = device::accumulator_of<ScanOpT, item, item>;
     return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
       using carried = decltype(carry(std::declval<accumulator>()));
-      if constexpr (has_identity<decltype(op), carried>)
-        return scan<parts::scan_kind::inclusive>(storage, d_in, d_out, op, decltype(op)::template identity<carried>(),
-                                                 num_items, stream);
-      else
-        return scan<parts::scan_kind::inclusive>(storage, d_in, d_out, parts::lifted<decltype(op)>{op},
-                                                 parts::maybe<carried>{}, num_items, stream);
+      return from_nothing<parts::scan_kind::inclusive, carried>(storage, d_in, d_out, op, num_items, stream);
     });
+  }
+
+  template <parts::scan_kind kind, class T, class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT,
+            class NumItemsT>
+  static cudaError_t from_nothing(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
+                                  NumItemsT num_items, cudaStream_t stream) {
+    if constexpr (has_identity<ScanOpT, T>)
+      return scan<kind>(storage, d_in, d_out, scan_op, ScanOpT::template identity<T>(), num_items, stream);
+    else
+      return scan<kind>(storage, d_in, d_out, parts::lifted<ScanOpT>{scan_op}, parts::maybe<T>{}, num_items, stream);
   }
 
   template <parts::scan_kind kind, class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT,
             class InitValueT, class NumItemsT>
   static cudaError_t from(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
                           InitValueT init_value, NumItemsT num_items, cudaStream_t stream) {
+    if constexpr (device::is_future<InitValueT>)
+      return from_future<kind>(storage, d_in, d_out, scan_op, init_value, num_items, stream);
+    else
+      return from_value<kind>(storage, d_in, d_out, scan_op, init_value, num_items, stream);
+  }
+
+  // The initial value joins the first item where that is read, and so the scan itself begins with nothing.
+  template <parts::scan_kind kind, class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT,
+            class Future, class NumItemsT>
+  static cudaError_t from_future(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
+                                 Future init, NumItemsT num_items, cudaStream_t stream) {
+    using accumulator = device::accumulator_of<ScanOpT, typename Future::value_type, parts::item_of<InputIteratorT>>;
+    return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
+      using carried = decltype(carry(std::declval<accumulator>()));
+      const device::begun<carried, InputIteratorT, Future, decltype(op)> items{d_in, init, op};
+      if constexpr (kind == parts::scan_kind::inclusive)
+        return from_nothing<kind, carried>(storage, items, d_out, op, num_items, stream);
+      else
+        return from_nothing<kind, carried>(
+            storage, items, device::headed<carried, decltype(d_out), Future>{d_out, init}, op, num_items, stream);
+    });
+  }
+
+  template <parts::scan_kind kind, class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT,
+            class InitValueT, class NumItemsT>
+  static cudaError_t from_value(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
+                                InitValueT init_value, NumItemsT num_items, cudaStream_t stream) {
     using accumulator = device::accumulator_of<ScanOpT, InitValueT, parts::item_of<InputIteratorT>>;
     return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
       const auto init = carry(static_cast<accumulator>(init_value));
@@ -187,8 +222,9 @@ struct DeviceScan {
                           NumItemsT num_items, cudaStream_t stream) {
     return storage.run(
         [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          return decltype(door)::named::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,
-                                                            seed, static_cast<std::size_t>(num_items), stream);
+          return decltype(door)::named::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable(d_in),
+                                                            d_out, scan_op, seed, static_cast<std::size_t>(num_items),
+                                                            stream);
         },
         stream);
   }

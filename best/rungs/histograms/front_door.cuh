@@ -3,8 +3,6 @@
 // anything in the storage, so it is the same for both contracts.
 #pragma once
 
-#include <mutex>
-
 #include "rungs/contract.cuh"
 #include "rungs/device/parts/channels.cuh"
 #include "rungs/device/parts/choice.cuh"
@@ -36,7 +34,6 @@ struct front_door : parts::histogram_calls<front_door> {
     return device::take<choice, device::storage_is::callers>(
         rung, d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          const std::lock_guard turn(one_at_a_time);
           return decltype(variant)::named::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
                                                  d_histogram, bins, stream);
         },
@@ -88,10 +85,6 @@ struct front_door : parts::histogram_calls<front_door> {
   }
 
  private:
-  // A kernel may use as much shared memory as it was last allowed, by whichever thread. These rungs allow just what a
-  // call needs before they launch; between the two nobody else may allow less.
-  static inline std::mutex one_at_a_time;
-
   // Samples that are read by vectors were measured; all others take the rows of compute capability 0.
   template <class SampleIteratorT, bool has_edges>
   struct chooser {

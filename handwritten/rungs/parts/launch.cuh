@@ -38,10 +38,21 @@ cudaError_t launch_cooperatively(void (*kernel)(Parameters...), std::size_t grid
   return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
-// More than 48 KB of dynamic shared memory have to be allowed, and are refused where the device has less.
+// More than 48 KB of dynamic shared memory have to be allowed, and are refused where the device has less. A kernel is
+// allowed all that the device has: were it just what a call needs, another thread could lower it before the launch.
 template <class... Parameters>
 cudaError_t allow_shared_memory(void (*kernel)(Parameters...), std::size_t bytes) {
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  cudaFuncAttributes about{};
+  int device = 0, most_bytes = 0;
+  cudaError_t error = cudaFuncGetAttributes(&about, kernel);
+  if (error != cudaSuccess || std::size_t(about.maxDynamicSharedSizeBytes) >= bytes) return error;
+  error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error != cudaSuccess) return error;
+  most_bytes -= static_cast<int>(about.sharedSizeBytes);
+  if (bytes > std::size_t(most_bytes)) return cudaErrorInvalidValue;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes);
 }
 
 __host__ __device__ constexpr std::size_t at_most(std::size_t a, std::size_t b) { return a < b ? a : b; }

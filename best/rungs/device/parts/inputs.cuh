@@ -25,13 +25,44 @@ struct transformed {
 
   template <class Offset>
   __device__ value_type operator[](Offset i) const {
-    return transform_op(static_cast<parts::item_of<InputIteratorT>>(d_in[static_cast<difference_type>(i)]));
+    TransformOpT own = transform_op;  // which may not promise to stay as it is
+    return own(static_cast<parts::item_of<InputIteratorT>>(d_in[static_cast<difference_type>(i)]));
   }
   template <class Offset>
   __device__ transformed operator+(Offset i) const {
     return {d_in + static_cast<difference_type>(i), transform_op};
   }
 };
+
+// Items that are converted as they are read, one by one: those that cannot be had without a value.
+template <class InputIteratorT>
+struct singly {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = parts::item_of<InputIteratorT>;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = decltype(*std::declval<InputIteratorT>());
+
+  InputIteratorT d_in;
+
+  template <class Offset>
+  __device__ reference operator[](Offset i) const {
+    return d_in[static_cast<difference_type>(i)];
+  }
+  template <class Offset>
+  __device__ singly operator+(Offset i) const {
+    return {d_in + static_cast<difference_type>(i)};
+  }
+};
+
+template <class InputIteratorT>
+auto readable(InputIteratorT d_in) {
+  if constexpr (parts::is_vectorisable<InputIteratorT> &&
+                !std::is_default_constructible_v<parts::item_of<InputIteratorT>>)
+    return singly<InputIteratorT>{d_in};
+  else
+    return d_in;
+}
 
 // A value and where it stood; -1: nowhere.
 template <class T>
@@ -112,6 +143,38 @@ struct parting {
   template <class Offset>
   __device__ reference operator[](Offset) const {
     return {*this};  // there is but one result
+  }
+  template <class Offset>
+  __device__ parting operator+(Offset) const {
+    return *this;
+  }
+};
+
+// Where an indexed item is written as a pair of its key, the index, and its value.
+template <class OutputIteratorT, class Pair, class T>
+struct pairing {
+  struct reference {
+    pairing to;
+    __device__ const reference& operator=(const indexed<T>& found) const {
+      OutputIteratorT d_pair = to.d_out;
+      Pair pair{};
+      *parting<decltype(&pair.value), decltype(&pair.key), T>{&pair.value, &pair.key, to.of_nothing} = found;
+      *d_pair = pair;
+      return *this;
+    }
+  };
+
+  OutputIteratorT d_out;
+  T of_nothing;
+
+  __device__ reference operator*() const { return {*this}; }
+  template <class Offset>
+  __device__ reference operator[](Offset) const {
+    return {*this};
+  }
+  template <class Offset>
+  __device__ pairing operator+(Offset) const {
+    return *this;
   }
 };
 

@@ -74,6 +74,16 @@ using accumulator_of = typename std::conditional_t<std::is_void_v<typename Known
 template <class OutputIteratorT, class T, class Value = typename std::iterator_traits<OutputIteratorT>::value_type>
 using value_or = std::conditional_t<std::is_void_v<Value>, T, Value>;
 
+// The limits of a type that std::numeric_limits does not know: the infinities of halves, or what
+// cuda::std::numeric_limits says, where <rungs/device/cuda_std_operators.cuh> is included.
+template <class T, class = void>
+struct other_limits {
+  static_assert(std::is_constructible_v<T, float>,
+                "the limits of this type are asked of cuda::std: include <rungs/device/cuda_std_operators.cuh>");
+  static constexpr T highest() { return T(std::numeric_limits<float>::infinity()); }
+  static constexpr T lowest() { return T(-std::numeric_limits<float>::infinity()); }
+};
+
 // The result of a minimum or a maximum of nothing.
 template <class T>
 constexpr T highest() {
@@ -84,7 +94,7 @@ constexpr T highest() {
   else if constexpr (std::numeric_limits<T>::is_specialized)
     return greatest<T>;
   else
-    return T(std::numeric_limits<float>::infinity());  // halves
+    return other_limits<T>::highest();
 }
 template <class T>
 constexpr T lowest() {
@@ -95,7 +105,7 @@ constexpr T lowest() {
   else if constexpr (std::numeric_limits<T>::is_specialized)
     return least<T>;
   else
-    return T(-std::numeric_limits<float>::infinity());
+    return other_limits<T>::lowest();
 }
 
 // A value as bytes, for types that rungs do not carry as they are: with constructors or copies of their own, or wider
@@ -161,14 +171,44 @@ struct unwrapping {
   }
 };
 
+// Pointers to what has to be assigned to, one by one, because it cannot stand in a register before.
+template <class OutputIteratorT, class T>
+inline constexpr bool is_assigned_singly = false;
+template <class Value, class T>
+inline constexpr bool is_assigned_singly<Value*, T> =
+    !std::is_same_v<Value, T> && !std::is_trivially_default_constructible_v<Value>;
+
+// Operators that do not promise to stay as they are: each call has one of its own.
+template <class Op>
+struct copied {
+  Op op;
+  template <class A, class B>
+  __host__ __device__ auto operator()(const A& a, const B& b) const {
+    Op own = op;
+    return own(a, b);
+  }
+};
+
+template <class T, class Op>
+auto callable(const Op& op) {
+  if constexpr (std::is_invocable_v<const Op&, T, T> || !std::is_invocable_v<Op&, T, T>)
+    return op;
+  else
+    return copied<Op>{op};
+}
+
 // Calls call(op, d_out, carry) with an operator and an output iterator for values as rungs carry them, which
 // carry(value) makes of a T.
 template <class T, class OutputIteratorT, class Op, class Call>
-cudaError_t with_carried(OutputIteratorT d_out, Op op, Call call) {
-  if constexpr (is_carried<T>)
-    return call(op, d_out, [](const T& value) { return value; });
+cudaError_t with_carried(OutputIteratorT d_out, Op as_given, Call call) {
+  const auto op = callable<T>(as_given);
+  const auto as_it_is = [](const T& value) { return value; };
+  if constexpr (is_carried<T> && is_assigned_singly<OutputIteratorT, T>)
+    return call(op, unwrapping<OutputIteratorT, T>{d_out}, as_it_is);
+  else if constexpr (is_carried<T>)
+    return call(op, d_out, as_it_is);
   else
-    return call(on_boxes<Op, T>{op}, unwrapping<OutputIteratorT, T>{d_out},
+    return call(on_boxes<decltype(callable<T>(as_given)), T>{op}, unwrapping<OutputIteratorT, T>{d_out},
                 [](const T& value) { return boxed<T>(value); });
 }
 
