@@ -111,7 +111,10 @@ def parser() -> argparse.ArgumentParser:
     )
     tuning.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
     tuning.add_argument("--out", type=Path, metavar="DIR", help="where the tables are (default: best/rungs/tuning)")
-    tuning.add_argument("--check", action="store_true", help="write nothing; fail if a table is not what would be written")
+    tuning.add_argument("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's)")
+    tuning.add_argument(
+        "--check", action="store_true", help="write nothing; fail if a table is not what would be written from the runs that it names"
+    )
     tuning.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     tests = commands.add_parser(
         "test",
@@ -266,7 +269,7 @@ def write_tables(options: argparse.Namespace) -> int:
         if not folder.is_dir():
             raise Usage(f"{folder}: no such directory")
     try:
-        made = tune.files(data.read(source))
+        made = tune.files(data.read(source), options.runs or (tune.named_runs(out) if options.check else None))
     except tune.Undecided as fault:
         raise Usage(f"{source}: {fault}") from None
     differing = [name for name, content in made.items() if _read(out / name) != content]

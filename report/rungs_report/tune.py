@@ -10,8 +10,10 @@ is made: what is held out says how good the tables are (regret.py).
 """
 
 import math
+import re
 import string
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -167,9 +169,15 @@ def _row(columns: Iterable[str | int | bool], comment: str) -> str:
     return f"    {{{told}}},  // {comment}"
 
 
-def _file(name: str, about: str, rungs: Iterable[str], row: str, rows: list[str], collection: data.Collection) -> str:
+def _file(name: str, about: str, rungs: list[str], row: str, rows: list[str], collection: data.Collection) -> str:
     machines = [machine for _, machine in _measured(collection)]
-    runs = sorted({run.name for machine in machines for run in machine.runs if any(run.name in row for row in rows)})
+    known = set(rungs)
+    runs = sorted(
+        run.name
+        for machine in machines
+        for run in machine.runs
+        if any(variant.rung in known for of_cell in run.cells.values() for variant in of_cell)
+    )
     letters = dict(zip(runs, string.ascii_uppercase, strict=False))
     for run, letter in letters.items():
         rows = [row.replace(run, letter) for row in rows]
@@ -303,11 +311,23 @@ def histogram_table(collection: data.Collection) -> str:
             for begins, size in _sizes(own + even):
                 rows += _by_bins(machine, (has_edges, capability, begins), _stand_ins(own, even, size))
     about = "Which rung makes a histogram: see table.cuh. Chosen by the distribution of samples that suits it least."
-    return _file("histogram", about, HISTOGRAM, "histogram_row", rows, collection)
+    return _file("histogram", about, list(HISTOGRAM), "histogram_row", rows, collection)
 
 
-def files(collection: data.Collection) -> dict[str, str]:
-    """The tables by their names in best/rungs/tuning."""
+def named_runs(tables: Path) -> list[str]:
+    """The runs that the tables in a folder say they were made from. A later run changes no table before tune is asked to: what the
+    front door takes, and what was tested and measured of it, stays as it is."""
+    return sorted({name for path in sorted(tables.glob("*.cuh")) for name in re.findall(r"^// Run [A-Z] is (\S+)\.$", path.read_text(), re.M)})
+
+
+def files(collection: data.Collection, runs: list[str] | None = None) -> dict[str, str]:
+    """The tables by their names in best/rungs/tuning, from the runs of these names, or from all."""
+    if runs is not None:
+        known = {run.name for machine in collection.machines for run in machine.runs}
+        if missing := sorted(set(runs) - known):
+            raise Undecided(f"there is no run {' and no run '.join(missing)}")
+        machines = [replace(machine, runs=[run for run in machine.runs if run.name in runs]) for machine in collection.machines]
+        collection = replace(collection, machines=[machine for machine in machines if machine.runs])
     return {
         "reduce.cuh": reduce_table(collection),
         "scan.cuh": scan_table(collection),

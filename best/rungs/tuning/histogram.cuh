@@ -3,9 +3,8 @@
 // Which rung makes a histogram: see table.cuh. Chosen by the distribution of samples that suits it least.
 // Measured on NVIDIA H200. A row says what the first size that was measured in it took, as the
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
-// Run A is 2026-11-21T162519Z-1854b54.
-// Run B is 2026-11-21T162901Z-1854b54.
-// Run C is 2026-11-21T193329Z-a60c365.
+// Run A is 2026-11-21T221445Z-a2d4036.
+// Run B is 2026-11-21T222033Z-a2d4036.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -18,40 +17,38 @@ enum class histogram_rung : unsigned char { one_block, overlapped_clear, lane_pr
 inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {false, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {false, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.31 us, CUB 5.95; even of u8, 4 cells of A and B
-    {false, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.56 us, CUB 6.88; even of f16 i16 u16, 6 cells of A and B
-    {false, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.35 us, CUB 1300.86; even of i32, 2 cells of A and B and C
-    {false, 90, 4, 0, 0, histogram_rung::split_bins},  // 2 bins at 1 Mi 6.93 us, CUB 9.00; even of i32, 2 cells of A and B
-    {false, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 2 bins at 16 Mi 21.01 us, CUB 29.02; even of i32, 2 cells of A and B
-    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.42 us, CUB 7.70; even of f32 i32, 8 cells of A and B
-    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.09 us, CUB 9.03; even of f32 i32 u32, 10 cells of A and B
-    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.13 us, CUB 25.38; even of f32 i32 u32, 16 cells of A and B
-    {false, 90, 4, 257, 0, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.44 us, CUB 14.03; even of i32, 2 cells of A and B
-    {false, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 21.44 us, CUB 97.61; even of i32, 2 cells of A and B
-    {false, 90, 4, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.40 us, CUB 11.27; even of i32, 4 cells of A and B and C
-    {false, 90, 4, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.96 us, CUB 17.22; even of f32 i32 u32, 8 cells of A and B and C
-    {false, 90, 4, 1001, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 22.12 us, CUB 103.75; even of f32 i32 u32, 11 cells of A and B and C
-    {false, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 64 Ki 6.91 us, CUB 14.89; even of i32, 4 cells of A and B
-    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.35 us, CUB 1300.86; even of i32, 2 cells of A and B and C
-    {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 1 Mi 8.05 us, CUB 9.02; even of f64, 2 cells of A and B
-    {false, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 9.04 us, CUB 19.03; even of f64, 2 cells of A and B
-    {false, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.48 us, CUB 163.67; even of f64, 2 cells of A and B
-    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.89 us, CUB 124.15; even of f64, 2 cells of A and B
-    {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.35 us, CUB 1300.86; even of i32, 2 cells of A and B and C
+    {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.28 us, CUB 7.17; even of u8, 4 cells of A and B
+    {false, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.63 us, CUB 8.06; even of f16 i16 u16, 6 cells of A
+    {false, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
+    {false, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 1 Mi 7.23 us, CUB 10.75; even of i32, 2 cells of A
+    {false, 90, 4, 3, 0, histogram_rung::split_bins},  // 64 bins at 1 Mi 7.36 us, CUB 10.39; even of i32, 2 cells of A
+    {false, 90, 4, 3, 1048577, histogram_rung::overlapped_clear},  // 64 bins at 16 Mi 21.18 us, CUB 25.23; even of i32, 2 cells of A
+    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.51 us, CUB 8.93; even of f32 i32, 8 cells of A and B
+    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.22 us, CUB 10.25; even of f32 i32 u32, 10 cells of A and B
+    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.26 us, CUB 26.76; even of f32 i32 u32, 16 cells of A and B
+    {false, 90, 4, 257, 0, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.74 us, CUB 15.79; even of i32, 2 cells of A
+    {false, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 21.58 us, CUB 96.31; even of i32, 2 cells of A
+    {false, 90, 4, 16385, 0, histogram_rung::hot_bins},  // 64 Ki bins at 64 Ki 7.08 us, CUB 46.17; even of i32, 4 cells of A and B
+    {false, 90, 4, 16385, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 9.84 us, CUB 90.48; even of f32 i32 u32, 8 cells of A and B
+    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
+    {false, 90, 8, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 8.18 us, CUB 10.46; even of f64, 2 cells of A
+    {false, 90, 8, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 36.12 us, CUB 38.63; even of f64, 2 cells of A
+    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.82 us, CUB 125.05; even of f64, 2 cells of A
+    {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
     {true, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {true, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 1 Mi 6.60 us, CUB 7.65; range of u8, 1 cell of A and B
-    {true, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.56 us, CUB 6.88; even of f16 i16 u16, 6 cells of A and B
-    {true, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.35 us, CUB 1300.86; even of i32, 2 cells of A and B and C
-    {true, 90, 4, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.43 us, CUB 28.62; range of f32 i32, 2 cells of A and B
-    {true, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 31.19 us, CUB 222.84; range of f32 i32, 2 cells of A and B
-    {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 64 Ki 6.91 us, CUB 14.89; even of i32, 4 cells of A and B
-    {true, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.35 us, CUB 1300.86; even of i32, 2 cells of A and B and C
-    {true, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 1 Mi 8.05 us, CUB 9.02; even of f64, 2 cells of A and B
-    {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 9.04 us, CUB 19.03; even of f64, 2 cells of A and B
-    {true, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.48 us, CUB 163.67; even of f64, 2 cells of A and B
-    {true, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.89 us, CUB 124.15; even of f64, 2 cells of A and B
-    {true, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.35 us, CUB 1300.86; even of i32, 2 cells of A and B and C
+    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 1 Mi 7.12 us, CUB 8.78; range of u8, 1 cell of A
+    {true, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.63 us, CUB 8.06; even of f16 i16 u16, 6 cells of A
+    {true, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
+    {true, 90, 4, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.80 us, CUB 31.08; range of f32 i32, 2 cells of A
+    {true, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 31.45 us, CUB 224.55; range of f32 i32, 2 cells of A
+    {true, 90, 4, 16385, 0, histogram_rung::hot_bins},  // 64 Ki bins at 64 Ki 7.08 us, CUB 46.17; even of i32, 4 cells of A and B
+    {true, 90, 4, 16385, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 9.84 us, CUB 90.48; even of f32 i32 u32, 8 cells of A and B
+    {true, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
+    {true, 90, 8, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 8.18 us, CUB 10.46; even of f64, 2 cells of A
+    {true, 90, 8, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 36.12 us, CUB 38.63; even of f64, 2 cells of A
+    {true, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.82 us, CUB 125.05; even of f64, 2 cells of A
+    {true, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
 };
 // clang-format on
 

@@ -3,10 +3,8 @@
 // Which rung reduces: see table.cuh.
 // Measured on NVIDIA H200. A row says what the first size that was measured in it took, as the
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
-// Run A is 2026-11-21T162519Z-1854b54.
-// Run B is 2026-11-21T162901Z-1854b54.
-// Run C is 2026-11-21T192552Z-cfd6fc0.
-// Run D is 2026-11-21T193329Z-a60c365.
+// Run A is 2026-11-21T221445Z-a2d4036.
+// Run B is 2026-11-21T222033Z-a2d4036.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -19,88 +17,82 @@ enum class reduce_rung : unsigned char { one_block, remote_stores, two_passes, o
 inline constexpr row<reduce_rung> reduce_rows[] = {
     {contents::uninitialised, operators::sum, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::sum, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.11 us, CUB 4.20; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 9.54 us, CUB 11.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.39 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.69 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.54 us, CUB 6.69; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::uninitialised, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.62 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 9.50 us, CUB 11.98; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.30 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.29 us, CUB 7.73; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::sum, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.79 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
     {contents::uninitialised, operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::order, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.11 us, CUB 4.20; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 10.32 us, CUB 12.37; maximum minimum of i8 u8, 4 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.44 us, CUB 7.54; maximum minimum of bf16 f16, 4 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.69 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.54 us, CUB 6.69; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::uninitialised, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.95 us, CUB 9.56; maximum minimum of f64 i64 u64, 6 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 10.56 us, CUB 12.70; maximum minimum of i8 u8, 4 cells of A
+    {contents::uninitialised, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.71 us, CUB 8.03; maximum minimum of bf16 f16, 4 cells of A
+    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.29 us, CUB 7.73; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::order, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 8.46 us, CUB 9.91; maximum minimum of f64 i64 u64, 6 cells of A
     {contents::uninitialised, operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::any, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.11 us, CUB 4.20; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 9.54 us, CUB 11.78; plus of i8 u8, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.37 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.83 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.39 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.69 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.54 us, CUB 6.69; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.61 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.39 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B and C
-    {contents::uninitialised, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.62 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 9.50 us, CUB 11.98; plus of i8 u8, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.30 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
+    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.29 us, CUB 7.73; plus of f32, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.79 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::sum, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::sum, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.19 us, CUB 4.20; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.66 us, CUB 5.78; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.63 us, CUB 6.11; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.42 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.91 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.35 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and D
-    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.71 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and D
-    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.69; plus of f32, 1 cell of A and B and D
-    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.68 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.45 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.90 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.53 us, CUB 7.02; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.24 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.26 us, CUB 7.73; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.92 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
     {contents::zeroed_once, operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::order, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.19 us, CUB 4.20; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.66 us, CUB 5.78; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.26 us, CUB 7.14; maximum minimum of i8 u8, 4 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.42 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.91 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.33 us, CUB 7.54; maximum minimum of bf16 f16, 4 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and D
-    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.71 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and D
-    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.69; plus of f32, 1 cell of A and B and D
-    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.68 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.45 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 8.21 us, CUB 9.61; maximum minimum of f64 i64 u64, 6 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 1048577, reduce_rung::early_ticket},  // at 16 Mi 9.82 us, CUB 12.70; maximum minimum of i8 u8, 4 cells of A
+    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.55 us, CUB 8.03; maximum minimum of bf16 f16, 4 cells of A
+    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.26 us, CUB 7.73; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 8.45 us, CUB 9.91; maximum minimum of f64 i64 u64, 6 cells of A
     {contents::zeroed_once, operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::any, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.19 us, CUB 4.20; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.66 us, CUB 5.78; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.63 us, CUB 6.11; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.42 us, CUB 4.47; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.91 us, CUB 6.42; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.35 us, CUB 6.91; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.17 us, CUB 4.77; plus of f32, 1 cell of A and B and D
-    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.71 us, CUB 6.05; plus of f32 i32, 2 cells of A and B and D
-    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.69; plus of f32, 1 cell of A and B and D
-    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 4 Ki 4.68 us, CUB 6.17; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.45 us, CUB 6.20; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.90 us, CUB 8.07; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.53 us, CUB 7.02; plus of i8 u8, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.24 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.26 us, CUB 7.73; plus of f32, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.92 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
 };
 // clang-format on
 
