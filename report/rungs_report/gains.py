@@ -29,6 +29,20 @@ OCCUPANCY_GUIDE = (
 )
 
 
+def ladders(page: Page, cell: Cell) -> dict[tuple[str, str], list[Variant]]:
+    """The ladders that are climbed: no yardsticks, no front door, which only chooses among rungs, and of a rung's sizes the rung."""
+    climbed: dict[tuple[str, str], list[Variant]] = {}
+    for (family, ladder), variants in ladder_groups(page, cell).items():
+        if family == YARDSTICKS or ladder.startswith(compare.FRONT_DOOR):
+            continue
+        rungs: dict[str, Variant] = {}
+        for variant in variants:
+            rungs.setdefault(page.machine.variants[variant]["source"], variant)
+        if len(rungs) > 1:
+            climbed[family, ladder] = list(rungs.values())
+    return climbed
+
+
 def problems(machine: Machine, topic: Topic) -> list[Cell]:
     if topic.name == topics.HISTOGRAMS:
         return histograms.heads(machine, "cold", histograms.LADDERS)
@@ -138,10 +152,7 @@ def contents(page: Page) -> list[str]:
         drawn: list[str] = []
         for problem in problems(machine, topic) if topic.roof else []:
             cell = compare.ladder_cell(machine, problem)
-            groups = ladder_groups(page, cell) if cell else {}
-            for (family, ladder), variants in groups.items():
-                if cell is None or family == YARDSTICKS or len(variants) < 2:
-                    continue
+            for (family, ladder), variants in ladders(page, cell).items() if cell else ():
                 drawn += [f"### {text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}", ""]
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
                 drawn += page.drawn(charts.waterfall, (cell, variants), several.replace("=", "_").strip("_"))
@@ -166,12 +177,11 @@ def briefly(page: Page) -> str:
     machine, told = page.machine, []
     for topic in page.topics:
         cell = next((compare.ladder_cell(machine, problem) for problem in problems(machine, topic)), None) if topic.roof else None
-        groups = ladder_groups(page, cell) if cell else {}
         steps = [
             (gained, variant)
-            for (family, _), variants in groups.items()
+            for (family, _), variants in (ladders(page, cell).items() if cell else ())
             for variant in variants
-            if cell and family != YARDSTICKS and (gained := over_the_fastest(machine, cell, variants, variant))
+            if family == "handwritten" and (gained := over_the_fastest(machine, cell, variants, variant))
         ]
         if steps and cell:
             gained, variant = max(steps)
