@@ -103,7 +103,8 @@ class Drawing:
             layered = layered.resolve_scale(color="independent")
         configured = (
             layered.properties(width=WIDTH, height=height)
-            .configure(background="transparent", font=FONT, padding={"left": 6, "right": 10, "top": 8, "bottom": 6})
+            # Fonts wider than the one that was measured run over the sides.
+            .configure(background="transparent", font=FONT, padding={"left": 20, "right": 36, "top": 8, "bottom": 6})
             .configure_view(stroke=None)
             .configure_axis(
                 labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, gridColor=INK, gridOpacity=0.18,
@@ -607,7 +608,10 @@ def heat_map(machine: Machine, looks: dict[Variant, Style], about: HeatMap, name
         {"name": own, "count": words.size(count), "rate": rate, "label": about.written(rate), "ink": "#111" if rate > middle else "#fff"}
         for own, count, rate in about.points
     ]
-    x = alt.X("count:O", title=about.counted, sort=[words.size(count) for count in counts], axis=alt.Axis(labelAngle=0, labelFontSize=9, ticks=False))
+    across = [words.size(count) for count in counts]
+    crowded = len(across) * max(map(len, across)) > 90
+    axis = alt.Axis(labelAngle=-35 if crowded else 0, labelFontSize=9, ticks=False)
+    x = alt.X("count:O", title=about.counted, sort=across, axis=axis)
     y = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, ticks=False, domain=False))
     scale = alt.Scale(type="log", domain=[min(rates), max(rates) * 1.0001], range=["#2c3e70", "#2f8f8b", "#f2d95c"])
     base = alt.Chart(drawing.values(rows))
