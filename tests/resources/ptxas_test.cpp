@@ -55,6 +55,7 @@ TEST(ptxas, what_is_known_to_spill_may_not_spill_more) {
                               "8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads",
                               "8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads"})
     EXPECT_FALSE(judge(parse(report(known, numbers))).good());
+  EXPECT_FALSE(judge(parse(report(known, clean))).good());  // the list is no longer true
 }
 
 TEST(ptxas, nothing_found_is_not_good) {
