@@ -41,15 +41,10 @@ class BlockReduce : public device::reduce_calls<BlockReduce<T, BlockDimX, Algori
     device::carried<T> warp_aggregates[place::num_warps];
   };
 
-  __device__ BlockReduce() : storage_(own_storage()) {}
+  __device__ BlockReduce() : storage_(device::own_storage<TempStorage>()) {}
   __device__ explicit BlockReduce(TempStorage& temp_storage) : storage_(temp_storage) {}
 
  private:
-  static __device__ TempStorage& own_storage() {
-    __shared__ TempStorage storage;
-    return storage;
-  }
-
   template <bool to_all, bool whole, class Op>
   __device__ T reduce(T value, Op op, int num_valid) {
     constexpr bool one_warp = place::num_warps == 1;

@@ -42,7 +42,7 @@ class BlockScan : public device::collective_scan_calls<BlockScan<T, BlockDimX, A
     device::carried<T> warp_aggregates[place::num_warps], prefix;
   };
 
-  __device__ BlockScan() : storage_(own_storage()) {}
+  __device__ BlockScan() : storage_(device::own_storage<TempStorage>()) {}
   __device__ explicit BlockScan(TempStorage& temp_storage) : storage_(temp_storage) {}
 
   // The same behind a prefix, in place of an initial value, that depends on the block's aggregate: as where a block
@@ -88,10 +88,6 @@ class BlockScan : public device::collective_scan_calls<BlockScan<T, BlockDimX, A
   }
 
  private:
-  static __device__ TempStorage& own_storage() {
-    __shared__ TempStorage storage;
-    return storage;
-  }
   static __device__ bool is_first() { return place::thread() == 0; }
 
   template <class BlockPrefixCallbackOp>

@@ -43,15 +43,10 @@ class ClusterReduce : public device::reduce_calls<ClusterReduce<T, BlockDimX, Bl
     device::exchange<T> cluster;
   };
 
-  __device__ ClusterReduce() : storage_(own_storage()) {}
+  __device__ ClusterReduce() : storage_(device::own_storage<TempStorage>()) {}
   __device__ explicit ClusterReduce(TempStorage& temp_storage) : storage_(temp_storage) {}
 
  private:
-  static __device__ TempStorage& own_storage() {
-    __shared__ TempStorage storage;
-    return storage;
-  }
-
   template <bool to_all, bool whole, class Op>
   __device__ T reduce(T value, Op op, int num_valid) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900

@@ -43,14 +43,10 @@ class ClusterScan : public device::collective_scan_calls<ClusterScan<T, BlockDim
     device::exchange<T> cluster;
   };
 
-  __device__ ClusterScan() : storage_(own_storage()) {}
+  __device__ ClusterScan() : storage_(device::own_storage<TempStorage>()) {}
   __device__ explicit ClusterScan(TempStorage& temp_storage) : storage_(temp_storage) {}
 
  private:
-  static __device__ TempStorage& own_storage() {
-    __shared__ TempStorage storage;
-    return storage;
-  }
   static __device__ bool is_first() { return cluster::parts::block_rank() == 0 && place::thread() == 0; }
 
   template <bool inclusive, class Op>

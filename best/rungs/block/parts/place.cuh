@@ -1,4 +1,5 @@
-// Which thread of its block the caller is, counted with x first, and which lanes of its warp are there.
+// Which thread of its block the caller is, counted with x first, and which lanes of its warp are there; and shared
+// memory where the caller brings none.
 #pragma once
 
 #include "rungs/warp/parts/lanes.cuh"
@@ -26,5 +27,12 @@ struct place_in_block {
     return {mask, 0, static_cast<int>(thread() % parts::warp_threads)};
   }
 };
+
+// Of the block, one for each type.
+template <class TempStorage>
+__device__ TempStorage& own_storage() {
+  __shared__ TempStorage storage;
+  return storage;
+}
 
 }  // namespace rungs::v0::device
