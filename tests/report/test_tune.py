@@ -29,6 +29,18 @@ def test_a_table_that_differs_is_told_and_rewritten(tmp_path: Path, capsys: pyte
     assert cli.main(["tune", "--check", "--out", str(tmp_path)]) == 0
 
 
+def test_tables_name_their_runs_and_a_later_one_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = sorted(run.name for machine in data.read(REPOSITORY / "report" / "data").machines for run in machine.runs)
+    named = tune.named_runs(tune.folder(REPOSITORY))
+    assert named and set(named) < set(known)  # others were measured since, or with another CCCL
+    assert cli.main(["tune", "--out", str(tmp_path), "--runs", named[0]]) == 0
+    assert tune.named_runs(tmp_path) == [named[0]]
+    assert cli.main(["tune", "--check", "--out", str(tmp_path)]) == 0
+    (tmp_path / "scan.cuh").write_text((tmp_path / "scan.cuh").read_text().replace(named[0], "2030-01-02T030405Z-abc1234"))
+    assert cli.main(["tune", "--check", "--out", str(tmp_path)]) == 2
+    assert "there is no run 2030-01-02T030405Z-abc1234" in capsys.readouterr().err
+
+
 def test_without_results_the_tables_are_conservative_and_whole(tmp_path: Path) -> None:
     tables = tune.files(data.read(tmp_path))
     assert all("on no GPU yet" in table for table in tables.values())
