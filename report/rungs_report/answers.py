@@ -6,6 +6,13 @@ from rungs_report.sweeps import floors_of, mains, verdicts
 from rungs_report.words import table
 
 
+COMPARING = (
+    "`report/run compare A B`, where each is a GPU or a run by its name in `report/data`, or a result file: of two GPUs, each against its own"
+    " ceilings, what changed winner; of two runs on one, what is slower, faster or the same by interval and noise floor, and exit code 1 for a"
+    " regression"
+)
+
+
 def wins(page: Page) -> str:
     machine, told = page.machine, []
     for topic, _ in mains(machine, page.topics):
@@ -39,7 +46,7 @@ def answered(page: Page) -> list[tuple[str, str, str]]:
         ("What did each rung gain, and why?", gains.briefly(page), "gains.md"),
         ("Where does CUB win, and where is it a tie?", wins(page), "#where-cub-wins-and-where-it-is-a-tie"),
         ("How accurate, how repeatable, at what price?", accuracy.briefly(page), "accuracy.md"),
-        ("Is this chip different from that one?", "`report/run compare A B`: two GPUs, each against its own ceilings, or two runs on one", ""),
+        ("Is this chip different from that one?", COMPARING, ""),
         ("Did the texts' claims hold?", held(page), "claims.md"),
     ]
     return [each for each in found if each[1]]

@@ -78,10 +78,7 @@ def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
     costs = {v: 1 / ratios[v].get(release, min(ratios[v].values())) for v in ours if ratios[v]}
     if all(need.admits(machine, cell, v) for v in cub):
         costs[plain_cub(machine, cell.operation)] = words.median(better) or 1.0
-    # A rung that only one release was measured against comes after those that met all, as everywhere.
-    most = max((len(ratios[v]) for v in costs if v in ratios), default=0)
-    known = {v: cost for v, cost in costs.items() if v not in ratios or len(ratios[v]) == most}
-    return known if known and min(known.values()) <= min(costs.values()) * (1 + NEAR) else costs
+    return costs
 
 
 @cache

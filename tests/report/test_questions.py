@@ -66,6 +66,16 @@ def test_what_the_caller_needs_changes_the_choice(repository):
     assert "it is CUB" in lines and "workspace zeroed once" in lines
 
 
+def test_a_rung_that_met_one_release_is_chosen_where_it_is_the_fastest(repository):
+    """What the rungs cost is told in the time of one release's CUB, so that none has to have met the others."""
+    page = None
+    for hour, cccl, cub in ((3, "3.0.1", 7.0), (4, "3.0.1", 7.0), (5, "3.6.0", 5.7)):
+        times = {"early_ticket": (6.0,) * 4, "cub_device_reduce": (cub,) * 4} | ({"last_block": (5.6,) * 4} if cccl == "3.0.1" else {})
+        text = json.dumps(sweep(times)).replace("2030-01-02T03", f"2030-01-02T0{hour}").replace('"cccl": "3.0.1"', f'"cccl": "{cccl}"')
+        page = page_of(repository, json.loads(text))
+    assert told(page, choose.ANY) == [("last_block", [1 << 10, MI, 16 * MI, 256 * MI])]
+
+
 def test_integers_repeat_without_a_promise(repository):
     about = {"input_type": "i32", "accumulator_type": "i32", "output_type": "i32"}
     page = page_of(repository, sweep({"vector_loads": (4.0,) * 4, "cub_device_reduce": (5.0,) * 4}, **about))
