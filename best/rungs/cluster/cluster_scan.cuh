@@ -47,7 +47,13 @@ class ClusterScan : public device::collective_scan_calls<ClusterScan<T, BlockDim
   __device__ explicit ClusterScan(TempStorage& temp_storage) : storage_(temp_storage) {}
 
  private:
-  static __device__ bool is_first() { return cluster::parts::block_rank() == 0 && place::thread() == 0; }
+  static __device__ bool is_first() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    return cluster::parts::block_rank() == 0 && place::thread() == 0;
+#else
+    return false;  // scan() does not return
+#endif
+  }
 
   template <bool inclusive, class Op>
   __device__ device::scanned<T> scan(T input, Op op) {
