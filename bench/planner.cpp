@@ -55,7 +55,8 @@ bool is_ladder_size(std::size_t size) { return std::count(std::begin(ladder_size
 std::vector<std::size_t> reduction_sizes(const question& line) {
   if (is_sum(line) && (is_basic(line) || line.on_host)) return powers_of_two(2);
   if (is_sum(line))
-    return {std::size_t{4} << 10, std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
+    return {std::size_t{4} << 10, std::size_t{64} << 10, std::size_t{256} << 10, ladder_sizes[0],
+            std::size_t{4} << 20, ladder_sizes[1],       ladder_sizes[2]};
   if (!is_basic(line)) return {ladder_sizes[0], ladder_sizes[1]};
   return {std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1]};
 }
@@ -84,7 +85,7 @@ std::vector<std::size_t> flat_sizes(const question& line, bool full) {
   return sizes;
 }
 
-constexpr std::size_t known_bins[] = {2, 64, 256, 1000, 4096, 16384, 65536, std::size_t{1} << 20};
+constexpr std::size_t known_bins[] = {2, 64, 256, 1000, 4096, 16384, 65536, std::size_t{1} << 19, std::size_t{1} << 20};
 
 bool is_hard(distribution from) {  // the four that every headline is measured with
   return from == distribution::uniform || from == distribution::constant || from == distribution::eight_hot ||
@@ -100,18 +101,25 @@ bool holds(scalar type, std::size_t bins) {
 bool is_headline_type(scalar type) { return type == scalar::u8 || type == scalar::i32 || type == scalar::f32; }
 
 // TARGETS' cells at four sizes with the four hard distributions and at one with the others; the other types, numbers
-// of bins, ranges and pixels at a few sizes and distributions. Nothing: not in the default suite.
+// of bins, ranges and pixels at a few sizes and distributions: at least where the front door's choice changes. Nothing:
+// not in the default suite.
 std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins, distribution from) {
   using catalog::operation;
+  const std::size_t small = std::size_t{64} << 10;
   const std::size_t mega = ladder_sizes[0], large = ladder_sizes[1], huge = ladder_sizes[2];
   const bool uniform = from == distribution::uniform, constant = from == distribution::constant;
+  const bool spotted = bins == 256 || bins == 4096 || bins == 65536;
+  const bool half_a_million = bins == std::size_t{1} << 19;
   if (line.on_host) {
     const bool shown = line.operation == operation::histogram_even && bins == 256 && uniform &&
                        (line.input == scalar::u8 || line.input == scalar::i32);
     return shown ? std::vector{mega, large} : std::vector<std::size_t>{};
   }
   if (line.operation == operation::histogram_range) {
-    if (uniform && is_headline_type(line.input) && (bins == 256 || bins == 4096)) return {mega, large};
+    const bool shown = is_headline_type(line.input) || line.input == scalar::u16 || line.input == scalar::f64;
+    if (!uniform || !shown) return {};
+    if (spotted && (bins <= 4096 || holds(line.input, bins))) return {small, mega, large};
+    if (half_a_million && line.input == scalar::i32) return {mega, large};
     return {};
   }
   if (line.operation == operation::multi_histogram_even) {
@@ -120,11 +128,13 @@ std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins,
   }
   const bool headline = bins == 256 ? is_headline_type(line.input)
                                     : line.input == scalar::i32 && (bins == 4096 || bins == 16384 || bins == 65536);
-  if (headline && is_hard(from)) return {std::size_t{64} << 10, mega, large, huge};
+  if (headline && is_hard(from)) return {small, mega, large, huge};
   if (headline) return {large};
+  if (half_a_million)
+    return line.input == scalar::i32 && is_hard(from) ? std::vector{mega, large} : std::vector<std::size_t>{};
   if (line.input == scalar::i32 && (uniform || constant)) return {mega, large, huge};
-  const bool spotted = bins == 256 || bins == 4096 || bins == 65536;
-  if (spotted && holds(line.input, bins) && (uniform || from == distribution::eight_hot)) return {mega, large};
+  if (spotted && holds(line.input, bins) && uniform) return {small, mega, large};
+  if (spotted && holds(line.input, bins) && from == distribution::eight_hot) return {mega, large};
   return {};
 }
 
