@@ -50,12 +50,11 @@ int main(int argc, char** argv) {
   }
   const judgement j = judge(kernels);
   for (const std::string& complaint : j.complaints) std::cout << complaint << '\n';
-  for (const std::string& known : j.open) std::cout << "open: " << known << '\n';
   int most = 0;
   for (const kernel& k : kernels)
     if (k.ours() && k.registers > most) most = k.registers;
   std::cout << objects << " objects, " << j.ours << " kernels of ours (at most " << most << " registers), " << j.others
-            << " of libraries, " << j.complaints.size() << " complaints, " << j.open.size() << " open\n";
+            << " of libraries, " << j.complaints.size() << " complaints\n";
   if (j.ours == 0) std::cout << "no kernel was found: nothing was checked\n";
   return j.good() && bad == 0 ? 0 : 1;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <stdexcept>
 
 namespace rungs::tests::resources {
@@ -76,29 +75,6 @@ std::vector<kernel> parse(std::string_view report) {
   return kernels;
 }
 
-namespace {
-
-// What spills although nothing of ours may: six rows in flight leave these one to three words short since their senders
-// begin at different bins. A kernel that changes has to run on a GPU again, so each waits here for its next change.
-// Whatever spills more than is said here is a complaint, and so is what spills no more: it has to be taken off.
-struct known_spill {
-  std::string_view part_of_name;
-  int stack_bytes, spill_store_bytes, spill_load_bytes;
-
-  bool names(const kernel& k) const { return k.mangled.find(part_of_name) != std::string::npos; }
-  bool covers(const kernel& k) const {
-    return k.stack_bytes <= stack_bytes && k.spill_store_bytes <= spill_store_bytes &&
-           k.spill_load_bytes <= spill_load_bytes;
-  }
-};
-constexpr known_spill known_spills[] = {
-    {"10histograms17split_bins_kernelINS0_5parts11sample_rowsILi1024ELi6EPKiEEjNS3_10edge_tableI", 8, 4, 8},
-    {"10histograms17split_bins_kernelINS0_5parts11sample_rowsILi1024ELi6EPKjEEjNS3_10edge_tableI", 8, 4, 8},
-    {"10histograms17split_bins_kernelINS0_5parts11sample_rowsILi1024ELi6EPKdEEjNS3_9even_binsI", 16, 12, 24},
-};
-
-}  // namespace
-
 judgement judge(const std::vector<kernel>& kernels) {
   judgement j;
   for (const kernel& k : kernels) {
@@ -108,21 +84,12 @@ judgement judge(const std::vector<kernel>& kernels) {
     }
     ++j.ours;
     const std::string where = k.mangled + " (" + k.architecture + "): ";
-    if (!k.complete()) {
+    if (!k.complete())
       j.complaints.push_back(where + "the report is incomplete");
-      continue;
-    }
-    const auto known = std::find_if(std::begin(known_spills), std::end(known_spills),
-                                    [&](const known_spill& each) { return each.names(k); });
-    const bool is_known = known != std::end(known_spills);
-    if (k.stack_bytes == 0 && k.spill_store_bytes == 0 && k.spill_load_bytes == 0) {
-      if (is_known) j.complaints.push_back(where + "spills no more: take it off the open list");
-      continue;
-    }
-    (is_known && known->covers(k) ? j.open : j.complaints)
-        .push_back(where + std::to_string(k.stack_bytes) + " bytes stack frame, " +
-                   std::to_string(k.spill_store_bytes) + " bytes spill stores, " + std::to_string(k.spill_load_bytes) +
-                   " bytes spill loads");
+    else if (k.stack_bytes != 0 || k.spill_store_bytes != 0 || k.spill_load_bytes != 0)
+      j.complaints.push_back(where + std::to_string(k.stack_bytes) + " bytes stack frame, " +
+                             std::to_string(k.spill_store_bytes) + " bytes spill stores, " +
+                             std::to_string(k.spill_load_bytes) + " bytes spill loads");
   }
   return j;
 }

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(Rows::block_threads, 1)
       });
   __syncthreads();
   parts::wait_until_cleared();
-  counters.send(blockIdx.x / num_parts, d_histogram + first_bin);
+  counters.send(blockIdx.x, d_histogram + first_bin);
 }
 
 struct split_bins : parts::histogram_calls<split_bins> {
