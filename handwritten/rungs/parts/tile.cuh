@@ -1,7 +1,8 @@
 // Reading tiles 16 bytes a thread at a time, several loads in flight, and folding them in registers.
 //
 // Vectors are counted from d_in and not from an aligned address: items meet in the same order at any alignment, so
-// deterministic rungs stay so. Where the pointer is not aligned to 16 bytes, a vector is read item by item.
+// deterministic rungs stay so. Where the pointer is not aligned to 16 bytes, a vector is put together from the two
+// aligned ones that it lies in.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -71,8 +72,8 @@ __device__ T fold_vector(const vector<Item>& loaded, ReductionOpT reduction_op) 
   }
 }
 
-// How the items can be read: by vectors or, where the pointer is not aligned to 16 bytes, item by item; `exact` where
-// there is nothing but whole vectors, and one tile or less for each reader.
+// How the items can be read: a vector by one load or, where the pointer is not aligned to 16 bytes, by two; `exact`
+// where there is nothing but whole vectors, and one tile or less for each reader.
 enum class reading { exact, aligned, unaligned };
 
 // Tiles of block_threads * vectors_per_thread vectors, of which thread t owns the vectors t, t + block_threads …
@@ -85,6 +86,9 @@ struct tile_reader {
   static constexpr int vector_items = vectorised ? 16 / sizeof(item) : 1;
   static constexpr int num_vectors = vectorised ? vectors_per_thread : 4 * vectors_per_thread;
   static constexpr int tile_vectors = block_threads * num_vectors, tile_items = tile_vectors * vector_items;
+  // On their way at a time. What two loads bring takes twice the registers.
+  static constexpr int vectors_in_flight = how == reading::unaligned && num_vectors > 2 ? 2 : num_vectors;
+  static_assert(num_vectors % vectors_in_flight == 0);
 
   // Folds the thread's items of the tiles first_tile, first_tile + stride … of num_items items onto `aggregate`: full
   // tiles without a predicate, then the last one. The reader of tile 0 takes what is behind the last whole vector, too.
@@ -97,12 +101,13 @@ struct tile_reader {
     std::size_t first = first_tile * tile_vectors;
     for (; first + tile_vectors <= whole_vectors; first += stride * tile_vectors) {
       const auto all = [](int) { return true; };
-      aggregate = reduction_op(aggregate, reduce_present<T>(d_in, first + threadIdx.x, all, reduction_op));
+      aggregate = reduction_op(aggregate, reduce_present<T>(d_in, num_items, first + threadIdx.x, all, reduction_op));
     }
     if (first < whole_vectors) {
       const int left = static_cast<int>(whole_vectors - first) - static_cast<int>(threadIdx.x);
       const auto present = [=](int k) { return k * block_threads < left; };
-      aggregate = reduction_op(aggregate, reduce_present<T>(d_in, first + threadIdx.x, present, reduction_op));
+      aggregate =
+          reduction_op(aggregate, reduce_present<T>(d_in, num_items, first + threadIdx.x, present, reduction_op));
     }
     return first_tile == 0 ? reduction_op(aggregate, item_behind<T>(d_in, num_items, reduction_op)) : aggregate;
   }
@@ -115,26 +120,32 @@ struct tile_reader {
                                      ReductionOpT reduction_op) {
     const unsigned mine = tile * tile_vectors + threadIdx.x;
     const auto present = [=](int k) { return mine + k * block_threads < num_items / vector_items; };
-    return reduction_op(aggregate, reduce_present<T>(d_in, mine, present, reduction_op));
+    return reduction_op(aggregate, reduce_present<T>(d_in, num_items, mine, present, reduction_op));
   }
 
-  // Folds those of the thread's vectors of a tile that are present(k); `mine` is the first of them. All loads are
-  // issued before the first of them is used.
+  // Folds those of the thread's vectors of a tile that are present(k); `mine` is the first of them. The loads of all
+  // that are in flight are issued before the first of them is used.
   template <class T, class Present, class ReductionOpT>
-  static __device__ T reduce_present(InputIteratorT d_in, std::size_t mine, Present present,
+  static __device__ T reduce_present(InputIteratorT d_in, std::size_t num_items, std::size_t mine, Present present,
                                      ReductionOpT reduction_op) {
-    const InputIteratorT first = d_in + mine * vector_items;
     if constexpr (vectorised) {
-      vector<item> loaded[num_vectors];
-#pragma unroll
-      for (int k = 0; k < num_vectors; ++k)
-        if (present(k)) loaded[k] = load(first + k * block_threads * vector_items);
       T values[num_vectors];
 #pragma unroll
-      for (int k = 0; k < num_vectors; ++k)
-        values[k] = present(k) ? fold_vector<T>(loaded[k], reduction_op) : ReductionOpT::template identity<T>();
+      for (int first = 0; first < num_vectors; first += vectors_in_flight) {
+        arriving loaded[vectors_in_flight];
+#pragma unroll
+        for (int k = 0; k < vectors_in_flight; ++k)
+          if (present(first + k)) loaded[k].order(d_in, num_items, mine + (first + k) * block_threads);
+#pragma unroll
+        for (int k = 0; k < vectors_in_flight; ++k)
+          values[first + k] =
+              present(first + k)
+                  ? fold_vector<T>(loaded[k].take(d_in, num_items, mine + (first + k) * block_threads), reduction_op)
+                  : ReductionOpT::template identity<T>();
+      }
       return fold<T, 0, num_vectors>(values, reduction_op);
     } else {
+      const InputIteratorT first = d_in + mine;
       T aggregate = ReductionOpT::template identity<T>();
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k)
@@ -151,37 +162,70 @@ struct tile_reader {
                                     : ReductionOpT::template identity<T>();
   }
 
-  // Not inlined, so that one vector is put together after the other: all at once would take 128 registers.
-  static __device__ __noinline__ vector<item> load_narrow(const item* from) {
-    constexpr int items_per_word = 4 / sizeof(item);
-    vector<item> loaded{};
-#pragma unroll
-    for (int i = 0; i < vector_items; ++i) {
-      std::conditional_t<sizeof(item) == 1, unsigned char, unsigned short> bits;
-      memcpy(&bits, from + i, sizeof(item));
-      loaded.words[i / items_per_word] |= static_cast<unsigned>(bits)
-                                          << (i % items_per_word * 8 * static_cast<int>(sizeof(item)));
-    }
-    return loaded;
+  static __device__ void load_words(const void* from, unsigned* words) {
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "l"(from));
   }
 
-  static __device__ vector<item> load(const item* from) {
+  // A vector on its way, by one load.
+  struct aligned_vector {
     vector<item> loaded;
-    if constexpr (how != reading::unaligned) {
-      asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
-                   : "=r"(loaded.words[0]), "=r"(loaded.words[1]), "=r"(loaded.words[2]), "=r"(loaded.words[3])
-                   : "l"(from));
-    } else if constexpr (sizeof(item) < 4) {
-      loaded = load_narrow(from);
-    } else {
-#pragma unroll
-      for (int i = 0; i < vector_items; ++i) {
-        const item loaded_item = from[i];
-        memcpy(loaded.words + i * (sizeof(item) / 4), &loaded_item, sizeof(item));
-      }
+
+    __device__ void order(const item* d_in, std::size_t, std::size_t index) {
+      load_words(d_in + index * vector_items, loaded.words);
     }
-    return loaded;
-  }
+    __device__ vector<item> take(const item*, std::size_t, std::size_t) const { return loaded; }
+  };
+
+  // By two, of the aligned vectors that it lies in. The input's first vector, and those close to its end, lie in what
+  // may not be read: they are loaded in pieces.
+  struct unaligned_vector {
+    unsigned words[8];
+
+    static __device__ bool lies_within(std::size_t num_items, std::size_t index) {
+      return index > 0 && (index + 2) * vector_items <= num_items;
+    }
+    static __device__ unsigned bytes_behind(const item* d_in) { return reinterpret_cast<std::uintptr_t>(d_in) % 16; }
+
+    __device__ void order(const item* d_in, std::size_t num_items, std::size_t index) {
+      if (!lies_within(num_items, index)) return;
+      const auto from = reinterpret_cast<const unsigned char*>(d_in + index * vector_items) - bytes_behind(d_in);
+      load_words(from, words);
+      load_words(from + 16, words + 4);
+    }
+    // The words, and then the bytes, move down by as many as the vector begins behind the first load.
+    __device__ vector<item> take(const item* d_in, std::size_t num_items, std::size_t index) {
+      if (!lies_within(num_items, index)) return load_pieces(d_in + index * vector_items);
+      const unsigned behind = bytes_behind(d_in);
+#pragma unroll
+      for (int i = 0; i < 6; ++i) words[i] = behind & 8 ? words[i + 2] : words[i];
+#pragma unroll
+      for (int i = 0; i < 5 && alignof(item) < 8; ++i) words[i] = behind & 4 ? words[i + 1] : words[i];
+      vector<item> taken;
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        taken.words[i] = alignof(item) < 4 ? __funnelshift_r(words[i], words[i + 1], behind % 4 * 8) : words[i];
+      return taken;
+    }
+
+    static __device__ vector<item> load_pieces(const item* from) {
+      using piece = std::conditional_t<alignof(item) == 1, unsigned char,
+                                       std::conditional_t<alignof(item) == 2, unsigned short, unsigned>>;
+      auto next = reinterpret_cast<const piece*>(from);
+      vector<item> loaded{};
+#pragma unroll 1
+      for (int i = 0; i < 4; ++i, next += 4 / sizeof(piece)) {
+        unsigned word = 0;
+#pragma unroll
+        for (int k = 0; k < static_cast<int>(4 / sizeof(piece)); ++k)
+          word |= static_cast<unsigned>(next[k]) << (k * 8 * static_cast<int>(sizeof(piece)));
+        loaded = {{loaded.words[1], loaded.words[2], loaded.words[3], word}};
+      }
+      return loaded;
+    }
+  };
+  using arriving = std::conditional_t<how == reading::unaligned, unaligned_vector, aligned_vector>;
 };
 
 template <class T>
