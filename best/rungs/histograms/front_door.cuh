@@ -13,11 +13,12 @@
 #include "rungs/histograms/13_split_bins.cuh"
 #include "rungs/histograms/14_hot_bins.cuh"
 #include "rungs/parts/histogram_calls.cuh"
+#include "rungs/parts/multi_histogram_calls.cuh"
 #include "rungs/tuning/histogram.cuh"
 
 namespace rungs::v0::histograms {
 
-struct front_door : parts::histogram_calls<front_door> {
+struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_calls<front_door> {
   static constexpr auto idea = "the rung that the tables name for a call";
   static constexpr int block_threads = overlapped_clear::block_threads;
   static constexpr int items_per_thread = overlapped_clear::items_per_thread;
@@ -44,29 +45,19 @@ struct front_door : parts::histogram_calls<front_door> {
         device::candidate<histogram_rung::hot_bins, hot_bins>{});
   }
 
-  // Of pixels of num_channels samples, the first num_active are counted, each in bins of its own. Bytes in two or four
-  // channels, whose even bins were measured, go to the rung for bytes.
-  template <int num_channels, int num_active, class SampleIteratorT, class CounterT, class LevelT>
-  static cudaError_t multi_histogram_even(void* d_temp_storage, std::size_t& temp_storage_bytes,
-                                          SampleIteratorT d_samples, CounterT* const (&d_histogram)[num_active],
-                                          const int (&num_levels)[num_active], const LevelT (&lower_level)[num_active],
-                                          const LevelT (&upper_level)[num_active], std::size_t num_pixels,
-                                          cudaStream_t stream = nullptr) {
-    using sample = parts::item_of<SampleIteratorT>;
-    if constexpr (parts::is_vectorisable<SampleIteratorT> && sizeof(sample) == 1 &&
-                  (num_channels == 2 || num_channels == 4)) {
-      return lane_private::multi_histogram_even<num_channels>(d_temp_storage, temp_storage_bytes, d_samples,
-                                                              d_histogram, num_levels, lower_level, upper_level,
-                                                              num_pixels, stream);
-    } else {
-      active_channels<num_active, parts::even_bins<sample, LevelT>, CounterT> channels{};
-      for (int i = 0; i < num_active; ++i) {
-        channels.d_histograms[i] = d_histogram[i];
-        if (const cudaError_t error = channels.bins[i].set(num_levels[i], lower_level[i], upper_level[i])) return error;
-      }
-      return device::count_channels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
-                                                  stream);
-    }
+  // Even bins: those of bytes in two or four channels were measured, and go to the rung for bytes.
+  template <int num_channels, class SampleIteratorT, class Channels>
+  static cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                                  std::size_t num_pixels, const Channels& channels, cudaStream_t stream) {
+    constexpr bool is_for_bytes = parts::is_vectorisable<SampleIteratorT> &&
+                                  sizeof(parts::item_of<SampleIteratorT>) == 1 &&
+                                  (num_channels == 2 || num_channels == 4);
+    if constexpr (is_for_bytes)
+      return lane_private::count_pixels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels,
+                                                      channels, stream);
+    else
+      return device::count_pixels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
+                                                stream);
   }
 
   template <int num_channels, int num_active, class SampleIteratorT, class CounterT, class LevelT>
@@ -75,13 +66,11 @@ struct front_door : parts::histogram_calls<front_door> {
                                            const int (&num_levels)[num_active],
                                            const LevelT* const (&d_levels)[num_active], std::size_t num_pixels,
                                            cudaStream_t stream = nullptr) {
-    active_channels<num_active, parts::range_bins<parts::item_of<SampleIteratorT>, LevelT>, CounterT> channels{};
-    for (int i = 0; i < num_active; ++i) {
-      channels.d_histograms[i] = d_histogram[i];
-      if (const cudaError_t error = channels.bins[i].set(num_levels[i], d_levels[i])) return error;
-    }
-    return device::count_channels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
-                                                stream);
+    using bins = parts::range_bins<parts::item_of<SampleIteratorT>, LevelT>;
+    parts::active_channels<num_active, bins, CounterT> channels{};
+    if (const cudaError_t error = channels.set(d_histogram, num_levels, d_levels)) return error;
+    return device::count_pixels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
+                                              stream);
   }
 
  private:

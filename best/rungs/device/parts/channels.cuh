@@ -6,15 +6,15 @@
 
 #include <cstddef>
 
-#include "rungs/histograms/12_lane_private.cuh"
 #include "rungs/parts/counters.cuh"
 #include "rungs/parts/launch.cuh"
-#include "rungs/parts/overlapped_clear.cuh"
+#include "rungs/parts/multi_histogram_calls.cuh"
+#include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::v0::device {
 
-// Channels is histograms::active_channels. A thread takes a pixel at a time.
+// Channels is parts::active_channels. A thread takes a pixel at a time.
 template <bool in_shared_memory, int num_channels, class SampleIteratorT, class Channels>
 __global__ void __launch_bounds__(512)
     channels_kernel(SampleIteratorT d_samples, std::size_t num_pixels, Channels channels) {
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(512)
 }
 
 template <int num_channels, class SampleIteratorT, class Channels>
-cudaError_t count_channels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_pixels, const Channels& channels, cudaStream_t stream) {
+cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                         std::size_t num_pixels, const Channels& channels, cudaStream_t stream) {
   constexpr int block_threads = 512, blocks_per_multiprocessor = 4;
   static_assert(Channels::num_active >= 1 && Channels::num_active <= num_channels);
   char* unused;
@@ -61,15 +61,10 @@ cudaError_t count_channels(void* d_temp_storage, std::size_t& temp_storage_bytes
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
   error = parts::multiprocessors(num_multiprocessors);
-  parts::counters_to_clear<typename Channels::counter, Channels::num_active> to_clear{};
-  std::size_t num_counters = 0;
-  for (int i = 0; i < Channels::num_active; ++i) {
-    to_clear.d_histograms[i] = channels.d_histograms[i];
-    to_clear.num_bins[i] = channels.bins[i].num_bins;
-    num_counters += channels.bins[i].num_bins;
-  }
-  if (error == cudaSuccess) error = parts::launch_clear(to_clear, stream);
+  if (error == cudaSuccess) error = channels.launch_clear(stream);
   if (error != cudaSuccess || num_pixels == 0) return error;
+  std::size_t num_counters = 0;
+  for (const auto& bins : channels.bins) num_counters += bins.num_bins;
   const bool in_shared_memory = num_counters <= parts::plain_counters;
   const auto kernel = in_shared_memory ? channels_kernel<true, num_channels, SampleIteratorT, Channels>
                                        : channels_kernel<false, num_channels, SampleIteratorT, Channels>;
