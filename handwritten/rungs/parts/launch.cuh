@@ -9,33 +9,35 @@
 
 namespace rungs::v0::parts {
 
+// With one attribute, or none where it is null.
 template <class... Parameters, class... Arguments>
-cudaError_t launch(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads, cudaStream_t stream,
-                   Arguments... arguments) {
+cudaError_t launch_as(cudaLaunchAttribute* attribute, void (*kernel)(Parameters...), std::size_t grid_blocks,
+                      int block_threads, std::size_t dynamic_bytes, cudaStream_t stream, Arguments... arguments) {
   if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
   config.blockDim = dim3(block_threads);
+  config.dynamicSmemBytes = dynamic_bytes;
   config.stream = stream;
+  config.attrs = attribute;
+  config.numAttrs = attribute != nullptr;
   return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+template <class... Parameters, class... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads, cudaStream_t stream,
+                   Arguments... arguments) {
+  return launch_as(nullptr, kernel, grid_blocks, block_threads, 0, stream, arguments...);
 }
 
 // The same, with all blocks resident at once, or not at all (cudaErrorCooperativeLaunchTooLarge).
 template <class... Parameters, class... Arguments>
 cudaError_t launch_cooperatively(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads,
                                  std::size_t dynamic_bytes, cudaStream_t stream, Arguments... arguments) {
-  if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
-  config.blockDim = dim3(block_threads);
-  config.dynamicSmemBytes = dynamic_bytes;
-  config.stream = stream;
-  config.attrs = &cooperative;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+  return launch_as(&cooperative, kernel, grid_blocks, block_threads, dynamic_bytes, stream, arguments...);
 }
 
 // More than 48 KB of dynamic shared memory have to be allowed, and are refused where the device has less. A kernel is

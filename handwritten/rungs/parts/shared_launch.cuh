@@ -46,20 +46,13 @@ template <class... Parameters, class... Arguments>
 cudaError_t launch_overlapped(void (*kernel)(Parameters...), std::size_t grid_blocks, int block_threads,
                               std::size_t dynamic_bytes, bool overlapping, cudaStream_t stream,
                               Arguments... arguments) {
-  if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
   if (dynamic_bytes > plain_shared_bytes)
     if (const cudaError_t error = allow_shared_memory(kernel, dynamic_bytes)) return error;
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
-  config.blockDim = dim3(block_threads);
-  config.dynamicSmemBytes = dynamic_bytes;
-  config.stream = stream;
-  config.attrs = &overlap;
-  config.numAttrs = overlapping;
-  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+  return launch_as(overlapping ? &overlap : nullptr, kernel, grid_blocks, block_threads, dynamic_bytes, stream,
+                   arguments...);
 }
 
 template <class... Parameters, class... Arguments>

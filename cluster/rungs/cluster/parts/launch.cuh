@@ -52,14 +52,8 @@ cudaError_t launch_clusters(void (*kernel)(Parameters...), std::size_t num_clust
   dimension.id = cudaLaunchAttributeClusterDimension;
   dimension.val.clusterDim.x = shape.cluster_blocks;
   dimension.val.clusterDim.y = dimension.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(num_clusters * shape.cluster_blocks));
-  config.blockDim = dim3(shape.block_threads);
-  config.dynamicSmemBytes = shape.dynamic_bytes;
-  config.stream = stream;
-  config.attrs = &dimension;
-  config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+  return v0::parts::launch_as(&dimension, kernel, num_clusters * shape.cluster_blocks, shape.block_threads,
+                              shape.dynamic_bytes, stream, arguments...);
 }
 
 }  // namespace rungs::v0::cluster::parts
