@@ -88,22 +88,11 @@ json to_json(const std::vector<profiled_case>& all, const run_plan& plan, const 
   file["context"] = about.context;
   file["cases"] = file["skipped"] = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const catalog::record& record = *all[i].which->record;
-    const problem& of = plan.problems[all[i].which->problem];
+    const bench_case& which = *all[i].which;
     json entry;
     entry["range"] = range_name(i);
-    entry["family"] = name(record.family);
-    entry["ladder"] = record.ladder;
-    entry["rung"] = record.rung;
-    entry["operation"] = name(of.operation);
-    entry["operator"] = name(of.op);
-    entry["input_type"] = name(of.input_type);
-    entry["accumulator_type"] = name(of.accumulator_type);
-    entry["output_type"] = name(of.output_type);
-    entry["shape"] = to_text(of.shape);
-    entry["distribution"] = name(of.distribution);
-    entry["mode"] = name(all[i].which->mode);
-    entry["items"] = of.num_items;
+    entry["ladder"] = which.record->ladder;
+    entry.update(identify(*which.record, plan.problems[which.problem], which.mode));
     if (all[i].why_not.empty())
       entry["kernels"] = all[i].launches->kernels;
     else

@@ -32,6 +32,20 @@ json number(const std::optional<double>& value) { return value ? number(*value) 
 json text(std::string_view value) { return std::string(value); }
 json yes_no(bool value) { return value ? "yes" : "no"; }
 
+json identify(const problem& about, mode how) {
+  json entry;
+  entry["operation"] = text(name(about.operation));
+  entry["operator"] = text(name(about.op));
+  entry["input_type"] = text(name(about.input_type));
+  entry["accumulator_type"] = text(name(about.accumulator_type));
+  entry["output_type"] = text(name(about.output_type));
+  entry["items"] = about.num_items;
+  entry["shape"] = to_text(about.shape);
+  entry["distribution"] = text(name(about.distribution));
+  entry["mode"] = text(name(how));
+  return entry;
+}
+
 std::vector<double> joined(const ceiling& one) {
   std::vector<double> all = one.before;
   all.insert(all.end(), one.after.begin(), one.after.end());
@@ -152,6 +166,14 @@ void compare(findings& found, double peak_gb_per_s) {
   }
 }
 
+json identify(const catalog::record& record, const problem& about, mode how) {
+  json entry;
+  entry["family"] = text(name(record.family));
+  entry["rung"] = text(record.rung);
+  entry.update(identify(about, how));
+  return entry;
+}
+
 json to_json(const findings& found, const run_facts& about, const std::vector<const catalog::record*>& variants) {
   json file;
   file["schema"] = "rungs.results/1";
@@ -212,21 +234,9 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
     file["ceilings"].push_back(entry);
   }
 
-  const auto identify = [](const problem& of) {
-    json entry;
-    entry["operation"] = text(name(of.operation));
-    entry["operator"] = text(name(of.op));
-    entry["input_type"] = text(name(of.input_type));
-    entry["accumulator_type"] = text(name(of.accumulator_type));
-    return entry;
-  };
   file["twins"] = json::array();
   for (const auto& twin : found.twins) {
-    json entry = identify(twin.about);
-    entry["items"] = twin.about.num_items;
-    entry["shape"] = to_text(twin.about.shape);
-    entry["distribution"] = text(name(twin.about.distribution));
-    entry["mode"] = text(name(twin.mode));
+    json entry = identify(twin.about, twin.mode);
     entry["ratio"] = number(twin.ratio.value);
     entry["low"] = number(twin.ratio.low);
     entry["high"] = number(twin.ratio.high);
@@ -239,16 +249,7 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
   for (const auto& one : found.rows) {
     const bool timed = one.timed();
     const auto time = [&](double value) { return timed ? number(value) : json(nullptr); };
-    json entry;
-    entry["family"] = text(name(one.record->family));
-    entry["rung"] = text(one.record->rung);
-    const json identity = identify(one.about);
-    for (const auto& [key, value] : identity.items()) entry[key] = value;
-    entry["output_type"] = text(name(one.about.output_type));
-    entry["items"] = one.about.num_items;
-    entry["shape"] = to_text(one.about.shape);
-    entry["distribution"] = text(name(one.about.distribution));
-    entry["mode"] = text(name(one.mode));
+    json entry = identify(*one.record, one.about, one.mode);
     entry["median_us"] = time(one.summary.median);
     entry["low_us"] = time(one.summary.low);
     entry["high_us"] = time(one.summary.high);

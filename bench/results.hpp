@@ -89,6 +89,9 @@ struct run_facts {
   json context;
 };
 
+// What names a case in files, but for the ladder: who was called, to do what, on what, and how.
+json identify(const catalog::record& record, const problem& about, mode how);
+
 json to_json(const findings& found, const run_facts& about, const std::vector<const catalog::record*>& variants);
 // An entry a line: rows can be compared with diff, and take a fifth less than indented.
 std::string to_text(const json& file);
