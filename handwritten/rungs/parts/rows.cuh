@@ -85,50 +85,64 @@ struct rows {
     }
   }
 
-  // The same for any alignment and any number of items; what is not there reads as the identity.
+  // The same for any alignment and any number of items; what is not there reads as the identity. All lanes call these,
+  // and they touch nothing but the warp's own items.
   template <class ScanOpT>
   __device__ void load_present(InputIteratorT d_in, std::size_t first, std::size_t num_items, bool by_vectors,
-                               ScanOpT) {
+                               ScanOpT scan_op) {
     const int left = present(first, num_items);
     const InputIteratorT from = d_in + first;
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row) {
-      if constexpr (reads_vectors) {
-        if (by_vectors && position(row) + lane_items <= left) {
-          unpack(row, *reinterpret_cast<const vector_of_lane<input>*>(from + position(row)));
-          continue;
-        }
+    if constexpr (reads_vectors) {
+      if (by_vectors || (is_shiftable<input> && counts_in_items(from))) {
+        if (by_vectors)
+          load_some<false>(from, left);
+        else if constexpr (is_shiftable<input>)
+          load_some<true>(from, left);
+        if (left < warp_items) mask(left, scan_op);
+        return;
       }
+    }
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
 #pragma unroll
       for (int i = 0; i < lane_items; ++i)
         items[row][i] =
             position(row) + i < left ? static_cast<T>(from[position(row) + i]) : ScanOpT::template identity<T>();
-    }
   }
   __device__ void store_present(OutputIteratorT d_out, std::size_t first, std::size_t num_items,
                                 bool by_vectors) const {
     const int left = present(first, num_items);
     const OutputIteratorT to = d_out + first;
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row) {
-      if constexpr (writes_vectors) {
-        if (by_vectors && position(row) + lane_items <= left) {
-          *reinterpret_cast<vector_of_lane<output>*>(to + position(row)) = pack(row);
-          continue;
-        }
+    if constexpr (writes_vectors) {
+      if (by_vectors || (is_shiftable<output> && counts_in_items(to))) {
+        if (by_vectors)
+          store_some<false>(to, left);
+        else if constexpr (is_shiftable<output>)
+          store_some<true>(to, left);
+        return;
       }
+    }
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
 #pragma unroll
       for (int i = 0; i < lane_items; ++i)
         if (position(row) + i < left) parts::store(to + (position(row) + i), items[row][i]);
-    }
   }
 
-  // From shared memory: by vectors where the items lie aligned to 16 bytes, else item by item.
-  __device__ void load_shared(const input* from, bool by_vectors) {
+  // From shared memory: by vectors where those of the lanes are aligned, else two vectors a lane where `around` says
+  // that what shares one with the first and the last item may be read, too, else item by item.
+  __device__ void load_shared(const input* from, bool around) {
     if constexpr (reads_vectors) {
-      if (by_vectors) {
+      const unsigned offset = misses_bytes(from);
+      if (offset == 0) {
         load_vectors(from);
         return;
+      }
+      if constexpr (lane_bytes<input> >= 4) {
+        if (around) {
+          load_shifted(reinterpret_cast<const unsigned char*>(from) - offset, offset);
+          return;
+        }
       }
     }
 #pragma unroll
@@ -220,6 +234,176 @@ struct rows {
     Item items[lane_items];
   };
 
+  // What a lane holds of a row, as the words that one access brings: kept as items, narrow ones would take a register
+  // each.
+  template <class Item>
+  static constexpr int lane_bytes = lane_items * sizeof(Item);
+  template <class Item>
+  struct alignas(lane_bytes<Item>) words_of_lane {
+    using word = std::conditional_t<lane_bytes<Item> >= 4, unsigned,
+                                    std::conditional_t<lane_bytes<Item> == 2, unsigned short, unsigned char>>;
+    static constexpr int num_words = lane_bytes<Item> / sizeof(word);
+    word words[num_words];
+  };
+
+  // Whether vectors can be put together out of the words of two others.
+  template <class Item>
+  static constexpr bool is_shiftable = lane_items > 1 && lane_bytes<Item> >= 4;
+
+  // By how much an address misses the alignment of the lanes' vectors, and whether that is a number of items.
+  template <class Item>
+  static __device__ unsigned misses_bytes(Item* address) {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(address) % lane_bytes<Item>);
+  }
+  template <class Item>
+  static __device__ bool counts_in_items(Item* address) {
+    return alignof(Item) == sizeof(Item) || misses_bytes(address) % sizeof(Item) == 0;
+  }
+
+  // Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first half
+  // becomes the vector that begins there.
+  template <std::size_t unit, int twice_num_words>
+  static __device__ void shift(unsigned (&words)[twice_num_words], unsigned offset) {
+    constexpr int num_words = twice_num_words / 2;
+#pragma unroll
+    for (int step = num_words / 2; step > 0; step /= 2) {
+      if (4 * step % unit != 0) continue;
+#pragma unroll
+      for (int i = 0; i + step < twice_num_words; ++i)
+        words[i] = (offset & (4 * step)) != 0 ? words[i + step] : words[i];
+    }
+    if constexpr (unit < 4) {
+#pragma unroll
+      for (int i = 0; i < num_words; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], 8 * offset);
+    }
+  }
+
+  // The same for all lanes of all rows, each with its right neighbour's vector. That of lane 31 is lane 0's in the next
+  // row, and behind the last row there is none.
+  template <class Item, int given_rows>
+  static __device__ void shift_rows(words_of_lane<Item> (&vectors)[given_rows], unsigned offset) {
+    constexpr int num_words = words_of_lane<Item>::num_words;
+    constexpr int num_neighbours = num_words - static_cast<int>(sizeof(Item)) / 4;  // words that may be needed
+    const int lane = threadIdx.x % warp_threads, right = (lane + 1) % warp_threads;
+    unsigned neighbours[num_neighbours];
+#pragma unroll
+    for (int i = 0; i < num_neighbours; ++i) neighbours[i] = __shfl_sync(full_mask, vectors[0].words[i], right);
+#pragma unroll
+    for (int row = 0; row < given_rows; ++row) {
+      unsigned words[2 * num_words] = {};
+#pragma unroll
+      for (int i = 0; i < num_words; ++i) words[i] = vectors[row].words[i];
+#pragma unroll
+      for (int i = 0; i < num_neighbours; ++i) {
+        const unsigned here = neighbours[i];
+        if (row + 1 < given_rows) neighbours[i] = __shfl_sync(full_mask, vectors[row + 1].words[i], right);
+        words[num_words + i] = lane == warp_threads - 1 ? neighbours[i] : here;
+      }
+      shift<sizeof(Item)>(words, offset);
+#pragma unroll
+      for (int i = 0; i < num_words; ++i) vectors[row].words[i] = words[i];
+    }
+  }
+
+  // Vectors that lie wholly within the first `left` items are read as such, and at most two of the warp's item by item:
+  // the first, where it begins ahead of the items, and the one in which they end. Where the items lie off the vectors
+  // (`off`), each lane's are put together out of two.
+  template <bool off>
+  __device__ void load_some(const input* from, int left) {
+    using vector = words_of_lane<input>;
+    const int ahead = off ? misses_bytes(from) / sizeof(input) : 0;  // of the items begins the first vector
+    const int last = (left + ahead) / lane_items;                    // the vector in which they end
+    const int lane = threadIdx.x % warp_threads;
+    vector vectors[num_rows + off], end = {};
+    if (last % warp_threads == lane) end = part_of(from, last * lane_items - ahead, left);
+#pragma unroll
+    for (int row = 0; row < num_rows + off; ++row) {
+      const int at = position(row) - ahead;
+      if (off && row == 0 && at < 0)
+        vectors[row] = part_of(from, at, left);
+      else if (row < num_rows && at + lane_items <= left)
+        vectors[row] = *reinterpret_cast<const vector*>(from + at);
+      else
+        vectors[row] = end;  // it is, or nothing of it is there
+    }
+    if constexpr (off) shift_rows<input>(vectors, ahead * sizeof(input));
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row) unpack(row, items_of(vectors[row]));
+  }
+  template <bool off>
+  __device__ void store_some(output* to, int left) const {
+    using vector = words_of_lane<output>;
+    const int behind = off ? (lane_bytes<output> - misses_bytes(to)) % lane_bytes<output> / sizeof(output) : 0;
+    vector vectors[num_rows], end = {};
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row) vectors[row] = words_of(pack(row));
+    if constexpr (off) {
+      if (threadIdx.x % warp_threads == 0) store_part(to, items_of(vectors[0]), behind < left ? behind : left);
+      shift_rows<output>(vectors, behind * sizeof(output));
+    }
+    int end_at = left;
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row) {
+      const int at = position(row) + behind;
+      if (at + lane_items <= left) {
+        *reinterpret_cast<vector*>(to + at) = vectors[row];
+      } else if (at < left) {
+        end = vectors[row];
+        end_at = at;
+      }
+    }
+    store_part(to + end_at, items_of(end), left - end_at);
+  }
+
+  // Those items of the vector that begins at from[at] which are among the first `left`.
+  static __device__ words_of_lane<input> part_of(const input* from, int at, int left) {
+    vector_of_lane<input> part = {};
+#pragma unroll
+    for (int i = 0; i < lane_items; ++i)
+      if (at + i >= 0 && at + i < left) part.items[i] = from[at + i];
+    return words_of(part);
+  }
+  // The first `count` items of a vector, less than all.
+  static __device__ void store_part(output* to, const vector_of_lane<output>& from, int count) {
+#pragma unroll
+    for (int i = 0; i < lane_items - 1; ++i)
+      if (i < count) to[i] = from.items[i];
+  }
+
+  // The items that begin `offset` bytes behind an address where vectors are aligned.
+  __device__ void load_shifted(const unsigned char* from, unsigned offset) {
+    using vector = words_of_lane<input>;
+    constexpr int num_words = vector::num_words;
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row) {
+      const auto* const vectors =
+          reinterpret_cast<const vector*>(from) + row * warp_threads + threadIdx.x % warp_threads;
+      unsigned words[2 * num_words];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const vector loaded = vectors[i];
+        memcpy(words + i * num_words, &loaded, sizeof(vector));
+      }
+      shift<alignof(input)>(words, offset);
+      vector shifted;
+      memcpy(&shifted, words, sizeof(vector));
+      unpack(row, items_of(shifted));
+    }
+  }
+
+  template <class Item>
+  static __device__ words_of_lane<Item> words_of(const vector_of_lane<Item>& vector) {
+    words_of_lane<Item> words;
+    memcpy(&words, &vector, sizeof(words));
+    return words;
+  }
+  template <class Item>
+  static __device__ vector_of_lane<Item> items_of(const words_of_lane<Item>& words) {
+    vector_of_lane<Item> vector;
+    memcpy(&vector, &words, sizeof(vector));
+    return vector;
+  }
+
   // How many of the warp's items are there.
   static __device__ int present(std::size_t first, std::size_t num_items) {
     return first < num_items ? static_cast<int>(at_most(num_items - first, warp_items)) : 0;
@@ -291,14 +475,14 @@ struct whole_vectors : Rows {
   }
 };
 
-// Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows or what else there is for the rest.
-template <class Rows, class Otherwise = Rows, class Call>
+// Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows.
+template <class Rows, class Call>
 cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out, std::size_t num_items,
                       Call call) {
   if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
     if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0) return call(type<whole_vectors<Rows>>{});
   }
-  return call(type<Otherwise>{});
+  return call(type<Rows>{});
 }
 
 // What is aggregated before warp `warp` of a block, from the aggregates that each warp left in shared memory.

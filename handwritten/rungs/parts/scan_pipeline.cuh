@@ -73,8 +73,8 @@ struct pipeline {
     return reinterpret_cast<input*>(shared.tiles[stage] + (shift > 0 ? shift : 0));
   }
 
-  __device__ void take(Rows& rows, memory& shared, int stage, int warp) const {
-    rows.load_shared(items_of(shared, stage) + warp * Rows::warp_items, shift <= 0);
+  __device__ void take(Rows& rows, memory& shared, int stage, int warp, bool all_there) const {
+    rows.load_shared(items_of(shared, stage) + warp * Rows::warp_items, all_there);
   }
 
   // Says which tile a stage is to hold, and orders its copy.
@@ -160,7 +160,7 @@ struct pipeline {
           __syncwarp();
         }
         Rows rows;
-        take(rows, shared, at.stage, i);
+        take(rows, shared, at.stage, i, copied == left);  // if not, other warps bring what lies around
         if (left < tile_items) rows.mask(left - first, scan_op);
         const T aggregate = rows.aggregate(scan_op);
         if (lane == 0) shared.warp_aggregates[at.stage][i] = aggregate;
@@ -222,7 +222,7 @@ struct pipeline {
       if (tile < 0) return;
       shared.reduced[at.stage].wait(at.parity);
       Rows rows;
-      take(rows, shared, at.stage, warp);
+      take(rows, shared, at.stage, warp, true);
       const int left = items_in(tile);
       if (left < tile_items) rows.mask(left - warp * Rows::warp_items, scan_op);
       const auto lanes = rows.scan_lanes(scan_op);

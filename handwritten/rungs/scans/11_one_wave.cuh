@@ -90,8 +90,8 @@ struct one_wave : parts::scan_calls<one_wave> {
       return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,
                                                                seed, num_items, num_multiprocessors, stream);
     };
-    if (num_items <= warps * few::warp_items) return parts::with_rows<few, many>(d_in, d_out, num_items, launch);
-    if (num_items <= warps * some::warp_items) return parts::with_rows<some, many>(d_in, d_out, num_items, launch);
+    if (num_items <= warps * few::warp_items) return parts::with_rows<few>(d_in, d_out, num_items, launch);
+    if (num_items <= warps * some::warp_items) return parts::with_rows<some>(d_in, d_out, num_items, launch);
     return parts::with_rows<many>(d_in, d_out, num_items, launch);
   }
 
