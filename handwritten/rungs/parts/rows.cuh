@@ -334,25 +334,21 @@ struct rows {
   __device__ void store_some(output* to, int left) const {
     using vector = words_of_lane<output>;
     const int behind = off ? (lane_bytes<output> - misses_bytes(to)) % lane_bytes<output> / sizeof(output) : 0;
-    vector vectors[num_rows], end = {};
+    vector vectors[num_rows];
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) vectors[row] = words_of(pack(row));
     if constexpr (off) {
       if (threadIdx.x % warp_threads == 0) store_part(to, items_of(vectors[0]), behind < left ? behind : left);
       shift_rows<output>(vectors, behind * sizeof(output));
     }
-    int end_at = left;
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) {
       const int at = position(row) + behind;
-      if (at + lane_items <= left) {
+      if (at + lane_items <= left)
         *reinterpret_cast<vector*>(to + at) = vectors[row];
-      } else if (at < left) {
-        end = vectors[row];
-        end_at = at;
-      }
+      else
+        store_part(to + at, items_of(vectors[row]), left - at);
     }
-    store_part(to + end_at, items_of(end), left - end_at);
   }
 
   // Those items of the vector that begins at from[at] which are among the first `left`.
@@ -474,6 +470,27 @@ struct whole_vectors : Rows {
         Rows::template vector_at<typename Rows::output>(d_out + first, row) = this->pack(row);
   }
 };
+
+// The same rows, of any number of items, where both ends are aligned to 16 bytes: without the code for those that are
+// not, which would take registers.
+template <class Rows>
+struct aligned_vectors : Rows {
+  __device__ void load_shared(const typename Rows::input* from, bool) { this->load_vectors(from); }
+  __device__ void store_present(typename Rows::output_iterator d_out, std::size_t first, std::size_t num_items,
+                                bool) const {
+    this->template store_some<false>(d_out + first, Rows::present(first, num_items));
+  }
+};
+
+// Calls call(type<...>) with aligned_vectors<Rows> where that will do, else with Rows.
+template <class Rows, class Call>
+cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out, Call call) {
+  if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
+    if (reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0 && Rows::writes_aligned(d_out))
+      return call(type<aligned_vectors<Rows>>{});
+  }
+  return call(type<Rows>{});
+}
 
 // Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows.
 template <class Rows, class Call>
