@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
     places = argparse.ArgumentParser(add_help=False)
-    places.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
+    places.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)")
     places.add_argument("--out", type=Path, metavar="DIR", help="where the pages are (default: report)")
     places.add_argument(
         "--readme",
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     )
     exporting.add_argument("--repeatable", action="store_true", help="only rungs that give the same bits every time")
     exporting.add_argument("--output", type=Path, metavar="FILE", help="where to write it (default: standard output)")
-    exporting.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
+    exporting.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)")
     exporting.add_argument(
         "--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)"
     )
@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     tuning = commands.add_parser(
         "tune", help=says, description=says, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    tuning.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json (default: report/data)")
+    tuning.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)")
     tuning.add_argument("--out", type=Path, metavar="DIR", help="where the tables are (default: best/rungs/tuning)")
     tuning.add_argument("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's)")
     tuning.add_argument(

@@ -5,9 +5,11 @@ sound file single rows are refused (not verified, implausible, duplicated, a run
 every row that came in is accounted for.
 """
 
+import gzip
 import json
 import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +21,8 @@ SCHEMA = "rungs.results/1"
 # Beside the results, but none: see sass.py and counters.py.
 SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"
 COUNTERS, COUNTERS_SCHEMA = "counters.json", "rungs.counters/1"
+PACKED = ".json.gz"
+SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
 HELD_OUT, HISTOGRAMS = "held_out", "histograms"  # runs of other cells than the suite's, each kept to itself
@@ -301,11 +305,27 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def result_files(folder: Path) -> list[Path]:
+    """The result files of a folder, packed by gzip or not."""
+    found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
+    return sorted(path for path in found if path.name not in (SASS, COUNTERS) and not f".{path.name}".endswith(f".{SAMPLES}"))
+
+
+def stem(path: Path) -> str:
+    """The name of a file without .json or .json.gz."""
+    return path.name.removesuffix(".gz").removesuffix(".json")
+
+
 def parse(path: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise Refused(f"cannot be read: {error.strerror}") from None
+    if path.name.endswith(PACKED):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise Refused(f"is not gzip, perhaps truncated: {error}") from None
     if not raw.strip():
         raise Refused("is empty")
     try:
@@ -499,7 +519,7 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     has to lie in its GPU's folder under its run's name."""
     document = parse(path)
     try:
-        check_document(document, *((path.parent.name, path.stem) if placed else (None, None)))
+        check_document(document, *((path.parent.name, stem(path)) if placed else (None, None)))
     except Refused as refusal:
         refusal.rows_in = len(document["rows"]) if isinstance(document.get("rows"), list) else 0
         raise
@@ -619,7 +639,7 @@ def find_records(data: Path) -> Path | None:
 
 
 def read(data: Path) -> Collection:
-    """Everything under data/<gpu>/*.json, grouped by GPU. Runs are ordered by name, which begins with their start time."""
+    """Everything under data/<gpu>/*.json and *.json.gz, grouped by GPU. Runs are ordered by name, which begins with their start time."""
     refusals: list[Refusal] = []
     try:
         records = Records(find_records(data))
@@ -629,9 +649,8 @@ def read(data: Path) -> Collection:
 
     runs: list[tuple[Run, list[Refusal]]] = []
     rows_in = 0
-    for path in sorted(data.glob("*/*.json")) + sorted(data.glob("*.json")):
-        if path.name in (SASS, COUNTERS):
-            continue
+    folders = sorted(path for path in data.glob("*") if path.is_dir())
+    for path in [file for folder in (*folders, data) for file in result_files(folder)]:
         label = path.relative_to(data).as_posix()
         try:
             run, refused = read_run(path, label, records)

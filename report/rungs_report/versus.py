@@ -51,9 +51,9 @@ def side(named: str, source: Path, complain: Callable[[str], None]) -> Machine:
     """The results that a word on the command line means: a file, a folder of one GPU's, the name of a GPU or of a run."""
     path = Path(named)
     if not path.exists():
-        runs = sorted(source.glob(f"*/{named}.json"))
+        runs = [file for folder in sorted(source.glob("*/")) for file in data.result_files(folder) if data.stem(file) == named]
         path = source / named if (source / named).is_dir() else runs[0] if runs else path
-    files = [path] if path.is_file() else sorted(each for each in path.glob("*.json") if each.name != data.SASS) if path.is_dir() else []
+    files = [path] if path.is_file() else data.result_files(path) if path.is_dir() else []
     if not files:
         raise NotFound(f"{named}: no result file, no folder of result files, and no GPU or run in {source}")
     runs = []

@@ -3,6 +3,7 @@
 Every name says synthetic, so that no such number can be mistaken for a measurement.
 """
 
+import gzip
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -457,6 +458,14 @@ def write(data: Path, made: dict[str, Any], folder: str | None = None, name: str
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(made, indent=1), encoding="utf-8")
     return path
+
+
+def pack(path: Path) -> Path:
+    """As `gzip -n` does: the file packed in its place."""
+    packed = path.with_name(f"{path.name}.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    path.unlink()
+    return packed
 
 
 def write_sources(root: Path) -> None:

@@ -1,6 +1,5 @@
 """The committed pages are what the generator makes of the committed results, and those follow from what was measured."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ import pytest
 from rungs_report import cli, data
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-NO_RESULTS = (data.SASS, data.COUNTERS)
-RESULTS = sorted(path for path in (REPOSITORY / "report" / "data").glob("*/*.json") if path.name not in NO_RESULTS)
+RESULTS = [file for folder in sorted((REPOSITORY / "report" / "data").glob("*/")) for file in data.result_files(folder)]
 CELL = ("operation", "operator", "input_type", "accumulator_type", "items", "shape", "distribution", "mode")
 
 
@@ -47,10 +45,10 @@ def intervals(low: float, high: float) -> list[tuple[float, float]]:
     return [(low, high), (low + 1e-7 * (low == 1), high - 1e-7 * (high == 1))]
 
 
-@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RESULTS, ids=data.stem)
 def test_noise_floors_and_verdicts_follow_from_the_twins(path: Path) -> None:
     """The rule of SCHEMA.md, said a second time: a floor comes from the twins of like shape and footprint."""
-    results = json.loads(path.read_text())
+    results = data.parse(path)
     footprint = {cell(row): row["bytes"] for row in results["rows"]}
     floors = {}
     for twin in results["twins"]:

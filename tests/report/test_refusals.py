@@ -155,6 +155,37 @@ def test_files_outside_a_folder_are_refused(repository, run, small):
     assert code == 1 and "lies in the folder of" in err
 
 
+def test_a_packed_file_is_read_like_any(repository, run, small):
+    path = synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    folder = repository / "report/synthetic-gpu"
+    plain = {page.name: page.read_text() for page in folder.glob("*.md")}
+    packed = synthetic.pack(path)
+    for name in (data.SAMPLES, f"x.{data.SAMPLES}"):
+        (packed.parent / name).write_bytes(packed.read_bytes())
+    code, out, err = run()
+    assert code == 0 and "3 rows in = 3 rows out" in out and not err
+    assert {page.name: page.read_text() for page in folder.glob("*.md")} == plain
+
+
+def test_a_packed_file_is_refused_like_any(repository, run, small):
+    file = small["run"]
+    packed = synthetic.pack(synthetic.write(repository / "report/data", small, name="other"))
+    code, _, err = run()
+    assert code == 1 and f"{packed.name}: calls its run '{file}', but the file's name says 'other'" in err
+    packed.write_bytes(packed.read_bytes()[:-20])
+    code, _, err = run()
+    assert code == 1 and f"refused synthetic-gpu/{packed.name}: is not gzip, perhaps truncated" in err
+    packed.write_text(json.dumps(small))
+    code, _, err = run()
+    assert code == 1 and "is not gzip" in err
+    packed.unlink()
+    synthetic.pack(synthetic.write(repository / "report/data", small))
+    synthetic.write(repository / "report/data", small)
+    code, out, err = run()
+    assert code == 1 and err.count("shares its run id") == 2 and "0 rows out" in out
+
+
 @pytest.mark.parametrize("outcome", ["pending", "stale", "failed"])
 def test_records_that_have_not_passed(repository, run, small, outcome):
     (repository / "tests").mkdir()

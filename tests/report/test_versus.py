@@ -130,6 +130,18 @@ def test_bad_files_are_named(call, broken, reason):
     assert code == 2 and "after.json" in err and reason in err
 
 
+def test_packed_files_and_folders_of_them(tmp_path, capsys):
+    """By path, by run and by GPU; what lies beside results is read as none."""
+    folder = tmp_path / synthetic.GPU
+    packed = synthetic.pack(synthetic.write(tmp_path, one()))
+    for name in (data.SASS, data.COUNTERS, data.SAMPLES):
+        (folder / name).write_text("{}")
+    for named in (str(packed), one()["run"], synthetic.GPU):
+        assert cli.main(["compare", named, named, "--data", str(tmp_path)]) == 0
+        told = capsys.readouterr()
+        assert "6 cases in both" in told.out and not told.err
+
+
 def test_unverified_rows_are_refused(call):
     broken = one(LATER, last_block=30.0)
     for row in broken["rows"]:
