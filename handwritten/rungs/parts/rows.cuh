@@ -314,18 +314,21 @@ struct rows {
     const int ahead = off ? misses_bytes(from) / sizeof(input) : 0;  // of the items begins the first vector
     const int last = (left + ahead) / lane_items;                    // the vector in which they end
     const int lane = threadIdx.x % warp_threads;
-    vector vectors[num_rows + off], end = {};
-    if (last % warp_threads == lane) end = part_of(from, last * lane_items - ahead, left);
+    const input* const mine = from + (position(0) - ahead);
+    const int left_here = left - position(0) + ahead;
+    const auto is_whole = [&](int row) {
+      return row < num_rows && row * row_items + lane_items <= left_here && (!off || row > 0 || lane > 0 || ahead == 0);
+    };
+    // Left undefined, what is loaded under a condition would keep its registers around the whole loop of a kernel.
+    vector vectors[num_rows + off] = {}, end = {};
 #pragma unroll
-    for (int row = 0; row < num_rows + off; ++row) {
-      const int at = position(row) - ahead;
-      if (off && row == 0 && at < 0)
-        vectors[row] = part_of(from, at, left);
-      else if (row < num_rows && at + lane_items <= left)
-        vectors[row] = *reinterpret_cast<const vector*>(from + at);
-      else
-        vectors[row] = end;  // it is, or nothing of it is there
-    }
+    for (int row = 0; row < num_rows; ++row)
+      if (is_whole(row)) vectors[row] = *reinterpret_cast<const vector*>(mine + row * row_items);
+    if (last % warp_threads == lane) end = part_of(from, last * lane_items - ahead, left);
+    const vector begin = off && lane == 0 ? part_of(from, -ahead, left) : end;
+#pragma unroll
+    for (int row = 0; row < num_rows + off; ++row)
+      if (!is_whole(row)) vectors[row] = row == 0 ? begin : end;  // it is, or nothing of it is there
     if constexpr (off) shift_rows<input>(vectors, ahead * sizeof(input));
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) unpack(row, items_of(vectors[row]));
@@ -341,13 +344,14 @@ struct rows {
       if (threadIdx.x % warp_threads == 0) store_part(to, items_of(vectors[0]), behind < left ? behind : left);
       shift_rows<output>(vectors, behind * sizeof(output));
     }
+    output* const mine = to + (position(0) + behind);
+    const int left_here = left - position(0) - behind;
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) {
-      const int at = position(row) + behind;
-      if (at + lane_items <= left)
-        *reinterpret_cast<vector*>(to + at) = vectors[row];
+      if (row * row_items + lane_items <= left_here)
+        *reinterpret_cast<vector*>(mine + row * row_items) = vectors[row];
       else
-        store_part(to + at, items_of(vectors[row]), left - at);
+        store_part(mine + row * row_items, items_of(vectors[row]), left_here - row * row_items);
     }
   }
 

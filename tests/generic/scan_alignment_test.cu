@@ -1,0 +1,149 @@
+// Scans whose input and output begin anywhere: by up to three items each behind an allocation, of items of all widths,
+// with ends around those of vectors, rows and tiles. What lies around the output must stay.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "generic/support.cuh"
+#include "rungs/cluster/scans/00_remote_prefixes.cuh"
+#include "rungs/operators.cuh"
+#include "rungs/scans/09_warp_look_back.cuh"
+#include "rungs/scans/10_one_block.cuh"
+#include "rungs/scans/11_one_wave.cuh"
+#include "rungs/scans/12_bulk_pipeline.cuh"
+#include "rungs/workspace.cuh"
+
+namespace {
+
+using namespace rungs::tests;
+
+// Eight bytes that are aligned to four: such items may begin off their own size, too.
+using rungs::affine;
+
+template <class T>
+bool same(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, affine>)
+    return a.slope == b.slope && a.offset == b.offset;
+  else
+    return a == b;
+}
+
+// Small enough for sums of floats to be exact.
+template <class T>
+T item_at(std::size_t i) {
+  if constexpr (std::is_same_v<T, affine>)
+    return {static_cast<unsigned>(i * 2654435761u) | 1u, static_cast<unsigned>(i)};
+  else
+    return static_cast<T>(i * 7919 % 7);
+}
+
+template <class Scan>
+class ScanAlignment : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (no_gpu()) GTEST_SKIP() << "no usable GPU";
+    if constexpr (requires { Scan::min_cc; }) {
+      cudaDeviceProp device{};
+      ASSERT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
+      if (10 * device.major + device.minor < Scan::min_cc) GTEST_SKIP() << "needs compute capability " << Scan::min_cc;
+    }
+  }
+
+  template <class Call>
+  void expect_success(Call call) {
+    ASSERT_EQ(workspace_.template run<Scan>(call), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+
+  // Both scans of items of type In, at `in_offset` and `out_offset` units behind an allocation: units of an item, or of
+  // what items are aligned to.
+  template <class In, class Out, class Op, class T>
+  void expect_scans(T init, bool by_alignment = false) {
+    constexpr std::size_t most_items = 1'200'011, margin = 16;  // so many bytes or more, and aligned to them
+    std::vector<In> items(most_items);
+    std::vector<Out> sums(most_items);
+    T sum = init;
+    for (std::size_t i = 0; i < most_items; ++i) {
+      items[i] = item_at<In>(i);
+      sums[i] = static_cast<Out>(sum);
+      sum = static_cast<T>(Op{}(sum, static_cast<T>(items[i])));
+    }
+
+    const Out mark = static_cast<Out>(item_at<Out>(5));
+    const std::vector<Out> marks(most_items + 3 * margin, mark);
+    std::vector<Out> got(most_items + 2 * margin);
+    device_vector<In> d_in(std::vector<In>(most_items + margin));
+    device_vector<Out> d_out(marks);
+    const std::size_t in_unit = by_alignment ? alignof(In) : sizeof(In);
+    const std::size_t out_unit = by_alignment ? alignof(Out) : sizeof(Out);
+    const auto check = [&](const Out* first, std::size_t n, const char* which, std::size_t in_offset,
+                           std::size_t out_offset) {
+      const auto where = [&] {
+        return ::testing::Message() << which << ", n = " << n << ", " << in_offset << " and " << out_offset
+                                    << " off, items of " << sizeof(In) << " and " << sizeof(Out) << " bytes";
+      };
+      ASSERT_EQ(cudaMemcpy(got.data(), first - margin, (n + 2 * margin) * sizeof(Out), cudaMemcpyDeviceToHost),
+                cudaSuccess);
+      for (std::size_t i = 0; i < n; ++i) ASSERT_TRUE(same(got[margin + i], sums[i])) << where() << ", output " << i;
+      for (std::size_t i = 0; i < margin; ++i)
+        ASSERT_TRUE(same(got[i], mark) && same(got[margin + n + i], mark)) << where() << ": written around it";
+    };
+    for (const std::size_t n : {1u, 3u, 31u, 125u, 128u, 129u, 255u, 510u, 1023u, 1025u, 2046u, 4099u, 8191u, 8193u,
+                                32769u, 100'003u, 196'613u, 1'200'000u, 1'200'002u}) {
+      for (std::size_t in_offset = 0; in_offset < 4; ++in_offset) {
+        auto* const in = reinterpret_cast<In*>(reinterpret_cast<char*>(d_in.items) + in_offset * in_unit);
+        ASSERT_EQ(cudaMemcpy(in, items.data(), n * sizeof(In), cudaMemcpyHostToDevice), cudaSuccess);
+        for (std::size_t out_offset = 0; out_offset < 4; ++out_offset) {
+          if (n > 100'000 && (in_offset + 2 * out_offset + n) % 3 != 0 && in_offset != out_offset) continue;
+          auto* const out =
+              reinterpret_cast<Out*>(reinterpret_cast<char*>(d_out.items + margin) + out_offset * out_unit);
+          ASSERT_EQ(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice),
+                    cudaSuccess);
+          expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+            return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(in), out, Op{}, init, n);
+          });
+          check(out, n, "apart", in_offset, out_offset);
+          if constexpr (std::is_same_v<In, Out>) {
+            if (in_offset != 0) continue;
+            ASSERT_EQ(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice),
+                      cudaSuccess);
+            ASSERT_EQ(cudaMemcpy(out, items.data(), n * sizeof(In), cudaMemcpyHostToDevice), cudaSuccess);
+            expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+              return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(out), out, Op{}, init, n);
+            });
+            check(out, n, "in place", out_offset, out_offset);
+          }
+        }
+      }
+    }
+  }
+
+  rungs::workspace workspace_;
+};
+
+// One for each way that rows are loaded and stored in.
+using variants = ::testing::Types<rungs::scans::warp_look_back, rungs::scans::one_wave, rungs::scans::bulk_pipeline,
+                                  rungs::cluster::scans::remote_prefixes>;
+TYPED_TEST_SUITE(ScanAlignment, variants);
+
+TYPED_TEST(ScanAlignment, BytesToWords) { this->template expect_scans<unsigned char, unsigned, rungs::plus>(3u); }
+TYPED_TEST(ScanAlignment, TwoBytesToFour) { this->template expect_scans<short, int, rungs::plus>(3); }
+TYPED_TEST(ScanAlignment, FourBytes) { this->template expect_scans<float, float, rungs::plus>(3.0f); }
+TYPED_TEST(ScanAlignment, FourBytesToEight) { this->template expect_scans<int, double, rungs::plus>(3); }
+TYPED_TEST(ScanAlignment, EightBytes) { this->template expect_scans<long long, long long, rungs::plus>(3ll); }
+TYPED_TEST(ScanAlignment, EightBytesAlignedToFour) {
+  this->template expect_scans<affine, affine, rungs::compose>(affine{3, 5});
+  this->template expect_scans<affine, affine, rungs::compose>(affine{3, 5}, true);
+}
+
+// Where a lane has many items, kernels take long to compile: this rung's are the shortest.
+using ScanAlignmentOfNarrowItems = ScanAlignment<rungs::scans::one_block>;
+TEST_F(ScanAlignmentOfNarrowItems, Bytes) {
+  expect_scans<unsigned char, unsigned char, rungs::plus>(static_cast<unsigned char>(3));
+}
+TEST_F(ScanAlignmentOfNarrowItems, BytesToEight) { expect_scans<unsigned char, double, rungs::plus>(3u); }
+TEST_F(ScanAlignmentOfNarrowItems, TwoBytes) { expect_scans<short, short, rungs::plus>(static_cast<short>(3)); }
+
+}  // namespace
