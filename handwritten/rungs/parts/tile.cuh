@@ -86,8 +86,11 @@ struct tile_reader {
   static constexpr int vector_items = vectorised ? 16 / sizeof(item) : 1;
   static constexpr int num_vectors = vectorised ? vectors_per_thread : 4 * vectors_per_thread;
   static constexpr int tile_vectors = block_threads * num_vectors, tile_items = tile_vectors * vector_items;
-  // On their way at a time. What two loads bring takes twice the registers.
-  static constexpr int vectors_in_flight = how == reading::unaligned && num_vectors > 2 ? 2 : num_vectors;
+  // On their way at a time. What comes by two loads takes twice the registers, or more, and blocks are to stay two.
+  static constexpr int most_in_flight = how != reading::unaligned                ? num_vectors
+                                        : sizeof(item) == 2 || sizeof(item) == 4 ? 4
+                                                                                 : 2;
+  static constexpr int vectors_in_flight = num_vectors < most_in_flight ? num_vectors : most_in_flight;
   static_assert(num_vectors % vectors_in_flight == 0);
 
   // Folds the thread's items of the tiles first_tile, first_tile + stride … of num_items items onto `aggregate`: full
@@ -179,9 +182,12 @@ struct tile_reader {
   };
 
   // By two, of the aligned vectors that it lies in. The input's first vector, and those close to its end, lie in what
-  // may not be read: they are loaded in pieces.
+  // may not be read: they come in pieces.
   struct unaligned_vector {
-    unsigned words[8];
+    using piece = std::conditional_t<alignof(item) == 1, unsigned char,
+                                     std::conditional_t<alignof(item) == 2, unsigned short, unsigned>>;
+    static constexpr int num_pieces = 16 / sizeof(piece), word_pieces = 4 / sizeof(piece);
+    unsigned words[num_pieces > 8 ? num_pieces : 8];
 
     static __device__ bool lies_within(std::size_t num_items, std::size_t index) {
       return index > 0 && (index + 2) * vector_items <= num_items;
@@ -189,40 +195,34 @@ struct tile_reader {
     static __device__ unsigned bytes_behind(const item* d_in) { return reinterpret_cast<std::uintptr_t>(d_in) % 16; }
 
     __device__ void order(const item* d_in, std::size_t num_items, std::size_t index) {
-      if (!lies_within(num_items, index)) return;
-      const auto from = reinterpret_cast<const unsigned char*>(d_in + index * vector_items) - bytes_behind(d_in);
-      load_words(from, words);
-      load_words(from + 16, words + 4);
+      const item* const from = d_in + index * vector_items;
+      if (lies_within(num_items, index)) {
+        const auto aligned = reinterpret_cast<const unsigned char*>(from) - bytes_behind(d_in);
+        load_words(aligned, words);
+        load_words(aligned + 16, words + 4);
+      } else {
+#pragma unroll
+        for (int i = 0; i < num_pieces; ++i) words[i] = reinterpret_cast<const piece*>(from)[i];
+      }
     }
     // The words, and then the bytes, move down by as many as the vector begins behind the first load.
     __device__ vector<item> take(const item* d_in, std::size_t num_items, std::size_t index) {
-      if (!lies_within(num_items, index)) return load_pieces(d_in + index * vector_items);
-      const unsigned behind = bytes_behind(d_in);
+      vector<item> taken{};
+      if (lies_within(num_items, index)) {
+        const unsigned behind = bytes_behind(d_in);
 #pragma unroll
-      for (int i = 0; i < 6; ++i) words[i] = behind & 8 ? words[i + 2] : words[i];
+        for (int i = 0; i < 6; ++i) words[i] = behind & 8 ? words[i + 2] : words[i];
 #pragma unroll
-      for (int i = 0; i < 5 && alignof(item) < 8; ++i) words[i] = behind & 4 ? words[i + 1] : words[i];
-      vector<item> taken;
+        for (int i = 0; i < 5 && alignof(item) < 8; ++i) words[i] = behind & 4 ? words[i + 1] : words[i];
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        taken.words[i] = alignof(item) < 4 ? __funnelshift_r(words[i], words[i + 1], behind % 4 * 8) : words[i];
-      return taken;
-    }
-
-    static __device__ vector<item> load_pieces(const item* from) {
-      using piece = std::conditional_t<alignof(item) == 1, unsigned char,
-                                       std::conditional_t<alignof(item) == 2, unsigned short, unsigned>>;
-      auto next = reinterpret_cast<const piece*>(from);
-      vector<item> loaded{};
-#pragma unroll 1
-      for (int i = 0; i < 4; ++i, next += 4 / sizeof(piece)) {
-        unsigned word = 0;
+        for (int i = 0; i < 4; ++i)
+          taken.words[i] = alignof(item) < 4 ? __funnelshift_r(words[i], words[i + 1], behind % 4 * 8) : words[i];
+      } else {
 #pragma unroll
-        for (int k = 0; k < static_cast<int>(4 / sizeof(piece)); ++k)
-          word |= static_cast<unsigned>(next[k]) << (k * 8 * static_cast<int>(sizeof(piece)));
-        loaded = {{loaded.words[1], loaded.words[2], loaded.words[3], word}};
+        for (int i = 0; i < num_pieces; ++i)
+          taken.words[i / word_pieces] |= words[i] << (i % word_pieces * 8 * static_cast<int>(sizeof(piece)));
       }
-      return loaded;
+      return taken;
     }
   };
   using arriving = std::conditional_t<how == reading::unaligned, unaligned_vector, aligned_vector>;
