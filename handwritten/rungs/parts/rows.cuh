@@ -47,7 +47,7 @@ struct rows {
   using accumulator = T;
   using input = item_of<InputIteratorT>;
   using general = rows;
-  static constexpr bool is_whole = false;
+  static constexpr bool is_whole = false, is_aligned = false;
   static constexpr int rows_of_warp = num_rows;
   using output = typename written<OutputIteratorT, typename type_under<T>::named>::item;
   static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(T));
@@ -70,6 +70,15 @@ struct rows {
   }
   static bool vectorised(InputIteratorT d_in, OutputIteratorT d_out) {
     return reads_aligned(d_in) && writes_aligned(d_out);
+  }
+  // How many items before both ends vectors would be aligned, of the input to 16 bytes; 0 where there is no such
+  // number.
+  static int items_ahead(InputIteratorT d_in, OutputIteratorT d_out) {
+    if constexpr (reads_vectors && writes_vectors) {
+      const std::size_t bytes = reinterpret_cast<std::uintptr_t>(d_in) % 16, items = bytes / sizeof(input);
+      if (bytes % sizeof(input) == 0 && writes_aligned(d_out - items)) return static_cast<int>(items);
+    }
+    return 0;
   }
 
   // The lane's first item in a row, counted from the warp's first.
@@ -129,6 +138,29 @@ struct rows {
         if (position(row) + i < left) parts::store(to + (position(row) + i), items[row][i]);
   }
 
+  // The same for the first warp's items where the first `ahead` of them are not there, one by one.
+  template <class ScanOpT>
+  __device__ void load_behind(InputIteratorT d_in, int ahead, std::size_t num_items, ScanOpT) {
+    const int left = present(0, num_items);
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i) {
+        const int at = position(row) + i;
+        items[row][i] = at >= ahead && at < left ? static_cast<T>(d_in[at]) : ScanOpT::template identity<T>();
+      }
+  }
+  __device__ void store_behind(OutputIteratorT d_out, int ahead, std::size_t num_items) const {
+    const int left = present(0, num_items);
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i) {
+        const int at = position(row) + i;
+        if (at >= ahead && at < left) parts::store(d_out + at, items[row][i]);
+      }
+  }
+
   // From shared memory: by vectors where those of the lanes are aligned, else two vectors a lane where `around` says
   // that what shares one with the first and the last item may be read, too, else item by item.
   __device__ void load_shared(const input* from, bool around) {
@@ -158,6 +190,13 @@ struct rows {
 #pragma unroll
       for (int i = 0; i < lane_items; ++i)
         if (position(row) + i >= left) items[row][i] = ScanOpT::template identity<T>();
+  }
+  // Likewise the first `ahead` items, less than a row.
+  template <class ScanOpT>
+  __device__ void mask_ahead(int ahead, ScanOpT) {
+#pragma unroll
+    for (int i = 0; i < lane_items; ++i)
+      if (position(0) + i < ahead) items[0][i] = ScanOpT::template identity<T>();
   }
 
   // The aggregate of all the warp's items, in every lane.
@@ -475,10 +514,19 @@ struct whole_vectors : Rows {
   }
 };
 
-// The same rows, of any number of items, where both ends are aligned to 16 bytes: without the code for those that are
-// not, which would take registers.
+// The same rows, of any number of items, where both ends' vectors are aligned: without the code for those that are not,
+// which would take registers.
 template <class Rows>
 struct aligned_vectors : Rows {
+  static constexpr bool is_aligned = true;
+
+  template <class ScanOpT>
+  __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,
+                               ScanOpT scan_op) {
+    const int left = Rows::present(first, num_items);
+    this->template load_some<false>(d_in + first, left);
+    if (left < Rows::warp_items) this->mask(left, scan_op);
+  }
   __device__ void load_shared(const typename Rows::input* from, bool) { this->load_vectors(from); }
   __device__ void store_present(typename Rows::output_iterator d_out, std::size_t first, std::size_t num_items,
                                 bool) const {
@@ -486,15 +534,21 @@ struct aligned_vectors : Rows {
   }
 };
 
-// Calls call(type<...>) with aligned_vectors<Rows> where that will do, else with Rows.
-template <class Rows, class Call>
-cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out, Call call) {
+// Calls call(type<...>, d_in, d_out, num_items, ahead) with aligned_vectors<Rows> where that will do, else with Rows or
+// what else there is for the rest.
+// Where both ends begin `ahead` items behind an alignment, what is scanned begins there: the first `ahead` of its items
+// are not there.
+template <class Rows, class Otherwise = Rows, class Call>
+cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
+                              std::size_t num_items, Call call) {
   if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-    if (reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0 && Rows::writes_aligned(d_out))
-      return call(type<aligned_vectors<Rows>>{});
+    const int ahead = num_items > 0 ? Rows::items_ahead(d_in, d_out) : 0;
+    if (reinterpret_cast<std::uintptr_t>(d_in - ahead) % 16 == 0 && Rows::writes_aligned(d_out - ahead))
+      return call(type<aligned_vectors<Rows>>{}, d_in - ahead, d_out - ahead, num_items + ahead, ahead);
   }
-  return call(type<Rows>{});
+  return call(type<Otherwise>{}, d_in, d_out, num_items, 0);
 }
+inline constexpr int most_ahead = 15;
 
 // Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows.
 template <class Rows, class Call>

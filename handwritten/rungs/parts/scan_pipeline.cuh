@@ -48,6 +48,7 @@ struct pipeline {
   typename Rows::input_iterator d_in;
   typename Rows::output_iterator d_out;
   std::size_t num_items;
+  int ahead;            // of these, the first that are not there
   int shift;            // bytes by which d_in misses an alignment to 16; -1: no pointer, nothing can be copied
   bool stores_vectors;  // whether the alignment of d_out allows it
   int lookers;          // warps that look back: two hide more, one asks less often
@@ -64,7 +65,12 @@ struct pipeline {
   __device__ int items_in(long long tile) const {
     return static_cast<int>(at_most(num_items - tile * tile_items, tile_items));
   }
-  // How many of a tile's first items come by bulk copies: whole units of 16 bytes that lie within the input.
+  // Whether the first of these items are not there.
+  __device__ bool lacks_some(long long tile, int first) const {
+    return Rows::is_aligned && ahead > 0 && tile == 0 && first == 0;
+  }
+  // How many of a tile's first items come by bulk copies: whole units of 16 bytes that lie within the input. Of a tile
+  // that lacks some, all but those in the first unit.
   __device__ int copied_items(long long tile) const {
     if (shift == 0) return items_in(tile) * static_cast<int>(sizeof(input)) / 16 * 16 / static_cast<int>(sizeof(input));
     return shift > 0 && tile > 0 && tile < num_tiles() - 1 ? tile_items : 0;
@@ -86,12 +92,16 @@ struct pipeline {
     shared.copied[stage] = copied;
     if constexpr (Rows::reads_vectors) {
       if (copied > 0) {
-        const unsigned bytes = copied * sizeof(input) + (shift > 0 ? 16 : 0);
+        const unsigned skipped = lacks_some(tile, 0) ? 16 : 0;
+        const unsigned bytes = copied * sizeof(input) + (shift > 0 ? 16 : 0) - skipped;
         if (shift > 0) order_bulk_after_stores();  // of the first tile, which was not copied
-        shared.arrived[stage].arrive_and_expect(bytes);
-        bulk_load(shared.tiles[stage], reinterpret_cast<const unsigned char*>(d_in + tile * tile_items) - shift, bytes,
-                  shared.arrived[stage]);
-        return;
+        if (bytes > 0) {
+          shared.arrived[stage].arrive_and_expect(bytes);
+          bulk_load(shared.tiles[stage] + skipped,
+                    reinterpret_cast<const unsigned char*>(d_in + tile * tile_items) - shift + skipped, bytes,
+                    shared.arrived[stage]);
+          return;
+        }
       }
     }
     shared.arrived[stage].arrive();
@@ -156,12 +166,18 @@ struct pipeline {
           input* const items = items_of(shared, at.stage);
 #pragma unroll 4
           for (int k = (copied > first ? copied : first) + lane; k < last; k += warp_threads)
-            items[k] = d_in[tile * tile_items + k];
+            if (!lacks_some(tile, first) || k >= ahead) items[k] = d_in[tile * tile_items + k];
+          __syncwarp();
+        }
+        if (lacks_some(tile, first)) {
+          const int k = ahead + lane;
+          if (k < static_cast<int>(16 / sizeof(input)) && k < copied) items_of(shared, at.stage)[k] = d_in[k];
           __syncwarp();
         }
         Rows rows;
         take(rows, shared, at.stage, i, copied == left);  // if not, other warps bring what lies around
         if (left < tile_items) rows.mask(left - first, scan_op);
+        if (lacks_some(tile, first)) rows.mask_ahead(ahead, scan_op);
         const T aggregate = rows.aggregate(scan_op);
         if (lane == 0) shared.warp_aggregates[at.stage][i] = aggregate;
       }
@@ -224,7 +240,9 @@ struct pipeline {
       Rows rows;
       take(rows, shared, at.stage, warp, true);
       const int left = items_in(tile);
+      const bool behind = lacks_some(tile, warp);
       if (left < tile_items) rows.mask(left - warp * Rows::warp_items, scan_op);
+      if (behind) rows.mask_ahead(ahead, scan_op);
       const auto lanes = rows.scan_lanes(scan_op);
       const T warps_before = before_warp<scan_warps>(shared.warp_aggregates[at.stage], warp, scan_op);
       shared.preceded[at.stage].wait(at.parity);
@@ -232,7 +250,9 @@ struct pipeline {
       shared.emptied[at.stage].arrive();
       rows.template finish<kind>(lanes, scan_op(prefix, warps_before), scan_op);
       const std::size_t first = tile * tile_items + warp * Rows::warp_items;
-      if (stores_vectors && left == tile_items)
+      if (behind)
+        rows.store_behind(d_out, ahead, num_items);
+      else if (stores_vectors && left == tile_items)
         rows.store(d_out, first);
       else
         rows.store_present(d_out, first, num_items, stores_vectors);
@@ -270,14 +290,16 @@ template <scan_kind kind, schedule order, class Pipeline, class ScanOpT>
 cudaError_t launch_pipeline(void* d_temp_storage, std::size_t& temp_storage_bytes,
                             typename Pipeline::rows::input_iterator d_in,
                             typename Pipeline::rows::output_iterator d_out, ScanOpT scan_op, typename Pipeline::T seed,
-                            std::size_t num_items, cudaStream_t stream) {
+                            std::size_t num_items, int ahead, cudaStream_t stream) {
   using mailboxes = mailboxes<typename Pipeline::T>;
   const auto kernel = bulk_pipeline_kernel<kind, order, Pipeline, ScanOpT>;
   const std::size_t num_tiles = ceil_div(num_items, Pipeline::tile_items);
   char* region;
   int num_multiprocessors;
   cudaError_t error;
-  if (answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_tiles), region, error) || num_items == 0)
+  // The same at any alignment.
+  const std::size_t most_tiles = ceil_div(num_items - ahead + most_ahead, Pipeline::tile_items);
+  if (answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(most_tiles), region, error) || num_items == 0)
     return error;
   error = multiprocessors(num_multiprocessors);
   if (error == cudaSuccess) error = allow_shared_memory(kernel, sizeof(typename Pipeline::memory));
@@ -287,6 +309,7 @@ cudaError_t launch_pipeline(void* d_temp_storage, std::size_t& temp_storage_byte
   const Pipeline pipeline{d_in,
                           d_out,
                           num_items,
+                          ahead,
                           shift,
                           Pipeline::rows::writes_aligned(d_out),
                           Pipeline::lookers_for(num_tiles / num_multiprocessors),

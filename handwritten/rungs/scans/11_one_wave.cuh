@@ -23,7 +23,7 @@ namespace rungs::v0::scans {
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::accumulator) > 4 ? 1 : 2)
     one_wave_kernel(typename Rows::input_iterator d_in, std::size_t num_items, typename Rows::output_iterator d_out,
-                    ScanOpT scan_op, typename Rows::accumulator prefix, bool by_vectors,
+                    ScanOpT scan_op, typename Rows::accumulator prefix, int ahead, bool by_vectors,
                     parts::mailboxes<typename Rows::accumulator> mailboxes, parts::state* state) {
   using T = typename Rows::accumulator;
   constexpr bool one_tile = Rows::is_whole;
@@ -41,8 +41,12 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::accumulat
 #pragma unroll 1
   for (index tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const index first = tile * tile_items + warp * Rows::warp_items;
+    const bool lacks_some = Rows::is_aligned && ahead > 0 && first == 0;  // the first items are not there
     Rows rows;
-    rows.load_present(d_in, first, num_items, by_vectors, scan_op);
+    if (lacks_some)
+      rows.load_behind(d_in, ahead, num_items, scan_op);
+    else
+      rows.load_present(d_in, first, num_items, by_vectors, scan_op);
     const T aggregate = rows.aggregate(scan_op);
     if (lane == 0) warp_aggregates[warp] = aggregate;
     __syncthreads();
@@ -61,7 +65,10 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::accumulat
     }
     __syncthreads();
     rows.template finish<kind>(lanes, scan_op(block_prefix, warps_before), scan_op);
-    rows.store_present(d_out, first, num_items, by_vectors);
+    if (lacks_some)
+      rows.store_behind(d_out, ahead, num_items);
+    else
+      rows.store_present(d_out, first, num_items, by_vectors);
     if (one_tile) return;
   }
 }
@@ -86,27 +93,39 @@ struct one_wave : parts::scan_calls<one_wave> {
     int num_multiprocessors;
     if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;
     const std::size_t warps = std::size_t(num_multiprocessors) * (block_threads / parts::warp_threads);
-    const auto launch = [&](auto rows) {
-      return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,
-                                                               seed, num_items, num_multiprocessors, stream);
+    const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
+      return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, in, out, scan_op,
+                                                               seed, count, ahead, num_multiprocessors, stream);
     };
-    if (num_items <= warps * few::warp_items) return parts::with_rows<few>(d_in, d_out, num_items, launch);
-    if (num_items <= warps * some::warp_items) return parts::with_rows<some>(d_in, d_out, num_items, launch);
-    return parts::with_rows<many>(d_in, d_out, num_items, launch);
+    if (num_items <= warps * few::warp_items) return with_rows<few, many>(d_in, d_out, num_items, launch);
+    if (num_items <= warps * some::warp_items) return with_rows<some, many>(d_in, d_out, num_items, launch);
+    return with_rows<many, many>(d_in, d_out, num_items, launch);
   }
 
  private:
+  // The rows that suit both ends best (parts/rows.cuh); `General` where they are not aligned alike.
+  template <class Rows, class General, class Launch>
+  static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
+                               std::size_t num_items, Launch launch) {
+    if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
+      if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0)
+        return launch(parts::type<parts::whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
+    }
+    return parts::with_aligned_rows<Rows, General>(d_in, d_out, num_items, launch);
+  }
+
   template <parts::scan_kind kind, class Rows, class ScanOpT>
   static cudaError_t launch_wave(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                  typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
-                                 ScanOpT scan_op, typename Rows::accumulator seed, std::size_t num_items,
+                                 ScanOpT scan_op, typename Rows::accumulator seed, std::size_t num_items, int ahead,
                                  int num_multiprocessors, cudaStream_t stream) {
     using mailboxes = parts::mailboxes<typename Rows::accumulator>;
     const auto kernel = one_wave_kernel<kind, block_threads, Rows, ScanOpT>;
     constexpr int num_warps = block_threads / parts::warp_threads;
     const std::size_t num_tiles = parts::ceil_div(num_items, num_warps * Rows::warp_items);
     // The shape depends on num_items and alignment; more items never ask for less storage.
-    const std::size_t tiles_of_a_row = parts::ceil_div(num_items, num_warps * Rows::row_items);
+    const std::size_t tiles_of_a_row =
+        parts::ceil_div(num_items - ahead + parts::most_ahead, num_warps * Rows::row_items);
     const std::size_t num_mailboxes =
         std::max(parts::ceil_div(tiles_of_a_row, num_rows), parts::at_most(tiles_of_a_row, num_multiprocessors));
     char* region;
@@ -121,11 +140,12 @@ struct one_wave : parts::scan_calls<one_wave> {
         num_multiprocessors * parts::at_most(resident_blocks, std::size_t(blocks_per_multiprocessor));
     if constexpr (Rows::is_whole) {
       if (num_tiles > most_blocks)
-        return launch_wave<kind, typename Rows::general>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op, seed,
-                                                         num_items, num_multiprocessors, stream);
+        return launch_wave<kind, parts::aligned_vectors<typename Rows::general>>(d_temp_storage, temp_storage_bytes,
+                                                                                 d_in, d_out, scan_op, seed, num_items,
+                                                                                 ahead, num_multiprocessors, stream);
     }
     return parts::launch_cooperatively(kernel, parts::at_most(num_tiles, most_blocks), block_threads, 0, stream, d_in,
-                                       num_items, d_out, scan_op, seed, Rows::vectorised(d_in, d_out),
+                                       num_items, d_out, scan_op, seed, ahead, Rows::vectorised(d_in, d_out),
                                        mailboxes(region), reinterpret_cast<parts::state*>(region));
   }
 };

@@ -23,11 +23,12 @@ struct fixed_order_pipeline : parts::scan_calls<fixed_order_pipeline> {
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
     using any = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-    return parts::with_aligned_rows<any>(d_in, d_out, [&](auto rows) {
+    const auto launch = [&](auto rows, InputIteratorT in, OutputIteratorT out, std::size_t count, int ahead) {
       using pipeline = parts::pipeline<scan_warps, reduce_warps, typename decltype(rows)::named>;
-      return parts::launch_pipeline<kind, parts::schedule::strided, pipeline>(d_temp_storage, temp_storage_bytes, d_in,
-                                                                              d_out, scan_op, seed, num_items, stream);
-    });
+      return parts::launch_pipeline<kind, parts::schedule::strided, pipeline>(d_temp_storage, temp_storage_bytes, in,
+                                                                              out, scan_op, seed, count, ahead, stream);
+    };
+    return parts::with_aligned_rows<any>(d_in, d_out, num_items, launch);
   }
 };
 
