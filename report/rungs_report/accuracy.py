@@ -5,27 +5,64 @@ from typing import Any
 from rungs_report import charts, compare, words
 from rungs_report.circumstances import FLOATS
 from rungs_report.data import Cell, Machine
-from rungs_report.page import Page
+from rungs_report.page import Page, fold, over_cub
 from rungs_report.words import table, text
 
 
+FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error of what repeats"
+
+
 def points(machine: Machine, cell: Cell) -> list[dict[str, Any]]:
-    """Every variant's time here, its worst error at any size up to this one, whether it ever failed to repeat, and whether
-    nothing else is at least as good in both and better in one."""
+    """Every variant's time here, its speed-up over CUB, its worst error at any size up to this one, whether it ever failed to
+    repeat, its price, which is its time over the fastest's, and whether nothing else is at least as good in price and error and
+    better in one. Prices are of speed-ups, as every other page ranks; of times where some have no speed-up."""
     smaller = [each for each in compare.sizes(machine, cell.problem) if each.items <= cell.items]
+    ratios = compare.told(machine, cell)
     found = []
     for variant in compare.contenders(machine, cell):
         errors = [row.error for each in smaller for _, row in machine.rows(each, variant) if row.error is not None]
         if variant.ladder == compare.SWEEP_OF_LAUNCHES or not errors:
             continue
         time = compare.figure(machine, cell, variant, "median_us")
-        found.append({"variant": variant, "time": time, "error": max(errors), "repeats": variant not in machine.unsteady})
+        repeats = variant not in machine.unsteady
+        found.append({"variant": variant, "time": time, "ratio": ratios.get(variant), "error": max(errors), "repeats": repeats})
+    compared = all(each["ratio"] and each["ratio"].value for each in found)
+    costs = [1 / each["ratio"].value if compared else each["time"] for each in found]
+    for each, cost in zip(found, costs, strict=True):
+        each["price"] = cost / min(costs)
     for each in found:
-        each["front"] = not any(
-            other["time"] <= each["time"] and other["error"] <= each["error"] and (other["time"], other["error"]) != (each["time"], each["error"])
-            for other in found
-        )
+        own = (each["price"], each["error"])
+        others = [(other["price"], other["error"]) for other in found]
+        each["front"] = not any(price <= own[0] and error <= own[1] and (price, error) != own for price, error in others)
     return found
+
+
+def promised(machine: Machine, each: dict[str, Any]) -> bool:
+    """Says that it repeats, and was never seen otherwise."""
+    return each["repeats"] and bool(machine.variants[each["variant"]].get("deterministic"))
+
+
+def asked(machine: Machine, found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What to take of ours and CUB by what is asked for; what nobody offers is left out."""
+    known = [each for each in found if compare.is_ours(machine, each["variant"]) or compare.is_cub(each["variant"])]
+    steady = [each for each in known if promised(machine, each)]
+
+    def cheapest(own: list[dict[str, Any]]) -> dict[str, Any] | None:
+        return min(own, key=lambda each: (each["price"], each["error"]), default=None)
+
+    def exact(own: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [each for each in own if each["error"] == min(other["error"] for other in own)]
+
+    picked = {
+        FASTEST: cheapest(known), STEADY: cheapest(steady), EXACT: cheapest(exact(known)), BOTH: cheapest(exact(steady)),
+        "CUB's fastest entry": cheapest([each for each in known if compare.is_cub(each["variant"])]),
+    }  # fmt: skip
+    return {name: each for name, each in picked.items() if each}
+
+
+def price(each: dict[str, Any], fast: dict[str, Any]) -> str:
+    """How many times the fastest's time it takes."""
+    return words.ratio(each["price"] / fast["price"])
 
 
 def problems(page: Page) -> list[Cell]:
@@ -38,52 +75,96 @@ def problems(page: Page) -> list[Cell]:
     ]
 
 
+def costs(told: dict[str, dict[str, Any]], name: str) -> str:
+    """nothing, or 1.03x the time."""
+    fast = told[FASTEST]
+    return "nothing" if price(told[name], fast) == words.ratio(1.0) else f"{price(told[name], fast)} its time"
+
+
+def sentence(page: Page, told: dict[str, dict[str, Any]]) -> str:
+    """The price of what may be asked for, against the fastest of ours and CUB."""
+    fast = told[FASTEST]
+    said = f"The fastest of our rungs and CUB is {page.label(fast['variant'])}: {words.time(fast['time'])}"
+    said += f", {over_cub(fast['ratio'])} over CUB" if fast["ratio"] else ""
+    said += f", with an error of {words.number(float(fast['error']))} ulp."
+    for name in (STEADY, EXACT):
+        if name in told:
+            each = told[name]
+            how = "" if each is fast else f" ({page.label(each['variant'])}, {words.number(float(each['error']))} ulp)"
+            said += f" {name.capitalize()} {'cost' if name is STEADY else 'costs'} {costs(told, name)}{how}."
+    return said if STEADY in told else said + " None of them promises the same bits every time."
+
+
 def contents(page: Page) -> list[str]:
     machine = page.machine
     lines: list[str] = []
+    overview = []
     for problem in problems(page):
         cell = compare.ladder_cell(machine, problem)
         found = points(machine, cell) if cell else []
         if cell is None or len(found) < 2:
             continue
-        lines += [f"## {text(charts.describe(problem))}, {words.size(cell.items)} items", ""]
+        told = asked(machine, found)
+        about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
+        lines += [f"## {about} items", ""]
+        if told:
+            overview.append([about, page.label(told[FASTEST]["variant"]), *(costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, EXACT, BOTH))])
+            lines += [sentence(page, told), ""]
+            lines += priced(page, "what is asked for", [[name, each] for name, each in told.items()], told[FASTEST])
         several = f"{problem.operation}_{problem.input_type}"
         lines += page.drawn(charts.pareto, (cell, found), several) if compare.is_headline(problem) else []
-        rows = []
-        for each in sorted(found, key=lambda each: (each["time"], each["error"])):
-            rows.append(
-                [
-                    page.label(each["variant"]),
-                    words.time(each["time"]),
-                    words.number(float(each["error"])),
-                    words.yes_no(each["repeats"]),
-                    words.yes_no(machine.variants[each["variant"]].get("deterministic")),
-                    "**front**" if each["front"] else "",
-                ]
-            )
-        lines += [*table(["variant", ">time", ">error (ulp)", "repeats", "promised", "Pareto"], rows), ""]
+        ordered = sorted(found, key=lambda each: (each["price"], each["error"]))
+        front = [["**front**" if each["front"] else "", each] for each in ordered]
+        lines += ["The Pareto front of all variants, what no other beats in one without losing in the other:", ""]
+        lines += priced(page, "Pareto", [line for line in front if line[0]], ordered[0])
+        lines += fold(f"Every variant: {len(front)}", priced(page, "Pareto", front, ordered[0]))
     if not lines:
         return []
     errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))
     about = [
         f"Error: {'; '.join(errors)}; the worst at any size up to the one shown. Repeats: 20 runs gave the same bits in every case of every"
-        " type; promised: the variant says it always will. On the front is what no other variant beats in one without losing in the other.",
+        " type; promised: the variant says it always will. Times the fastest: how many times the time of the fastest of its table it takes, by"
+        " their speed-ups over the same CUB; that is the price.",
         "",
     ]
-    return [*about, *lines]
+    headers = ["", "fastest", "the same bits every time cost", "the least error costs", "the least error of what repeats costs"]
+    return [*about, *([*table(headers, overview), ""] if len(overview) > 1 else []), *lines]
+
+
+def priced(page: Page, first: str, named: list[list[Any]], fast: dict[str, Any]) -> list[str]:
+    machine, rows = page.machine, []
+    for name, each in named:
+        rows.append(
+            [
+                name,
+                page.label(each["variant"]),
+                words.time(each["time"]),
+                over_cub(each["ratio"]),
+                price(each, fast),
+                words.number(float(each["error"])),
+                words.yes_no(each["repeats"]),
+                words.yes_no(machine.variants[each["variant"]].get("deterministic")),
+            ]
+        )
+    headers = [first, "variant", ">time", f">{compare.over_main(machine)}", ">times the fastest", ">error (ulp)", "repeats", "promised"]
+    return [*table(headers, rows), ""]
 
 
 def briefly(page: Page) -> str:
-    """The front's one line: the fastest at the headline's size, what repeats, what errs least."""
-    for problem in problems(page)[:1]:
-        cell = compare.ladder_cell(page.machine, problem)
-        found = [each for each in points(page.machine, cell) if compare.is_ours(page.machine, each["variant"]) or compare.is_cub(each["variant"])] if cell else []
-        steady = [each for each in found if each["repeats"] and page.machine.variants[each["variant"]].get("deterministic")]
-        if not found or not steady:
-            return ""
-        fast, sure = (min(own, key=lambda each: (each["time"], each["error"])) for own in (found, steady))
+    """The front's lines, one a topic: the fastest at the headline's size, what repeats, what errs least, and their price."""
+    said = []
+    for operation in ("reduce", "inclusive_scan"):
+        problem = next((each for each in problems(page) if each.operation == operation), None)
+        cell = compare.ladder_cell(page.machine, problem) if problem else None
+        picked = asked(page.machine, points(page.machine, cell)) if cell else {}
+        if not cell or STEADY not in picked:
+            continue
+        fast, sure = picked[FASTEST], picked[STEADY]
         told = f"{text(charts.describe(cell.problem))}, {words.size(cell.items)}: the fastest is {page.label(fast['variant'])}, {words.time(fast['time'])} with an error of {words.number(float(fast['error']))} ulp"
         if fast is sure:
-            return told + ", and it repeats bit for bit"
-        return told + f"; the fastest that repeats is {page.label(sure['variant'])}, {words.time(sure['time'])}, {words.number(float(sure['error']))} ulp"
-    return ""
+            said.append(told + ", and it repeats bit for bit")
+        else:
+            said.append(
+                f"{told}, the same bits every time cost {costs(picked, STEADY)} ({page.label(sure['variant'])}, {words.number(float(sure['error']))} ulp)"
+            )
+    return "; ".join(said)

@@ -1,8 +1,8 @@
 """The questions this report answers, in their order, each with its answer in a line and the page that says more."""
 
-from rungs_report import accuracy, choose, claims, gains, limits, regret, words
+from rungs_report import accuracy, choose, claims, compare, gains, limits, regret, words
 from rungs_report.page import Page
-from rungs_report.sweeps import floors_of, mains, verdicts
+from rungs_report.sweeps import floors_of, mains
 from rungs_report.words import table
 
 
@@ -16,11 +16,16 @@ COMPARING = (
 def wins(page: Page) -> str:
     machine, told = page.machine, []
     for topic, _ in mains(machine, page.topics):
-        found = verdicts(machine, topic)
+        free, kept = (compare.verdicts(machine, topic, contract) for contract in (False, True))
         told.append(
-            f"{topic.name}: CUB wins {found['SLOWER']:,} of {sum(found.values()):,}, {found['SAME']:,} tied, {found['AMBIGUOUS']:,} undecided, noise"
-            f" floor {floors_of(machine, topic).split(',')[0]}"
+            f"{topic.name}, against the best rung of any workspace: CUB wins {free['SLOWER']:,} of {free.total():,}, {free['SAME']:,} tied,"
+            f" {free['AMBIGUOUS']:,} undecided (noise floor {floors_of(machine, topic).split(',')[0]})"
         )
+        if kept != free:
+            told[-1] += (
+                f"; of the rungs that keep CUB's workspace contract: CUB wins {kept['SLOWER']:,} of {kept.total():,}, {kept['SAME']:,} tied,"
+                f" {kept['AMBIGUOUS']:,} undecided"
+            )
     return "; ".join(told)
 
 

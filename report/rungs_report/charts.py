@@ -172,7 +172,7 @@ def _sweep_rows(machine: Machine, problem: Cell, column: str) -> list[dict[str, 
             continue
         for variant in compare.contenders(machine, cell):
             if column == "speedup":
-                ratio = compare.headline(machine, cell, variant)
+                ratio = compare.told(machine, cell).get(variant)
                 extra = (
                     {"speedup": ratio.value, "low": ratio.low, "high": ratio.high, "verdict": ratio.verdict} if ratio else None
                 )
@@ -345,11 +345,12 @@ def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, 
     domain = (0.5, top)
     x = _n_axis(compare.sizes(machine, problem))
     scale = alt.Scale(domain=list(domain), nice=False)
-    y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
+    over = compare.over_main(machine)
+    y = alt.Y("speedup:Q", title=f"speed-up {over}", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
     colour = alt.Color("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[looks[v].colour for v in keys.values()]))
     band = (
         alt.Chart(drawing.values(bright)).mark_area(opacity=0.18, clip=True, line=False)
-        .encode(x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2="high:Q", color=colour, detail="key:N")
+        .encode(x=x, y=alt.Y("low:Q", scale=scale, title=f"speed-up {over}"), y2="high:Q", color=colour, detail="key:N")
     )  # fmt: skip
     level = alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=INK, strokeDash=[4, 4]).encode(y=y)
     layers = [
@@ -369,7 +370,7 @@ def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, 
             ["rung:N", "n:N", "time:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"],
         ),
     ]
-    return drawing.finish(name, f"Speed-up over CUB over the number of items: {describe(problem)}", layers)
+    return drawing.finish(name, f"Speed-up {over} over the number of items: {describe(problem)}", layers)
 
 
 def _crowded(counts: Sequence[int]) -> list[bool]:

@@ -47,7 +47,7 @@ def repeats(machine: Machine, cell: Cell, variant: Variant) -> bool:
 
 
 def plain_workspace(machine: Machine, cell: Cell, variant: Variant) -> bool:
-    return machine.variants[variant].get("workspace_contract") != "zeroed_once"
+    return compare.keeps_cubs_contract(machine, variant)
 
 
 def waits_for_nobody(machine: Machine, variant: Variant) -> bool:
@@ -65,17 +65,18 @@ NEEDS = (
 
 
 def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
-    """What of ours meets the need, and CUB, each with its cost: the time in units of CUB's, as the runs of the main CCCL have
-    it; where CUB has none the time. All entries of CUB count as the plain one, at the better release's time."""
+    """What of ours meets the need, and CUB, each with its cost: the time in units of one release's CUB, as `compare.told`
+    has it; where CUB has none the time. All entries of CUB count as the plain one, at the better release's time."""
     present = compare.contenders(machine, cell)
     ours = [v for v in present if compare.is_ours(machine, v) and waits_for_nobody(machine, v) and need.admits(machine, cell, v)]
     cub = [v for v in present if compare.is_cub(v)]
     if not cub:
         return {v: compare.figure(machine, cell, v, "median_us") for v in ours}
-    release = compare.main_cccl(machine)
-    ratios = {v: {ratio.cccl: ratio.value for ratio in compare.ratios(machine, cell, v)} for v in present if compare.is_ours(machine, v)}
-    better = [min(found.values()) / found[release] for found in ratios.values() if len(found) > 1 and release in found]
-    costs = {v: 1 / ratios[v].get(release, min(ratios[v].values())) for v in ours if ratios[v]}
+    speedups = compare.told(machine, cell)
+    costs = {v: 1 / speedups[v].value for v in ours if v in speedups}
+    release = compare.reference(machine, cell)
+    met = [{r.cccl: r.value for r in compare.ratios(machine, cell, v)} for v in present if compare.is_ours(machine, v)]
+    better = [min(own.values()) / own[release] for own in met if len(own) > 1 and release in own]
     if all(need.admits(machine, cell, v) for v in cub):
         costs[plain_cub(machine, cell.operation)] = words.median(better) or 1.0
     return costs
@@ -267,9 +268,13 @@ def decisions(page: Page) -> list[str]:
         if topic.name not in topics.STUDIES:
             found += histogram_lines(page, topic) if topic.name == topics.HISTOGRAMS else ordinary(page, topic)
     about = [
-        f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few. Speed-ups are over CUB's"
-        " fastest entry, lowest to highest over the step's sizes; rungs that wait for the host are left out. In a stream: the data comes from"
-        " memory (cold).",
+        f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few; the fastest of each single"
+        " size is on the topic's page. Speed-ups are over CUB's fastest entry, lowest to highest over the step's sizes; rungs that wait for the"
+        " host are left out. In a stream: the data comes from memory (cold).",
+        "",
+        f"**CUB wins** at k of m: at k of the step's m sizes CUB is faster than this rung, which was taken because it is within {NEAR * 100:.0f} %"
+        " of the fastest there under the wish above its table. The [front page](index.md#where-cub-wins-and-where-it-is-a-tie) counts against the"
+        " best rung of each size, once of all rungs and once of those that keep CUB's workspace contract.",
         "",
     ]
     return [*about, *found] if found else []
@@ -279,7 +284,7 @@ def decisions(page: Page) -> list[str]:
 
 
 def advised(names: tuple[str, ...], low: int, high: int, problem: Cell = claims.SUM) -> Callable[[Evidence], Answer | None]:
-    """What the advised rungs cost over the best of ours and CUB, at every n in the range. Within 5 % at most sizes: it holds."""
+    """What the advised rungs cost over the best of ours and CUB, at every n in the range. Within `claims.ALIKE` at most sizes: it holds."""
 
     def measure(seen: Evidence) -> Answer | None:
         costs: list[tuple[float, int, str]] = []
@@ -287,20 +292,18 @@ def advised(names: tuple[str, ...], low: int, high: int, problem: Cell = claims.
             if not low <= cell.items <= high:
                 continue
             taken = [v for name in names if (v := seen.rung(name, problem)) and seen.has(name, cell)]
-            device = [v for v in compare.contenders(seen.machine, cell) if seen.machine.variants[v].get("executes_on") != "host"]
-            rivals = [v for v in device if compare.is_ours(seen.machine, v) or compare.is_cub(v)]
-            if taken and rivals:
-                best = min(rivals, key=lambda v: (compare.figure(seen.machine, cell, v, "median_us"), seen.machine.order[v]))
+            best = compare.fastest(seen.machine, cell)
+            if taken and best:
                 ratios = [(r, v) for v in taken if (r := compare.within_runs(seen.machine, cell, v, best))]
                 if ratios:
                     costs.append((max(1.0, min(ratios)[0]), cell.items, best.rung))
         if not costs:
             return None
-        near = sum(cost <= 1.05 for cost, _, _ in costs)
+        near = sum(cost <= claims.ALIKE for cost, _, _ in costs)
         worst = max(costs)
         least = min(cost for cost, _, _ in costs)
         ends = " to ".join(dict.fromkeys((words.ratio(least), words.ratio(worst[0]))))
-        told = f"{ends} the time of the fastest, within 5 % of it at {near} of {words.plural(len(costs), 'size')}"
+        told = f"{ends} the time of the fastest, within {(claims.ALIKE - 1) * 100:.0f} % of it at {near} of {words.plural(len(costs), 'size')}"
         best = list(dict.fromkeys(name for _, _, name in costs))
         told += f" ({words.size(costs[0][1])} to {words.size(costs[-1][1])}); fastest {words.listed(best)}"
         return Answer(told, claims.HOLDS if near > len(costs) / 2 else claims.FAILS)
@@ -327,7 +330,7 @@ BLOCKS = ("cub_block_reduce_warp_reductions", "cub_block_reduce_raking", "cub_bl
 ATOMIC_BLOCKS = ("atomic_per_block", "grid_stride", "vector_loads")
 ADVICE = (
     Claim("C16", "A simple reduction of a block: CUB's BlockReduce", "", "", advised(BLOCKS, 1, 1024)),
-    Claim("C16", "Within a warp: cg::reduce or shuffles, as one likes", "", "", claims.alike("cg_warp_shuffle", "warp_shuffle", lambda median: 0.95 <= median <= 1.05)),
+    Claim("C16", "Within a warp: cg::reduce or shuffles, as one likes", "", "", claims.alike("cg_warp_shuffle", "warp_shuffle", lambda median: claims.agrees(median, claims.ALIKE) == claims.HOLDS)),
     Claim("C16", "Across the grid: CUB's DeviceReduce", "", "", advised(("cub_device_reduce",), 1025, 1 << 40)),
     Claim("C16", "or one cooperative launch", "", "", advised(("cooperative_grid",), 1025, 1 << 40)),
     Claim("C16", "A cluster: in special cases only", "", "", in_special_cases),
@@ -354,7 +357,7 @@ def advice(page: Page) -> list[str]:
         "## What the texts advise",
         "",
         f"Their strategy tables for reductions, row by row, beside {text(charts.describe(claims.SUM))}. Advice holds where what is advised is within"
-        " 5 % of the fastest of all rungs and CUB at more than half of the sizes it is given for.",
+        f" {(claims.ALIKE - 1) * 100:.0f} % of the fastest of all rungs and CUB at more than half of the sizes it is given for.",
         "",
         *table(["", "the text advises", "at the price of", "measured here", "verdict"], rows),
         "",

@@ -11,22 +11,33 @@ from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
+CORRECTED = re.compile(r"its commit was corrected from (\S+): .*")
+
+
+def banner(run: Run, said: str) -> str:
+    """A run's own note as a sentence."""
+    if found := CORRECTED.fullmatch(said):
+        commit = code(run.document["commit"])
+        return f"Run {code(run.name)} was built from the sources of commit {commit} shortly before they were committed; its file had said {code(found[1])}."
+    return f"Run {code(run.name)}: {text(said)}."
 
 
 def banners(page: Page) -> list[str]:
     machine, notes = page.machine, []
     for run in page.machine.runs:
-        notes += [f"Run {code(run.name)}: {text(banner)}." for banner in run.context["banners"]]
+        notes += [banner(run, said) for said in run.context["banners"]]
         if run.document["commit"].endswith("-dirty"):
             notes.append(f"Run {code(run.name)} was built from a tree with uncommitted changes ({code(run.document['commit'])}).")
         if not run.document["complete"]:
             notes.append(f"Run {code(run.name)} is incomplete: its budget ended before every case was sampled.")
     twins = [twin for run in machine.runs for twin in run.document["twins"]]
     if different := sum(twin["different"] for twin in twins):
-        notes.append(f"CUB differed from itself in {words.number(different)} of {words.plural(len(twins), 'cell')}.")
+        told = f"{words.number(different)} of {words.plural(len(twins), 'cell')}"
+        notes.append(f"CUB was timed twice in a cell, as if it were two contenders: beyond the noise floor they differed in {told}.")
     ceilings = [entry for run in machine.runs for entry in run.document["ceilings"]]
     if marked := sum(bool(entry.get("marked")) for entry in ceilings):
-        notes.append(f"{words.number(marked)} of {words.plural(len(ceilings), 'ceiling')} drifted by more than 2 % within a run.")
+        told = f"{words.number(marked)} of {words.plural(len(ceilings), 'ceiling')}"
+        notes.append(f"Ceilings were measured before and after the cases they bound: {told} drifted by more than 2 % in between.")
     for variant, entry in machine.variants.items():
         if entry.get("deterministic") and variant in machine.unsteady:
             notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")
@@ -216,7 +227,12 @@ def claimed(page: Page) -> list[str]:
     machine = page.machine
     lines = [
         f"The texts the ladders come from quote other chips; what they say is given in our words, with their figure and its chip, beside {text(machine.name)}."
-        " Where a figure is a ratio, ours over theirs is the last number: 1.00x would be full agreement.",
+        " Where a figure is a ratio, ours over theirs is the last number: 1.00x would be full agreement. A letter and a number, such as C8, name"
+        " the text and its claim.",
+        "",
+        "How a verdict is reached:",
+        "",
+        *claims.rules(),
         "",
     ]
     measured = {topic.name for topic in page.topics}

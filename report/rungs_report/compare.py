@@ -3,10 +3,11 @@
 A ratio exists within one run, between samples that were interleaved; runs are only ever put side by side. So every figure
 here is taken in each run first, then the median over the runs is the figure and the widest of their intervals is its
 interval. Runs built against different releases of CCCL hold different contenders: they are kept apart, and the release
-that leaves us the lower ratio is the one that headlines.
+that leaves us the lower ratio is the one that headlines. Which rung is best is asked of one release (`told`).
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import cache
 
 from rungs_report import words
@@ -63,29 +64,85 @@ def joint_verdict(verdicts: list[str]) -> str:
     return "SAME"
 
 
-def ratios(machine: Machine, cell: Cell, variant: Variant) -> list[Ratio]:
-    """This variant's speed-up over CUB, one entry a CCCL release."""
+@cache
+def scales(machine: Machine, cell: Cell, release: str) -> tuple[int, dict[str, float]]:
+    """How many runs of the release a rung has at most, and by run how far the median run lies from it, by the rungs with so many. CUB's own
+    time wanders by several per cent from process to process, and a rung that only some runs have must not gain by that."""
+    rows: dict[Variant, dict[str, float]] = {}
+    for run in machine.runs:
+        for variant, row in run.cells.get(cell, {}).items() if run.cccl == release else ():
+            if row.speedup_over_cub and not is_cub(variant):
+                rows.setdefault(variant, {})[run.name] = row.speedup_over_cub
+    most = max(map(len, rows.values()), default=0)
+    shared = [(words.median(own.values()), own) for own in rows.values() if len(own) == most]
+    names = {name for own in rows.values() for name in own}
+    return most, {name: words.median(middle / own[name] for middle, own in shared if name in own) or 1.0 for name in names}
+
+
+def judged(verdict: str, low: float, high: float) -> str:
+    """The verdict, unless the interval has been moved over 1."""
+    moved = (verdict == "FASTER" and low <= 1) or (verdict == "SLOWER" and high >= 1)
+    return "AMBIGUOUS" if moved else verdict
+
+
+@cache
+def ratios(machine: Machine, cell: Cell, variant: Variant) -> tuple[Ratio, ...]:
+    """This variant's speed-up over CUB, one entry a CCCL release. Where it lacks runs that others have, its own are moved to the
+    scale of the median run."""
     found = []
     rows = [(run, row) for run, row in machine.rows(cell, variant) if row.speedup_over_cub is not None]
     for version in cccl_versions(machine):
-        own = [row for run, row in rows if run.cccl == version]
+        own = [(run, row) for run, row in rows if run.cccl == version]
         if own:
-            found.append(
-                Ratio(
-                    words.median(row.speedup_over_cub for row in own),
-                    min(row.speedup_low for row in own),
-                    max(row.speedup_high for row in own),
-                    joint_verdict([row.verdict for row in own]),
-                    len(own),
-                    version,
-                )
-            )
-    return found
+            most, moved = scales(machine, cell, version)
+            partial = len(own) < most and not is_cub(variant)
+            by = [moved[run.name] if partial and row.speedup_over_cub else 1.0 for run, row in own]
+            low = min(row.speedup_low * scale for (_, row), scale in zip(own, by, strict=True))
+            high = max(row.speedup_high * scale for (_, row), scale in zip(own, by, strict=True))
+            middle = words.median(row.speedup_over_cub * scale for (_, row), scale in zip(own, by, strict=True))
+            verdict = joint_verdict([row.verdict for _, row in own])
+            found.append(Ratio(middle, low, high, judged(verdict, low, high) if partial else verdict, len(own), version))
+    return tuple(found)
 
 
 def headline(machine: Machine, cell: Cell, variant: Variant) -> Ratio | None:
     """The ratio against the better CUB."""
     return min(ratios(machine, cell, variant), key=lambda ratio: ratio.value, default=None)
+
+
+def over_main(machine: Machine) -> str:
+    """What a column or an axis of ratios against the main release is called."""
+    return f"over CUB {main_cccl(machine)}" if len(cccl_versions(machine)) > 1 else "over CUB"
+
+
+@cache
+def reference(machine: Machine, cell: Cell) -> str:
+    """The release in whose CUB a cell's contenders are told when they are ranked: the main one, or where nobody met that the
+    newest that somebody met."""
+    met = {ratio.cccl for variant in contenders(machine, cell) for ratio in ratios(machine, cell, variant)}
+    main = main_cccl(machine)
+    return main if main in met or not met else max(met, key=version_key)
+
+
+@cache
+def told(machine: Machine, cell: Cell) -> dict[Variant, Ratio]:
+    """Every contender's speed-up, told in one release's CUB: what may stand beside each other in a column, and the only thing
+    by which rungs are ranked, for not all have met the same releases. Who has not met that one is told by the others, times
+    how far apart the two CUBs are by those that met both."""
+    found = {v: {ratio.cccl: ratio for ratio in ratios(machine, cell, v)} for v in contenders(machine, cell)}
+    unit = reference(machine, cell)
+
+    @cache
+    def apart(release: str) -> float:
+        both = (own for v, own in found.items() if not is_cub(v) and unit in own and release in own)
+        return words.median(own[unit].value / own[release].value for own in both if own[release].value) or 1.0
+
+    def moved(ratio: Ratio) -> Ratio:
+        by = apart(ratio.cccl)
+        low, high = ratio.low * by, ratio.high * by
+        return replace(ratio, value=ratio.value * by, low=low, high=high, verdict=judged(ratio.verdict, low, high))
+
+    return {v: own.get(unit) or moved(next(iter(own.values()))) for v, own in found.items() if own}
 
 
 def widens(cell: Cell) -> bool:
@@ -148,22 +205,24 @@ class Best:
     percent_of_ceiling: float | None
 
 
+def rank(machine: Machine, cell: Cell, variant: Variant) -> tuple[float, float, int]:
+    """By what every page finds the best: the speed-up over one release's CUB, or the least time where CUB has none."""
+    ratio = told(machine, cell).get(variant)
+    return (ratio.value if ratio else 0.0, -figure(machine, cell, variant, "median_us"), -machine.order[variant])
+
+
+def keeps_cubs_contract(machine: Machine, variant: Variant) -> bool:
+    """Takes its workspace as it is, as CUB does: nobody has to zero it beforehand."""
+    return machine.variants[variant].get("workspace_contract") != "zeroed_once"
+
+
 @cache
-def best(machine: Machine, cell: Cell) -> Best | None:
-    """The highest speed-up over the better CUB, or the least time where there is no CUB to compare with.
-
-    A rung that was measured against every CCCL release comes before one that was not: its ratio is the harder one.
-    """
-
-    def rank(variant: Variant) -> tuple[int, float, float, int]:
-        found = ratios(machine, cell, variant)
-        time = figure(machine, cell, variant, "median_us")
-        return (len(found), min((r.value for r in found), default=0.0), -time, -machine.order[variant])
-
-    ours = [variant for variant in contenders(machine, cell) if is_ours(machine, variant)]
+def best(machine: Machine, cell: Cell, contract: bool = False) -> Best | None:
+    """The first by rank of what could stand where CUB's call stood. contract: only of the rungs that keep CUB's workspace contract."""
+    ours = [v for v in contenders(machine, cell) if is_ours(machine, v) and (keeps_cubs_contract(machine, v) or not contract)]
     if not ours:
         return None
-    chosen = max(ours, key=rank)
+    chosen = max(ours, key=lambda variant: rank(machine, cell, variant))
     return Best(
         cell,
         chosen,
@@ -176,13 +235,21 @@ def best(machine: Machine, cell: Cell) -> Best | None:
 
 
 def fastest_cub(machine: Machine, cell: Cell) -> tuple[Variant, float] | None:
-    """CUB's fastest entry in the cell and its time, over the runs of the main CCCL."""
-    times = {}
-    for variant in contenders(machine, cell):
-        if is_cub(variant):
-            times[variant] = figure(machine, cell, variant, "median_us")
+    """CUB's fastest entry in the cell and its time, over the runs of the main CCCL; of entries that those runs lack, where they
+    have none."""
+    entries = [variant for variant in contenders(machine, cell) if is_cub(variant)]
+    met = [v for v in entries if any(run.cccl == main_cccl(machine) for run, _ in machine.rows(cell, v))]
+    times = {variant: figure(machine, cell, variant, "median_us") for variant in met or entries}
     chosen = min(times, key=lambda variant: (times[variant], machine.order[variant]), default=None)
     return (chosen, times[chosen]) if chosen else None
+
+
+def fastest(machine: Machine, cell: Cell) -> Variant | None:
+    """The best rung, or CUB's entry where that is faster."""
+    ours, cub = best(machine, cell), fastest_cub(machine, cell)
+    if ours and (cub is None or (ratio := told(machine, cell).get(ours.variant)) is None or ratio.value >= 1):
+        return ours.variant
+    return cub[0] if cub else None
 
 
 @cache
@@ -282,25 +349,27 @@ def settings(machine: Machine, operation: str, mode: str = "cold") -> dict[Cell,
     return found
 
 
+def rank_over(machine: Machine, cells: list[Cell], variant: Variant) -> tuple[int, int, float, float, int]:
+    """The rank over several cells: measured in most of them, against CUB in most, and by the worst of them."""
+    own = [cell for cell in cells if variant in contenders(machine, cell)]
+    found = [ratio.value for cell in own if (ratio := told(machine, cell).get(variant))]
+    longest = max(figure(machine, cell, variant, "median_us") for cell in own)
+    return (len(own), len(found), min(found, default=0.0), -longest, -machine.order[variant])
+
+
 @cache
 def recommended(machine: Machine, setting: Cell) -> Recommended | None:
-    """Of the rungs measured with the most distributions (against the most CCCL releases), the one whose lowest speed-up over
-    CUB among them is highest; where CUB has no time at all, the one whose longest time is least."""
+    """Of the rungs measured with the most distributions, the one whose lowest speed-up over CUB among them is highest; where CUB
+    has no time at all, the one whose longest time is least."""
     cells = settings(machine, setting.operation, setting.mode).get(setting, {})
     present = {d: [v for v in contenders(machine, c) if is_ours(machine, v)] for d, c in cells.items()}
     present = {distribution: variants for distribution, variants in present.items() if variants}
 
-    def rank(variant: Variant) -> tuple[int, int, float, float, int]:
-        own = [cells[d] for d, variants in present.items() if variant in variants]
-        found = [ratios(machine, cell, variant) for cell in own]
-        lowest = min((ratio.value for each in found for ratio in each), default=0.0)
-        longest = max(figure(machine, cell, variant, "median_us") for cell in own)
-        return (len(own), sum(map(len, found)), lowest, -longest, -machine.order[variant])
-
     candidates = {variant for variants in present.values() for variant in variants}
     if not candidates:
         return None
-    chosen = max(candidates, key=rank)
+    measured = [cells[distribution] for distribution in present]
+    chosen = max(candidates, key=lambda variant: rank_over(machine, measured, variant))
     own = {d: cells[d] for d, variants in present.items() if chosen in variants}
     cub = {d: found[1] for d, cell in cells.items() if (found := fastest_cub(machine, cell))}
     return Recommended(
@@ -317,8 +386,15 @@ def sizes(machine: Machine, problem: Cell) -> list[Cell]:
     return machine.sweeps.get(problem, [])
 
 
-def bests(machine: Machine, problem: Cell) -> list[Best]:
-    return [found for cell in sizes(machine, problem) if (found := best(machine, cell))]
+def bests(machine: Machine, problem: Cell, contract: bool = False) -> list[Best]:
+    return [found for cell in sizes(machine, problem) if (found := best(machine, cell, contract))]
+
+
+@cache
+def verdicts(machine: Machine, topic: Topic, contract: bool = False) -> Counter[str]:
+    """How the best rung stands against CUB, over every problem of the topic, every mode and every size."""
+    found = (each for problem in problems(machine, topic) for each in bests(machine, problem, contract))
+    return Counter(each.ratio.verdict for each in found if each.ratio)
 
 
 def ladder_cell(machine: Machine, problem: Cell) -> Cell | None:

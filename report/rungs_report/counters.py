@@ -186,7 +186,7 @@ def whole(value: float | None) -> str:
     return words.UNKNOWN if value is None else f"{round(value):,}"
 
 
-HEADERS = [">DRAM busy", ">warps seen", "first stall", ">atomics in L2"]
+HEADERS = [">DRAM busy, of its peak", ">warps seen, of the most", "first stall, of warps' time", ">atomics in L2, sectors"]
 GUIDE = (
     " DRAM busy, warps seen (of the most that a multiprocessor holds, while it had any) and the first stall (why its warps did not issue, and"
     " for how much of their time, as Nsight Compute calls it) are of the kernel of the call that took longest; atomics in L2, in sectors, of all"

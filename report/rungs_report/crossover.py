@@ -18,6 +18,7 @@ class Best(NamedTuple):
     design: str
     variant: Variant
     us: float
+    cost: float  # its time in units of one release's CUB, as every page ranks; where CUB has none its time
     cluster_blocks: int
 
 
@@ -39,21 +40,23 @@ def design(machine: Machine, variant: Variant, row: Row) -> str | None:
 def bests(machine: Machine, cell: Cell) -> dict[str, Best]:
     """The fastest of each design among our rungs."""
     found: dict[str, Best] = {}
+    ratios = compare.told(machine, cell)
     for variant in compare.contenders(machine, cell):
-        if not compare.is_ours(machine, variant):
+        if not compare.is_ours(machine, variant) or (ratios and variant not in ratios):
             continue
+        us = compare.figure(machine, cell, variant, "median_us")
+        cost = 1 / ratios[variant].value if ratios else us
         for _, row in machine.rows(cell, variant):
             named = design(machine, variant, row)
-            us = compare.figure(machine, cell, variant, "median_us")
-            if named and (named not in found or us < found[named].us):
-                found[named] = Best(named, variant, us, row.values["cluster_blocks"])
+            if named and (named not in found or (cost, us) < (found[named].cost, found[named].us)):
+                found[named] = Best(named, variant, us, cost, row.values["cluster_blocks"])
     return found
 
 
 def ahead(found: dict[str, Best]) -> float | None:
     """How many times as fast the best cluster is as the best of everything else."""
-    clusters = [best.us for best in found.values() if best.design in (CLUSTER, CLUSTERS)]
-    others = [best.us for best in found.values() if best.design not in (CLUSTER, CLUSTERS)]
+    clusters = [best.cost for best in found.values() if best.design in (CLUSTER, CLUSTERS)]
+    others = [best.cost for best in found.values() if best.design not in (CLUSTER, CLUSTERS)]
     return min(others) / min(clusters) if clusters and others else None
 
 
@@ -75,7 +78,7 @@ def spans(winners: list[tuple[int, str]]) -> list[tuple[str, int, int]]:
 
 def sentence(what: str, by_size: dict[int, dict[str, Best]]) -> str:
     """Where which design wins, and by how much a cluster does where it does so most."""
-    winners = [(items, min(found.values(), key=lambda best: best.us).design) for items, found in by_size.items() if found]
+    winners = [(items, min(found.values(), key=lambda best: (best.cost, best.us)).design) for items, found in by_size.items() if found]
     told = [
         f"{name} {f'at {words.size(first)}' if first == last else f'from {words.size(first)} to {words.size(last)}'}"
         for name, first, last in spans(winners)
@@ -85,7 +88,7 @@ def sentence(what: str, by_size: dict[int, dict[str, Best]]) -> str:
         return f"{what}: {', then '.join(told)}."
     most = max(gains, key=gains.__getitem__)
     if gains[most] > 1:
-        best = min((b for b in by_size[most].values() if b.design in (CLUSTER, CLUSTERS)), key=lambda b: b.us)
+        best = min((b for b in by_size[most].values() if b.design in (CLUSTER, CLUSTERS)), key=lambda b: (b.cost, b.us))
         end = f"A cluster gains most at {words.size(most)}: {words.ratio(gains[most])} over the best of everything else, with {best.cluster_blocks} blocks."
     else:
         end = f"A cluster wins nowhere; it comes closest at {words.size(most)}, with {words.ratio(gains[most])} the speed of the best."
@@ -102,19 +105,19 @@ def of_designs(page: Page, problem: Cell) -> list[str]:
     for name in DESIGNS:
         for items, found in by_size.items():
             if name in found:
-                points.append((name, items, min(best.us for best in found.values()) / found[name].us))
+                points.append((name, items, min(best.cost for best in found.values()) / found[name].cost))
     for items, found in by_size.items():
-        best = min(found.values(), key=lambda each: each.us)
+        best = min(found.values(), key=lambda each: (each.cost, each.us))
         others = [each for each in found.values() if each is not best]
-        second = min(others, key=lambda each: each.us)
+        second = min(others, key=lambda each: (each.cost, each.us))
         rows.append(
-            [words.size(items), best.design, page.label(best.variant), words.time(best.us), second.design, words.ratio(second.us / best.us)]
+            [words.size(items), best.design, page.label(best.variant), words.time(best.us), second.design, words.ratio(second.cost / best.cost)]
         )
     picture = HeatMap(f"{charts.describe(problem)}: the fastest rung of each design, as a share of the fastest of all", "n", points, words.ratio)
     what = text(charts.describe(problem))
     return [
         sentence(what, by_size), "", *page.drawn(charts.heat_map, picture, f"designs_{problem.operation}_{problem.input_type}"),
-        *table([">n", "fastest", "rung", ">time", "next", ">gain"], rows), "",
+        *table([">n", "fastest design", "its best rung", ">time", "next design", ">gain over the next"], rows), "",
     ]  # fmt: skip
 
 

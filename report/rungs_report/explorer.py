@@ -83,7 +83,7 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
             )
             for cell in compare.sizes(machine, problem):
                 for variant in compare.contenders(machine, cell):
-                    ratio = compare.headline(machine, cell, variant)
+                    ratio = compare.told(machine, cell).get(variant)
                     values = {
                         "problem": len(problems) - 1,
                         "variant": known[variant],

@@ -133,16 +133,10 @@ def winner(machine: Machine, asked: Question) -> Winner:
             and not (asked.repeatable and (variant in machine.unsteady or not facts["deterministic"]))
         )
 
-    def rank(variant: Variant) -> tuple[int, int, float, float, int]:
-        own = [cell for cell in cells if variant in compare.contenders(machine, cell)]
-        found = [ratio.value for cell in own for ratio in compare.ratios(machine, cell, variant)]
-        longest = max(compare.figure(machine, cell, variant, "median_us") for cell in own)
-        return (len(own), len(found), min(found, default=0.0), -longest, -machine.order[variant])
-
     candidates = {variant for cell in cells for variant in compare.contenders(machine, cell) if allowed(variant)}
     if not candidates:
         raise Unknown(f"no rung measured there keeps these conditions: {describe(asked)}")
-    chosen = max(candidates, key=rank)
+    chosen = max(candidates, key=lambda variant: compare.rank_over(machine, cells, variant))
     own = [cell for cell in cells if chosen in compare.contenders(machine, cell)]
     worst = min(own, key=lambda cell: getattr(compare.headline(machine, cell, chosen), "value", 0.0))
     row = next(row for run, row in reversed(machine.rows(worst, chosen)))

@@ -99,7 +99,7 @@ def made_of(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
 def over_the_fastest(machine: Machine, cell: Cell, variants: list[Variant], variant: Variant) -> float | None:
     """The gain over the fastest of all rungs before: what a step past a rung that is no step up has really won."""
     earlier = variants[: variants.index(variant)]
-    fastest = min(earlier, key=lambda v: (compare.figure(machine, cell, v, "median_us"), machine.order[v]), default=None)
+    fastest = max(earlier, key=lambda v: compare.rank(machine, cell, v), default=None)
     return compare.within_runs(machine, cell, fastest, variant) if fastest else None
 
 
@@ -139,9 +139,9 @@ def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list
             row.append(words.percent(occupancy and 100 * occupancy))
         row += counters.columns(machine, cell, variant) if counted else []
         rows.append(row + (made_of(machine, cell, variant) if inside or fits else []))
-    headers = ["rung", "its idea", ">time", ">gain", ">over the fastest so far", ">from the first", ">kernels", ">changed"]
+    headers = ["rung", "its idea", ">time", ">gain over the rung before", ">gain over the fastest before", ">gain over the first", ">kernels a call", ">lines changed"]
     headers += [">warps that fit"] * fits + counters.HEADERS * counted
-    headers += [">registers", ">shared memory", "instructions"] if inside or fits else []
+    headers += [">registers a thread", ">shared memory a block", "instructions in the code"] if inside or fits else []
     return [*table(headers, rows), ""]
 
 
@@ -162,8 +162,9 @@ def contents(page: Page) -> list[str]:
     if not lines:
         return []
     about = [
-        "A gain is the time of the rung before, of those run at this size, over this one's, within a run; below 1.00x the step cost time. Changed:"
-        " lines of the rung's file against the one before, and the diff behind them."
+        "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time. Of three rungs:"
+        " the one before it on the ladder (of those run at this size; after a rung that is for other sizes a gain is large and means little), the"
+        " fastest of all before it, and the ladder's first. Lines changed: of the rung's file against the one before, and the diff behind them."
         + (SASS_GUIDE if machine.sass else "")
         + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
         + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
@@ -185,5 +186,5 @@ def briefly(page: Page) -> str:
         ]
         if steps and cell:
             gained, variant = max(steps)
-            told.append(f"{topic.name} at {words.size(cell.items)}: the largest step up is {page.label(variant)}, {words.ratio(gained)} over all before it")
+            told.append(f"{topic.name} at {words.size(cell.items)}: the largest step up is {page.label(variant)}, {words.ratio(gained)} over the fastest before it")
     return "; ".join(told)

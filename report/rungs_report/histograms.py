@@ -192,7 +192,7 @@ def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: 
     headers = ["rung", "idea"]
     for _, called in both:
         headers += [f">{called}: time"] + [">% of ceiling"] * bool(machine.device)
-        headers += [">gain"] * climbing + [">over CUB", "verdict"] * compared
+        headers += [">gain"] * climbing + [f">{compare.over_main(machine)}", "verdict"] * compared
     rows = []
     for variant in variants:
         row = [page.label(variant), text(machine.variants[variant]["idea"])]
@@ -205,7 +205,7 @@ def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: 
                 previous = before(page, each, variant) if machine.rows(each, variant) else None
                 row.append(words.ratio(compare.within_runs(machine, each, previous, variant) if previous else None))
             if compared:
-                ratio = compare.headline(machine, each, variant)
+                ratio = compare.told(machine, each).get(variant)
                 row += [over_cub(ratio), "" if compare.is_cub(variant) else verdict(ratio)]
         rows.append(row)
     title = "Library baselines" if not climbing else f"{text(family.capitalize())}: {text(name)}"

@@ -98,7 +98,7 @@ def contents(page: Page) -> list[str]:
             drawn += [f"### {text(charts.describe(problem))}", "", f"{said[:1].upper()}{said[1:]}.", ""]
             several = f"{problem.operation}_{problem.input_type}_{problem.shape}".replace("=", "_").strip("_")
             drawn += page.drawn(charts.limit, problem, several)
-            drawn += [*table([">n", ">the ceiling's time", ">of it the launch", "best rung", ">% of ceiling", ">CUB, % of ceiling"], rows), ""]
+            drawn += [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", ">CUB, % of ceiling"], rows), ""]
         if drawn:
             lines += [f"## {text(topic.name.capitalize())}", "", f"The ceiling is {topic.roof}.", "", *drawn]
     if not lines:

@@ -70,8 +70,9 @@ def how_compared(machine: Machine) -> list[str]:
         )
     if len(versions) > 1:
         said.append(
-            f". Runs were built against CCCL {words.listed([text(v) for v in versions])}: both ratios are shown, the verdict is that of"
-            f" the lower one, times are from the runs with {text(compare.main_cccl(machine))}"
+            f". Runs were built against CCCL {words.listed([text(v) for v in versions])}: the ratio over each one's CUB is shown, the verdict is"
+            f" that of the lower ratio, times are from the runs with {text(compare.main_cccl(machine))}. Which rung is best is asked of"
+            f" {text(compare.main_cccl(machine))}, which most runs were built against; a rung that was not measured with a release has no ratio over its CUB"
         )
     return ["".join(said) + ".", ""]
 
@@ -97,6 +98,12 @@ def contest(machine: Machine, each: Best | None) -> list[str]:
     return [*times, code(machine.labels[each.variant]), briefly(each.ratio)]
 
 
+def one_release_only(found: list[dict[int, Best]]) -> str:
+    """Which releases stand alone behind a ratio."""
+    few = {each.ratio.cccl for by_size in found for each in by_size.values() if len(each.all_ratios) == 1}
+    return f" Some rungs were measured with {words.listed([text(v) for v in sorted(few)])} only." if few else ""
+
+
 def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
     """All topics beside each other at a few sizes."""
     heads = mains(machine, topics)
@@ -117,17 +124,11 @@ def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
     versions = compare.cccl_versions(machine)
     if len(versions) > 1:
         lines += [
-            f"Built against CCCL {words.listed([text(v) for v in versions])}; the speed-up is the one over the better CUB, the times are from the"
-            f" runs with {text(compare.main_cccl(machine))}.",
+            f"Built against CCCL {words.listed([text(v) for v in versions])}; the speed-up is the one over the better CUB that the rung met, the"
+            f" times are from the runs with {text(compare.main_cccl(machine))}.{one_release_only(found)}",
             "",
         ]
     return lines
-
-
-def verdicts(machine: Machine, topic: Topic) -> Counter[str]:
-    """How the best rung stands against CUB, over every problem of the topic and every size."""
-    found = (each.ratio.verdict for p in compare.problems(machine, topic) for each in compare.bests(machine, p) if each.ratio)
-    return Counter(found)
 
 
 def front(page: Page, more: list[str]) -> list[str]:
@@ -163,41 +164,58 @@ def floors_of(machine: Machine, topic: Topic) -> str:
     return f"{words.median(known):.2f} %, at most {known[-1]:.2f} %" if known else words.UNKNOWN
 
 
+# Which rungs are asked: all, or those that take their workspace as it is.
+CONTRACTS = ((False, "any workspace"), (True, "CUB's contract"))
+
+
+def of_verdict(page: Page, found: list[Topic], verdict: str, contract: bool) -> tuple[int, list[str]]:
+    """How many problems ended so, and a table of them, a line for what differs in n only."""
+    machine, rows, total = page.machine, [], 0
+    for problem in (problem for topic in found for problem in compare.problems(machine, topic)):
+        own = [each for each in compare.bests(machine, problem, contract) if each.ratio and each.ratio.verdict == verdict]
+        if own:
+            ratios = dict.fromkeys(words.ratio(pick(each.ratio.value for each in own)) for pick in (min, max))
+            where = ", ".join(words.size(each.cell.items) for each in own)
+            rungs = dict.fromkeys(page.label(each.variant) for each in own)
+            rows.append([text(charts.describe(problem)), where, ", ".join(rungs), " to ".join(ratios)])
+            total += len(own)
+    return total, [*table(["problem", "at n", "our best", ">over CUB"], rows), ""] if rows else []
+
+
 def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
     """Wins, ties and losses over everything measured, each problem named, and the noise they stand against."""
     machine, rows = page.machine, []
     if not found:
         return []
-    alike: dict[str, dict[Cell, list[Best]]] = {"SLOWER": {}, "SAME": {}, "AMBIGUOUS": {}}
     for topic in found:
-        counts = verdicts(machine, topic)
-        told = [f"{n:,}" for n in (sum(counts.values()), *(counts[v] for v in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")))]
-        rows.append([topic.name, *told, floors_of(machine, topic)])
-        for problem in compare.problems(machine, topic):
-            for each in compare.bests(machine, problem):
-                if each.ratio and each.ratio.verdict in alike:
-                    alike[each.ratio.verdict].setdefault(problem, []).append(each)
+        for contract, called in CONTRACTS:
+            counts = compare.verdicts(machine, topic, contract)
+            told = [f"{n:,}" for n in (counts.total(), *(counts[v] for v in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS")))]
+            rows.append([topic.name, called, *told, floors_of(machine, topic)])
     lines = [
         "## Where CUB wins, and where it is a tie",
         "",
-        "Over all types, operators, modes and sizes, the best rung against CUB's fastest entry. A difference below the noise floor, how far CUB"
-        " lies from itself in like cells, is a tie:",
+        "A problem is a type, an operator, a mode and a size. In each of them the best rung stands against CUB's fastest entry. A difference below"
+        " the noise floor, how far CUB lies from itself in like cells, is a tie.",
         "",
-        *table(["", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided", ">noise floor, median"], rows),
+        "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
+        " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls. The steps of"
+        " [which variant to use](choose.md) keep a rung while it is near the fastest, so a step may hold a size at which CUB wins over that rung"
+        " and loses to another.",
+        "",
+        *table(["", "rungs of", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided", ">noise floor, median"], rows),
         "",
     ]
-    if not alike["SLOWER"]:
-        lines += ["CUB wins nowhere.", ""]
-    for found_as, title in (("SLOWER", "CUB wins"), ("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
-        rows = []
-        for problem, own in alike[found_as].items():
-            ratios = dict.fromkeys(words.ratio(pick(each.ratio.value for each in own)) for pick in (min, max))
-            where = ", ".join(words.size(each.cell.items) for each in own)
-            rungs = dict.fromkeys(page.label(each.variant) for each in own)
-            rows.append([text(charts.describe(problem)), where, ", ".join(rungs), " to ".join(ratios)])
-        shown = table(["problem", "at n", "our best", ">over CUB"], rows) if rows else []
-        total = sum(map(len, alike[found_as].values()))
-        lines += [f"{title}:", "", *shown, ""] if rows and found_as == "SLOWER" else fold(f"{title}: {total:,}", [*shown, ""]) if rows else []
+    for contract, called in CONTRACTS:
+        total, shown = of_verdict(page, found, "SLOWER", contract)
+        said = f"Against the best rung of {called} CUB wins"
+        lines += fold(f"{said}: {total:,}", shown) if total and contract else [f"{said}:", "", *shown] if total else [f"{said} nowhere.", ""]
+    free, kept = (sum(compare.verdicts(machine, topic, contract).total() for topic in found) for contract, _ in CONTRACTS)
+    if free > kept:
+        lines += [f"In {words.plural(free - kept, 'problem')} no rung of CUB's contract was measured: who has to keep it takes CUB there.", ""]
+    for verdict, title in (("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
+        total, shown = of_verdict(page, found, verdict, False)
+        lines += fold(f"{title}, any workspace: {total:,}", shown) if total else []
     return [*lines, *how_compared(machine)]
 
 
@@ -229,7 +247,9 @@ def sweep(page: Page) -> list[str]:
     named = any(compare.best(machine, cell) for cell in compare.sizes(machine, page.main))
     if named:
         lines += [
-            "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured. The best rung of each n is bold below."
+            "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured. The best rung of each n is bold below:"
+            f" the one with the highest speed-up {compare.over_main(machine)}. In a table of times it need not have the least, for times are"
+            " medians of several runs and a speed-up is taken within each."
             + (f" The ceiling is {page.topic.roof}." if machine.device else ""),
             "",
         ]
@@ -272,12 +292,13 @@ def beside(page: Page) -> list[str]:
         row = [page.label(variant)]
         for each in cells:
             row += [words.time(compare.figure(machine, each, variant, "median_us"))]
-            row += [words.number(compare.figure(machine, each, variant, "gb_per_s")), over_cub(compare.headline(machine, each, variant))]
+            ratio = compare.told(machine, each).get(variant)
+            row += [words.number(compare.figure(machine, each, variant, "gb_per_s")), over_cub(ratio)]
         rows.append(row)
     if cell and rows:
         headers = ["rung"]
         for name in names:
-            headers += [f">{text(name)}: time", ">GB/s", ">over CUB"]
+            headers += [f">{text(name)}: time", ">GB/s", f">{compare.over_main(machine)}"]
         lines += [f"Every rung at {words.size(cell.items)} items:", "", *table(headers, rows), ""]
     lines += ["Each is compared with CUB's call for the same operation; no ratio is taken between the two.", ""]
     return lines
@@ -286,7 +307,7 @@ def beside(page: Page) -> list[str]:
 def grid(
     machine: Machine, cells: list[Cell], title: str, value: Callable[[Cell, Variant], str], first: list[list[str]]
 ) -> list[str]:
-    """Variants down, n across, the best rung of each n bold."""
+    """Variants down, n across, the best rung of each n bold: by its speed-up over one release's CUB, on every table alike."""
     variants = sorted(
         {v for cell in cells for v in compare.contenders(machine, cell) if v.ladder != compare.SWEEP_OF_LAUNCHES},
         key=machine.order.__getitem__,
@@ -310,10 +331,10 @@ def sweep_tables(machine: Machine, problem: Cell) -> list[str]:
     if any(found.ratio for found in compare.bests(machine, problem)):
 
         def ratio(cell: Cell, variant: Variant) -> str:
-            found = compare.headline(machine, cell, variant)
+            found = compare.told(machine, cell).get(variant)
             return over_cub(found) + ("" if found is None or found.verdict != "SAME" or compare.is_cub(variant) else " =")
 
-        lines += grid(machine, cells, "Speed-up over CUB (= is a tie)", ratio, [])
+        lines += grid(machine, cells, f"Speed-up {compare.over_main(machine)} (= is a tie)", ratio, [])
     top = [["measured ceiling", *[words.number(limit) for limit in limits]]] if any(limits) else []
     lines += grid(machine, cells, "GB/s", lambda c, v: words.number(compare.figure(machine, c, v, "gb_per_s")), top)
     return lines + fold("Time", time_table(machine, problem))
@@ -351,6 +372,13 @@ def losses(page: Page) -> list[str]:
         f"Over all types, operators and modes there are {words.plural(total, 'problem')} with a size. CUB wins {len(beaten)},"
         f" {len(level)} are ties, {len(undecided)} are undecided, and a rung wins {total - len(beaten) - len(level) - len(undecided)}."
     )
+    counts = compare.verdicts(machine, page.topic, True)
+    if counts != compare.verdicts(machine, page.topic):
+        lines[-1] += (
+            " These are the best of all rungs, whatever workspace they ask for. Of the rungs that keep CUB's workspace contract the best loses to"
+            f" CUB in {counts['SLOWER']:,}, ties in {counts['SAME']:,}, is undecided in {counts['AMBIGUOUS']:,} and wins {counts['FASTER']:,} of"
+            f" {words.plural(counts.total(), 'problem')} ([by name](index.md#where-cub-wins-and-where-it-is-a-tie))."
+        )
     lines.append("")
     for title, entries in (("CUB wins", beaten), ("Ties", level), ("Undecided", undecided)):
         if not entries:

@@ -38,6 +38,112 @@ def test_the_better_cub_headlines(repository):
     assert compare.main_cccl(seen) == "3.0.1"
 
 
+def releases(hour: int, cccl: str, cub: float, sizes: tuple[int, ...] = (1 << 24,), **ours: float):
+    made = synthetic.document(f"2030-01-02T{hour:02d}0000Z-abc1234", cccl)
+    rungs = {("handwritten", name): time for name, time in ours.items()}
+    for items in sizes:
+        synthetic.add_cell(made, items, {**rungs, ("library_baselines", "cub_device_reduce"): cub})
+    return made
+
+
+def test_the_best_is_told_in_one_releases_cub(repository, run):
+    """A rung that met one release is neither behind nor ahead for that, whichever CUB is the better one; every page says so."""
+    sizes = (1 << 20, 1 << 24)
+    old, again = (releases(n, "3.0.1", 24.0, sizes, last_block=20.0, early_ticket=19.0, vector_loads=21.0) for n in (1, 3))
+    new = releases(2, "3.6.0", 21.0, sizes, last_block=20.0, vector_loads=21.0)
+    seen = machine(repository, old, new, again)
+    assert compare.best(seen, CELL).variant.rung == "early_ticket"
+    assert compare.fastest(seen, CELL).rung == "early_ticket"
+    assert compare.told(seen, CELL)[LAST].value == pytest.approx(1.2) and compare.headline(seen, CELL, LAST).value == pytest.approx(1.05)
+    run()
+    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
+    assert "**1.26x**" in page and "**1.05x**" not in page and "**1.20x**" not in page
+    front = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "`early_ticket`" in front and "Some rungs were measured with 3.0.1 only." in front
+
+
+def test_a_rung_of_the_newer_release_only_is_carried_over(repository):
+    """18 there is 1.17x; in the other release's CUB, by the rungs that met both, 24 over 18."""
+    old = releases(1, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0)
+    new = releases(2, "3.6.0", 21.0, last_block=20.0, vector_loads=21.0, early_ticket=18.0, grid_stride=22.0)
+    seen = machine(repository, old, releases(3, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0), new)
+    told = {variant.rung: ratio.value for variant, ratio in compare.told(seen, CELL).items()}
+    assert told["early_ticket"] == pytest.approx(24 / 18) and told["grid_stride"] == pytest.approx(24 / 22)
+    assert compare.best(seen, CELL).variant.rung == "early_ticket"
+    assert compare.best(seen, CELL).ratio.value == pytest.approx(21 / 18)  # what was measured
+
+
+def test_a_rung_of_one_run_does_not_gain_by_its_cub(repository):
+    """In the first run CUB was slow: who is only there must not look faster than who is everywhere."""
+    slow = releases(1, "3.0.1", 30.0, last_block=20.0, vector_loads=21.0, early_ticket=20.5)
+    seen = machine(repository, slow, *(releases(n, "3.0.1", 24.0, last_block=20.0, vector_loads=21.0) for n in (2, 3)))
+    (only,) = compare.ratios(seen, CELL, LAST._replace(rung="early_ticket"))
+    assert only.value == pytest.approx(24 / 20.5) and only.low < only.value < only.high
+    assert compare.best(seen, CELL).variant.rung == "last_block"
+    assert compare.headline(seen, CELL, LAST).value == pytest.approx(24 / 20)
+
+
+def test_a_verdict_is_not_moved_over_one(repository):
+    seen = machine(repository, releases(1, "3.0.1", 30.0, last_block=20.0, early_ticket=25.0), releases(2, "3.0.1", 22.0, last_block=20.0))
+    (only,) = compare.ratios(seen, CELL, LAST._replace(rung="early_ticket"))
+    assert only.value == pytest.approx(1.2 * (1.3 / 1.5)) and only.verdict == "FASTER"
+    seen = machine(repository, releases(3, "3.0.1", 20.0, last_block=20.0), releases(4, "3.0.1", 20.0, last_block=20.0))
+    (only,) = compare.ratios(seen, CELL, LAST._replace(rung="early_ticket"))
+    assert only.value < 1 and only.verdict == "AMBIGUOUS"
+
+
+def test_cubs_time_is_of_the_release_that_is_shown(repository):
+    new = releases(2, "3.6.0", 24.0, last_block=20.0)
+    synthetic.add_cell(new, 1 << 24, {("library_baselines", "cub_device_reduce_not_guaranteed"): 21.0})
+    seen = machine(repository, releases(1, "3.0.1", 24.0, last_block=20.0), releases(3, "3.0.1", 24.0, last_block=20.0), new)
+    assert compare.fastest_cub(seen, CELL) == (Variant("library_baselines", "baselines", "cub_device_reduce"), 24.0)
+
+
+def test_the_best_under_cubs_workspace_contract(repository, run):
+    made = releases(1, "3.0.1", 20.0, early_ticket=18.0, last_block=24.0)
+    for entry in made["variants"]:
+        entry["workspace_contract"] = "zeroed_once" if entry["rung"] == "early_ticket" else "uninitialised"
+    seen = machine(repository, made)
+    assert [compare.best(seen, CELL, contract).variant.rung for contract in (False, True)] == ["early_ticket", "last_block"]
+    run()
+    front = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "reductions, against the best rung of any workspace: CUB wins 0 of 1" in front
+    assert "of the rungs that keep CUB's workspace contract: CUB wins 1 of 1" in front
+    assert "Against the best rung of CUB's contract CUB wins: 1" in front and "Against the best rung of any workspace CUB wins nowhere" in front
+    topic = (repository / "report/synthetic-gpu/reductions.md").read_text()
+    assert "the best loses to CUB in 1, ties in 0, is undecided in 0 and wins 0 of 1 problem" in topic
+    assert "counts against the best rung of each size" in " ".join((repository / "report/synthetic-gpu/choose.md").read_text().split())
+
+
+def test_claims_and_the_front_count_the_same_problems(repository, run):
+    """Cold and in a graph: the claim's sentence and the front's row."""
+    made = releases(1, "3.0.1", 24.0, last_block=20.0)
+    rungs = {("handwritten", "last_block"): 20.0, ("library_baselines", "cub_device_reduce"): 20.05}
+    synthetic.add_cell(made, 1 << 24, rungs, mode="graph")
+    synthetic.write(repository / "report/data", made)
+    run()
+    pages = {name: (repository / f"report/synthetic-gpu/{name}.md").read_text() for name in ("index", "claims")}
+    assert "of 2 problems CUB wins 0, the best rung wins 1, 1 are ties, 0 are undecided" in pages["claims"]
+    assert "CUB wins 0 of 2, 1 tied, 0 undecided" in pages["index"]
+
+
+def test_the_rules_of_verdicts_stand_on_the_claims_page(repository, run, monkeypatch):
+    monkeypatch.setattr(claims, "NEAR", 1.375)
+    synthetic.write(repository / "report/data", one_run(1, 22.0))
+    run()
+    page = (repository / "report/synthetic-gpu/claims.md").read_text()
+    assert "within a factor of 1.375 of it" in page and page.index("1.375") < page.index("## Reductions")
+
+
+def test_a_corrected_commit_is_one_sentence(repository, run):
+    made = one_run(1, 22.0)
+    made["context"]["banners"] = ["its commit was corrected from fffffff-dirty: what was built was that: and more"]
+    synthetic.write(repository / "report/data", made)
+    run()
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert "was built from the sources of commit `abc1234` shortly before they were committed; its file had said `fffffff-dirty`." in page
+
+
 def test_ratios_never_cross_runs(repository):
     """A run in which everything was twice as slow changes no ratio, though it would if medians of times were divided."""
     slow = synthetic.document("2030-01-02T020000Z-abc1234")

@@ -203,8 +203,8 @@ def test_counters_stand_beside_the_gain(repository, small):
     lines = gains.contents(page)
     header, _ = ladder_lines(page, lines)
     told = dict(zip(header, cells(lines, "last_block"), strict=True))
-    assert [told[name] for name in ("DRAM busy", "warps seen", "first stall", "atomics in L2")] == ["80.5 %", "–", "long_scoreboard 40.0 %", "2,000"]
-    assert dict(zip(header, cells(lines, "grid_stride"), strict=True))["DRAM busy"] == "–"
+    assert [told[name.lstrip(">")] for name in counters.HEADERS] == ["80.5 %", "–", "long_scoreboard 40.0 %", "2,000"]
+    assert dict(zip(header, cells(lines, "grid_stride"), strict=True))["DRAM busy, of its peak"] == "–"
     assert "Nsight Compute 2025.3.1 at commit `abc1234`: the program ran once for each pass" in "\n".join(lines)
 
 
@@ -221,7 +221,7 @@ def test_what_the_launch_takes_stands_beside_the_gain(repository, small):
     lines = gains.contents(page)
     header, _ = ladder_lines(page, lines)
     told = dict(zip(header, cells(lines, "last_block"), strict=True))
-    assert [told[name] for name in ("warps that fit", "registers", "shared memory", "instructions")] == ["75.0 %", "40", "0 B", "–"]
+    assert [told[name] for name in ("warps that fit", "registers a thread", "shared memory a block", "instructions in the code")] == ["75.0 %", "40", "0 B", "–"]
     assert dict(zip(header, cells(lines, "grid_stride"), strict=True))["warps that fit"] == "–"
 
 
