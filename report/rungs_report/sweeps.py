@@ -66,7 +66,8 @@ def how_compared(machine: Machine) -> list[str]:
     if len(machine.runs) > 1:
         said.append(
             "; a ratio is taken within each run, its median over the runs is shown, the interval is the widest of them, and a verdict"
-            " needs all runs to agree"
+            " needs all runs to agree. A rung that only some runs of a release have is moved to the scale of the median run, by the rungs that all of"
+            " them have, for CUB's own time differs from run to run"
         )
     if len(versions) > 1:
         said.append(
@@ -137,6 +138,12 @@ def front(page: Page, more: list[str]) -> list[str]:
     machine = page.machine
     lines = []
     heads = mains(machine, page.topics)
+    if heads:
+        lines += [
+            "A rung is one variant of a reduction, a scan or a histogram, written by hand and called as CUB's is. The best rung of a problem and a size"
+            " is the one with the highest speed-up over CUB there. Cold: the data comes from memory.",
+            "",
+        ]
     for topic, problem in heads:
         found = compare.bests(machine, problem)
         lines += [f"**{text(charts.describe(problem))}: the best rung is {tally(found)}** ([{topic.name}]({topic.name}.md)).", ""]
@@ -237,6 +244,13 @@ def in_short(page: Page) -> list[str]:
     ]
 
 
+def carried(machine: Machine) -> str:
+    """What is said of rungs that have not met the main release."""
+    if len(compare.cccl_versions(machine)) < 2:
+        return ""
+    return " (what met only another release is carried over by how far apart the two CUBs are for the rungs that met both)"
+
+
 def sweep(page: Page) -> list[str]:
     if page.main is None or page.topic is None or len(compare.sizes(page.machine, page.main)) < 2:
         return []
@@ -248,7 +262,7 @@ def sweep(page: Page) -> list[str]:
     if named:
         lines += [
             "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured. The best rung of each n is bold below:"
-            f" the one with the highest speed-up {compare.over_main(machine)}. In a table of times it need not have the least, for times are"
+            f" the one with the highest speed-up {compare.over_main(machine)}{carried(machine)}. In a table of times it need not have the least, for times are"
             " medians of several runs and a speed-up is taken within each."
             + (f" The ceiling is {page.topic.roof}." if machine.device else ""),
             "",
