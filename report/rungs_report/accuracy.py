@@ -108,7 +108,8 @@ def contents(page: Page) -> list[str]:
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
         lines += [f"## {about} items", ""]
         if told:
-            overview.append([about, page.label(told[FASTEST]["variant"]), *(costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, EXACT, BOTH))])
+            prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, EXACT, BOTH)]
+            overview.append([about, page.label(told[FASTEST]["variant"]), *prices])
             lines += [sentence(page, told), ""]
             lines += priced(page, "what is asked for", [[name, each] for name, each in told.items()], told[FASTEST])
         several = f"{problem.operation}_{problem.input_type}"

@@ -272,9 +272,10 @@ def decisions(page: Page) -> list[str]:
         " size is on the topic's page. Speed-ups are over CUB's fastest entry, lowest to highest over the step's sizes; rungs that wait for the"
         " host are left out. In a stream: the data comes from memory (cold).",
         "",
-        f"**CUB wins** at k of m: at k of the step's m sizes CUB is faster than this rung, which was taken because it is within {NEAR * 100:.0f} %"
-        " of the fastest there under the wish above its table. The [front page](index.md#where-cub-wins-and-where-it-is-a-tie) counts against the"
-        " best rung of each size, once of all rungs and once of those that keep CUB's workspace contract.",
+        "**CUB wins** at k of m: at k of the step's m sizes CUB is faster than this rung. The rung is named all the same where CUB does not keep the"
+        f" wish above the table (not all of its calls promise the same bits every time), or where the rung is within {NEAR * 100:.0f} % of CUB. The"
+        " [front page](index.md#where-cub-wins-and-where-it-is-a-tie) counts something else: CUB against the best rung of each size, once of all"
+        " rungs and once of those that keep CUB's workspace contract.",
         "",
     ]
     return [*about, *found] if found else []

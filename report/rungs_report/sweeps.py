@@ -206,9 +206,9 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         " the noise floor, how far CUB lies from itself in like cells, is a tie.",
         "",
         "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
-        " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls. The steps of"
-        " [which variant to use](choose.md) keep a rung while it is near the fastest, so a step may hold a size at which CUB wins over that rung"
-        " and loses to another.",
+        " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls."
+        " [Which variant to use](choose.md) also asks for the same bits every time, which CUB does not always promise, and keeps a rung while it is"
+        " near the fastest: there CUB may win over the rung that is named and lose to another.",
         "",
         *table(["", "rungs of", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided", ">noise floor, median"], rows),
         "",
