@@ -94,7 +94,7 @@ def test_a_verdict_is_not_moved_over_one(repository):
 
 def test_cubs_time_is_of_the_release_that_is_shown(repository):
     new = releases(2, "3.6.0", 24.0, last_block=20.0)
-    synthetic.add_cell(new, 1 << 24, {("library_baselines", "cub_device_reduce_not_guaranteed"): 21.0})
+    synthetic.add_cell(new, 1 << 24, {("library_baselines", "cub_device_reduce_expert"): 21.0})
     seen = machine(repository, releases(1, "3.0.1", 24.0, last_block=20.0), releases(3, "3.0.1", 24.0, last_block=20.0), new)
     assert compare.fastest_cub(seen, CELL) == (Variant("library_baselines", "baselines", "cub_device_reduce"), 24.0)
 
