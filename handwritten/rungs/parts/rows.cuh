@@ -534,19 +534,18 @@ struct aligned_vectors : Rows {
   }
 };
 
-// Calls call(type<...>, d_in, d_out, num_items, ahead) with aligned_vectors<Rows> where that will do, else with Rows or
-// what else there is for the rest.
-// Where both ends begin `ahead` items behind an alignment, what is scanned begins there: the first `ahead` of its items
-// are not there.
-template <class Rows, class Otherwise = Rows, class Call>
+// Calls call(type<...>, d_in, d_out, num_items, ahead) with aligned_vectors<Rows> where that will do, else with Rows.
+// Where may_move, and both ends begin `ahead` items behind an alignment, what is scanned begins there, and its first
+// `ahead` items are not there: tiles lie elsewhere then, and floats are added up in another order.
+template <bool may_move, class Rows, class Call>
 cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                               std::size_t num_items, Call call) {
   if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-    const int ahead = num_items > 0 ? Rows::items_ahead(d_in, d_out) : 0;
+    const int ahead = may_move && num_items > 0 ? Rows::items_ahead(d_in, d_out) : 0;
     if (reinterpret_cast<std::uintptr_t>(d_in - ahead) % 16 == 0 && Rows::writes_aligned(d_out - ahead))
       return call(type<aligned_vectors<Rows>>{}, d_in - ahead, d_out - ahead, num_items + ahead, ahead);
   }
-  return call(type<Otherwise>{}, d_in, d_out, num_items, 0);
+  return call(type<Rows>{}, d_in, d_out, num_items, 0);
 }
 inline constexpr int most_ahead = 15;
 

@@ -97,21 +97,25 @@ struct one_wave : parts::scan_calls<one_wave> {
       return launch_wave<kind, typename decltype(rows)::named>(d_temp_storage, temp_storage_bytes, in, out, scan_op,
                                                                seed, count, ahead, num_multiprocessors, stream);
     };
-    if (num_items <= warps * few::warp_items) return with_rows<few, many>(d_in, d_out, num_items, launch);
-    if (num_items <= warps * some::warp_items) return with_rows<some, many>(d_in, d_out, num_items, launch);
-    return with_rows<many, many>(d_in, d_out, num_items, launch);
+    if (num_items <= warps * few::warp_items) return with_rows<few>(d_in, d_out, num_items, launch);
+    if (num_items <= warps * some::warp_items) return with_rows<some>(d_in, d_out, num_items, launch);
+    return with_rows<many>(d_in, d_out, num_items, launch);
   }
 
  private:
-  // The rows that suit both ends best (parts/rows.cuh); `General` where they are not aligned alike.
-  template <class Rows, class General, class Launch>
+  // The rows that suit both ends best (parts/rows.cuh). The order of additions must not depend on where they begin,
+  // which only integers do not mind.
+  template <class Rows, class Launch>
   static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                                std::size_t num_items, Launch launch) {
     if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
       if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0)
         return launch(parts::type<parts::whole_vectors<Rows>>{}, d_in, d_out, num_items, 0);
     }
-    return parts::with_aligned_rows<Rows, General>(d_in, d_out, num_items, launch);
+    if constexpr (std::is_integral_v<typename Rows::accumulator>)
+      return parts::with_aligned_rows<true, Rows>(d_in, d_out, num_items, launch);
+    else
+      return launch(parts::type<Rows>{}, d_in, d_out, num_items, 0);
   }
 
   template <parts::scan_kind kind, class Rows, class ScanOpT>
@@ -140,9 +144,8 @@ struct one_wave : parts::scan_calls<one_wave> {
         num_multiprocessors * parts::at_most(resident_blocks, std::size_t(blocks_per_multiprocessor));
     if constexpr (Rows::is_whole) {
       if (num_tiles > most_blocks)
-        return launch_wave<kind, parts::aligned_vectors<typename Rows::general>>(d_temp_storage, temp_storage_bytes,
-                                                                                 d_in, d_out, scan_op, seed, num_items,
-                                                                                 ahead, num_multiprocessors, stream);
+        return launch_wave<kind, typename Rows::general>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op, seed,
+                                                         num_items, ahead, num_multiprocessors, stream);
     }
     return parts::launch_cooperatively(kernel, parts::at_most(num_tiles, most_blocks), block_threads, 0, stream, d_in,
                                        num_items, d_out, scan_op, seed, ahead, Rows::vectorised(d_in, d_out),

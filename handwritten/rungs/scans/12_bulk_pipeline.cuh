@@ -39,7 +39,7 @@ struct bulk_pipeline : parts::scan_calls<bulk_pipeline> {
       return parts::launch_pipeline<kind, parts::schedule::drawn, pipeline>(d_temp_storage, temp_storage_bytes, in, out,
                                                                             scan_op, seed, count, ahead, stream);
     };
-    return parts::with_aligned_rows<any>(d_in, d_out, num_items, launch);
+    return parts::with_aligned_rows<true, any>(d_in, d_out, num_items, launch);
   }
 };
 

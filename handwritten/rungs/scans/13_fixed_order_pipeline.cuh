@@ -28,7 +28,7 @@ struct fixed_order_pipeline : parts::scan_calls<fixed_order_pipeline> {
       return parts::launch_pipeline<kind, parts::schedule::strided, pipeline>(d_temp_storage, temp_storage_bytes, in,
                                                                               out, scan_op, seed, count, ahead, stream);
     };
-    return parts::with_aligned_rows<any>(d_in, d_out, num_items, launch);
+    return parts::with_aligned_rows<false, any>(d_in, d_out, num_items, launch);
   }
 };
 
