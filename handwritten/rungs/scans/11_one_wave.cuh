@@ -127,11 +127,12 @@ struct one_wave : parts::scan_calls<one_wave> {
     const auto kernel = one_wave_kernel<kind, block_threads, Rows, ScanOpT>;
     constexpr int num_warps = block_threads / parts::warp_threads;
     const std::size_t num_tiles = parts::ceil_div(num_items, num_warps * Rows::warp_items);
-    // The shape depends on num_items and alignment; more items never ask for less storage.
+    // The shape depends on num_items, and what lies ahead may make one tile more; more items never ask for less
+    // storage.
     const std::size_t tiles_of_a_row =
         parts::ceil_div(num_items - ahead + parts::most_ahead, num_warps * Rows::row_items);
     const std::size_t num_mailboxes =
-        std::max(parts::ceil_div(tiles_of_a_row, num_rows), parts::at_most(tiles_of_a_row, num_multiprocessors));
+        std::max(parts::ceil_div(tiles_of_a_row, num_rows), parts::at_most(tiles_of_a_row, num_multiprocessors + 1));
     char* region;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_mailboxes), region, error) ||
