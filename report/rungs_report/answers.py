@@ -23,7 +23,7 @@ def wins(page: Page) -> str:
         )
         if kept != free:
             told[-1] += (
-                f"; of the rungs that keep CUB's workspace contract: CUB wins {kept['SLOWER']:,} of {kept.total():,}, {kept['SAME']:,} tied,"
+                f"; against the best that keeps CUB's workspace contract: CUB wins {kept['SLOWER']:,} of {kept.total():,}, {kept['SAME']:,} tied,"
                 f" {kept['AMBIGUOUS']:,} undecided"
             )
     return "; ".join(told)

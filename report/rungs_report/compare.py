@@ -218,8 +218,12 @@ def keeps_cubs_contract(machine: Machine, variant: Variant) -> bool:
 
 @cache
 def best(machine: Machine, cell: Cell, contract: bool = False) -> Best | None:
-    """The first by rank of what could stand where CUB's call stood. contract: only of the rungs that keep CUB's workspace contract."""
-    ours = [v for v in contenders(machine, cell) if is_ours(machine, v) and (keeps_cubs_contract(machine, v) or not contract)]
+    """The first by rank of what could stand where CUB's call stood. contract: only of the rungs that keep CUB's workspace contract, and
+    of the front door, which clears the workspace where its rung asks for zeros."""
+    ours = [v for v in contenders(machine, cell) if is_ours(machine, v)]
+    if contract:
+        door = [v for v in contenders(machine, cell) if v.ladder.startswith(FRONT_DOOR)]
+        ours = [v for v in [*ours, *door] if keeps_cubs_contract(machine, v)]
     if not ours:
         return None
     chosen = max(ours, key=lambda variant: rank(machine, cell, variant))

@@ -206,7 +206,8 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         " the noise floor, how far CUB lies from itself in like cells, is a tie.",
         "",
         "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
-        " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls."
+        " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls, and of the front"
+        " door, which clears it where its rung asks for zeros."
         " [Which variant to use](choose.md) also asks for the same bits every time, which CUB does not always promise, and keeps a rung while it is"
         " near the fastest: there CUB may win over the rung that is named and lose to another.",
         "",
@@ -389,8 +390,8 @@ def losses(page: Page) -> list[str]:
     counts = compare.verdicts(machine, page.topic, True)
     if counts != compare.verdicts(machine, page.topic):
         lines[-1] += (
-            " These are the best of all rungs, whatever workspace they ask for. Of the rungs that keep CUB's workspace contract the best loses to"
-            f" CUB in {counts['SLOWER']:,}, ties in {counts['SAME']:,}, is undecided in {counts['AMBIGUOUS']:,} and wins {counts['FASTER']:,} of"
+            " These are the best of all rungs, whatever workspace they ask for. Of what keeps CUB's workspace contract, the front door among it, the best"
+            f" loses to CUB in {counts['SLOWER']:,}, ties in {counts['SAME']:,}, is undecided in {counts['AMBIGUOUS']:,} and wins {counts['FASTER']:,} of"
             f" {words.plural(counts.total(), 'problem')} ([by name](index.md#where-cub-wins-and-where-it-is-a-tie))."
         )
     lines.append("")

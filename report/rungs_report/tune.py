@@ -5,8 +5,9 @@ least behind the best one; of histograms, whose speed depends on the samples, th
 is kept from one size to the next while that costs less than GAIN, and the next one begins behind the last size at which
 the one before was taken: between two sizes the rung for the larger one is the safer guess. Times of different runs meet as
 multiples of CUB's time in the same run, so that a run need not hold every rung.
-What was not measured is answered by what is most like it: sums stand for other operators, even bins for edges. Of grids no table
-is made: what is held out says how good the tables are (regret.py).
+What was not measured is answered by what is most like it: sums stand for other operators, even bins for edges of as many bins, and
+samples of one width for those of another. The grid of histograms counts as the suite does; of what is held out no table is made: it
+says how good the tables are (regret.py).
 """
 
 import math
@@ -62,6 +63,7 @@ HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "
 UNMEASURED_REDUCE = {UNINITIALISED: "two_passes", ZEROED: "early_ticket"}
 UNMEASURED_SCAN = "warp_look_back"
 UNMEASURED_HISTOGRAM = ("split_bins", "hot_bins", 65537)  # from that many bins on the second one
+MANY_SAMPLES = 1048577  # beyond the most edges measured the second one is taken for so many, since the first reads them once a part
 ONE_BLOCK_UP_TO = 4096
 
 
@@ -273,6 +275,18 @@ def scan_table(collection: data.Collection) -> str:
     return _flat(collection, "scan", ("inclusive_scan", "exclusive_scan"), SCAN, unmeasured, about)
 
 
+def _of_edges(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[Cell]]:
+    """The cells of edges by their number of bins: of samples of that size, or of others if there are none, and even bins where only
+    these were measured with so many samples. Not even bins where there were no edges: they are found by a multiplication, so what wins
+    with more of them says nothing about edges."""
+    mine = [c for c in own if _bytes(c) == size] or [c for c in own if size > 1 and _bytes(c) > 1]
+    found: dict[int, list[Cell]] = {}
+    for cell in mine:
+        found.setdefault(cell.sizes["bins"], []).append(cell)
+    alike = [c for c in even if _bytes(c) == size]
+    return {bins: _filled(cells, [c for c in alike if c.sizes["bins"] == bins]) for bins, cells in found.items()} or _stand_ins(own, even, size)
+
+
 def _stand_ins(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[Cell]]:
     """The cells of samples of that size by their number of bins; beyond the most bins of theirs, other cells. A byte has
     no more than 256 values, and needs none."""
@@ -300,7 +314,22 @@ def _by_bins(machine: Machine, start: tuple[bool, int, int], by_bins: dict[int, 
     return rows
 
 
+def _beyond(start: tuple[bool, int, int], bins: int) -> list[str]:
+    """For more edges than were measured."""
+    few, many, from_bins = UNMEASURED_HISTOGRAM
+    answers = [(bins, 0, few)] if bins < from_bins else []
+    answers += [(max(bins, from_bins), 0, few), (max(bins, from_bins), MANY_SAMPLES, many)]
+    return [_row((*start, *at, f"histogram_rung::{rung}"), "not measured") for *at, rung in answers]
+
+
+def with_grid(machine: Machine) -> Machine:
+    """The machine with the grid of histograms among its runs."""
+    grid = machine.grids.get(data.HISTOGRAMS)
+    return replace(machine, runs=[*machine.runs, *grid.runs]) if grid else machine
+
+
 def histogram_table(collection: data.Collection) -> str:
+    collection = replace(collection, machines=[with_grid(machine) for machine in collection.machines])
     rows = []
     few, many, from_bins = UNMEASURED_HISTOGRAM
     for has_edges, operation in ((False, "histogram_even"), (True, "histogram_range")):
@@ -309,7 +338,10 @@ def histogram_table(collection: data.Collection) -> str:
         for capability, machine in _measured(collection):
             even, own = _cells(machine, ("histogram_even",)), _cells(machine, (operation,))
             for begins, size in _sizes(own + even):
-                rows += _by_bins(machine, (has_edges, capability, begins), _stand_ins(own, even, size))
+                by_bins = _of_edges(own, even, size) if has_edges else _stand_ins(own, even, size)
+                rows += _by_bins(machine, (has_edges, capability, begins), by_bins)
+                if has_edges and size > 1:
+                    rows += _beyond((has_edges, capability, begins), max(by_bins, default=0) + 1)
     about = "Which rung makes a histogram: see table.cuh. Chosen by the distribution of samples that suits it least."
     return _file("histogram", about, list(HISTOGRAM), "histogram_row", rows, collection)
 
@@ -323,11 +355,16 @@ def named_runs(tables: Path) -> list[str]:
 def files(collection: data.Collection, runs: list[str] | None = None) -> dict[str, str]:
     """The tables by their names in best/rungs/tuning, from the runs of these names, or from all."""
     if runs is not None:
-        known = {run.name for machine in collection.machines for run in machine.runs}
+        known = {run.name for machine in collection.machines for run in with_grid(machine).runs}
         if missing := sorted(set(runs) - known):
             raise Undecided(f"there is no run {' and no run '.join(missing)}")
-        machines = [replace(machine, runs=[run for run in machine.runs if run.name in runs]) for machine in collection.machines]
-        collection = replace(collection, machines=[machine for machine in machines if machine.runs])
+
+        def among(machine: Machine) -> Machine:
+            grids = {name: among(grid) for name, grid in machine.grids.items()}
+            return replace(machine, runs=[run for run in machine.runs if run.name in runs], grids=grids)
+
+        machines = [among(machine) for machine in collection.machines]
+        collection = replace(collection, machines=[machine for machine in machines if with_grid(machine).runs])
     return {
         "reduce.cuh": reduce_table(collection),
         "scan.cuh": scan_table(collection),

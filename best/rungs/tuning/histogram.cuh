@@ -5,6 +5,7 @@
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
 // Run A is 2026-11-21T221445Z-a2d4036.
 // Run B is 2026-11-21T222033Z-a2d4036.
+// Run C is 2026-11-21T223718Z-9ec3a42.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -17,38 +18,54 @@ enum class histogram_rung : unsigned char { one_block, overlapped_clear, lane_pr
 inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {false, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {false, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.28 us, CUB 7.17; even of u8, 4 cells of A and B
-    {false, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.63 us, CUB 8.06; even of f16 i16 u16, 6 cells of A
-    {false, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
-    {false, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 1 Mi 7.23 us, CUB 10.75; even of i32, 2 cells of A
-    {false, 90, 4, 3, 0, histogram_rung::split_bins},  // 64 bins at 1 Mi 7.36 us, CUB 10.39; even of i32, 2 cells of A
-    {false, 90, 4, 3, 1048577, histogram_rung::overlapped_clear},  // 64 bins at 16 Mi 21.18 us, CUB 25.23; even of i32, 2 cells of A
-    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.51 us, CUB 8.93; even of f32 i32, 8 cells of A and B
-    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.22 us, CUB 10.25; even of f32 i32 u32, 10 cells of A and B
-    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.26 us, CUB 26.76; even of f32 i32 u32, 16 cells of A and B
-    {false, 90, 4, 257, 0, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.74 us, CUB 15.79; even of i32, 2 cells of A
-    {false, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 21.58 us, CUB 96.31; even of i32, 2 cells of A
-    {false, 90, 4, 16385, 0, histogram_rung::hot_bins},  // 64 Ki bins at 64 Ki 7.08 us, CUB 46.17; even of i32, 4 cells of A and B
-    {false, 90, 4, 16385, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 9.84 us, CUB 90.48; even of f32 i32 u32, 8 cells of A and B
-    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
-    {false, 90, 8, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 8.18 us, CUB 10.46; even of f64, 2 cells of A
-    {false, 90, 8, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 36.12 us, CUB 38.63; even of f64, 2 cells of A
-    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.82 us, CUB 125.05; even of f64, 2 cells of A
-    {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
+    {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 2 bins at 64 Ki 5.19 us, CUB 7.31; even of i8 u8, 12 cells of C
+    {false, 90, 2, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.31 us, CUB 7.54; even of f16 i16 u16, 19 cells of C
+    {false, 90, 2, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.36 us, CUB 7.36; even of f16 i16 u16, 19 cells of C
+    {false, 90, 2, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.63 us, CUB 7.80; even of f16 i16 u16, 19 cells of A and C
+    {false, 90, 2, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.50 us, CUB 10.79; even of f16 i16 u16, 19 cells of C
+    {false, 90, 2, 257, 65537, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.29 us, CUB 14.86; even of f16 i16 u16, 19 cells of C
+    {false, 90, 2, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 18.36 us, CUB 99.69; even of f16 i16 u16, 19 cells of C
+    {false, 90, 2, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.33 us, CUB 10.22; even of i16 u16, 12 cells of C
+    {false, 90, 2, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.01 us, CUB 13.59; even of i16 u16, 12 cells of A and C
+    {false, 90, 2, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.05 us, CUB 31.40; even of i16 u16, 12 cells of C
+    {false, 90, 2, 65537, 0, histogram_rung::overlapped_clear},  // 1 Mi bins at 64 Ki 7.30 us; even of i16 u16, 2 cells of C
+    {false, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // 1 Mi bins at 16 Mi 156.15 us; even of i16 u16, 2 cells of C
+    {false, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.37 us, CUB 8.59; even of f32 i32 u32, 21 cells of C
+    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.40 us, CUB 8.58; even of f32 i32 u32, 21 cells of A and B and C
+    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.11 us, CUB 9.81; even of f32 i32 u32, 20 cells of A and B and C
+    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.12 us, CUB 26.02; even of f32 i32 u32, 21 cells of A and B and C
+    {false, 90, 4, 1001, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 6.33 us, CUB 10.99; even of f32 i32 u32, 21 cells of A and B and C
+    {false, 90, 4, 1001, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 22.02 us, CUB 87.77; even of f32 i32 u32, 21 cells of A and B and C
+    {false, 90, 4, 16385, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.16 us, CUB 46.27; even of f32 i32 u32, 21 cells of A and B and C
+    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 64 Ki 7.91 us, CUB 899.18; even of f32 i32 u32, 21 cells of C
+    {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.33 us, CUB 7.08; even of f64, 7 cells of C
+    {false, 90, 8, 0, 65537, histogram_rung::split_bins},  // 2 bins at 1 Mi 8.00 us, CUB 9.61; even of f64, 7 cells of C
+    {false, 90, 8, 0, 1048577, histogram_rung::overlapped_clear},  // 2 bins at 16 Mi 35.81 us, CUB 40.78; even of f64, 7 cells of C
+    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.28 us, CUB 46.73; even of f64, 7 cells of C
+    {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 64 Ki 7.70 us, CUB 1174.50; even of f64, 7 cells of C
     {true, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {true, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 1 Mi 7.12 us, CUB 8.78; range of u8, 1 cell of A
-    {true, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.63 us, CUB 8.06; even of f16 i16 u16, 6 cells of A
-    {true, 90, 2, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
-    {true, 90, 4, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.80 us, CUB 31.08; range of f32 i32, 2 cells of A
-    {true, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 31.45 us, CUB 224.55; range of f32 i32, 2 cells of A
-    {true, 90, 4, 16385, 0, histogram_rung::hot_bins},  // 64 Ki bins at 64 Ki 7.08 us, CUB 46.17; even of i32, 4 cells of A and B
-    {true, 90, 4, 16385, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 9.84 us, CUB 90.48; even of f32 i32 u32, 8 cells of A and B
-    {true, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
-    {true, 90, 8, 0, 0, histogram_rung::split_bins},  // 256 bins at 1 Mi 8.18 us, CUB 10.46; even of f64, 2 cells of A
-    {true, 90, 8, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 36.12 us, CUB 38.63; even of f64, 2 cells of A
-    {true, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 11.82 us, CUB 125.05; even of f64, 2 cells of A
-    {true, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 1 Mi 15.42 us, CUB 1296.03; even of i32, 2 cells of A
+    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.07 us, CUB 6.84; even of i8 u8, 12 cells of A and B and C
+    {true, 90, 2, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.36 us, CUB 7.36; even of f16 i16 u16, 19 cells of C
+    {true, 90, 2, 257, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.33 us, CUB 10.22; even of i16 u16, 12 cells of C
+    {true, 90, 2, 257, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 12.33 us, CUB 43.44; range of f32 i32, 2 cells of A
+    {true, 90, 2, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.79 us, CUB 350.41; range of f32 i32, 2 cells of A
+    {true, 90, 2, 4097, 0, histogram_rung::split_bins},  // not measured
+    {true, 90, 2, 65537, 0, histogram_rung::split_bins},  // not measured
+    {true, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // not measured
+    {true, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.40 us, CUB 8.58; even of f32 i32 u32, 21 cells of A and B and C
+    {true, 90, 4, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 6.33 us, CUB 10.99; even of f32 i32 u32, 21 cells of A and B and C
+    {true, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.79 us, CUB 350.41; range of f32 i32, 2 cells of A
+    {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // not measured
+    {true, 90, 4, 65537, 0, histogram_rung::split_bins},  // not measured
+    {true, 90, 4, 65537, 1048577, histogram_rung::hot_bins},  // not measured
+    {true, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.47 us, CUB 7.06; even of f64, 7 cells of C
+    {true, 90, 8, 257, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.43 us, CUB 9.40; even of f64, 7 cells of C
+    {true, 90, 8, 257, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 12.33 us, CUB 43.44; range of f32 i32, 2 cells of A
+    {true, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.79 us, CUB 350.41; range of f32 i32, 2 cells of A
+    {true, 90, 8, 4097, 0, histogram_rung::split_bins},  // not measured
+    {true, 90, 8, 65537, 0, histogram_rung::split_bins},  // not measured
+    {true, 90, 8, 65537, 1048577, histogram_rung::hot_bins},  // not measured
 };
 // clang-format on
 
