@@ -220,7 +220,7 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         lines += fold(f"{said}: {total:,}", shown) if total and contract else [f"{said}:", "", *shown] if total else [f"{said} nowhere.", ""]
     free, kept = (sum(compare.verdicts(machine, topic, contract).total() for topic in found) for contract, _ in CONTRACTS)
     if free > kept:
-        lines += [f"In {words.plural(free - kept, 'problem')} no rung of CUB's contract was measured: who has to keep it takes CUB there.", ""]
+        lines += [f"In {words.plural(free - kept, 'problem')} nothing of ours that keeps CUB's contract was measured.", ""]
     for verdict, title in (("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
         total, shown = of_verdict(page, found, verdict, False)
         lines += fold(f"{title}, any workspace: {total:,}", shown) if total else []

@@ -30,7 +30,7 @@ def test_a_table_that_differs_is_told_and_rewritten(tmp_path: Path, capsys: pyte
 
 
 def test_tables_name_their_runs_and_a_later_one_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    known = sorted(run.name for machine in data.read(REPOSITORY / "report" / "data").machines for run in machine.runs)
+    known = sorted(run.name for machine in data.read(REPOSITORY / "report" / "data").machines for run in tune.with_grid(machine).runs)
     named = tune.named_runs(tune.folder(REPOSITORY))
     assert named and set(named) < set(known)  # others were measured since, or with another CCCL
     assert cli.main(["tune", "--out", str(tmp_path), "--runs", named[0]]) == 0
@@ -134,3 +134,32 @@ def test_runs_that_lack_a_rung_meet_by_cub(repository) -> None:
     ratio = found.of["overlapped_finish"] / found.of["two_passes"]
     assert ratio == pytest.approx(0.9) and found.of["one_block"] / found.of["two_passes"] == pytest.approx(2.0)
     assert found.cub == pytest.approx(15.0) and len(found.runs) == 2
+
+
+def test_even_bins_say_nothing_about_more_edges_than_were_measured(repository) -> None:
+    """Where there are edges, their own rung counts; even bins fill a size; and beyond the most edges the tables do not follow even bins."""
+    made = synthetic.document()
+    known = {each["rung"] for each in made["variants"]}
+    rungs = ("split_bins", "overlapped_clear", "hot_bins")
+    made["variants"] += [synthetic.variant("handwritten", "histograms", rung, 20 + i) for i, rung in enumerate(rungs) if rung not in known]
+
+    def add(operation: str, bins: int, items: int, best: str) -> None:
+        times = {("handwritten", rung): 5.0 if rung == best else 9.0 for rung in rungs}
+        about = {"operation": operation, "operator": "", "ladder": "histograms", "shape": f"bins={bins}", "input_type": "i32"}
+        synthetic.add_cell(made, items, {**times, ("library_baselines", "cub_device_histogram"): 20.0}, **about)
+
+    add("histogram_range", 256, 1 << 20, "split_bins")
+    add("histogram_even", 256, 1 << 16, "overlapped_clear")
+    add("histogram_even", 256, 1 << 20, "hot_bins")
+    add("histogram_even", 65536, 1 << 16, "hot_bins")
+    synthetic.write(repository / "report/data", made)
+    table = tune.files(data.read(repository / "report/data"))["histogram.cuh"]
+    measured_rows = [row[3:] for row in rows(table) if row[0] == "true" and row[1] != "0"]
+    many = f"{tune.MANY_SAMPLES}"
+    assert measured_rows == [
+        ["0", "0", "histogram_rung::overlapped_clear"],
+        ["0", "65537", "histogram_rung::split_bins"],
+        ["257", "0", "histogram_rung::split_bins"],
+        ["65537", "0", "histogram_rung::split_bins"],
+        ["65537", many, "histogram_rung::hot_bins"],
+    ]
