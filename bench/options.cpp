@@ -33,8 +33,9 @@ constexpr auto footer = R"(What is measured
 
   --grid=held_out: what the front door answers, at sizes, bins and alignments (offset=1: one item behind) that its tables were not
   made from; report/run says from it how far the front door is from the best, and makes no table of it. --grid=histograms: every
-  kind of samples with every number of bins and distribution at 64Ki, 1Mi and 16Mi. Both cold: CUB, the front door, and the three
-  (histograms: four) rungs that a pilot call finds fastest there, of those that want their storage zeroed as many again.
+  kind of samples with every number of bins and distribution at 64Ki, 1Mi and 16Mi, from which tables are made. Both cold: CUB,
+  the front door, and the three (histograms: four) rungs that a pilot call finds fastest there, of those that want their storage
+  zeroed as many again.
 
 Modes
   cold   caches flushed by reading before each sample (the headline)     warm   same buffers again, no flush

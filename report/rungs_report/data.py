@@ -177,7 +177,7 @@ class Run:
 @dataclass(eq=False)
 class Machine:
     """Everything measured on one GPU, or on one CPU where there was none. Not changed once it is read, so what is
-    concluded from it may be remembered. A grid's runs are a machine of their own, so that no page and no table takes them for
+    concluded from it may be remembered. A grid's runs are a machine of their own, so that no page takes them for
     the suite's."""
 
     gpu: str
@@ -614,8 +614,9 @@ def read_counters(path: Path, gpu: str) -> tuple[dict[tuple[Cell, Variant], list
 
 
 def tuned_on(machine: Machine, run: Run) -> list[tuple[str, int]]:
-    """What a run says it holds out and the suite's runs have all the same: operations and sizes."""
-    known = {(cell.operation, cell.items) for cell in machine.cells}
+    """What a run says it holds out and runs that tables are made from have all the same: operations and sizes."""
+    grid = machine.grids.get(HISTOGRAMS)
+    known = {(cell.operation, cell.items) for own in (machine, grid) if own for cell in own.cells}
     return sorted(known & {(cell.operation, cell.items) for cell in run.cells})
 
 
@@ -664,8 +665,8 @@ def read(data: Path) -> Collection:
     names = Counter(run.name for run, _ in runs)
     machines: dict[str, Machine] = {}
     twins = faults = 0
-    # The suite's first: a grid lies beside them.
-    for run, refused in sorted(runs, key=lambda pair: (bool(pair[0].grid), pair[0].name, pair[0].file)):
+    # The suite's first, for a grid lies beside them; what is held out last.
+    for run, refused in sorted(runs, key=lambda pair: (pair[0].grid == HELD_OUT, bool(pair[0].grid), pair[0].name, pair[0].file)):
         if names[run.name] > 1:
             refusals.append(Refusal(run.file, f"shares its run id {run.name!r} with another file", run.rows_in, True))
             continue

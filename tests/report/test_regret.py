@@ -174,6 +174,18 @@ def test_a_run_with_sizes_that_were_tuned_on_is_refused_whole(repository, suite,
     assert not found.machines[0].grids and sum(map(int, (found.rows_out, found.twins, found.faults, found.rows_refused))) == found.rows_in
 
 
+def test_what_the_grid_of_histograms_has_is_not_held_out_either(repository, suite, run):
+    """Tables are made of it, too, whichever of the two was measured first."""
+    for name in ("2030-01-01T040506Z-abc1234", "2030-12-01T040506Z-abc1234"):
+        made = grid("histograms", name)
+        cell(made, 769, door=5.0, kept=4.0, best=5.0, ticket=4.0, cub=6.0)
+        path = synthetic.write(repository / "report/data", made)
+        held_out(repository)
+        code, _, err = run()
+        assert code == 1 and "holds out what other runs have: reduce of 769 items" in err
+        path.unlink()
+
+
 def test_a_grid_without_a_run_of_the_suite_waits(repository, run):
     held_out(repository)
     code, _, err = run()
