@@ -74,7 +74,10 @@ TEST(Tables, AHistogramComesToARungThatTakesSoManySamples) {
             if (n > 0xffffffff) {  // its counters are 32 bits wide
               ASSERT_NE(rung, histogram_rung::one_block);
             }
-            if (bytes > 1 && bins > 65536) {
+            if (bytes > 1 && bins > 65536) {  // no block holds so many
+              ASSERT_TRUE(rung != histogram_rung::one_block && rung != histogram_rung::lane_private);
+            }
+            if (bytes > 3 && bins > 65536 && (!has_edges || n > 1 << 20)) {
               ASSERT_EQ(rung, histogram_rung::hot_bins);
             }
           });
