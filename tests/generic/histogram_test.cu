@@ -52,13 +52,7 @@ template <class Histogram>
 class GenericHistogram : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (no_gpu()) GTEST_SKIP() << "no usable GPU";
-    if constexpr (requires { Histogram::min_cc; }) {
-      cudaDeviceProp device{};
-      ASSERT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
-      if (10 * device.major + device.minor < Histogram::min_cc)
-        GTEST_SKIP() << "needs compute capability " << Histogram::min_cc;
-    }
+    if (const std::string why = why_not_here<Histogram>(); !why.empty()) GTEST_SKIP() << why;
   }
 
   // The samples of the iterator, whose bins bin_of(i) says, or -1 for none.

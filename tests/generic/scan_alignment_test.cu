@@ -43,12 +43,7 @@ template <class Scan>
 class ScanAlignment : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (no_gpu()) GTEST_SKIP() << "no usable GPU";
-    if constexpr (requires { Scan::min_cc; }) {
-      cudaDeviceProp device{};
-      ASSERT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
-      if (10 * device.major + device.minor < Scan::min_cc) GTEST_SKIP() << "needs compute capability " << Scan::min_cc;
-    }
+    if (const std::string why = why_not_here<Scan>(); !why.empty()) GTEST_SKIP() << why;
   }
 
   template <class Call>

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace rungs::tests {
@@ -13,6 +14,19 @@ inline bool no_gpu() {
   const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
   cudaGetLastError();
   return none;
+}
+
+// Why a variant cannot be tested here; empty where it can.
+template <class Variant>
+std::string why_not_here() {
+  if (no_gpu()) return "no usable GPU";
+  if constexpr (requires { Variant::min_cc; }) {
+    cudaDeviceProp device{};
+    EXPECT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
+    if (10 * device.major + device.minor < Variant::min_cc)
+      return "needs compute capability " + std::to_string(Variant::min_cc);
+  }
+  return "";
 }
 
 template <class T>
