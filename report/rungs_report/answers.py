@@ -1,6 +1,9 @@
 """The questions this report answers, in their order, each with its answer in a line and the page that says more."""
 
+from functools import cache
+
 from rungs_report import accuracy, choose, claims, compare, gains, limits, regret, words
+from rungs_report.data import Machine
 from rungs_report.page import Page
 from rungs_report.sweeps import floors_of, mains
 from rungs_report.words import table
@@ -29,9 +32,10 @@ def wins(page: Page) -> str:
     return "; ".join(told)
 
 
-def held(page: Page) -> str:
-    told = [claims.answer(claim, page.machine).verdict for own in claims.CLAIMS.values() for claim in own]
-    told += [claims.answer(claim, page.machine).verdict for claim in claims.PITFALLS]
+@cache
+def held(machine: Machine) -> str:
+    told = [claims.answer(claim, machine).verdict for own in claims.CLAIMS.values() for claim in own]
+    told += [claims.answer(claim, machine).verdict for claim in claims.PITFALLS]
     known = [verdict for verdict in told if verdict != claims.UNMEASURED]
     if not known:
         return ""
@@ -52,7 +56,7 @@ def answered(page: Page) -> list[tuple[str, str, str]]:
         ("Where does CUB win, and where is it a tie?", wins(page), "#where-cub-wins-and-where-it-is-a-tie"),
         ("How accurate, how repeatable, at what price?", accuracy.briefly(page), "accuracy.md"),
         ("Is this chip different from that one?", COMPARING, ""),
-        ("Did the texts' claims hold?", held(page), "claims.md"),
+        ("Did the texts' claims hold?", held(machine), "claims.md"),
     ]
     return [each for each in found if each[1]]
 

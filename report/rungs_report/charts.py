@@ -82,6 +82,25 @@ def key(machine: Machine, variant: Variant) -> str:
     return f"{variant.family}/{variant.ladder}/{machine.labels[variant]}"
 
 
+def shown_on_hover(*fields: str) -> list[alt.Tooltip]:
+    # Named as channels throughout this module: what is given to Altair as a mere text costs it ten milliseconds to look up.
+    return [alt.Tooltip(field) for field in fields]
+
+
+CONFIG = alt.Config(
+    background="transparent",
+    font=FONT,
+    padding={"left": 20, "right": 36, "top": 8, "bottom": 6},  # fonts wider than the one that was measured run over the sides
+    view=alt.ViewConfig(stroke=None),
+    axis=alt.AxisConfig(
+        labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, gridColor=INK, gridOpacity=0.18,
+        labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelFontWeight="normal",
+    ),
+    text=alt.MarkConfig(color=INK, fontSize=11),
+    legend=alt.LegendConfig(labelColor=INK, titleColor=INK),
+)  # fmt: skip
+
+
 class Drawing:
     """One chart in the making. Its rows stay out of Altair, which would check and copy every one of them, and are put
     into the finished description instead."""
@@ -98,22 +117,10 @@ class Drawing:
     def finish(
         self, name: str, title: str, layers: Sequence[alt.Chart], height: int = HEIGHT, independent: bool = False
     ) -> Chart:
-        layered = alt.layer(*layers)
-        if independent:
-            layered = layered.resolve_scale(color="independent")
-        configured = (
-            layered.properties(width=WIDTH, height=height)
-            # Fonts wider than the one that was measured run over the sides.
-            .configure(background="transparent", font=FONT, padding={"left": 20, "right": 36, "top": 8, "bottom": 6})
-            .configure_view(stroke=None)
-            .configure_axis(
-                labelColor=INK, titleColor=INK, domainColor=INK, tickColor=INK, gridColor=INK, gridOpacity=0.18,
-                labelFontSize=11, titleFontSize=12, titleFontWeight="normal", labelFontWeight="normal",
-            )
-            .configure_text(color=INK, fontSize=11)
-            .configure_legend(labelColor=INK, titleColor=INK)
-        )  # fmt: skip
-        spec = configured.to_dict(validate=True)
+        resolve = alt.Resolve(scale=alt.ScaleResolveMap(color="independent")) if independent else alt.Undefined
+        # All at once: each further call on a layered chart would copy every layer of it.
+        layered = alt.layer(*layers, config=CONFIG, width=WIDTH, height=height, resolve=resolve)
+        spec = layered.to_dict(validate=True)
         spec.pop("usermeta", None)
         return Chart(name, title, {**spec, "datasets": self.datasets})
 
@@ -206,7 +213,7 @@ def _lines(
     column: str,
     domain: tuple[float, float],
     log: bool,
-    tooltip: list[str],
+    tooltip: list[alt.Tooltip],
 ) -> list[alt.Chart]:
     """Grey lines for all, the named ones on top in their own look, each with its name at its right-hand end."""
     keys = {key(machine, variant): looks[variant] for variant in named}
@@ -217,13 +224,13 @@ def _lines(
     dim = [row for row in rows if row["key"] not in keys]
     layers = []
     if dim:
-        grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail="key:N")
+        grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail=alt.Detail("key:N"))
         # No names for screen readers on what is only background: hundreds of them, which the tables say better.
         layers.append(grey.mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True, aria=False))
         inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]))
         layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5, aria=False).encode(x=x, y=y, tooltip=tooltip))
     base = alt.Chart(drawing.values(bright))
-    layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail="key:N"))
+    layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail=alt.Detail("key:N")))
     shown = alt.Chart(drawing.values([row for row in bright if domain[0] <= row[column] <= domain[1]]))
     layers.append(shown.mark_point(filled=True, size=46, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip))
 
@@ -245,7 +252,7 @@ def _lines(
     if labels:
         layers.append(
             alt.Chart(drawing.values(labels)).mark_text(align="left", dx=9, fontSize=11, clip=False)
-            .encode(x=x, y=y, text="label:N", color=colour)
+            .encode(x=x, y=y, text=alt.Text("label:N"), color=colour)
         )  # fmt: skip
     return layers
 
@@ -273,15 +280,15 @@ def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, nam
         scale=alt.Scale(type="log", domain=list(domain), nice=False),
         axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"),
     )
-    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, ["rung:N", "n:N", "time:N", "rate:Q"])
+    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, shown_on_hover("rung:N", "n:N", "time:N", "rate:Q"))
     if ceiling:
         limit = alt.Chart(drawing.values(ceiling))
         layers.insert(
             0,
-            limit.mark_line(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, y=y, tooltip=["n:N", "rate:Q"]),
+            limit.mark_line(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, y=y, tooltip=shown_on_hover("n:N", "rate:Q")),
         )
         first = alt.Chart(drawing.values([{**ceiling[len(ceiling) // 2], "label": "measured ceiling"}]))
-        layers.append(first.mark_text(align="right", dx=-8, dy=-8, color=CEILING_COLOUR).encode(x=x, y=y, text="label:N"))
+        layers.append(first.mark_text(align="right", dx=-8, dy=-8, color=CEILING_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")))
     title = f"GB/s over the number of items: {describe(problem)}"
     return drawing.finish(name, title, layers)
 
@@ -320,7 +327,7 @@ def sweep_bins(machine: Machine, looks: dict[Variant, Style], cells: list[Cell],
         scale=alt.Scale(type="log", domain=list(domain), nice=False),
         axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"),
     )
-    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, ["rung:N", "n:N", "time:N", "rate:Q"])
+    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, shown_on_hover("rung:N", "n:N", "time:N", "rate:Q"))
     if limit:
         rule = alt.Chart(drawing.values([{"rate": limit}]))
         layers.insert(0, rule.mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
@@ -350,7 +357,7 @@ def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, 
     colour = alt.Color("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[looks[v].colour for v in keys.values()]))
     band = (
         alt.Chart(drawing.values(bright)).mark_area(opacity=0.18, clip=True, line=False)
-        .encode(x=x, y=alt.Y("low:Q", scale=scale, title=f"speed-up {over}"), y2="high:Q", color=colour, detail="key:N")
+        .encode(x=x, y=alt.Y("low:Q", scale=scale, title=f"speed-up {over}"), y2=alt.Y2("high:Q"), color=colour, detail=alt.Detail("key:N"))
     )  # fmt: skip
     level = alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=INK, strokeDash=[4, 4]).encode(y=y)
     layers = [
@@ -367,7 +374,7 @@ def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, 
             "speedup",
             domain,
             False,
-            ["rung:N", "n:N", "time:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"],
+            shown_on_hover("rung:N", "n:N", "time:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"),
         ),
     ]
     return drawing.finish(name, f"Speed-up {over} over the number of items: {describe(problem)}", layers)
@@ -420,7 +427,7 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
     colour = alt.Color("key:N", legend=legend, scale=alt.Scale(domain=list(keys), range=[s.colour for s in keys.values()]))
     shape = alt.Shape("key:N", legend=legend, scale=alt.Scale(domain=list(keys), range=[s.mark for s in keys.values()]))
     base = alt.Chart(drawing.values(rows))
-    tooltip = ["n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"]
+    tooltip = shown_on_hover("n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N")
     level = (
         alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y)
     )
@@ -428,10 +435,10 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
     certain = "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
     layers = [
         level,
-        cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text="label:N"),
+        cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")),
         base.mark_line(color=FAINT, strokeWidth=1.2, opacity=0.7).encode(x=x, y=y),
         base.mark_rule(strokeWidth=1.5).encode(
-            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2="high:Q", color=colour
+            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2=alt.Y2("high:Q"), color=colour
         ),
         base.transform_filter(certain)
         .mark_point(filled=True, size=75, opacity=1)
@@ -439,7 +446,7 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
         base.transform_filter(f"!({certain})")
         .mark_point(filled=False, size=75, opacity=1, strokeWidth=1.8)
         .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-        base.mark_text(dy=-9).encode(x=x, y=alt.Y("high:Q", scale=scale, title="speed-up over CUB"), text="label:N"),
+        base.mark_text(dy=-9).encode(x=x, y=alt.Y("high:Q", scale=scale, title="speed-up over CUB"), text=alt.Text("label:N")),
     ]
     title = f"Best rung against CUB on {machine.name}: {describe(problem)}; 1.0 is CUB, hollow marks are ties"
     return drawing.finish(name, title, layers, height=280)
@@ -482,7 +489,7 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
     patterns = [list(((1, 0), (5, 4))[position % 2]) for position, _ in enumerate(labels)]
     dash = alt.StrokeDash("series:N", legend=None, scale=alt.Scale(domain=labels, range=patterns))
     base = alt.Chart(drawing.values(rows))
-    tooltip = ["series:N", "n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"]
+    tooltip = shown_on_hover("series:N", "n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N")
     level = (
         alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y)
     )
@@ -497,7 +504,7 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
         level,
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
         base.mark_rule(strokeWidth=1.5).encode(
-            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2="high:Q", color=colour
+            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2=alt.Y2("high:Q"), color=colour
         ),
         base.transform_filter(certain)
         .mark_point(filled=True, size=60, opacity=1)
@@ -505,8 +512,8 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
         base.transform_filter(f"!({certain})")
         .mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8)
         .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-        cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text="label:N"),
-        alt.Chart(drawing.values(named)).mark_text(align="left", dx=9, fontSize=12).encode(x=x, y=y, text="series:N", color=colour),
+        cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")),
+        alt.Chart(drawing.values(named)).mark_text(align="left", dx=9, fontSize=12).encode(x=x, y=y, text=alt.Text("series:N"), color=colour),
     ]
     return drawing.finish(name, title, layers, height=280)
 
@@ -573,14 +580,14 @@ def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Ce
     base = alt.Chart(drawing.values(rows))
     layers = [
         base.mark_bar(height={"band": 0.7}).encode(
-            x=x, y=y, color=alt.Color("colour:N", scale=None), tooltip=["rung:N", "time:N", "rate:Q"]
+            x=x, y=y, color=alt.Color("colour:N", scale=None), tooltip=shown_on_hover("rung:N", "time:N", "rate:Q")
         ),
-        base.mark_text(align="left", dx=5).encode(x=alt.X("end:Q", scale=scale, title="GB/s"), y=y, text="label:N"),
+        base.mark_text(align="left", dx=5).encode(x=alt.X("end:Q", scale=scale, title="GB/s"), y=y, text=alt.Text("label:N")),
     ]
     ticks = [row for row in rows if "beside" in row]
     if ticks:
         mark = alt.Chart(drawing.values(ticks)).mark_tick(color=INK, thickness=3, height=17)
-        layers.append(mark.encode(x=alt.X("beside:Q", scale=scale, title="GB/s"), y=y, tooltip=["rung:N", "beside:Q"]))
+        layers.append(mark.encode(x=alt.X("beside:Q", scale=scale, title="GB/s"), y=y, tooltip=shown_on_hover("rung:N", "beside:Q")))
     rules = []
     if limit:
         rules.append({"rate": limit, "label": "measured ceiling", "colour": CEILING_COLOUR})
@@ -588,7 +595,7 @@ def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Ce
         drawn = alt.Chart(drawing.values(rules))
         layers.append(drawn.mark_rule(strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, color=alt.Color("colour:N", scale=None)))
         layers.append(
-            drawn.mark_text(align="right", dx=-4, y=-6).encode(x=x, text="label:N", color=alt.Color("colour:N", scale=None))
+            drawn.mark_text(align="right", dx=-4, y=-6).encode(x=x, text=alt.Text("label:N"), color=alt.Color("colour:N", scale=None))
         )
     title = f"GB/s of every rung at {words.size(cell.items)} items: {describe(cell.problem)}"
     if ticks and other:
@@ -617,8 +624,8 @@ def heat_map(machine: Machine, looks: dict[Variant, Style], about: HeatMap, name
     scale = alt.Scale(type="log", domain=[min(rates), max(rates) * 1.0001], range=["#2c3e70", "#2f8f8b", "#f2d95c"])
     base = alt.Chart(drawing.values(rows))
     layers = [
-        base.mark_rect().encode(x=x, y=y, color=alt.Color("rate:Q", scale=scale, legend=None), tooltip=["name:N", "count:O", "label:N"]),
-        base.mark_text(fontSize=9).encode(x=x, y=y, text="label:N", color=alt.Color("ink:N", scale=None)),
+        base.mark_rect().encode(x=x, y=y, color=alt.Color("rate:Q", scale=scale, legend=None), tooltip=shown_on_hover("name:N", "count:O", "label:N")),
+        base.mark_text(fontSize=9).encode(x=x, y=y, text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None)),
     ]
     # Each layer has colours of its own: fields by rate, letters as they are given.
     return drawing.finish(name, about.title, layers, height=max(90, 26 * len(names)), independent=True)
@@ -652,15 +659,15 @@ def limit(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: st
     if len(floors) > 1:
         launch = alt.Y("launch:Q", scale=scale, axis=axis, title="% of the measured ceiling")
         area = alt.Chart(drawing.values(floors))
-        layers.append(area.mark_area(color=FAINT, opacity=0.2, line=False).encode(x=x, y=launch, y2="none:Q", tooltip=["n:N", "launch:Q"]))
+        layers.append(area.mark_area(color=FAINT, opacity=0.2, line=False).encode(x=x, y=launch, y2=alt.Y2("none:Q"), tooltip=shown_on_hover("n:N", "launch:Q")))
         ends = [{**floors[0], "share": 5.0, "label": "grey: the launch's share of the ceiling's time"}]
-        layers.append(alt.Chart(drawing.values(ends)).mark_text(align="left", dx=4, color=FAINT).encode(x=x, y=y, text="label:N"))
+        layers.append(alt.Chart(drawing.values(ends)).mark_text(align="left", dx=4, color=FAINT).encode(x=x, y=y, text=alt.Text("label:N")))
     layers.append(alt.Chart(drawing.values([{"share": 100.0}])).mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
     left, right = (pick(row["items"] for row in rows) for pick in (min, max))
     for items, align, label in ((left, "left", "launch floor"), (right, "right", "ceiling of the memory")):
         ends = alt.Chart(drawing.values([{"items": items, "share": 106.0, "label": label}]))
-        layers.append(ends.mark_text(align=align, color=CEILING_COLOUR).encode(x=x, y=y, text="label:N"))
-    layers += _lines(drawing, machine, looks, named, rows, x, y, "share", domain, False, ["rung:N", "n:N", "time:N", "share:Q"])
+        layers.append(ends.mark_text(align=align, color=CEILING_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")))
+    layers += _lines(drawing, machine, looks, named, rows, x, y, "share", domain, False, shown_on_hover("rung:N", "n:N", "time:N", "share:Q"))
     return drawing.finish(name, f"Per cent of the measured ceiling over the number of items: {describe(problem)}", layers)
 
 
@@ -705,11 +712,11 @@ def waterfall(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, 
     if cub:
         rule = alt.Chart(drawing.values([{"before": cub[1], "label": "CUB"}]))
         layers.append(rule.mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x))
-        layers.append(rule.mark_text(color=CUB_COLOUR, y=-6).encode(x=x, text="label:N"))
+        layers.append(rule.mark_text(color=CUB_COLOUR, y=-6).encode(x=x, text=alt.Text("label:N")))
     layers += [
-        base.mark_bar(height={"band": 0.6}).encode(x=x, x2="after:Q", y=y, color=colour, tooltip=["rung:N", "time:N", "label:N"]),
-        base.mark_tick(thickness=3, height=15).encode(x=alt.X("after:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, color=colour, tooltip=["rung:N", "time:N", "label:N"]),
-        base.mark_text(align="left", dx=6).encode(x=alt.X("end:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, text="label:N"),
+        base.mark_bar(height={"band": 0.6}).encode(x=x, x2=alt.X2("after:Q"), y=y, color=colour, tooltip=shown_on_hover("rung:N", "time:N", "label:N")),
+        base.mark_tick(thickness=3, height=15).encode(x=alt.X("after:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, color=colour, tooltip=shown_on_hover("rung:N", "time:N", "label:N")),
+        base.mark_text(align="left", dx=6).encode(x=alt.X("end:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, text=alt.Text("label:N")),
     ]  # fmt: skip
     title = f"What each rung gained: {describe(cell.problem)}, {words.size(cell.items)} items; blue is a gain, orange a loss"
     return drawing.finish(name, title, layers, height=max(110, 22 * len(rows)))
@@ -755,13 +762,13 @@ def pareto(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, lis
     front = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["micros"])
     stairs = [point for row, after in zip(front, [*front[1:], None], strict=True) for point in ([row, {**after, "error": row["error"]}] if after else [row])]
     path = [{"micros": row["micros"], "error": row["error"], "place": place} for place, row in enumerate(stairs)]
-    tooltip = ["rung:N", "time:N", "error:Q", "repeats:N", "front:N"]
+    tooltip = shown_on_hover("rung:N", "time:N", "error:Q", "repeats:N", "front:N")
     colour = alt.Color("colour:N", scale=None)
     layers = [
-        alt.Chart(drawing.values(path)).mark_line(color=COLOURS[0], strokeWidth=1.3, strokeDash=[3, 3]).encode(x=x, y=y, order="place:Q"),
+        alt.Chart(drawing.values(path)).mark_line(color=COLOURS[0], strokeWidth=1.3, strokeDash=[3, 3]).encode(x=x, y=y, order=alt.Order("place:Q")),
         base.transform_filter("datum.repeats == 'yes'").mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip),
         base.transform_filter("datum.repeats == 'no'").mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8).encode(x=x, y=y, color=colour, tooltip=tooltip),
-        base.mark_text(align="left", dx=8, dy=-7, angle=345).encode(x=x, y=y, text="label:N", color=colour),
+        base.mark_text(align="left", dx=8, dy=-7, angle=345).encode(x=x, y=y, text=alt.Text("label:N"), color=colour),
     ]  # fmt: skip
     title = f"Error over time: {describe(cell.problem)}, {words.size(cell.items)} items; joined is what nothing beats in both, hollow does not repeat"
     return drawing.finish(name, title, layers)

@@ -68,14 +68,15 @@ def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
     """What of ours meets the need, and CUB, each with its cost: the time in units of one release's CUB, as `compare.told`
     has it; where CUB has none the time. All entries of CUB count as the plain one, at the better release's time."""
     present = compare.contenders(machine, cell)
-    ours = [v for v in present if compare.is_ours(machine, v) and waits_for_nobody(machine, v) and need.admits(machine, cell, v)]
+    rungs = [v for v in present if compare.is_ours(machine, v)]
+    ours = [v for v in rungs if waits_for_nobody(machine, v) and need.admits(machine, cell, v)]
     cub = [v for v in present if compare.is_cub(v)]
     if not cub:
         return {v: compare.figure(machine, cell, v, "median_us") for v in ours}
     speedups = compare.told(machine, cell)
     costs = {v: 1 / speedups[v].value for v in ours if v in speedups}
     release = compare.reference(machine, cell)
-    met = [{r.cccl: r.value for r in compare.ratios(machine, cell, v)} for v in present if compare.is_ours(machine, v)]
+    met = [{r.cccl: r.value for r in compare.ratios(machine, cell, v)} for v in rungs]
     better = [min(own.values()) / own[release] for own in met if len(own) > 1 and release in own]
     if all(need.admits(machine, cell, v) for v in cub):
         costs[plain_cub(machine, cell.operation)] = words.median(better) or 1.0

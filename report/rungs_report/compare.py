@@ -7,8 +7,9 @@ that leaves us the lower ratio is the one that headlines. Which rung is best is 
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import NamedTuple
 
 from rungs_report import words
 from rungs_report.data import YARDSTICKS, Cell, Machine, Run, Variant, is_cub
@@ -20,8 +21,7 @@ LADDER_ITEMS = 1 << 24
 NARROW, WORDS = ("u8", "i8", "f16", "bf16"), ("u32", "i32", "f32")
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """A speed-up over CUB, over the runs built against one CCCL."""
 
     value: float
@@ -71,8 +71,8 @@ def scales(machine: Machine, cell: Cell, release: str) -> tuple[int, dict[str, f
     rows: dict[Variant, dict[str, float]] = {}
     for run in machine.runs:
         for variant, row in run.cells.get(cell, {}).items() if run.cccl == release else ():
-            if row.speedup_over_cub and not is_cub(variant):
-                rows.setdefault(variant, {})[run.name] = row.speedup_over_cub
+            if (speedup := row.values["speedup_over_cub"]) and not is_cub(variant):
+                rows.setdefault(variant, {})[run.name] = speedup
     most = max(map(len, rows.values()), default=0)
     shared = [(words.median(own.values()), own) for own in rows.values() if len(own) == most]
     names = {name for own in rows.values() for name in own}
@@ -90,18 +90,20 @@ def ratios(machine: Machine, cell: Cell, variant: Variant) -> tuple[Ratio, ...]:
     """This variant's speed-up over CUB, one entry a CCCL release. Where it lacks runs that others have, its own are moved to the
     scale of the median run."""
     found = []
-    rows = [(run, row) for run, row in machine.rows(cell, variant) if row.speedup_over_cub is not None]
+    rows = [(run, row.values) for run, row in machine.rows(cell, variant) if row.values["speedup_over_cub"] is not None]
     for version in cccl_versions(machine):
-        own = [(run, row) for run, row in rows if run.cccl == version]
+        own = [(run, values) for run, values in rows if run.cccl == version]
         if own:
             most, moved = scales(machine, cell, version)
             partial = len(own) < most and not is_cub(variant)
-            by = [moved[run.name] if partial and row.speedup_over_cub else 1.0 for run, row in own]
-            low = min(row.speedup_low * scale for (_, row), scale in zip(own, by, strict=True))
-            high = max(row.speedup_high * scale for (_, row), scale in zip(own, by, strict=True))
-            middle = words.median(row.speedup_over_cub * scale for (_, row), scale in zip(own, by, strict=True))
-            verdict = joint_verdict([row.verdict for _, row in own])
-            found.append(Ratio(middle, low, high, judged(verdict, low, high) if partial else verdict, len(own), version))
+            by = [moved[run.name] if partial and values["speedup_over_cub"] else 1.0 for run, values in own]
+            middle, low, high = (
+                [values[column] * scale for (_, values), scale in zip(own, by, strict=True)]
+                for column in ("speedup_over_cub", "speedup_low", "speedup_high")
+            )
+            verdict = joint_verdict([values["verdict"] for _, values in own])
+            verdict = judged(verdict, min(low), max(high)) if partial else verdict
+            found.append(Ratio(words.median(middle), min(low), max(high), verdict, len(own), version))
     return tuple(found)
 
 
@@ -140,7 +142,7 @@ def told(machine: Machine, cell: Cell) -> dict[Variant, Ratio]:
     def moved(ratio: Ratio) -> Ratio:
         by = apart(ratio.cccl)
         low, high = ratio.low * by, ratio.high * by
-        return replace(ratio, value=ratio.value * by, low=low, high=high, verdict=judged(ratio.verdict, low, high))
+        return ratio._replace(value=ratio.value * by, low=low, high=high, verdict=judged(ratio.verdict, low, high))
 
     return {v: own.get(unit) or moved(next(iter(own.values()))) for v, own in found.items() if own}
 
@@ -175,14 +177,21 @@ def within_runs(machine: Machine, cell: Cell, numerator: Variant, denominator: V
     )
 
 
-def is_ours(machine: Machine, variant: Variant) -> bool:
+@cache
+def ours(machine: Machine) -> frozenset[Variant]:
     """Hand-written or cluster, on the device, and neither a mere launch shape of another rung nor the choice of one."""
-    return (
-        variant.family != YARDSTICKS
+    return frozenset(
+        variant
+        for variant, entry in machine.variants.items()
+        if variant.family != YARDSTICKS
         and variant.ladder != SWEEP_OF_LAUNCHES
         and not variant.ladder.startswith(FRONT_DOOR)
-        and machine.variants[variant].get("executes_on", "device") == "device"
+        and entry.get("executes_on", "device") == "device"
     )
+
+
+def is_ours(machine: Machine, variant: Variant) -> bool:
+    return variant in ours(machine)
 
 
 @cache
@@ -196,13 +205,29 @@ def contenders(machine: Machine, cell: Cell) -> list[Variant]:
 class Best:
     """The variant of ours to take for a problem of this size."""
 
+    machine: Machine
     cell: Cell
     variant: Variant
-    ratio: Ratio | None
-    all_ratios: tuple[Ratio, ...]
-    median_us: float
-    gb_per_s: float | None
-    percent_of_ceiling: float | None
+
+    @cached_property
+    def ratio(self) -> Ratio | None:
+        return headline(self.machine, self.cell, self.variant)
+
+    @cached_property
+    def all_ratios(self) -> tuple[Ratio, ...]:
+        return ratios(self.machine, self.cell, self.variant)
+
+    @cached_property
+    def median_us(self) -> float:
+        return figure(self.machine, self.cell, self.variant, "median_us")
+
+    @cached_property
+    def gb_per_s(self) -> float | None:
+        return figure(self.machine, self.cell, self.variant, "gb_per_s")
+
+    @cached_property
+    def percent_of_ceiling(self) -> float | None:
+        return figure(self.machine, self.cell, self.variant, "percent_of_ceiling")
 
 
 def rank(machine: Machine, cell: Cell, variant: Variant) -> tuple[float, float, int]:
@@ -211,31 +236,24 @@ def rank(machine: Machine, cell: Cell, variant: Variant) -> tuple[float, float, 
     return (ratio.value if ratio else 0.0, -figure(machine, cell, variant, "median_us"), -machine.order[variant])
 
 
+@cache
+def ranked(machine: Machine, cell: Cell) -> list[Variant]:
+    """What of ours is in the cell and the front door, by rank."""
+    ours_or_door = [v for v in contenders(machine, cell) if is_ours(machine, v) or v.ladder.startswith(FRONT_DOOR)]
+    return sorted(ours_or_door, key=lambda variant: rank(machine, cell, variant), reverse=True)
+
+
 def keeps_cubs_contract(machine: Machine, variant: Variant) -> bool:
     """Takes its workspace as it is, as CUB does: nobody has to zero it beforehand."""
     return machine.variants[variant].get("workspace_contract") != "zeroed_once"
 
 
-@cache
 def best(machine: Machine, cell: Cell, contract: bool = False) -> Best | None:
     """The first by rank of what could stand where CUB's call stood. contract: only of the rungs that keep CUB's workspace contract, and
     of the front door, which clears the workspace where its rung asks for zeros."""
-    ours = [v for v in contenders(machine, cell) if is_ours(machine, v)]
-    if contract:
-        door = [v for v in contenders(machine, cell) if v.ladder.startswith(FRONT_DOOR)]
-        ours = [v for v in [*ours, *door] if keeps_cubs_contract(machine, v)]
-    if not ours:
-        return None
-    chosen = max(ours, key=lambda variant: rank(machine, cell, variant))
-    return Best(
-        cell,
-        chosen,
-        headline(machine, cell, chosen),
-        tuple(ratios(machine, cell, chosen)),
-        figure(machine, cell, chosen, "median_us"),
-        figure(machine, cell, chosen, "gb_per_s"),
-        figure(machine, cell, chosen, "percent_of_ceiling"),
-    )
+    could = (v for v in ranked(machine, cell) if (keeps_cubs_contract(machine, v) if contract else is_ours(machine, v)))
+    chosen = next(could, None)
+    return Best(machine, cell, chosen) if chosen else None
 
 
 def fastest_cub(machine: Machine, cell: Cell) -> tuple[Variant, float] | None:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +48,12 @@ NUMBERS = {
     "median_us": "", "low_us": "", "high_us": "", "gb_per_s": "?", "percent_of_ceiling": "?", "percent_of_peak": "?",
     "speedup_over_cub": "?", "speedup_low": "?", "speedup_high": "?", "error": "?",
 }  # fmt: skip
+COLUMN_SET = frozenset(COLUMNS)
+# The same by column, as every row is asked: its words, its kinds of number, whether it may be null.
+RULES = [
+    (column, WORDS.get(column), (int,) if column in COUNTS else (int, float) if column in NUMBERS else (), "?" in (COUNTS.get(column), NUMBERS.get(column)))
+    for column in COLUMNS
+]
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 NAME = re.compile(r"[A-Za-z0-9_]+")
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -82,6 +89,9 @@ class Cell(NamedTuple):
     def problem(self) -> "Cell":
         """The same problem at no particular size: what a sweep over n holds fixed."""
         return self._replace(items=0)
+
+
+CELL_OF = itemgetter(*Cell._fields)
 
 
 class Variant(NamedTuple):
@@ -165,7 +175,7 @@ class Run:
     def context(self) -> dict[str, Any]:
         return self.document["context"]
 
-    @property
+    @cached_property
     def cccl(self) -> str:
         return str(self.context["versions"].get("cccl") or "unknown")
 
@@ -409,24 +419,19 @@ def check_document(document: dict[str, Any], folder: str | None, stem: str | Non
 
 def _row_fault(row: dict[str, Any]) -> str | None:
     """Why this row has no believable number, or None."""
-    absent = [column for column in COLUMNS if column not in row]
-    if absent:
-        return f"lacks the column {absent[0]}"
+    if not row.keys() >= COLUMN_SET:
+        return f"lacks the column {next(column for column in COLUMNS if column not in row)}"
     if row["verified"] == "no":
         return "was not verified"
     if row.get("implausible"):
         return "is implausible: it beat its ceiling"
-    for column in COLUMNS:
+    for column, words, kinds, nullable in RULES:
         value = row[column]
-        if column in WORDS:
-            if value not in WORDS[column]:
-                return f"has {column} {value!r}, which is none of {', '.join(sorted(filter(None, WORDS[column])))}"
-        elif column in COUNTS or column in NUMBERS:
-            nullable = (COUNTS.get(column) or NUMBERS.get(column)) == "?"
-            if value is None and nullable:
-                continue
-            kinds = int if column in COUNTS else (int, float)
-            if not isinstance(value, kinds) or isinstance(value, bool) or value < 0:
+        if words:
+            if value not in words:
+                return f"has {column} {value!r}, which is none of {', '.join(sorted(filter(None, words)))}"
+        elif kinds:
+            if not (value is None and nullable) and (type(value) not in kinds or value < 0):
                 return f"has {column} {value!r}, which is no {'count' if column in COUNTS else 'number'}"
         elif not isinstance(value, str):
             return f"has {column} {value!r}, which is no text"
@@ -449,16 +454,13 @@ def _row_fault(row: dict[str, Any]) -> str | None:
 
 def _library_fault(values: dict[str, Any]) -> bool:
     """Whether the row says that a library, not we, failed the case."""
-    named = all(isinstance(values.get(name), str) for name in Cell._fields if name != "items")
-    items = values.get("items")
     return (
         values.get("verified") == "no"
         and values.get("family") == YARDSTICKS
         and values.get("fault") in ("wrong", "refused")
         and isinstance(values.get("rung"), str)
-        and named
-        and isinstance(items, int)
-        and not isinstance(items, bool)
+        and all(isinstance(values.get(name), str) for name in Cell._fields if name != "items")
+        and type(values.get("items")) is int
     )
 
 
@@ -487,9 +489,11 @@ class Records:
     """tests/gpu_record.json, read leniently: which rungs have not passed on a GPU as their sources stand."""
 
     KEYS = ("family", "ladder", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type")
+    asked = staticmethod(itemgetter(*KEYS[3:]))
 
     def __init__(self, path: Path | None) -> None:
         self.by_rung: dict[str, list[dict[str, Any]]] = {}
+        self.told: dict[tuple[Variant, tuple[Any, ...]], str | None] = {}  # what has been asked already: many rows are of one record
         if path is None:
             return
         try:
@@ -501,11 +505,15 @@ class Records:
                 self.by_rung.setdefault(record["rung"], []).append(record)
 
     def fault(self, row: dict[str, Any], variant: Variant) -> str | None:
-        own = {**row, "ladder": variant.ladder}
-        for record in self.by_rung.get(variant.rung, []):
+        asked = (variant, self.asked(row))
+        if asked not in self.told:
+            self.told[asked] = self._fault({**row, "ladder": variant.ladder}, variant.rung)
+        return self.told[asked]
+
+    def _fault(self, own: dict[str, Any], rung: str) -> str | None:
+        for record in self.by_rung.get(rung, []):
             outcome = record.get("outcome", "passed")
-            matches = all(record.get(key) in (None, own.get(key)) for key in self.KEYS)
-            if matches and outcome != "passed":
+            if outcome != "passed" and all(record.get(key) in (None, own.get(key)) for key in self.KEYS):
                 return f"belongs to a rung whose GPU record is {outcome}"
         return None
 
@@ -533,7 +541,7 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
         if _library_fault(values):
             variant = meant(values, by_name.get((values["family"], values["rung"]), []))
             if variant is not None:
-                cell = Cell(*(values[name] for name in Cell._fields))
+                cell = Cell._make(CELL_OF(values))
                 told.append(Fault(cell, variant, values["fault"], str(values.get("defect") or "")))
                 continue
         fault = _row_fault(values)
@@ -549,7 +557,7 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
         if fault := records.fault(values, variant):
             faults[f"{named} {fault}", True] += 1
             continue
-        cell = Cell(*(values[name] for name in Cell._fields))
+        cell = Cell._make(CELL_OF(values))
         good.setdefault(_key(cell, variant, bool(values.get("twin"))), []).append(Row(values, cell, variant))
 
     rows, twins = [], 0

@@ -82,8 +82,9 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
                 }
             )
             for cell in compare.sizes(machine, problem):
+                ratios = compare.told(machine, cell)
                 for variant in compare.contenders(machine, cell):
-                    ratio = compare.told(machine, cell).get(variant)
+                    ratio = ratios.get(variant)
                     values = {
                         "problem": len(problems) - 1,
                         "variant": known[variant],

@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 
 from rungs_report import charts, explorer, pages
@@ -22,9 +23,10 @@ def results_csv(machine: Machine) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
+    columns_of = itemgetter(*COLUMNS)
     for own in (machine, *machine.grids.values()):
         for row in own.sorted_rows():
-            writer.writerow(["" if row.values[column] is None else row.values[column] for column in COLUMNS])
+            writer.writerow(columns_of(row.values))
     return out.getvalue()
 
 

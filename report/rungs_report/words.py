@@ -80,7 +80,7 @@ def yes_no(value: bool | None) -> str:
 def median(values: Iterable[float | None]) -> float | None:
     """The median of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
+    return statistics.median(known) if len(known) > 1 else next(iter(known), None)
 
 
 def plural(count: int, noun: str) -> str:

@@ -131,7 +131,7 @@ def test_headers_compile_together_for_every_architecture(exported, tmp_path):
     source.write_text("\n".join(lines))
     generate = [f"-gencode=arch=compute_{sm},code=sm_{sm}" for sm in architectures]
     done = subprocess.run(
-        [nvcc, "-std=c++17", "-c", "-Xcompiler=-Wall,-Wextra", "-Werror=all-warnings", f"--threads={os.cpu_count()}"]
+        [nvcc, "-std=c++17", "-c", "-Ofc=max", "-Xcompiler=-Wall,-Wextra", "-Werror=all-warnings", f"--threads={os.cpu_count()}"]
         + [*generate, f"-I{exported}", str(source), "-o", str(tmp_path / "uses.o")],
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
