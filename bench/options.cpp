@@ -28,7 +28,7 @@ constexpr auto footer = R"(What is measured
   four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a
   filter matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a
   time.
-  Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on also 16Mi operations).
+  Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on every other one also 16Mi operations).
   Chains of collectives and of barriers: two lengths each, whose difference is what one costs; a rung where it takes the group.
 
   --grid=held_out: what the front door answers, at sizes, bins and alignments (offset=1: one item behind) that its tables were not
@@ -205,6 +205,10 @@ parsed parse_options(int argc, const char* const* argv) {
   app.add_flag("--strict", given.strict, "Fail with 5 where the environment would put a banner on the report");
   app.set_version_flag(
       "--version", [] { return build::version_text(); }, "Print versions and exit");
+  // CLI11 would take the next argument for the value.
+  for (const std::string& argument : given.command_line)
+    if (argument.starts_with("--") && argument.ends_with('='))
+      throw usage_error(argument + " has no value behind it; leave it out or give one");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -236,6 +240,8 @@ parsed parse_options(int argc, const char* const* argv) {
   if (!grid.empty()) given.wanted.grid = parse_grid(grid);
   if (!grid.empty() && (given.wanted.full || !sizes.empty() || !bins.empty()))
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");
+  if (!grid.empty() && (given.wanted.dirty_flush || (!modes.empty() && modes != "cold")))
+    throw usage_error("--grid: a grid is measured cold; leave out --modes and --dirty-flush");
   if (!shard.empty()) std::tie(given.wanted.shard, given.wanted.num_shards) = parse_shard(shard);
   given.out = out;
   if (given.profile && given.out.extension() != ".json")

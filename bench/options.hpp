@@ -28,8 +28,7 @@ struct parsed {
 parsed parse_options(int argc, const char* const* argv);
 
 // Throws usage_error for an unknown flag of Google Benchmark, a bad value, or a flag that our own sampler makes
-// meaningless.
-// --benchmark_filter and --benchmark_list_tests become --filter and --list.
+// meaningless. --benchmark_filter and --benchmark_list_tests become --filter and --list.
 void take_google_flag(const std::string& flag, options& into);
 
 }  // namespace rungs::bench

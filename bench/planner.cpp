@@ -100,9 +100,9 @@ bool holds(scalar type, std::size_t bins) {
 
 bool is_headline_type(scalar type) { return type == scalar::u8 || type == scalar::i32 || type == scalar::f32; }
 
-// TARGETS' cells at four sizes with the four hard distributions and at one with the others; the other types, numbers
-// of bins, ranges and pixels at a few sizes and distributions: at least where the front door's choice changes. Nothing:
-// not in the default suite.
+// The headline's samples and bins at four sizes with the four hard distributions and at one with the others; the other
+// types, numbers of bins, ranges and pixels at a few sizes and distributions: at least where the front door's choice
+// changes. Nothing: not in the default suite.
 std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins, distribution from) {
   using catalog::operation;
   const std::size_t small = std::size_t{64} << 10;
@@ -491,6 +491,11 @@ bool has(const std::vector<catalog::operation>& roofs, catalog::operation kind) 
   return std::count(roofs.begin(), roofs.end(), kind) > 0;
 }
 
+// Whether a mode that keeps its data in the L2 cache could not.
+bool is_uncached(const problem& about, mode how, const device_facts& target) {
+  return (how == mode::warm || how == mode::graph) && about.footprint() > largest_warm_bytes(target.l2_bytes);
+}
+
 }  // namespace
 
 std::vector<catalog::operation> bounding_roofs(const problem& about) {
@@ -612,8 +617,7 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
         plan.omissions.push_back({record, size, how, std::move(reason), about.shape, about.distribution});
       };
       for (const mode how : modes) {
-        const bool cached = how == mode::warm || how == mode::graph;
-        if (cached && about.footprint() > largest_warm_bytes(target.l2_bytes)) continue;
+        if (wanted.modes.empty() && is_uncached(about, how, target)) continue;
         std::vector<bench_case> cell;
         bool any = false;
         for (const auto* record : members) {
@@ -660,6 +664,8 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
         else if (addresses != 0 && size / addresses > one.record->max_operations_per_address)
           reason = "more than " + std::to_string(one.record->max_operations_per_address) +
                    " operations an address would take seconds or minutes";
+        if (is_uncached(about, one.mode, target))
+          reason = "reads and writes more than four times the L2 cache, which warm and graph are to show";
         if (size > one.record->max_items) reason = "takes at most " + std::to_string(one.record->max_items) + " items";
         if (one.mode == mode::graph && one.record->waits_for_host)
           reason = "waits for the host, so it cannot be captured in a graph";

@@ -46,9 +46,10 @@ struct series {
 };
 
 // Samples all contenders of a cell together, round after round, each round in a new random order (of a fixed seed). One
-// pair of rounds goes first and does not count. Mirrored rounds (A B C C B A) would favour whoever stands at their ends:
-// it is measured again soon after, while its code is still in the instruction caches. On an H200 that was worth up to
-// 0.9 us to CUB's sum of 64 Ki items when it came first and last (6.7 against 7.6 us). Stops at the rule's end, or when `stop` answers true.
+// pair of rounds goes first and does not count. Mirrored rounds (A B C C B A) would favour whoever stands at their
+// ends: it is measured again soon after, while its code is still in the instruction caches. On an H200 that was worth
+// up to 0.9 us to CUB's sum of 64 Ki items when it came first and last (6.7 against 7.6 us). Stops at the rule's end,
+// or when `stop` answers true.
 std::vector<series> sample(instrument& with, int num_contenders, const stop_rule& rule, clock_guard& clocks,
                            const std::function<double()>& seconds_now, const std::function<bool()>& stop);
 

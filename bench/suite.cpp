@@ -18,9 +18,15 @@ double steady_seconds() {
 }
 
 std::string in_words(double microseconds) {
+  const bool in_seconds = microseconds >= 1e6, in_milliseconds = microseconds >= 1e3;
   char text[32];
-  std::snprintf(text, sizeof text, microseconds < 1000 ? "%.3g us" : "%.3g ms",
-                microseconds < 1000 ? microseconds : microseconds / 1000);
+  std::snprintf(text, sizeof text, "%.3g %s",
+                microseconds / (in_seconds        ? 1e6
+                                : in_milliseconds ? 1e3
+                                                  : 1),
+                in_seconds        ? "s"
+                : in_milliseconds ? "ms"
+                                  : "us");
   return text;
 }
 
@@ -369,7 +375,10 @@ void suite::measure(const problem& about, std::size_t index) {
     if (!one.out && one.defect.empty()) look_at(where, about, one);
   }
   for (const mode how : about.modes) {
-    if (interrupted_()) break;
+    if (interrupted_()) {
+      unfinished_ = true;
+      break;
+    }
     on_progress(case_name(about, *about.contenders.front(), how));
     measure_cell(where, about, how, entrants);
     ++cells_done_;

@@ -16,8 +16,7 @@
 namespace rungs::bench {
 
 // general  floats in (-1, 1), every bit of the mantissa random. Integers of both signs (over the whole type where its
-// sums
-//          are unsigned or narrow, else so small that no partial sum overflows).
+//          sums are unsigned or narrow, else so small that no partial sum overflows).
 //          Affine maps have odd slopes: an even one forgets a bit of what came before it, and after some forty items
 //          of random slope a lost prefix would not be seen.
 // whole    floats are whole numbers whose magnitudes sum to less than 2^24, so that every order of additions is exact.

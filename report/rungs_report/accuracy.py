@@ -6,10 +6,11 @@ from rungs_report import charts, compare, words
 from rungs_report.circumstances import FLOATS
 from rungs_report.data import Cell, Machine
 from rungs_report.page import Page, fold, over_cub
-from rungs_report.words import table, text
+from rungs_report.sweeps import few
+from rungs_report.words import code, table, text
 
 
-FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error of what repeats"
+FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error that is promised to repeat"
 
 
 def points(machine: Machine, cell: Cell) -> list[dict[str, Any]]:
@@ -125,11 +126,31 @@ def contents(page: Page) -> list[str]:
     about = [
         f"Error: {'; '.join(errors)}; the worst at any size up to the one shown. Repeats: 20 runs gave the same bits in every case of every"
         " type; promised: the variant says it always will. Times the fastest: how many times the time of the fastest of its table it takes, by"
-        " their speed-ups over the same CUB; that is the price.",
+        " their speed-ups over the same CUB; that is the price. ≈: measured against another release's CUB, and carried over. There is one input a"
+        " size, so errors that lie close together tell no rungs apart.",
         "",
     ]
-    headers = ["", "fastest", "the same bits every time cost", "the least error costs", "the least error of what repeats costs"]
-    return [*about, *([*table(headers, overview), ""] if len(overview) > 1 else []), *lines]
+    headers = ["", "fastest", "the same bits every time cost", "the least error costs", "the least error that is promised to repeat costs"]
+    return [*about, *([*table(headers, overview), ""] if len(overview) > 1 else []), *growth(page), *lines]
+
+
+def growth(page: Page) -> list[str]:
+    """The error at each n of the best rung there and of CUB: the sections below stop at one size."""
+    machine, lines = page.machine, []
+    for problem in problems(page):
+        rows = []
+        for each in compare.bests(machine, problem) if compare.is_headline(problem) else ():
+            cub = compare.fastest_cub(machine, each.cell)
+            entries = [(each.variant, code(machine.labels[each.variant])), *([(cub[0], code(machine.labels[cub[0]]))] if cub else [])]
+            errors = [compare.figure(machine, each.cell, variant, "error") for variant, _ in entries]
+            if len(entries) == 2 and None not in errors:
+                told = [cell for (_, name), error in zip(entries, errors, strict=True) for cell in (name, words.number(float(error)))]
+                rows.append([each.cell.items, words.size(each.cell.items), *told])
+        shown = few({row[0] for row in rows})
+        if rows := [row[1:] for row in rows if row[0] in shown]:
+            lines += [f"## {text(charts.describe(problem))}: the error at each n", ""]
+            lines += [*table([">n", "best rung", ">its error (ulp)", "CUB's fastest entry", ">its error (ulp)"], rows), ""]
+    return lines
 
 
 def priced(page: Page, first: str, named: list[list[Any]], fast: dict[str, Any]) -> list[str]:

@@ -40,7 +40,7 @@ def held(machine: Machine) -> str:
     if not known:
         return ""
     kinds = ((claims.HOLDS, "hold"), (claims.FAILS, "do not"), (claims.FALSE, "are false as stated"), (claims.CANNOT, "cannot be measured here"))
-    return f"of {words.plural(len(known), 'claim')} measured " + words.listed([f"{known.count(kind)} {says}" for kind, says in kinds])
+    return f"of {words.plural(len(known), 'claim')} looked into " + words.listed([f"{known.count(kind)} {says}" for kind, says in kinds])
 
 
 def answered(page: Page) -> list[tuple[str, str, str]]:

@@ -30,6 +30,22 @@ def banners(page: Page) -> list[str]:
             notes.append(f"Run {code(run.name)} was built from a tree with uncommitted changes ({code(run.document['commit'])}).")
         if not run.document["complete"]:
             notes.append(f"Run {code(run.name)} is incomplete: its budget ended before every case was sampled.")
+    for variant, entry in machine.variants.items():
+        if entry.get("deterministic") and variant in machine.unsteady:
+            notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")
+    refused = [refusal for refusal in machine.refusals if not refusal.expected]
+    if refused:
+        notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed [on the front page](index.md#refused).")
+    return quoted(notes)
+
+
+def quoted(notes: list[str]) -> list[str]:
+    return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
+
+
+def caveats(page: Page) -> list[str]:
+    """How steady the instrument was, once: it is the same for every page."""
+    machine, notes = page.machine, []
     twins = [twin for run in machine.runs for twin in run.document["twins"]]
     if different := sum(twin["different"] for twin in twins):
         told = f"{words.number(different)} of {words.plural(len(twins), 'cell')}"
@@ -38,13 +54,7 @@ def banners(page: Page) -> list[str]:
     if marked := sum(bool(entry.get("marked")) for entry in ceilings):
         told = f"{words.number(marked)} of {words.plural(len(ceilings), 'ceiling')}"
         notes.append(f"Ceilings were measured before and after the cases they bound: {told} drifted by more than 2 % in between.")
-    for variant, entry in machine.variants.items():
-        if entry.get("deterministic") and variant in machine.unsteady:
-            notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")
-    refused = [refusal for refusal in machine.refusals if not refusal.expected]
-    if refused:
-        notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed [on the front page](index.md#refused).")
-    return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
+    return quoted(notes)
 
 
 def environment(page: Page) -> list[str]:
@@ -75,7 +85,7 @@ def environment(page: Page) -> list[str]:
         [[code(run.name), code(run.document["commit"]), words.yes_no(run.document["complete"]), words.number(run.document["seconds"]),
           f"{len(run.rows):,}", f"{run.rows_in - run.twins_in - len(run.rows):,}", version(run, "cccl"), version(run, "cuda_runtime"),
           version(run, "driver"), version(run, "nvcc"), version(run, "compiler"), version(run, "build_type"),
-          code(" ".join(map(str, run.document["arguments"])))] for run in machine.runs],
+          code(" ".join(map(str, run.document["arguments"])))] for own in (machine, *machine.grids.values()) for run in own.runs],
     )  # fmt: skip
     lines.append("")
 
@@ -226,9 +236,9 @@ def noise(page: Page) -> list[str]:
 def claimed(page: Page) -> list[str]:
     machine = page.machine
     lines = [
-        f"The texts the ladders come from quote other chips; what they say is given in our words, with their figure and its chip, beside {text(machine.name)}."
-        " Where a figure is a ratio, ours over theirs is the last number: 1.00x would be full agreement. A letter and a number, such as C8, name"
-        " the text and its claim.",
+        f"Five texts about GPU reductions, scans and histograms stand behind the ladders: {claims.TEXTS}. They quote other chips; what they say is"
+        f" given in our words, with their figure and its chip, beside {text(machine.name)}. Where a figure is a ratio, ours over theirs is the last"
+        " number: 1.00x would be full agreement. A letter and a number, such as C8, name the text and its claim.",
         "",
         "How a verdict is reached:",
         "",

@@ -11,9 +11,10 @@ ROOT = Path(__file__).resolve().parents[2]
 OK, WRONG, USAGE = 0, 1, 2
 EPILOG = """exit codes:
   0  done; check: everything is as the generator writes it; compare: no regression
-  1  pages were written but something was refused; check, tune --check: something differs; compare: a regression; test: a test
-     failed
-  2  usage: an unknown option, a directory that is not there, a README without its markers, nothing to compare"""
+  1  pages were written but something was refused; check, tune --check: something differs; compare: a regression; counters: a
+     profile could not be read; test: a test failed
+  2  usage: an unknown option, a directory that is not there, a README without its markers, nothing to compare
+  130  interrupted"""
 
 
 class Usage(Exception):
@@ -111,7 +112,7 @@ def parser() -> argparse.ArgumentParser:
     )
     tuning.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)")
     tuning.add_argument("--out", type=Path, metavar="DIR", help="where the tables are (default: best/rungs/tuning)")
-    tuning.add_argument("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's)")
+    tuning.add_argument("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's and of the grid of histograms)")
     tuning.add_argument(
         "--check", action="store_true", help="write nothing; fail if a table is not what would be written from the runs that it names"
     )

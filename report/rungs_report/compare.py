@@ -3,7 +3,8 @@
 A ratio exists within one run, between samples that were interleaved; runs are only ever put side by side. So every figure
 here is taken in each run first, then the median over the runs is the figure and the widest of their intervals is its
 interval. Runs built against different releases of CCCL hold different contenders: they are kept apart, and the release
-that leaves us the lower ratio is the one that headlines. Which rung is best is asked of one release (`told`).
+that leaves us the lower ratio is the one that headlines; a rung that has not met a release is carried over to it by those that
+have (`over`), or it would gain by not having met the faster CUB. Which rung is best is asked of one release (`told`).
 """
 
 from collections import Counter
@@ -30,6 +31,7 @@ class Ratio(NamedTuple):
     verdict: str
     runs: int
     cccl: str
+    carried: bool = False  # over from another release, whose runs it counts
 
 
 def version_key(version: str) -> list[tuple[int, str]]:
@@ -90,7 +92,7 @@ def ratios(machine: Machine, cell: Cell, variant: Variant) -> tuple[Ratio, ...]:
     """This variant's speed-up over CUB, one entry a CCCL release. Where it lacks runs that others have, its own are moved to the
     scale of the median run."""
     found = []
-    rows = [(run, row.values) for run, row in machine.rows(cell, variant) if row.values["speedup_over_cub"] is not None]
+    rows = [(run, row.values) for run, row in machine.rows(cell, variant) if row.values["speedup_low"] is not None]
     for version in cccl_versions(machine):
         own = [(run, values) for run, values in rows if run.cccl == version]
         if own:
@@ -109,6 +111,11 @@ def ratios(machine: Machine, cell: Cell, variant: Variant) -> tuple[Ratio, ...]:
 
 def headline(machine: Machine, cell: Cell, variant: Variant) -> Ratio | None:
     """The ratio against the better CUB."""
+    return min(over(machine, cell, variant), key=lambda ratio: ratio.value, default=None)
+
+
+def measured(machine: Machine, cell: Cell, variant: Variant) -> Ratio | None:
+    """The ratio against the better CUB that it met itself."""
     return min(ratios(machine, cell, variant), key=lambda ratio: ratio.value, default=None)
 
 
@@ -121,30 +128,56 @@ def over_main(machine: Machine) -> str:
 def reference(machine: Machine, cell: Cell) -> str:
     """The release in whose CUB a cell's contenders are told when they are ranked: the main one, or where nobody met that the
     newest that somebody met."""
-    met = {ratio.cccl for variant in contenders(machine, cell) for ratio in ratios(machine, cell, variant)}
+    releases = {ratio.cccl for variant in contenders(machine, cell) for ratio in ratios(machine, cell, variant)}
     main = main_cccl(machine)
-    return main if main in met or not met else max(met, key=version_key)
+    return main if main in releases or not releases else max(releases, key=version_key)
+
+
+@cache
+def met(machine: Machine, cell: Cell) -> dict[Variant, dict[str, Ratio]]:
+    """Every contender's ratios by release, its own only."""
+    return {v: {ratio.cccl: ratio for ratio in ratios(machine, cell, v)} for v in contenders(machine, cell)}
+
+
+@cache
+def apart(machine: Machine, cell: Cell, release: str, other: str) -> float | None:
+    """How much lower a ratio over the other release's CUB is, by the rungs that met both; None where none did."""
+    both = (own for v, own in met(machine, cell).items() if not is_cub(v) and release in own and other in own)
+    return words.median(own[other].value / own[release].value for own in both if own[release].value)
+
+
+def carried(ratio: Ratio, by: float, release: str) -> Ratio:
+    """Over to another release's CUB. The verdict stays where the interval says the same of it."""
+    low, high = ratio.low * by, ratio.high * by
+    same = low > 1 if ratio.verdict == "FASTER" else high < 1 if ratio.verdict == "SLOWER" else low <= 1 <= high
+    return Ratio(ratio.value * by, low, high, ratio.verdict if same else "AMBIGUOUS", ratio.runs, release, True)
+
+
+@cache
+def over(machine: Machine, cell: Cell, variant: Variant) -> tuple[Ratio, ...]:
+    """The variant's speed-up over the CUB of every release that any rung met in the cell: its own ratios, and for releases that it
+    has not met its first one, carried over."""
+    own = met(machine, cell).get(variant, {})
+    releases = {release for v, theirs in met(machine, cell).items() if not is_cub(v) for release in theirs}
+    found = dict(own)
+    for release in releases - set(own) if own and not is_cub(variant) else ():
+        first = next(iter(own.values()))
+        if by := apart(machine, cell, first.cccl, release):
+            found[release] = carried(first, by, release)
+    return tuple(found[release] for release in sorted(found, key=version_key))
 
 
 @cache
 def told(machine: Machine, cell: Cell) -> dict[Variant, Ratio]:
     """Every contender's speed-up, told in one release's CUB: what may stand beside each other in a column, and the only thing
-    by which rungs are ranked, for not all have met the same releases. Who has not met that one is told by the others, times
-    how far apart the two CUBs are by those that met both."""
-    found = {v: {ratio.cccl: ratio for ratio in ratios(machine, cell, v)} for v in contenders(machine, cell)}
+    by which rungs are ranked, for not all have met the same releases."""
     unit = reference(machine, cell)
-
-    @cache
-    def apart(release: str) -> float:
-        both = (own for v, own in found.items() if not is_cub(v) and unit in own and release in own)
-        return words.median(own[unit].value / own[release].value for own in both if own[release].value) or 1.0
-
-    def moved(ratio: Ratio) -> Ratio:
-        by = apart(ratio.cccl)
-        low, high = ratio.low * by, ratio.high * by
-        return ratio._replace(value=ratio.value * by, low=low, high=high, verdict=judged(ratio.verdict, low, high))
-
-    return {v: own.get(unit) or moved(next(iter(own.values()))) for v, own in found.items() if own}
+    found = {}
+    for variant, own in met(machine, cell).items():
+        if own:
+            first = next(iter(own.values()))
+            found[variant] = own.get(unit) or carried(first, apart(machine, cell, first.cccl, unit) or 1.0, unit)
+    return found
 
 
 def widens(cell: Cell) -> bool:
@@ -177,6 +210,10 @@ def within_runs(machine: Machine, cell: Cell, numerator: Variant, denominator: V
     )
 
 
+def is_door(variant: Variant) -> bool:
+    return variant.ladder.startswith(FRONT_DOOR)
+
+
 @cache
 def ours(machine: Machine) -> frozenset[Variant]:
     """Hand-written or cluster, on the device, and neither a mere launch shape of another rung nor the choice of one."""
@@ -185,7 +222,7 @@ def ours(machine: Machine) -> frozenset[Variant]:
         for variant, entry in machine.variants.items()
         if variant.family != YARDSTICKS
         and variant.ladder != SWEEP_OF_LAUNCHES
-        and not variant.ladder.startswith(FRONT_DOOR)
+        and not is_door(variant)
         and entry.get("executes_on", "device") == "device"
     )
 
@@ -215,7 +252,7 @@ class Best:
 
     @cached_property
     def all_ratios(self) -> tuple[Ratio, ...]:
-        return ratios(self.machine, self.cell, self.variant)
+        return over(self.machine, self.cell, self.variant)
 
     @cached_property
     def median_us(self) -> float:
@@ -239,7 +276,7 @@ def rank(machine: Machine, cell: Cell, variant: Variant) -> tuple[float, float, 
 @cache
 def ranked(machine: Machine, cell: Cell) -> list[Variant]:
     """What of ours is in the cell and the front door, by rank."""
-    ours_or_door = [v for v in contenders(machine, cell) if is_ours(machine, v) or v.ladder.startswith(FRONT_DOOR)]
+    ours_or_door = [v for v in contenders(machine, cell) if is_ours(machine, v) or is_door(v)]
     return sorted(ours_or_door, key=lambda variant: rank(machine, cell, variant), reverse=True)
 
 
@@ -260,8 +297,8 @@ def fastest_cub(machine: Machine, cell: Cell) -> tuple[Variant, float] | None:
     """CUB's fastest entry in the cell and its time, over the runs of the main CCCL; of entries that those runs lack, where they
     have none."""
     entries = [variant for variant in contenders(machine, cell) if is_cub(variant)]
-    met = [v for v in entries if any(run.cccl == main_cccl(machine) for run, _ in machine.rows(cell, v))]
-    times = {variant: figure(machine, cell, variant, "median_us") for variant in met or entries}
+    of_main = [v for v in entries if any(run.cccl == main_cccl(machine) for run, _ in machine.rows(cell, v))]
+    times = {variant: figure(machine, cell, variant, "median_us") for variant in of_main or entries}
     chosen = min(times, key=lambda variant: (times[variant], machine.order[variant]), default=None)
     return (chosen, times[chosen]) if chosen else None
 

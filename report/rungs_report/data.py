@@ -445,7 +445,9 @@ def _row_fault(row: dict[str, Any]) -> str | None:
     if rate and row["bytes"] and abs(rate * row["median_us"] * 1e3 / row["bytes"] - 1) > 0.02:
         return "has a gb_per_s that is not bytes over median_us"
     given = [row[column] is not None for column in ("speedup_over_cub", "speedup_low", "speedup_high")]
-    if any(given) != all(given) or any(given) != bool(row["verdict"]):
+    # Of too few samples there is a ratio, but no interval and so no verdict.
+    sampled_too_little = given == [True, False, False] and row["verdict"] == "AMBIGUOUS"
+    if (any(given) != all(given) and not sampled_too_little) or any(given) != bool(row["verdict"]):
         return "has a speed-up without its interval or verdict"
     if all(given) and not row["speedup_low"] <= row["speedup_over_cub"] <= row["speedup_high"]:
         return "has a speed-up outside its own interval"

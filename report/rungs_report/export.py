@@ -119,8 +119,8 @@ def there_are(machine: Machine, asked: Question) -> list[str]:
 
 
 def winner(machine: Machine, asked: Question) -> Winner:
-    """The rung with the highest speed-up over the better CUB at the nearest size that was measured; of a histogram, whose
-    samples are not known, the one whose lowest speed-up over the distributions is highest."""
+    """The rung that ranks first, as on every page, at the nearest size that was measured; of a histogram, whose samples are not
+    known, the one whose lowest speed-up over the distributions is highest."""
     cells = nearest(machine, asked)
 
     def allowed(variant: Variant) -> bool:
@@ -138,9 +138,9 @@ def winner(machine: Machine, asked: Question) -> Winner:
         raise Unknown(f"no rung measured there keeps these conditions: {describe(asked)}")
     chosen = max(candidates, key=lambda variant: compare.rank_over(machine, cells, variant))
     own = [cell for cell in cells if chosen in compare.contenders(machine, cell)]
-    worst = min(own, key=lambda cell: getattr(compare.headline(machine, cell, chosen), "value", 0.0))
+    worst = min(own, key=lambda cell: getattr(compare.measured(machine, cell, chosen), "value", 0.0))
     row = next(row for run, row in reversed(machine.rows(worst, chosen)))
-    return Winner(machine, worst, chosen, row, compare.headline(machine, worst, chosen))
+    return Winner(machine, worst, chosen, row, compare.measured(machine, worst, chosen))
 
 
 def machine_of(collection: Collection, gpu: str | None) -> Machine:

@@ -19,6 +19,7 @@ COUNTED = {
     "STL": "local stores",
 }  # fmt: skip
 WITH_WIDTH = ("LDG", "STG")
+FAR = 4  # a rung for other sizes would make every other bar of a waterfall too short to be seen
 SASS_GUIDE = (
     " Registers are a thread's and shared memory a block's, at most of the kernels that the case may launch; instructions are counted in all of"
     " their code, a loop's body once."
@@ -155,7 +156,14 @@ def contents(page: Page) -> list[str]:
             for (family, ladder), variants in ladders(page, cell).items() if cell else ():
                 drawn += [f"### {text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}", ""]
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
-                drawn += page.drawn(charts.waterfall, (cell, variants), several.replace("=", "_").strip("_"))
+                far = [variant for variant in variants if (gained := over_the_fastest(machine, cell, variants, variant)) and gained < 1 / FAR]
+                near = [variant for variant in variants if variant not in far]
+                if len(near) < 2:
+                    near, far = variants, []
+                drawn += page.drawn(charts.waterfall, (cell, near), several.replace("=", "_").strip("_"))
+                if far:
+                    told = words.listed([page.label(variant) for variant in far])
+                    drawn += [f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.", ""]
                 drawn += climb(page, topic, cell, variants)
         if drawn:
             lines += [f"## {text(topic.name.capitalize())}", "", *drawn]

@@ -103,7 +103,7 @@ def ladder(page: Page) -> list[str]:
             if climbing:
                 row.append(words.ratio(gain(page, cell, variant)))
             if compared:
-                found = {ratio.cccl: ratio for ratio in compare.ratios(machine, cell, variant)}
+                found = {ratio.cccl: ratio for ratio in compare.over(machine, cell, variant)}
                 lowest = compare.headline(machine, cell, variant)
                 row += [over_cub(found.get(v)) for v in versions] if several else [over_cub(lowest)]
                 row += [interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]

@@ -65,8 +65,14 @@ def flags(machine: Machine, variant: Variant) -> list[str]:
     return found
 
 
+SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
+
+
 def over_cub(ratio: Ratio | None) -> str:
-    return words.ratio(ratio.value) if ratio else words.UNKNOWN
+    """A speed-up: 1.31x, and ≈1.31x where it was carried over from another release."""
+    if ratio is None:
+        return words.UNKNOWN
+    return ("≈" if ratio.carried else "") + words.ratio(ratio.value)
 
 
 def interval(ratio: Ratio | None) -> str:
@@ -75,7 +81,4 @@ def interval(ratio: Ratio | None) -> str:
 
 def briefly(ratio: Ratio | None) -> str:
     """A speed-up and its verdict in one cell: 1.31x, 1.00x tie."""
-    if ratio is None:
-        return words.UNKNOWN
-    said = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}[ratio.verdict]
-    return words.ratio(ratio.value) + said
+    return over_cub(ratio) + (SAID[ratio.verdict] if ratio else "")

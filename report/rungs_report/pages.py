@@ -29,6 +29,7 @@ from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
     accuracy,
     banners,
+    caveats,
     ceilings,
     claimed,
     environment,
@@ -66,7 +67,7 @@ def front_page(page: Page) -> list[str]:
     return front(page, [*histograms.headline(page.machine), *atomics.headline(page.machine), *costs.headline(page.machine)])
 
 
-FRONT: tuple[Section, ...] = (banners, answers.contents, front_page, environment, ceilings, noise, omissions, refused, reading_guide)
+FRONT: tuple[Section, ...] = (banners, caveats, answers.contents, front_page, environment, ceilings, noise, omissions, refused, reading_guide)
 TOPIC: tuple[Section, ...] = (
     banners, in_short, ladder, sweep, beside, losses, other_types, other_modes, accuracy, omissions, lessons,
 )  # fmt: skip
@@ -141,12 +142,13 @@ def index(collection: Collection) -> list[str]:
         links = [f"[{topic.name}]({machine.gpu}/{topic.name}.md)" for topic in found]
         links += [f"[{what}]({machine.gpu}/{file})" for what, file, *_ in MORE] if machine.device else []
         links += [f"[rows]({machine.gpu}/results.csv)"]
+        runs = [run for own in (machine, *machine.grids.values()) for run in own.runs]
         rows.append(
             [
                 f"[{text(machine.name)}]({machine.gpu}/index.md)",
                 ", ".join(links),
-                str(len(machine.runs)),
-                f"{sum(len(run.rows) for run in machine.runs):,}",
+                str(len(runs)),
+                f"{sum(len(run.rows) for run in runs):,}",
                 text(words.listed(compare.cccl_versions(machine))),
                 "; ".join(heads) or "no comparison with CUB",
             ]

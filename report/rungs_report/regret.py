@@ -142,11 +142,12 @@ def sentence(found: list[Point]) -> str:
     """Whether the threshold is kept, and whether CUB is faster anywhere."""
     mean = middle(each.behind for each in found)
     kept = "under" if mean < 1 + THRESHOLD else "not under"
+    worst = max(found, key=lambda each: each.behind)
     slower = sum(each.loses_to_cub for each in found)
     judged = sum(each.cub is not None for each in found)
     return (
         f"{lag(mean)} behind the fastest in the geometric mean over {words.plural(len(found), 'point')}, which is {kept} the"
-        f" {THRESHOLD * 100:.0f} % that was set for it; slower than CUB beyond the noise floor at {f'{slower:,}' if slower else 'none'} of"
+        f" {THRESHOLD * 100:.0f} % that was set for it; {lag(worst.behind)} at worst ({text(where(worst.cell, worst.release))}); slower than CUB beyond the noise floor at {f'{slower:,}' if slower else 'none'} of"
         f" {words.plural(judged, 'point')}"
     )
 
@@ -201,7 +202,7 @@ def slower(page: Page, found: list[Point]) -> list[str]:
         return ["CUB is faster beyond the noise floor at no point.", ""]
     rows = []
     for each in lost:
-        ends = words.interval(each.door.speedup_low, each.door.speedup_high)
+        ends = words.UNKNOWN if each.door.speedup_low is None else words.interval(each.door.speedup_low, each.door.speedup_high)
         floor = f"{each.floor * 100:.1f} %"
         times = [words.time(each.door.median_us), words.time(each.cub.median_us)]
         rows.append([text(named(each.cell, each.release)), words.size(each.cell.items), *times, words.ratio(each.over_cub), ends, floor])

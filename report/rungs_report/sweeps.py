@@ -6,7 +6,7 @@ from collections.abc import Callable
 from rungs_report import charts, compare, words
 from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.page import Page, briefly, flags, fold, interval, over_cub, verdict
+from rungs_report.page import SAID, Page, flags, fold, interval, over_cub, verdict
 from rungs_report.topics import Topic
 from rungs_report.words import code, table, text
 
@@ -73,7 +73,8 @@ def how_compared(machine: Machine) -> list[str]:
         said.append(
             f". Runs were built against CCCL {words.listed([text(v) for v in versions])}: the ratio over each one's CUB is shown, the verdict is"
             f" that of the lower ratio, times are from the runs with {text(compare.main_cccl(machine))}. Which rung is best is asked of"
-            f" {text(compare.main_cccl(machine))}, which most runs were built against; a rung that was not measured with a release has no ratio over its CUB"
+            f" {text(compare.main_cccl(machine))}, which most runs were built against; the ratio of a rung that was not measured with a release is carried over by the rungs that"
+            " met both, and marked ≈"
         )
     return ["".join(said) + ".", ""]
 
@@ -91,18 +92,14 @@ def few(counts: set[int]) -> list[int]:
 
 
 def contest(machine: Machine, each: Best | None) -> list[str]:
-    """CUB's time, the best rung's, which that is, and the speed-up."""
+    """CUB's time, the best rung's, which that is, and the speed-up over each release's CUB."""
     if each is None:
         return [words.UNKNOWN] * 4
     cub = compare.fastest_cub(machine, each.cell)
     times = [words.time(cub[1] if cub else None), words.time(each.median_us)]
-    return [*times, code(machine.labels[each.variant]), briefly(each.ratio)]
-
-
-def one_release_only(found: list[dict[int, Best]]) -> str:
-    """Which releases stand alone behind a ratio."""
-    few = {each.ratio.cccl for by_size in found for each in by_size.values() if len(each.all_ratios) == 1}
-    return f" Some rungs were measured with {words.listed([text(v) for v in sorted(few)])} only." if few else ""
+    by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
+    over = " / ".join(over_cub(by_version.get(version)) for version in compare.cccl_versions(machine))
+    return [*times, code(machine.labels[each.variant]), over + SAID[each.ratio.verdict]]
 
 
 def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
@@ -110,9 +107,11 @@ def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
     heads = mains(machine, topics)
     found = [{each.cell.items: each for each in compare.bests(machine, p) if each.ratio} for _, p in heads]
     several = len(heads) > 1
+    versions = compare.cccl_versions(machine)
+    cub = f"CUB {text(compare.main_cccl(machine))}" if len(versions) > 1 else "CUB"
     headers = [">n"]
     for topic, _ in heads:
-        headers += [f">{topic.name}: CUB" if several else ">CUB", ">best rung", "which", ">speed-up"]
+        headers += [f">{topic.name}: {cub}" if several else f">{cub}", ">best rung", "which", ">speed-up"]
     rows = []
     for count in few({count for each in found for count in each}):
         row = [words.size(count)]
@@ -122,14 +121,20 @@ def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
     if not rows:
         return []
     lines = [*table(headers, rows), ""]
-    versions = compare.cccl_versions(machine)
     if len(versions) > 1:
-        lines += [
-            f"Built against CCCL {words.listed([text(v) for v in versions])}; the speed-up is the one over the better CUB that the rung met, the"
-            f" times are from the runs with {text(compare.main_cccl(machine))}.{one_release_only(found)}",
+        lines = [
+            f"The speed-up is the one over the CUB of CCCL {' / '.join(text(v) for v in versions)}, its verdict that of the lower; the times are from the"
+            f" runs with {text(compare.main_cccl(machine))}.{what_carried_means([each.all_ratios for by_size in found for each in by_size.values()])}",
             "",
+            *lines,
         ]
     return lines
+
+
+def what_carried_means(found: list[tuple[compare.Ratio, ...]]) -> str:
+    if not any(ratio.carried for own in found for ratio in own):
+        return ""
+    return " ≈: the rung has not met that release; its speed-up is carried over by the rungs that met both."
 
 
 def front(page: Page, more: list[str]) -> list[str]:

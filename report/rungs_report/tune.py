@@ -178,8 +178,10 @@ def _file(name: str, about: str, rungs: list[str], row: str, rows: list[str], co
         run.name
         for machine in machines
         for run in machine.runs
-        if any(variant.rung in known for of_cell in run.cells.values() for variant in of_cell)
+        if any(variant.rung in known and variant.ladder[:4] == name[:4] for of_cell in run.cells.values() for variant in of_cell)
     )
+    if len(runs) > len(string.ascii_uppercase):
+        raise Undecided(f"{len(runs)} runs have rungs of {name}, and a table names at most {len(string.ascii_uppercase)}: choose some by --runs")
     letters = dict(zip(runs, string.ascii_uppercase, strict=False))
     for run, letter in letters.items():
         rows = [row.replace(run, letter) for row in rows]

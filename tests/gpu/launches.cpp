@@ -1,6 +1,5 @@
 // Which kernels this process launched, by their mangled names. Linked in with --wrap, so that no kernel can be launched
-// past it:
-// <<<>>> asks for a kernel's handle before its first launch, everything else goes through cudaLaunchKernelExC.
+// past it: <<<>>> asks for a kernel's handle before its first launch, everything else goes through cudaLaunchKernelExC.
 #include "gpu/launches.hpp"
 
 #include <cuda_runtime_api.h>

@@ -107,6 +107,19 @@ TEST_F(Planner, WarmAndGraphEndAtFourCaches) {
   }
 }
 
+TEST_F(Planner, WarmAndGraphThatWereAskedForBeyondFourCachesAreLeftOutWithAReason) {
+  wanted.sizes = {std::size_t{256} << 20};
+  wanted.modes = {mode::warm};
+  wanted.types = {"f32"};
+  const auto planned = plan();
+  EXPECT_TRUE(planned.cases.empty());
+  EXPECT_NE(std::find_if(planned.omissions.begin(), planned.omissions.end(),
+                         [](const omission& one) {
+                           return one.mode == mode::warm && one.reason.find("L2 cache") != std::string::npos;
+                         }),
+            planned.omissions.end());
+}
+
 TEST_F(Planner, HostBaselinesEndAtSixteenMi) {
   const auto planned = plan();
   for (const auto& one : planned.problems) EXPECT_TRUE(!one.on_host || one.num_items <= largest_host_items);

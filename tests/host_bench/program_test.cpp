@@ -103,6 +103,8 @@ TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
       {"--budget=nan", "--budget"},
       {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
       {"--profile", "--out=FILE.json"},
+      {"--out=", "no value"},
+      {"--filter=", "no value"},
       {"--benchmark_repetitions=3", "--benchmark_repetitions"},
       {"--benchmark_format=xml", "'xml'"},
       {"--benchmark_nonsense=1", "--benchmark_nonsense"},
@@ -120,6 +122,18 @@ TEST_F(Program, AGridHasSizesAndBinsOfItsOwn) {
     EXPECT_EQ(got.code, exit_usage) << argument;
     EXPECT_NE(got.err.find("of its own"), std::string::npos) << got.err;
   }
+  for (const char* argument : {"--dirty-flush", "--modes=warm"}) {
+    const auto got = run({"--grid=held_out", argument});
+    EXPECT_EQ(got.code, exit_usage) << argument;
+    EXPECT_NE(got.err.find("cold"), std::string::npos) << got.err;
+  }
+}
+
+TEST_F(Program, AnEmptyValueTakesNoFlagForIt) {
+  const auto got = run({"--out=", "--list"});
+  EXPECT_EQ(got.code, exit_usage);
+  EXPECT_TRUE(got.out.empty());
+  EXPECT_FALSE(fs::exists("--list"));
 }
 
 TEST_F(Program, AGpuCanBeRequired) {
@@ -165,9 +179,10 @@ TEST_F(Program, ScansAreMeasuredAndNamedLikeTheRest) {
 }
 
 TEST_F(Program, HistogramsAreMeasuredOnTheHost) {
+  if (run({"--list", "--filter=host_serial_histogram"}).code == exit_usage)
+    GTEST_SKIP() << "the catalog has no histogram on the host";
   const auto got = run({"--filter=host_serial_histogram", "--sizes=4000", "--types=u8,i32,f16", "--bins=64",
                         "--distributions=uniform,zipf,out_of_range", out_flag()});
-  if (got.code == exit_usage) GTEST_SKIP() << "the catalog has no histogram on the host";
   EXPECT_EQ(got.code, exit_ok) << got.err;
   std::set<std::string> seen;
   const auto file = result();

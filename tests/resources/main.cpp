@@ -44,9 +44,14 @@ int main(int argc, char** argv) {
     }
   }
   if (list) {
-    for (const kernel& k : kernels)
-      if (k.ours() && k.is_entry) std::cout << k.mangled << '\n';
-    return bad == 0 ? 0 : 1;
+    bool any = false;
+    for (const kernel& k : kernels) {
+      if (!k.ours() || !k.is_entry) continue;
+      std::cout << k.mangled << '\n';
+      any = true;
+    }
+    if (!any) std::cerr << "rungs_resources: no kernel was found\n";
+    return any && bad == 0 ? 0 : 1;
   }
   const judgement j = judge(kernels);
   for (const std::string& complaint : j.complaints) std::cout << complaint << '\n';

@@ -26,11 +26,12 @@ std::string_view without(std::string_view prefix, std::string_view text) {
   return text;
 }
 
-// The kernel in a line "     at KERNEL", or "in KERNEL" or "in kernel KERNEL" where the name is qualified: others are
-// files.
+// The kernel in a line "     at KERNEL", "access at void KERNEL+0xa70", or "in KERNEL" or "in kernel KERNEL" where the
+// name is qualified: others are files.
 std::string_view place(std::string_view line) {
-  constexpr std::string_view at_kernel = "=========     at ", in = "in ";
+  constexpr std::string_view at_kernel = "=========     at ", access = "access at void ", in = "in ";
   if (line.starts_with(at_kernel)) return without("void ", line.substr(at_kernel.size()));
+  if (const std::size_t at = line.find(access); at != line.npos) return line.substr(at + access.size());
   for (std::size_t at = line.find(in); at != line.npos; at = line.find(in, at + 1)) {
     if (at > 0 && (std::isalnum(static_cast<unsigned char>(line[at - 1])) || line[at - 1] == '_')) continue;
     const std::string_view name = without("void ", without("kernel ", line.substr(at + in.size())));
@@ -65,7 +66,9 @@ verdict judge(const std::vector<shard>& shards) {
     const std::vector<finding> found = findings(s.output);
     for (const finding& f : found)
       ++(ours(f.kernel) ? v.ours : v.libraries)[{before(" at ", f.headline), before("+0x", f.kernel)}];
-    if ((s.status != 0 && s.status != found_something) || (s.status == found_something && found.empty()))
+    // Findings beyond the tool's limit might be ours.
+    const bool cut = s.output.find("were not printed") != s.output.npos;
+    if ((s.status != 0 && s.status != found_something) || (s.status == found_something && found.empty()) || cut)
       v.broken.push_back(s.status);
   }
   return v;

@@ -58,14 +58,18 @@ TEST(findings, may_name_their_kernel_within_a_line) {
             (all{{"Uninitialized access", "cub::k(int)"}}));
 }
 
-TEST(findings, name_no_kernel_where_only_a_file_is_named) {
+TEST(findings, may_name_their_kernel_behind_an_access) {
   const std::string race =
       "========= Error: Race reported between Write access at void rungs::v0::k<int>(T1)+0xa70 in "
       "/tree/rungs/k.cuh:98\n"
       "=========     and Read access at void rungs::v0::k<int>(T1)+0xb20 in /tree/rungs/k.cuh:99 [508 hazards]\n";
   const all found = findings(race);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kernel, "");
+  EXPECT_TRUE(found[0].kernel.starts_with("rungs::v0::k<int>(T1)+0xa70"));
+  EXPECT_TRUE(ours(found[0].kernel));
+}
+
+TEST(findings, name_no_kernel_where_only_a_file_is_named) {
   EXPECT_EQ(
       findings("========= Found\n=========     within ::name, cabin rungs::k, in ::k, in block (0,0,0)\n").at(0).kernel,
       "");
@@ -114,6 +118,10 @@ TEST(verdict, a_shard_that_ended_otherwise_is_not_clean) {
   EXPECT_EQ(judge({{0, clean, {}}, {1, clean, {}}, {124, "", {}}, {-11, "", {}}}).broken,
             (std::vector<int>{1, 124, -11}));
   EXPECT_FALSE(judge({{found_something, clean, {}}}).clean());  // something was found, but what?
+  const std::string cut =
+      memcheck.substr(memcheck.find("========= Invalid __shared__")) +
+      "========= ERROR SUMMARY: 1012 errors\n========= ERROR SUMMARY: 12 errors were not printed.\n";
+  EXPECT_FALSE(judge({{found_something, cut, {}}}).clean());  // what was not printed might be ours
 }
 
 }  // namespace

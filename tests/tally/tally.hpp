@@ -24,7 +24,7 @@ struct total {
 };
 
 // All programs of a folder. gpu.xml and gpu*.log were on the GPU: where one is required, their skipped tests have
-// failed. A file that cannot be read is a failure, and so is a folder without any test.
+// failed, unless they say another reason. A file that cannot be read is a failure, and so is a folder without any test.
 total tally(const std::filesystem::path& folder, bool require_gpu);
 
 }  // namespace rungs::tests::tally

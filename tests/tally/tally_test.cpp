@@ -147,13 +147,19 @@ TEST_F(tallied_folder, sums_up_its_programs) {
 TEST_F(tallied_folder, where_a_gpu_is_required_what_was_skipped_on_it_failed) {
   write("gpu.xml", "<testsuite><testcase name=\"instrument\" status=\"notrun\"/></testsuite>");
   write("host.xml", "<testsuite><testcase name=\"consumer\" status=\"notrun\"/></testsuite>");
-  write("gpu.catalog.log", mixed_googletest);
+  write("gpu.catalog.log", "no usable GPU: none found\n" + std::string(mixed_googletest));
   write("gpu.catalog.status", "1\n");
   EXPECT_EQ(tally(folder_, false).sum, (counts{3, 1, 4}));
   const total t = tally(folder_, true);
   EXPECT_EQ(t.sum, (counts{3, 4, 1}));
   EXPECT_EQ(t.remarks, (std::vector<std::string>{"instrument: 1 skipped, but a GPU is required",
                                                  "gpu.catalog: 2 skipped, but a GPU is required"}));
+}
+
+TEST_F(tallied_folder, where_a_gpu_is_required_other_reasons_to_skip_remain) {
+  write("gpu.catalog.log", "needs compute capability 9.0\n" + std::string(mixed_googletest));
+  write("gpu.catalog.status", "1\n");
+  EXPECT_EQ(tally(folder_, true).sum, tally(folder_, false).sum);
 }
 
 TEST_F(tallied_folder, with_nothing_in_it_is_a_failure) {

@@ -5,8 +5,7 @@
 //
 // T                   any type that CUB takes.
 // BlockDimX, Y, Z     the block's dimensions, 1 to 1024 threads; no multiple of 32 is needed. The first thread is 0,
-// the
-//                     order is x first, then y, then z.
+//                     the order is x first, then y, then z.
 // BlockScanAlgorithm  taken for the sake of CUB's callers: there is one algorithm, for any operator.
 // TempStorage         shared memory, one T a warp and one more. Without one the collective brings its own, one for each
 //                     type.

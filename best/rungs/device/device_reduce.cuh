@@ -11,10 +11,10 @@
 // misused; else what the runtime answered to a launch is returned.
 //
 // d_in      num_items items: any random-access iterator. Pointers to items of 1, 2, 4, 8 or 16 bytes are read by
-// vectors,
-//           at any alignment that their type allows.
+//           vectors, at any alignment that their type allows.
 // d_out     where one result is written: any output iterator.
-// num_items any integer; more than 2^32 is fine. Of no items the result is init.
+// num_items any integer; more than 2^32 is fine, but for the calls that CUB gives an int. Of no items the result is
+//           init.
 //
 // The same bits for the same input on the same device, whatever the address, the alignment or the stream. The error of
 // a sum of floats is at most rungs::reductions::front_door::summation_height(num_items) rounding errors of the sum of

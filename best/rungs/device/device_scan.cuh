@@ -3,13 +3,13 @@
 //   rungs::DeviceScan::ExclusiveSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
 //   rungs::DeviceScan::ExclusiveSum(workspace, d_in, d_out, num_items, stream);                            // faster
 //
-// Every call exists in both forms, and each of them also in place: with one iterator d_data for d_in and d_out. The
-// first is CUB's contract: a call with a null d_temp_storage only answers the size, the storage may hold anything, and
-// nothing is allocated. In the second a rungs::workspace keeps the storage, and may allocate (see there); it spares the
-// call the clearing of its state. Neither waits for the device; both may be captured, the second once the workspace is
-// large enough. Any number of host threads may call at once, each with its own storage or workspace.
-// cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
-// misused; else what the runtime answered to a launch is returned.
+// Every call exists in both forms, and but for InclusiveScanInit also in place: with one iterator d_data for d_in and
+// d_out, which may also be named twice. The first is CUB's contract: a call with a null d_temp_storage only answers the
+// size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
+// and may allocate (see there); it spares the call the clearing of its state. Neither waits for the device; both may be
+// captured, the second once the workspace is large enough. Any number of host threads may call at once, each with its
+// own storage or workspace. cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked
+// build) a workspace that is misused; else what the runtime answered to a launch is returned.
 //
 // d_in       num_items items: any random-access iterator; pointers are read by vectors where their alignment allows it.
 // d_out      num_items outputs: any random-access iterator. It may be d_in, and else does not overlap it.

@@ -1,6 +1,5 @@
 // Barriers in shared memory (mbarrier) that count arrivals and bytes. Device code for sm_90 and later; callers guard
-// with
-// __CUDA_ARCH__.
+// with __CUDA_ARCH__.
 #pragma once
 
 #include <cuda_runtime.h>

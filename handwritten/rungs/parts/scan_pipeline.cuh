@@ -1,7 +1,6 @@
 // The pipeline of 12_bulk_pipeline: four roles in a block, over a ring of tiles in shared memory. What passes between
 // the roles is counted by phase barriers, on which every lane arrives that has read or written: one lane for all after
-// a
-// __syncwarp would do, but compute-sanitizer believes only those that arrive, and 32 arrivals take no longer than one.
+// a __syncwarp would do, but compute-sanitizer believes only those that arrive, and 32 arrivals take no longer.
 #pragma once
 
 #include "rungs/parts/bulk_copy.cuh"

@@ -1,7 +1,6 @@
 // CUB's device-wide histogram as an expert feeds it, so that a win over the naive call is not sold as a win over CUB.
 //   integers      CUB divides 64-bit numbers once a sample. With levels of float it multiplies instead; that is done
-//   where
-//                 it is exact: levels within 2^24, and bins whose width is a power of two or a unit fraction.
+//                 where it is exact: levels within 2^24, and bins whose width is a power of two or a unit fraction.
 //   signed bytes  CUB never counts the negative ones. Samples and levels 128 higher are unsigned bytes.
 //   i16, f16      CUB loses counts where a sample cannot hold the number of a bin: those are widened as they are read.
 // Considered and left: other types of counters (only 32-bit ones have tuned policies), vectors of bytes (CUB loads four

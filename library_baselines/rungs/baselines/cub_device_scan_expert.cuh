@@ -1,12 +1,10 @@
 // CUB's device-wide scan as an expert feeds it, so that a win over the naive call is not sold as a win over CUB.
 //   32-bit counts   CUB's offset type follows the type of num_items: below 2^32 items 32-bit arithmetic does.
 //   narrow types    CUB moves items one by one, 1 or 2 bytes a load. Here it scans the aggregates of vectors of four,
-//   read
-//                   at once; its output iterator is given the prefix of a vector, reads the four again (from cache),
-//                   and writes their results as 16 bytes.
+//                   read at once; its output iterator is given the prefix of a vector, reads the four again (from
+//                   cache), and writes their results as 16 bytes.
 //   wider types     stay with pointers. Vectors of those would have to stay in cache between their two reads, and tiles
-//   of
-//                   48 KB a block, in flight on a whole H200, are all of its L2. From CCCL 3.5 on and sm_100 up,
+//                   of 48 KB a block, in flight on a whole H200, are all of its L2. From CCCL 3.5 on and sm_100 up,
 //                   pointers are also what lets CUB take its pipelined kernel.
 // Considered and left: CacheModifiedInputIterator (CUB wraps pointers in one itself; LOAD_LDG is undefined in place),
 // and a policy of one's own: CUB's for sums on sm_90 are the outcome of a search over threads, items and delays. What

@@ -1,8 +1,7 @@
 // Rung 2. The peers store their aggregates into block 0's shared memory, and one barrier of the cluster says that they
-// are there.
-// Against 01_read_peers: the values travel one way, before the barrier and not behind it, and block 0 reads its own
-// memory. Nobody's memory is read by another block, so no barrier has to keep the peers from ending. The barrier that
-// says that block 0 has started is arrived at before the loads and waited for behind them.
+// are there. Against 01_read_peers: the values travel one way, before the barrier and not behind it, and block 0 reads
+// its own memory. Nobody's memory is read by another block, so no barrier has to keep the peers from ending. The
+// barrier that says that block 0 has started is arrived at before the loads and waited for behind them.
 #pragma once
 
 #include "rungs/cluster/parts/one_cluster.cuh"
