@@ -9,7 +9,7 @@ from rungs_report.charts import HeatMap
 from rungs_report.circumstances import banners
 from rungs_report.compare import Ratio, Recommended
 from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
-from rungs_report.ladders import DETAILS, FAMILIES, asked, before, ladder_groups, stopped
+from rungs_report.ladders import DETAILS, asked, before, ladder_groups, stopped
 from rungs_report.page import Page, briefly, flags, fold, interval, over_cub, verdict
 from rungs_report.sweeps import matrix
 from rungs_report.words import code, table, text

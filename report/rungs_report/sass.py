@@ -77,7 +77,7 @@ def resources(report: str) -> dict[tuple[str, str], dict[str, int]]:
 
 def functions(disassembly: str) -> Iterator[tuple[str, str, list[tuple[int, str, str, str]]]]:
     """Mangled name, architecture and instructions (address, opcode, its modifiers, its operands) of each function."""
-    architecture, name, body = "", "", []
+    architecture, name, of, body = "", "", "", []
     for line in disassembly.splitlines():
         if match := CODE_FOR.match(line):
             architecture = match[1]

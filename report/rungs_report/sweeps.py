@@ -226,8 +226,8 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
     free, kept = (sum(compare.verdicts(machine, topic, contract).total() for topic in found) for contract, _ in CONTRACTS)
     if free > kept:
         lines += [f"In {words.plural(free - kept, 'problem')} nothing of ours that keeps CUB's contract was measured.", ""]
-    for verdict, title in (("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
-        total, shown = of_verdict(page, found, verdict, False)
+    for kind, title in (("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
+        total, shown = of_verdict(page, found, kind, False)
         lines += fold(f"{title}, any workspace: {total:,}", shown) if total else []
     return [*lines, *how_compared(machine)]
 
