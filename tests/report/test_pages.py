@@ -289,16 +289,11 @@ def test_a_hundred_thousand_rows_take_half_a_minute_and_a_gigabyte(repository):
     synthetic.write(repository / "report/data", made)
     places = ["--data", str(repository / "report/data"), "--out", str(repository / "report"), "--root", str(repository)]
     environment = {**os.environ, "PYTHONPATH": str(Path(render.__file__).parents[1])}
-    times = []
-    # Others compile on the same cores meanwhile: the fastest of three is what it takes.
-    while len(times) < 3 and (not times or min(times) >= 30):
-        done = subprocess.run([sys.executable, "-c", MEASURED, "render", *places], capture_output=True, text=True, env=environment, check=True)
-        assert "100000 rows in = 100000 rows out" in done.stdout
-        code, seconds, kibibytes = done.stdout.split()[-3:]
-        assert (code, done.stderr) == ("0", "")
-        assert int(kibibytes) < 1 << 20, done.stdout
-        times.append(float(seconds))
-    assert min(times) < 30, times
+    done = subprocess.run([sys.executable, "-c", MEASURED, "render", *places], capture_output=True, text=True, env=environment, check=True)
+    assert "100000 rows in = 100000 rows out" in done.stdout
+    code, seconds, kibibytes = done.stdout.split()[-3:]
+    assert (code, done.stderr) == ("0", "")
+    assert float(seconds) < 30 and int(kibibytes) < 1 << 20, done.stdout
     assert (repository / "report/index.html").stat().st_size < 8 << 20
 
 
