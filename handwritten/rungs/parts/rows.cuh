@@ -111,12 +111,7 @@ struct rows {
         return;
       }
     }
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row)
-#pragma unroll
-      for (int i = 0; i < lane_items; ++i)
-        items[row][i] =
-            position(row) + i < left ? static_cast<T>(from[position(row) + i]) : ScanOpT::template identity<T>();
+    load_singly(from, 0, left, scan_op);
   }
   __device__ void store_present(OutputIteratorT d_out, std::size_t first, std::size_t num_items,
                                 bool by_vectors) const {
@@ -131,34 +126,16 @@ struct rows {
         return;
       }
     }
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row)
-#pragma unroll
-      for (int i = 0; i < lane_items; ++i)
-        if (position(row) + i < left) parts::store(to + (position(row) + i), items[row][i]);
+    store_singly(to, 0, left);
   }
 
-  // The same for the first warp's items where the first `ahead` of them are not there, one by one.
+  // The same for the first warp's items where the first `ahead` of them are not there.
   template <class ScanOpT>
-  __device__ void load_behind(InputIteratorT d_in, int ahead, std::size_t num_items, ScanOpT) {
-    const int left = present(0, num_items);
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row)
-#pragma unroll
-      for (int i = 0; i < lane_items; ++i) {
-        const int at = position(row) + i;
-        items[row][i] = at >= ahead && at < left ? static_cast<T>(d_in[at]) : ScanOpT::template identity<T>();
-      }
+  __device__ void load_behind(InputIteratorT d_in, int ahead, std::size_t num_items, ScanOpT scan_op) {
+    load_singly(d_in, ahead, present(0, num_items), scan_op);
   }
   __device__ void store_behind(OutputIteratorT d_out, int ahead, std::size_t num_items) const {
-    const int left = present(0, num_items);
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row)
-#pragma unroll
-      for (int i = 0; i < lane_items; ++i) {
-        const int at = position(row) + i;
-        if (at >= ahead && at < left) parts::store(d_out + at, items[row][i]);
-      }
+    store_singly(d_out, ahead, present(0, num_items));
   }
 
   // From shared memory: by vectors where those of the lanes are aligned, else two vectors a lane where `around` says
@@ -299,26 +276,8 @@ struct rows {
     return alignof(Item) == sizeof(Item) || misses_bytes(address) % sizeof(Item) == 0;
   }
 
-  // Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first half
-  // becomes the vector that begins there.
-  template <std::size_t unit, int twice_num_words>
-  static __device__ void shift(unsigned (&words)[twice_num_words], unsigned offset) {
-    constexpr int num_words = twice_num_words / 2;
-#pragma unroll
-    for (int step = num_words / 2; step > 0; step /= 2) {
-      if (4 * step % unit != 0) continue;
-#pragma unroll
-      for (int i = 0; i + step < twice_num_words; ++i)
-        words[i] = (offset & (4 * step)) != 0 ? words[i + step] : words[i];
-    }
-    if constexpr (unit < 4) {
-#pragma unroll
-      for (int i = 0; i < num_words; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], 8 * offset);
-    }
-  }
-
-  // The same for all lanes of all rows, each with its right neighbour's vector. That of lane 31 is lane 0's in the next
-  // row, and behind the last row there is none.
+  // Moves all lanes' vectors of all rows down by `offset` bytes, each with its right neighbour's. That of lane 31 is
+  // lane 0's in the next row, and behind the last row there is none.
   template <class Item, int given_rows>
   static __device__ void shift_rows(words_of_lane<Item> (&vectors)[given_rows], unsigned offset) {
     constexpr int num_words = words_of_lane<Item>::num_words;
@@ -338,10 +297,31 @@ struct rows {
         if (row + 1 < given_rows) neighbours[i] = __shfl_sync(full_mask, vectors[row + 1].words[i], right);
         words[num_words + i] = lane == warp_threads - 1 ? neighbours[i] : here;
       }
-      shift<sizeof(Item)>(words, offset);
+      shift_down<num_words, sizeof(Item)>(words, offset);
 #pragma unroll
       for (int i = 0; i < num_words; ++i) vectors[row].words[i] = words[i];
     }
+  }
+
+  // Item by item: those of the warp's items from[begin] to from[end - 1].
+  template <class ScanOpT>
+  __device__ void load_singly(InputIteratorT from, int begin, int end, ScanOpT) {
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i) {
+        const int at = position(row) + i;
+        items[row][i] = at >= begin && at < end ? static_cast<T>(from[at]) : ScanOpT::template identity<T>();
+      }
+  }
+  __device__ void store_singly(OutputIteratorT to, int begin, int end) const {
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i) {
+        const int at = position(row) + i;
+        if (at >= begin && at < end) parts::store(to + at, items[row][i]);
+      }
   }
 
   // Vectors that lie wholly within the first `left` items are read as such, and at most two of the warp's item by item:
@@ -423,7 +403,7 @@ struct rows {
         const vector loaded = vectors[i];
         memcpy(words + i * num_words, &loaded, sizeof(vector));
       }
-      shift<alignof(input)>(words, offset);
+      shift_down<num_words, alignof(input)>(words, offset);
       vector shifted;
       memcpy(&shifted, words, sizeof(vector));
       unpack(row, items_of(shifted));
@@ -479,85 +459,6 @@ struct rows {
     return packed;
   }
 };
-
-// The same rows where there is nothing but whole vectors: a short straight path. Where a kernel runs for microseconds,
-// its instructions come from DRAM as its items do.
-template <class Rows>
-struct whole_vectors : Rows {
-  using typename Rows::accumulator;
-  static constexpr bool is_whole = true;
-
-  template <class ScanOpT>
-  __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,
-                               ScanOpT) {
-    const int left = Rows::present(first, num_items);
-    typename Rows::template vector_of_lane<typename Rows::input> loaded[Rows::rows_of_warp];
-#pragma unroll
-    for (int row = 0; row < Rows::rows_of_warp; ++row)
-      if (Rows::position(row) < left)
-        loaded[row] = Rows::template vector_at<const typename Rows::input>(d_in + first, row);
-#pragma unroll
-    for (int row = 0; row < Rows::rows_of_warp; ++row) {
-      if (Rows::position(row) < left)
-        this->unpack(row, loaded[row]);
-      else
-        for (accumulator& item : this->items[row]) item = ScanOpT::template identity<accumulator>();
-    }
-  }
-  __device__ void store_present(typename Rows::output_iterator d_out, std::size_t first, std::size_t num_items,
-                                bool) const {
-    const int left = Rows::present(first, num_items);
-#pragma unroll
-    for (int row = 0; row < Rows::rows_of_warp; ++row)
-      if (Rows::position(row) < left)
-        Rows::template vector_at<typename Rows::output>(d_out + first, row) = this->pack(row);
-  }
-};
-
-// The same rows, of any number of items, where both ends' vectors are aligned: without the code for those that are not,
-// which would take registers.
-template <class Rows>
-struct aligned_vectors : Rows {
-  static constexpr bool is_aligned = true;
-
-  template <class ScanOpT>
-  __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,
-                               ScanOpT scan_op) {
-    const int left = Rows::present(first, num_items);
-    this->template load_some<false>(d_in + first, left);
-    if (left < Rows::warp_items) this->mask(left, scan_op);
-  }
-  __device__ void load_shared(const typename Rows::input* from, bool) { this->load_vectors(from); }
-  __device__ void store_present(typename Rows::output_iterator d_out, std::size_t first, std::size_t num_items,
-                                bool) const {
-    this->template store_some<false>(d_out + first, Rows::present(first, num_items));
-  }
-};
-
-// Calls call(type<...>, d_in, d_out, num_items, ahead) with aligned_vectors<Rows> where that will do, else with Rows.
-// Where may_move, and both ends begin `ahead` items behind an alignment, what is scanned begins there, and its first
-// `ahead` items are not there: tiles lie elsewhere then, and floats are added up in another order.
-template <bool may_move, class Rows, class Call>
-cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
-                              std::size_t num_items, Call call) {
-  if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-    const int ahead = may_move && num_items > 0 ? Rows::items_ahead(d_in, d_out) : 0;
-    if (reinterpret_cast<std::uintptr_t>(d_in - ahead) % 16 == 0 && Rows::writes_aligned(d_out - ahead))
-      return call(type<aligned_vectors<Rows>>{}, d_in - ahead, d_out - ahead, num_items + ahead, ahead);
-  }
-  return call(type<Rows>{}, d_in, d_out, num_items, 0);
-}
-inline constexpr int most_ahead = 15;
-
-// Calls call(type<...>) with whole_vectors<Rows> where that will do, else with Rows.
-template <class Rows, class Call>
-cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out, std::size_t num_items,
-                      Call call) {
-  if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-    if (Rows::vectorised(d_in, d_out) && num_items % Rows::lane_items == 0) return call(type<whole_vectors<Rows>>{});
-  }
-  return call(type<Rows>{});
-}
 
 // What is aggregated before warp `warp` of a block, from the aggregates that each warp left in shared memory.
 template <int num_warps, class T, class ScanOpT>

@@ -3,10 +3,10 @@
 // a __syncwarp would do, but compute-sanitizer believes only those that arrive, and 32 arrivals take no longer.
 #pragma once
 
+#include "rungs/parts/aligned_rows.cuh"
 #include "rungs/parts/bulk_copy.cuh"
 #include "rungs/parts/gather.cuh"
 #include "rungs/parts/launch.cuh"
-#include "rungs/parts/rows.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/state.cuh"
 

@@ -72,6 +72,22 @@ __device__ T fold_vector(const vector<Item>& loaded, ReductionOpT reduction_op) 
   }
 }
 
+// Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first num_words
+// become the vector that begins there.
+template <int num_words, std::size_t unit>
+__device__ void shift_down(unsigned* words, unsigned offset) {
+#pragma unroll
+  for (int step = num_words / 2; step > 0; step /= 2) {
+    if (4 * step % unit != 0) continue;
+#pragma unroll
+    for (int i = 0; i + step < 2 * num_words; ++i) words[i] = (offset & (4 * step)) != 0 ? words[i + step] : words[i];
+  }
+  if constexpr (unit < 4) {
+#pragma unroll
+    for (int i = 0; i < num_words; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], 8 * offset);
+  }
+}
+
 // How the items can be read: a vector by one load or, where the pointer is not aligned to 16 bytes, by two; `exact`
 // where there is nothing but whole vectors, and one tile or less for each reader.
 enum class reading { exact, aligned, unaligned };
@@ -205,18 +221,12 @@ struct tile_reader {
         for (int i = 0; i < num_pieces; ++i) words[i] = reinterpret_cast<const piece*>(from)[i];
       }
     }
-    // The words, and then the bytes, move down by as many as the vector begins behind the first load.
     __device__ vector<item> take(const item* d_in, std::size_t num_items, std::size_t index) {
       vector<item> taken{};
       if (lies_within(num_items, index)) {
-        const unsigned behind = bytes_behind(d_in);
+        shift_down<4, alignof(item)>(words, bytes_behind(d_in));
 #pragma unroll
-        for (int i = 0; i < 6; ++i) words[i] = behind & 8 ? words[i + 2] : words[i];
-#pragma unroll
-        for (int i = 0; i < 5 && alignof(item) < 8; ++i) words[i] = behind & 4 ? words[i + 1] : words[i];
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          taken.words[i] = alignof(item) < 4 ? __funnelshift_r(words[i], words[i + 1], behind % 4 * 8) : words[i];
+        for (int i = 0; i < 4; ++i) taken.words[i] = words[i];
       } else {
 #pragma unroll
         for (int i = 0; i < num_pieces; ++i)

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "rungs/contract.cuh"
+#include "rungs/parts/aligned_rows.cuh"
 #include "rungs/parts/launch.cuh"
-#include "rungs/parts/rows.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/storage.cuh"
 

@@ -9,9 +9,9 @@
 #include <algorithm>
 
 #include "rungs/contract.cuh"
+#include "rungs/parts/aligned_rows.cuh"
 #include "rungs/parts/gather.cuh"
 #include "rungs/parts/launch.cuh"
-#include "rungs/parts/rows.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/state.cuh"
 
@@ -103,8 +103,8 @@ struct one_wave : parts::scan_calls<one_wave> {
   }
 
  private:
-  // The rows that suit both ends best (parts/rows.cuh). The order of additions must not depend on where they begin,
-  // which only integers do not mind.
+  // The rows that suit both ends best (parts/aligned_rows.cuh). The order of additions must not depend on where they
+  // begin, which only integers do not mind.
   template <class Rows, class Launch>
   static cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                                std::size_t num_items, Launch launch) {

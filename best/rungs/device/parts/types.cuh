@@ -6,11 +6,16 @@
 
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
+
+#if __has_include(<bits/stl_function.h>)
+#include <bits/stl_function.h>  // std::plus in libstdc++, without the half second that all of <functional> takes
+#else
+#include <functional>
+#endif
 
 #include "rungs/operators.cuh"
 #include "rungs/parts/maybe.cuh"

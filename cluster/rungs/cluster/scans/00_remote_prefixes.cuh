@@ -10,7 +10,7 @@
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/remote.cuh"
 #include "rungs/contract.cuh"
-#include "rungs/parts/rows.cuh"
+#include "rungs/parts/aligned_rows.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/storage.cuh"
 
