@@ -51,26 +51,26 @@ bool is_sum(const question& line) { return line.combine == op::plus || line.comb
 
 bool is_ladder_size(std::size_t size) { return std::count(std::begin(ladder_sizes), std::end(ladder_sizes), size) > 0; }
 
+constexpr std::size_t Ki = 1024;
+
 // The whole sweep for sums of floats, every second power of two for those of integers, and a few sizes for the rest.
 std::vector<std::size_t> reduction_sizes(const question& line) {
   if (is_sum(line) && (is_basic(line) || line.on_host)) return powers_of_two(2);
   if (is_sum(line))
-    return {std::size_t{4} << 10, std::size_t{64} << 10, std::size_t{256} << 10, ladder_sizes[0],
-            std::size_t{4} << 20, ladder_sizes[1],       ladder_sizes[2]};
+    return {Ki, 4 * Ki, 64 * Ki, 256 * Ki, ladder_sizes[0], 4 * Ki * Ki, ladder_sizes[1], ladder_sizes[2]};
   if (!is_basic(line)) return {ladder_sizes[0], ladder_sizes[1]};
-  return {std::size_t{64} << 10, ladder_sizes[0], ladder_sizes[1]};
+  return {64 * Ki, ladder_sizes[0], ladder_sizes[1]};
 }
 
 // Likewise. Exclusive scans of other types, or with other operators, are left to --full.
 std::vector<std::size_t> scan_sizes(const question& line) {
-  constexpr std::size_t Ki = 1024;
   const bool inclusive = line.operation == catalog::operation::inclusive_scan;
   if (line.combine == op::plus && is_basic(line)) {
     if (inclusive) return powers_of_two(2);
     return {64 * Ki, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
   }
   if (!inclusive) return {};
-  if (is_sum(line)) return {4 * Ki, 64 * Ki, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
+  if (is_sum(line)) return {4 * Ki, 16 * Ki, 64 * Ki, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
   return {ladder_sizes[0], ladder_sizes[1]};
 }
 
@@ -105,7 +105,7 @@ bool is_headline_type(scalar type) { return type == scalar::u8 || type == scalar
 // changes. Nothing: not in the default suite.
 std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins, distribution from) {
   using catalog::operation;
-  const std::size_t small = std::size_t{64} << 10;
+  const std::size_t small = 64 * Ki;
   const std::size_t mega = ladder_sizes[0], large = ladder_sizes[1], huge = ladder_sizes[2];
   const bool uniform = from == distribution::uniform, constant = from == distribution::constant;
   const bool spotted = bins == 256 || bins == 4096 || bins == 65536;
@@ -349,7 +349,7 @@ std::vector<mode> default_modes(const question& line, const setting& how, std::s
   const bool full = wanted.full;
   if (line.on_host) return {mode::host};
   if (wanted.grid != grid::none) return {mode::cold};
-  constexpr std::size_t Ki = 1024, Mi = Ki * Ki;
+  constexpr std::size_t Mi = Ki * Ki;
   const auto is_among = [&](std::initializer_list<std::size_t> sizes) {
     return std::count(sizes.begin(), sizes.end(), size) > 0;
   };
