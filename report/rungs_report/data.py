@@ -92,6 +92,7 @@ class Cell(NamedTuple):
 
 
 CELL_OF = itemgetter(*Cell._fields)
+TWIN_FIELDS = tuple(name for name in Cell._fields if name != "output_type")  # what a pair of twins says of its cell
 
 
 class Variant(NamedTuple):
@@ -165,6 +166,15 @@ class Run:
         for row in self.rows:
             found.setdefault(row.cell, {})[row.variant] = row
         return found
+
+    @cached_property
+    def _noise_floors(self) -> dict[tuple[Any, ...], float]:
+        told = (twin for twin in self.document["twins"] if twin["noise_floor"] is not None)
+        return {tuple(twin.get(name) for name in TWIN_FIELDS): twin["noise_floor"] for twin in told}
+
+    def noise_floor(self, cell: Cell) -> float | None:
+        """What counts as noise in the cell, by its twins: two entries of CUB's that run the same code."""
+        return self._noise_floors.get(tuple(getattr(cell, name) for name in TWIN_FIELDS))
 
     @cached_property
     def widens(self) -> bool:

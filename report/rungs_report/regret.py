@@ -52,14 +52,6 @@ def is_door(row: Row) -> bool:
     return row.variant.ladder.startswith(compare.FRONT_DOOR)
 
 
-KEYS = ("operation", "operator", "input_type", "accumulator_type", "items", "shape", "distribution", "mode")  # of a twin
-
-
-def floors(run: Run) -> dict[tuple, float]:
-    told = (twin for twin in run.document["twins"] if twin["noise_floor"] is not None)
-    return {tuple(twin.get(key) for key in KEYS): twin["noise_floor"] for twin in told}
-
-
 def newest(machine: Machine) -> list[tuple[Cell, Run]]:
     """Each cell's newest run, of each release of CCCL."""
     found = {(cell, run.cccl): run for run in machine.runs for cell in run.cells if cell.mode == "cold"}
@@ -71,7 +63,6 @@ def points(machine: Machine, contract: str) -> list[Point]:
     """Of the storage that a call is given: uninitialised, or zeroed once. A front door that keeps nothing there stands for both.
     What waits for the host is no rival of what may be captured."""
     found = []
-    noise = {run.name: floors(run) for run in machine.runs}
     several = len(compare.cccl_versions(machine)) > 1
     for cell, run in newest(machine):
         rows = [row for v, row in run.cells[cell].items() if not machine.variants[v].get("waits_for_host")]
@@ -82,8 +73,8 @@ def points(machine: Machine, contract: str) -> list[Point]:
             continue
         fastest = min(rows, key=lambda row: (row.median_us, row is not door))
         cub = min((row for row in rows if data.is_cub(row.variant)), key=lambda row: row.median_us, default=None)
-        floor = noise[run.name].get(tuple(getattr(cell, key) for key in KEYS), LEAST_FLOOR)
-        found.append(Point(cell, run.cccl if several else "", door, fastest, cub, floor))
+        floor = run.noise_floor(cell)
+        found.append(Point(cell, run.cccl if several else "", door, fastest, cub, LEAST_FLOOR if floor is None else floor))
     return found
 
 

@@ -95,27 +95,14 @@ def ceilings_apart(a: Machine, b: Machine) -> dict[str, list[tuple[int, float]]]
     return apart
 
 
-def floors(machine: Machine) -> dict[tuple, float]:
-    """The largest noise floor of a cell's twins over the runs."""
-    names = ("operation", "operator", "input_type", "accumulator_type", "items", "shape", "distribution", "mode")
-    found: dict[tuple, float] = {}
-    for run in machine.runs:
-        for twin in run.document["twins"]:
-            if twin["noise_floor"] is not None:
-                key = tuple(twin.get(name) for name in names)
-                found[key] = max(found.get(key, 0.0), twin["noise_floor"])
-    return found
-
-
 def differences(a: Machine, b: Machine) -> list[Difference]:
     """Every variant in every cell that both have, roofs and what ran on the host left out."""
-    apart, known = ceilings_apart(a, b), (floors(a), floors(b))
+    apart = ceilings_apart(a, b)
     found = []
     for cell in sorted(set(a.cells) & set(b.cells)):
         if cell.mode == "host" or not a.is_problem(cell):
             continue
-        key = (cell.operation, cell.operator, cell.input_type, cell.accumulator_type, cell.items, cell.shape, cell.distribution, cell.mode)
-        twins = [each[key] for each in known if key in each]
+        twins = [floor for run in (*a.runs, *b.runs) if (floor := run.noise_floor(cell)) is not None]
         for variant in compare.contenders(a, cell):
             ours, theirs = a.rows(cell, variant), b.rows(cell, variant)
             if not theirs or variant.ladder == data.ROOFS:

@@ -31,7 +31,7 @@ def cell(made, items, door, kept, best, ticket, cub, floor=0.01, **about):
         row["workspace_contract"] = contracts.get(row["rung"], "uninitialised")
         if row["rung"].startswith("front_door"):
             row["ladder"] = "front_door_of_reductions"
-    own = {key: made["rows"][-1][key] for key in regret.KEYS}
+    own = {key: made["rows"][-1][key] for key in data.TWIN_FIELDS}
     made["twins"].append({**own, "ratio": 1.001, "low": 0.999, "high": 1.003, "noise_floor": floor, "different": False})
 
 
