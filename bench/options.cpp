@@ -182,7 +182,9 @@ parsed parse_options(int argc, const char* const* argv) {
       ->type_name("REGEX");
   app.add_flag("--list", given.list, "Print the names of the cases and exit");
   auto* budget_option =
-      app.add_option("--budget", budget, "Wall time of the whole run; every case gets its share")->type_name("SECONDS");
+      app.add_option("--budget", budget,
+                     "Wall time of the whole run; every case gets its share, and what none is left for is left out")
+          ->type_name("SECONDS");
   app.add_option("--modes", modes, "Comma-separated: cold, warm, graph, dirty, host")->type_name("MODES");
   app.add_option("--sizes", sizes, "Comma-separated numbers of items: 1048576, 1Ki, 16Mi")->type_name("SIZES");
   app.add_option("--types", types, "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...")

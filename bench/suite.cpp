@@ -150,9 +150,9 @@ stop_rule suite::rule_for(const problem& about) const {
   rule.enough = about.bytes() > rules_.large_bytes ? rules_.enough_large : rules_.enough;
   rule.most = std::max(rules_.most, rule.enough);
   rule.patience = rules_.cell_seconds;
-  if (const auto left = seconds_left()) {
+  if (const auto to_share = rules_.budget_seconds ? rules_.budget_seconds : rules_.aim_seconds) {
     const double cells_left = static_cast<double>(std::max<std::size_t>(1, num_cells_ - cells_done_));
-    rule.share = 0.8 * *left / cells_left;
+    rule.share = 0.8 * std::max(0.0, *to_share - seconds()) / cells_left;
   }
   return rule;
 }

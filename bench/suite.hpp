@@ -29,7 +29,8 @@ struct suite_rules {
   double slow_us = 5'000;                                 // fewer repeats of calls that take longer
   std::size_t large_scan_bytes = std::size_t{256} << 20;  // fewer repeats: each is written and read once more
   double cell_seconds = 1;
-  std::optional<double> budget_seconds;
+  std::optional<double> budget_seconds;  // ends the run
+  std::optional<double> aim_seconds;     // without one: what cases share as they would a budget, and it ends nothing
   std::size_t large_bytes = std::size_t{1} << 30;
   int enough = 60, enough_large = 20, most = 200;
 };

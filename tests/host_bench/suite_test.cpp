@@ -195,6 +195,18 @@ TEST_F(Suite, AShortBudgetWidensIntervalsBeforeItDropsCases) {
   EXPECT_LT(all->seconds(), 1);
 }
 
+TEST_F(Suite, AnAimTakesSamplesAwayButNoCases) {
+  records = {fakes::record("right", fakes::right<int>)};
+  wanted.sizes = {1000, 2000};
+  run();
+  const std::size_t patient = all->found.rows.at(0).samples.accepted.size();
+  rules.aim_seconds = 0;
+  run();
+  EXPECT_EQ(all->found.rows.size(), 2u);
+  EXPECT_TRUE(all->complete());
+  for (const auto& row : all->found.rows) EXPECT_LT(row.samples.accepted.size(), patient);
+}
+
 TEST_F(Suite, AnInterruptedRunMeasuresNothingMore) {
   records = {fakes::record("right", fakes::right<int>)};
   interrupt = true;

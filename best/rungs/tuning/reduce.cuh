@@ -3,8 +3,9 @@
 // Which rung reduces: see table.cuh.
 // Measured on NVIDIA H200. A row says what the first size that was measured in it took, as the
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
-// Run A is 2026-11-21T221445Z-a2d4036.
-// Run B is 2026-11-21T222033Z-a2d4036.
+// Run A is 2026-11-22T090032Z-4ea0788.
+// Run B is 2026-11-22T090712Z-4ea0788.
+// Run C is 2026-11-22T090756Z-4ea0788.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -17,82 +18,88 @@ enum class reduce_rung : unsigned char { one_block, remote_stores, two_passes, o
 inline constexpr row<reduce_rung> reduce_rows[] = {
     {contents::uninitialised, operators::sum, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::sum, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 9.50 us, CUB 11.98; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.30 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.29 us, CUB 7.73; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::sum, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.79 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.29; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.62 us, CUB 6.83; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 7.08 us, CUB 8.76; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.21 us, CUB 4.33; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.74 us, CUB 7.02; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.37 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.32 us, CUB 5.06; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.58 us, CUB 7.12; plus of f32 i32, 2 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.21 us, CUB 7.58; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.30 us, CUB 5.24; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.01 us, CUB 7.10; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.47 us, CUB 7.69; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::order, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 10.56 us, CUB 12.70; maximum minimum of i8 u8, 4 cells of A
-    {contents::uninitialised, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.71 us, CUB 8.03; maximum minimum of bf16 f16, 4 cells of A
-    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.29 us, CUB 7.73; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::order, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 8.46 us, CUB 9.91; maximum minimum of f64 i64 u64, 6 cells of A
+    {contents::uninitialised, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.29; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.62 us, CUB 6.83; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 7.08 us, CUB 8.76; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.21 us, CUB 4.33; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.74 us, CUB 7.02; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.58 us, CUB 7.84; maximum minimum of bf16 f16, 4 cells of A
+    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.32 us, CUB 5.06; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.58 us, CUB 7.12; plus of f32 i32, 2 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.21 us, CUB 7.58; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.30 us, CUB 5.24; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.01 us, CUB 7.10; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.47 us, CUB 7.69; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::uninitialised, operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::any, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 16 Mi 9.50 us, CUB 11.98; plus of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 2, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 6.30 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
-    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.29 us, CUB 7.73; plus of f32, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 1 Mi 7.79 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.29; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.62 us, CUB 6.83; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 7.08 us, CUB 8.76; plus of i8 u8, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.21 us, CUB 4.33; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.74 us, CUB 7.02; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.37 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.32 us, CUB 5.06; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.58 us, CUB 7.12; plus of f32 i32, 2 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.21 us, CUB 7.58; plus of f32, 1 cell of A and B and C
+    {contents::uninitialised, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.30 us, CUB 5.24; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.01 us, CUB 7.10; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::uninitialised, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.47 us, CUB 7.69; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::zeroed_once, operators::sum, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::sum, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.53 us, CUB 7.02; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.24 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.26 us, CUB 7.73; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.92 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.29; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.62 us, CUB 6.83; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.15 us, CUB 8.76; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.21 us, CUB 4.33; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.74 us, CUB 7.02; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.35 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.32 us, CUB 5.06; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.58 us, CUB 7.12; plus of f32 i32, 2 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.19 us, CUB 7.58; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.30 us, CUB 5.24; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.01 us, CUB 7.10; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.43 us, CUB 7.69; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::zeroed_once, operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::order, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 1048577, reduce_rung::early_ticket},  // at 16 Mi 9.82 us, CUB 12.70; maximum minimum of i8 u8, 4 cells of A
-    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.55 us, CUB 8.03; maximum minimum of bf16 f16, 4 cells of A
-    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.26 us, CUB 7.73; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 8.45 us, CUB 9.91; maximum minimum of f64 i64 u64, 6 cells of A
+    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.29; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.62 us, CUB 6.83; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.15 us, CUB 8.76; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.21 us, CUB 4.33; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.74 us, CUB 7.02; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.37 us, CUB 7.84; maximum minimum of bf16 f16, 4 cells of A
+    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.32 us, CUB 5.06; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.58 us, CUB 7.12; plus of f32 i32, 2 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.19 us, CUB 7.58; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.30 us, CUB 5.24; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.01 us, CUB 7.10; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.43 us, CUB 7.69; plus of f64 i64 u64, 3 cells of A and B and C
     {contents::zeroed_once, operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::any, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 4 Ki 4.15 us, CUB 4.16; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 6.73; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 0, 65537, reduce_rung::early_ticket},  // at 1 Mi 5.53 us, CUB 7.02; plus of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 4 Ki 4.44 us, CUB 4.52; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.79 us, CUB 7.04; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 2, 65537, reduce_rung::early_ticket},  // at 1 Mi 6.24 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.30 us, CUB 5.04; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.60 us, CUB 7.21; plus of f32 i32, 2 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.26 us, CUB 7.73; plus of f32, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::remote_stores},  // at 4 Ki 4.64 us, CUB 7.11; plus of f64 i64 u64, 3 cells of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::early_ticket},  // at 1 Mi 7.92 us, CUB 9.42; plus of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.29; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.62 us, CUB 6.83; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.15 us, CUB 8.76; plus of i8 u8, 2 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.21 us, CUB 4.33; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.74 us, CUB 7.02; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.35 us, CUB 7.70; plus of bf16 f16, 2 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.32 us, CUB 5.06; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.58 us, CUB 7.12; plus of f32 i32, 2 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.19 us, CUB 7.58; plus of f32, 1 cell of A and B and C
+    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.30 us, CUB 5.24; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.01 us, CUB 7.10; plus of f64 i64 u64, 3 cells of A and B and C
+    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.43 us, CUB 7.69; plus of f64 i64 u64, 3 cells of A and B and C
 };
 // clang-format on
 
