@@ -4,7 +4,7 @@ from typing import Any
 
 from rungs_report import charts, compare, words
 from rungs_report.circumstances import FLOATS
-from rungs_report.data import Cell, Machine
+from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, over_cub
 from rungs_report.sweeps import few
 from rungs_report.words import code, table, text
@@ -13,17 +13,29 @@ from rungs_report.words import code, table, text
 FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error that is promised to repeat"
 
 
+def is_shown(variant: Variant) -> bool:
+    """Neither a mere launch shape of another rung nor the choice of one."""
+    return variant.ladder != compare.SWEEP_OF_LAUNCHES and not compare.is_door(variant)
+
+
+def errors_of(machine: Machine, cells: list[Cell], variant: Variant) -> dict[Cell, list[float]]:
+    """Of all runs, in the cells where it has any."""
+    found = {cell: [row.error for _, row in machine.rows(cell, variant) if row.error is not None] for cell in cells}
+    return {cell: errors for cell, errors in found.items() if errors}
+
+
 def points(machine: Machine, cell: Cell) -> list[dict[str, Any]]:
-    """Every variant's time here, its speed-up over CUB, its worst error at any size up to this one, whether it ever failed to
-    repeat, its price, which is its time over the fastest's, and whether nothing else is at least as good in price and error and
+    """Every variant's time here, its speed-up over CUB, its worst error at the sizes up to this one at which all of them ran, whether
+    it ever failed to repeat, its price, which is its time over the fastest's, and whether nothing else is at least as good in price and error and
     better in one. Prices are of speed-ups, as every other page ranks; of times where some have no speed-up."""
     smaller = [each for each in compare.sizes(machine, cell.problem) if each.items <= cell.items]
     ratios = compare.told(machine, cell)
     found = []
-    for variant in compare.contenders(machine, cell):
-        errors = [row.error for each in smaller for _, row in machine.rows(each, variant) if row.error is not None]
-        if variant.ladder == compare.SWEEP_OF_LAUNCHES or not errors:
-            continue
+    told = {v: errors_of(machine, smaller, v) for v in compare.contenders(machine, cell) if is_shown(v)}
+    told = {variant: by_size for variant, by_size in told.items() if cell in by_size}
+    shared = [each for each in smaller if all(each in by_size for by_size in told.values())]
+    for variant, by_size in told.items():
+        errors = [error for each in shared for error in by_size[each]]
         time = compare.figure(machine, cell, variant, "median_us")
         repeats = variant not in machine.unsteady
         found.append({"variant": variant, "time": time, "ratio": ratios.get(variant), "error": max(errors), "repeats": repeats})
@@ -43,8 +55,9 @@ def promised(machine: Machine, each: dict[str, Any]) -> bool:
     return each["repeats"] and bool(machine.variants[each["variant"]].get("deterministic"))
 
 
-def asked(machine: Machine, found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def asked(machine: Machine, cell: Cell, found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """What to take of ours and CUB by what is asked for; what nobody offers is left out."""
+    cub = compare.fastest_cub(machine, cell)
     known = [each for each in found if compare.is_ours(machine, each["variant"]) or compare.is_cub(each["variant"])]
     steady = [each for each in known if promised(machine, each)]
 
@@ -56,7 +69,7 @@ def asked(machine: Machine, found: list[dict[str, Any]]) -> dict[str, dict[str, 
 
     picked = {
         FASTEST: cheapest(known), STEADY: cheapest(steady), EXACT: cheapest(exact(known)), BOTH: cheapest(exact(steady)),
-        "CUB's fastest entry": cheapest([each for each in known if compare.is_cub(each["variant"])]),
+        "CUB's fastest entry": next((each for each in known if cub and each["variant"] == cub[0]), None),
     }  # fmt: skip
     return {name: each for name, each in picked.items() if each}
 
@@ -105,7 +118,7 @@ def contents(page: Page) -> list[str]:
         found = points(machine, cell) if cell else []
         if cell is None or len(found) < 2:
             continue
-        told = asked(machine, found)
+        told = asked(machine, cell, found)
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
         lines += [f"## {about} items", ""]
         if told:
@@ -124,7 +137,7 @@ def contents(page: Page) -> list[str]:
         return []
     errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))
     about = [
-        f"Error: {'; '.join(errors)}; the worst at any size up to the one shown. Repeats: 20 runs gave the same bits in every case of every"
+        f"Error: {'; '.join(errors)}; the worst at the sizes up to the one shown at which all of its table ran. Repeats: 20 runs gave the same bits in every case of every"
         " type; promised: the variant says it always will. Times the fastest: how many times the time of the fastest of its table it takes, by"
         " their speed-ups over the same CUB; that is the price. ≈: measured against another release's CUB, and carried over. There is one input a"
         " size, so errors that lie close together tell no rungs apart.",
@@ -178,7 +191,7 @@ def briefly(page: Page) -> str:
     for operation in ("reduce", "inclusive_scan"):
         problem = next((each for each in problems(page) if each.operation == operation), None)
         cell = compare.ladder_cell(page.machine, problem) if problem else None
-        picked = asked(page.machine, points(page.machine, cell)) if cell else {}
+        picked = asked(page.machine, cell, points(page.machine, cell)) if cell else {}
         if not cell or STEADY not in picked:
             continue
         fast, sure = picked[FASTEST], picked[STEADY]

@@ -13,7 +13,7 @@ from rungs_report.claims import GI, MI, Answer, Claim, Evidence
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.histograms import EVEN
 from rungs_report.histograms import place as histogram_place
-from rungs_report.page import Page, flags, fold
+from rungs_report.page import Page, flags, fold, over_cub
 from rungs_report.topics import Topic
 from rungs_report.words import code, table, text
 
@@ -130,11 +130,13 @@ def span(own: tuple[Cell, ...]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def chain(machine: Machine, found: list[Step]) -> str:
-    """`one_block` to 8 Ki, then `early_ticket`."""
-    said = [
-        called(machine, step.variant) + ("" if step is found[-1] else f" to {words.size(step.cells[-1].items)}") for step in found
-    ]
+def chain(machine: Machine, found: list[Step], last: int = 0) -> str:
+    """`one_block` to 8 Ki, then `early_ticket`. last: the problem's largest n, where nothing that fits may have been measured."""
+    said = [f"{called(machine, step.variant)} to {words.size(step.cells[-1].items)}" for step in found]
+    if found and found[-1].cells[-1].items >= last:
+        said[-1] = called(machine, found[-1].variant)
+    elif found:
+        said.append("then nothing was measured")
     return ", ".join(said) or words.UNKNOWN
 
 
@@ -145,7 +147,7 @@ def over(machine: Machine, step: Step) -> str:
     ratios = [ratio for cell in step.cells if (ratio := compare.headline(machine, cell, step.variant))]
     if not ratios:
         return words.UNKNOWN
-    ends = dict.fromkeys(words.ratio(pick(ratio.value for ratio in ratios)) for pick in (min, max))
+    ends = dict.fromkeys(over_cub(pick(ratios, key=lambda ratio: ratio.value)) for pick in (min, max))
     kinds = [ratio.verdict for ratio in ratios]
     told = [
         f"{says} at {kinds.count(kind)} of {len(kinds)}" if len(kinds) > 1 else says
@@ -172,7 +174,8 @@ def in_mode(machine: Machine, topic: Topic, mode: str) -> list[Cell]:
 
 def lines_of(machine: Machine, problems: list[Cell]) -> list[str]:
     """A line a problem, a column a need; needs that change nothing anywhere are said in a sentence."""
-    chains = [[chain(machine, steps(machine, problem, need)) for need in NEEDS] for problem in problems]
+    last = [max(cell.items for cell in compare.sizes(machine, problem)) for problem in problems]
+    chains = [[chain(machine, steps(machine, problem, need), n) for need in NEEDS] for problem, n in zip(problems, last, strict=True)]
     if not chains:
         return []
     differ = [n for n in range(1, len(NEEDS)) if any(row[n] != row[0] for row in chains)]
@@ -184,7 +187,8 @@ def lines_of(machine: Machine, problems: list[Cell]) -> list[str]:
         alike.setdefault(told, []).append(text(charts.describe(problem._replace(mode=""))))
     lines = [*table(headers, [[words.listed(named), *told] for told, named in alike.items()]), ""]
     if same:
-        lines += [f"Who needs {words.listed(same)} chooses no other.", ""]
+        wishes = words.listed(same)
+        lines += [f"{wishes[0].upper()}{wishes[1:]} change{'s' if len(same) == 1 else ''} nothing here.", ""]
     return lines
 
 
@@ -220,7 +224,10 @@ def unknown(machine: Machine, settings: list[Cell]) -> list[Step]:
         costs = [admitted(machine, cell, ANY) for cell in compare.settings(machine, setting.operation, setting.mode)[setting].values()]
         against = [each for each in costs if any(compare.is_cub(v) for v in each)] or costs
         shared = set.intersection(*map(set, against))
-        fit.append((setting, {v: max(each[v] for each in against) for v in shared}))
+        one = compare.recommended(machine, setting)
+        if one and all(compare.is_cub(v) for v in shared):  # no rung was measured with all of them
+            shared = {one.variant}
+        fit.append((setting, {v: max(each[v] for each in against if v in each) for v in shared}))
     return covering(machine, fit)
 
 
@@ -272,10 +279,17 @@ def decisions(page: Page) -> list[str]:
     for topic in page.topics:
         if topic.name not in topics.STUDIES:
             found += histogram_lines(page, topic) if topic.name == topics.HISTOGRAMS else ordinary(page, topic)
+    versions = compare.cccl_versions(page.machine)
+    releases = (
+        f" of CCCL {words.listed([text(v) for v in versions])}, whichever leaves us less (≈: the rung has not met that release, and its speed-up is"
+        " carried over by the rungs that met both)"
+        if len(versions) > 1
+        else ""
+    )
     about = [
         f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few; the fastest of each single"
-        " size is on the topic's page. Speed-ups are over CUB's fastest entry, lowest to highest over the step's sizes; rungs that wait for the"
-        " host are left out. In a stream: the data comes from memory (cold).",
+        " size is on the topic's page. Speed-ups are over CUB's fastest entry" + releases + ", lowest to highest over the step's sizes; rungs that wait"
+        " for the host are left out. Between two sizes that were measured, the larger one's rung is the safer guess. In a stream: the data comes from memory (cold).",
         "",
         "**CUB wins** at k of m: at k of the step's m sizes CUB is faster than this rung. The rung is named all the same where CUB does not keep the"
         f" wish above the table (not all of its calls promise the same bits every time), or where the rung is within {NEAR * 100:.0f} % of CUB. The"

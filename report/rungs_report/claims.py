@@ -524,6 +524,7 @@ def addresses_apart(count: int, theirs: float) -> Callable[[Evidence], Answer | 
             if one and many:
                 ours = many / one
                 told = f"{words.ratio(ours)}: {atomics.per_second(one)} and {atomics.per_second(many)} operations a second"
+                told += " (increments)" if operator == "increment" else ""
                 return Answer(told, agrees(ours / theirs), ours / theirs)
         return None
 

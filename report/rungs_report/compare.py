@@ -8,12 +8,13 @@ have (`over`), or it would gain by not having met the faster CUB. Which rung is 
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
 from rungs_report import words
-from rungs_report.data import YARDSTICKS, Cell, Machine, Run, Variant, is_cub
+from rungs_report.data import YARDSTICKS, Cell, Machine, Row, Run, Variant, is_cub
 from rungs_report.topics import Topic
 
 SWEEP_OF_LAUNCHES = "launch_sweep"
@@ -146,11 +147,18 @@ def apart(machine: Machine, cell: Cell, release: str, other: str) -> float | Non
     return words.median(own[other].value / own[release].value for own in both if own[release].value)
 
 
-def carried(ratio: Ratio, by: float, release: str) -> Ratio:
-    """Over to another release's CUB. The verdict stays where the interval says the same of it."""
-    low, high = ratio.low * by, ratio.high * by
+def noise(machine: Machine, cell: Cell, release: str) -> float:
+    """The largest noise floor of the cell in the release's runs."""
+    return max((run.noise_floor(cell) or 0.0 for run in machine.runs if run.cccl == release), default=0.0)
+
+
+def carried(machine: Machine, cell: Cell, ratio: Ratio, by: float, release: str) -> Ratio:
+    """Over to another release's CUB. The verdict stays where the interval says the same of it, and becomes a tie within what is noise
+    there, as it does for what met that release."""
+    value, low, high = ratio.value * by, ratio.low * by, ratio.high * by
     same = low > 1 if ratio.verdict == "FASTER" else high < 1 if ratio.verdict == "SLOWER" else low <= 1 <= high
-    return Ratio(ratio.value * by, low, high, ratio.verdict if same else "AMBIGUOUS", ratio.runs, release, True)
+    tied = ratio.verdict in ("FASTER", "SLOWER") and max(value, 1 / value) <= 1 + noise(machine, cell, release)
+    return Ratio(value, low, high, "SAME" if tied else ratio.verdict if same else "AMBIGUOUS", ratio.runs, release, True)
 
 
 @cache
@@ -163,7 +171,7 @@ def over(machine: Machine, cell: Cell, variant: Variant) -> tuple[Ratio, ...]:
     for release in releases - set(own) if own and not is_cub(variant) else ():
         first = next(iter(own.values()))
         if by := apart(machine, cell, first.cccl, release):
-            found[release] = carried(first, by, release)
+            found[release] = carried(machine, cell, first, by, release)
     return tuple(found[release] for release in sorted(found, key=version_key))
 
 
@@ -176,7 +184,7 @@ def told(machine: Machine, cell: Cell) -> dict[Variant, Ratio]:
     for variant, own in met(machine, cell).items():
         if own:
             first = next(iter(own.values()))
-            found[variant] = own.get(unit) or carried(first, apart(machine, cell, first.cccl, unit) or 1.0, unit)
+            found[variant] = own.get(unit) or carried(machine, cell, first, apart(machine, cell, first.cccl, unit) or 1.0, unit)
     return found
 
 
@@ -311,16 +319,17 @@ def fastest(machine: Machine, cell: Cell) -> Variant | None:
     return cub[0] if cub else None
 
 
+def of_main_runs(machine: Machine, cell: Cell, told: Callable[[Row], float | None]) -> float | None:
+    """What rows with a ceiling tell of it: the median over the runs, whose rows agree but for rounding. Runs differ in how many rows
+    they have."""
+    runs = (run.cells.get(cell, {}).values() for run in main_runs(machine) if bounded_alike(machine, run, cell))
+    return words.median(words.median(told(row) for row in rows if row.percent_of_ceiling) for rows in runs)
+
+
 @cache
 def ceiling(machine: Machine, cell: Cell) -> float | None:
     """GB/s of the ceiling at this footprint, as the rows' own percentages imply it."""
-    return words.median(
-        row.gb_per_s / row.percent_of_ceiling * 100
-        for run in main_runs(machine)
-        if bounded_alike(machine, run, cell)
-        for row in run.cells.get(cell, {}).values()
-        if row.gb_per_s and row.percent_of_ceiling
-    )
+    return of_main_runs(machine, cell, lambda row: row.gb_per_s / row.percent_of_ceiling * 100 if row.gb_per_s else None)
 
 
 @cache
@@ -332,13 +341,7 @@ def launch_floor(machine: Machine, mode: str) -> float | None:
 
 def ceiling_time(machine: Machine, cell: Cell) -> float | None:
     """How long the roof takes at this footprint."""
-    return words.median(
-        row.median_us * row.percent_of_ceiling / 100
-        for run in main_runs(machine)
-        if bounded_alike(machine, run, cell)
-        for row in run.cells.get(cell, {}).values()
-        if row.percent_of_ceiling
-    )
+    return of_main_runs(machine, cell, lambda row: row.median_us * row.percent_of_ceiling / 100)
 
 
 def floor_share(machine: Machine, cell: Cell) -> float | None:

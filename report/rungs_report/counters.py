@@ -186,19 +186,20 @@ def whole(value: float | None) -> str:
     return words.UNKNOWN if value is None else f"{round(value):,}"
 
 
-HEADERS = [">DRAM busy, of its peak", ">warps seen, of the most", "first stall, of warps' time", ">atomics in L2, sectors"]
+HEADERS = ["counted kernel", ">DRAM busy, of its peak", ">warps seen, of the most", "first stall, of warps' time", ">atomics in L2, sectors"]
 GUIDE = (
     " DRAM busy, warps seen (of the most that a multiprocessor holds, while it had any) and the first stall (why its warps did not issue, and"
-    " for how much of their time, as Nsight Compute calls it) are of the kernel of the call that took longest; atomics in L2, in sectors, of all"
-    " its kernels."
+    " for how much of their time, as Nsight Compute calls it) are of the kernel of the call that took longest, which is named and need not be the"
+    " one whose registers stand beside them; atomics in L2, in sectors, of all its kernels."
 )
 
 
 def columns(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
     kernels = of(machine, cell, variant)
     counted = longest(kernels)
+    name = next((each["kernel"] for each in kernels if each["counters"] is counted), None)
     return [
-        words.percent(counted.get(DRAM)), words.percent(counted.get(RESIDENT)), first_stall(counted), whole(total(kernels, *L2_ATOMICS)),
+        code(name) if name else words.UNKNOWN, words.percent(counted.get(DRAM)), words.percent(counted.get(RESIDENT)), first_stall(counted), whole(total(kernels, *L2_ATOMICS)),
     ]  # fmt: skip
 
 
@@ -211,8 +212,10 @@ def how_counted(machine: Machine) -> str:
         "application": "the program ran once for each pass, and each call found the caches as the bench's clean flush left them",
         "kernel": "each kernel ran once for each pass, after Nsight Compute had emptied the caches",
     }.get(about.get("replay"), "")
+    others = {run.document["commit"] for run in compare.main_runs(machine)} - {about["commit"]}
+    aged = " The times are of other builds: what was changed in between was counted as it was before." if others else ""
     tool = f"Nsight Compute {about['ncu']}" if about.get("ncu") else "Nsight Compute"
-    return f" Counted by {tool} at commit {code(about['commit'])}" + (f": {how}." if how else ".")
+    return f" Counted by {tool} at commit {code(about['commit'])}" + (f": {how}." if how else ".") + aged
 
 
 # ---- why bins spread over a cluster lose, where they do

@@ -365,8 +365,10 @@ def files(collection: data.Collection, runs: list[str] | None = None) -> dict[st
             grids = {name: among(grid) for name, grid in machine.grids.items()}
             return replace(machine, runs=[run for run in machine.runs if run.name in runs], grids=grids)
 
-        machines = [among(machine) for machine in collection.machines]
-        collection = replace(collection, machines=[machine for machine in machines if with_grid(machine).runs])
+        machines = [machine for machine in map(among, collection.machines) if with_grid(machine).runs]
+        if lacking := [machine.gpu for machine in machines if not machine.runs]:
+            raise Undecided(f"of {' and '.join(lacking)} only runs of a grid are named, which holds histograms: name one of the suite, too")
+        collection = replace(collection, machines=machines)
     return {
         "reduce.cuh": reduce_table(collection),
         "scan.cuh": scan_table(collection),

@@ -203,7 +203,7 @@ def test_counters_stand_beside_the_gain(repository, small):
     lines = gains.contents(page)
     header, _ = ladder_lines(page, lines)
     told = dict(zip(header, cells(lines, "last_block"), strict=True))
-    assert [told[name.lstrip(">")] for name in counters.HEADERS] == ["80.5 %", "–", "long_scoreboard 40.0 %", "2,000"]
+    assert [told[name.lstrip(">")] for name in counters.HEADERS] == ["`second`", "80.5 %", "–", "long_scoreboard 40.0 %", "2,000"]
     assert dict(zip(header, cells(lines, "grid_stride"), strict=True))["DRAM busy, of its peak"] == "–"
     assert "Nsight Compute 2025.3.1 at commit `abc1234`: the program ran once for each pass" in "\n".join(lines)
 

@@ -110,6 +110,23 @@ def test_unknown_distributions_are_chosen_for_by_the_worst(repository):
     assert cells[1:] == ["`overlapped_clear`", "`grid_stride`", "3.00x", "`overlapped_clear`", "2.00x"]
 
 
+def test_where_no_rung_met_every_distribution_cub_is_not_chosen_for_that(repository):
+    made = synthetic.document()
+    about = {"operation": "histogram_even", "operator": "", "accumulator_type": "u32", "output_type": "u32", "shape": "bins=256", "error": 0}
+    for distribution, rung in (("uniform", "grid_stride"), ("constant", "overlapped_clear"), ("zipf", "overlapped_clear")):
+        times = {("handwritten", rung): 10.0, ("library_baselines", "cub_device_histogram"): 30.0}
+        synthetic.add_cell(made, 16 * MI, times, input_type="i32", distribution=distribution, **about)
+    page = page_of(repository, made)
+    line = next(line for line in choose.contents(page) if line.startswith("| i32 histogram, 256 bins"))
+    assert line.strip("|").split("|")[1].strip() == "`overlapped_clear`", "it met the most of them"
+
+
+def test_where_nothing_that_fits_was_measured_the_chain_ends(repository):
+    page = page_of(repository, sweep(PLAIN | {"cub_device_reduce": (5.0, None, None, None)}))
+    *_, both = choose.NEEDS
+    assert choose.chain(page.machine, choose.steps(page.machine, SUM, both), 256 * MI) == "`one_block` to 1 Mi, then nothing was measured"
+
+
 @pytest.mark.parametrize(("cub", "verdict"), [(5.0, claims.HOLDS), (9.0, claims.FAILS)])
 def test_the_texts_advice_is_judged(repository, cub, verdict):
     page = page_of(repository, sweep({"early_ticket": (5.0,) * 4, "cub_device_reduce": (cub,) * 4}))
@@ -265,6 +282,15 @@ def test_the_front_is_what_nothing_beats(repository):
     assert found["last_block"]["error"] == 8.0 and found["last_block"]["time"] == 19.9
     assert not found["vector_loads"]["repeats"] and found["early_ticket"]["repeats"]
     assert accuracy.briefly(page).endswith("8.00 ulp, and it repeats bit for bit")
+
+
+def test_errors_are_of_the_sizes_that_all_ran(repository):
+    """At 1 Mi one of them was not run: the others' errors there are no reason to rank them behind it."""
+    made = sweep({"early_ticket": (5.0, 6.0, 20.0, 240.0), "last_block": (5.1, None, 19.9, 250.0), "cub_device_reduce": (5.0, 7.0, 21.0, 240.0)})
+    for row in made["rows"]:
+        row["error"] = 8.0 if row["items"] == MI else 2.0
+    page = page_of(repository, made)
+    assert {each["error"] for each in accuracy.points(page.machine, SUM._replace(items=16 * MI))} == {2.0}
 
 
 def test_accuracy_has_its_price(repository):
