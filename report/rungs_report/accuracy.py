@@ -137,7 +137,7 @@ def contents(page: Page) -> list[str]:
         return []
     errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))
     about = [
-        f"Error: {'; '.join(errors)}; the worst at the sizes up to the one shown at which all of its table ran. Repeats: 20 runs gave the same bits in every case of every"
+        f"Error: {'; '.join(errors)}; of several sizes the worst: those up to the one shown at which every variant of the table was run. Repeats: 20 runs gave the same bits in every case of every"
         " type; promised: the variant says it always will. Times the fastest: how many times the time of the fastest of its table it takes, by"
         " their speed-ups over the same CUB; that is the price. ≈: measured against another release's CUB, and carried over. There is one input a"
         " size, so errors that lie close together tell no rungs apart.",

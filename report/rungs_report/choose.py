@@ -20,6 +20,7 @@ from rungs_report.words import code, table, text
 NEAR = 0.03
 DOORS = {"reductions": "rungs::DeviceReduce", "scans": "rungs::DeviceScan", "histograms": "rungs::DeviceHistogram"}
 SHOWN = ("uniform", "constant")  # distributions whose choice stands in the first table
+PLAIN = ("cub_device_reduce", "cub_device_scan", "cub_device_histogram", "cub_device_multi_histogram")
 INTEGERS = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
 
 
@@ -68,7 +69,8 @@ NEEDS = (
 
 def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
     """What of ours meets the need, and CUB, each with its cost: the time in units of one release's CUB, as `compare.told`
-    has it; where CUB has none the time. All entries of CUB count as the plain one, at the better release's time."""
+    has it; where CUB has none the time. Where all entries of CUB meet it they count as the plain one, at the better release's time; else
+    those that do stand for themselves."""
     present = compare.contenders(machine, cell)
     rungs = [v for v in present if compare.is_ours(machine, v) or (need.doors and compare.is_door(v))]
     ours = [v for v in rungs if waits_for_nobody(machine, v) and need.admits(machine, cell, v)]
@@ -80,8 +82,11 @@ def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
     release = compare.reference(machine, cell)
     met = [{r.cccl: r.value for r in compare.ratios(machine, cell, v)} for v in rungs]
     better = [min(own.values()) / own[release] for own in met if len(own) > 1 and release in own]
-    if all(need.admits(machine, cell, v) for v in cub):
+    fitting = [v for v in cub if need.admits(machine, cell, v)]
+    if len(fitting) == len(cub):
         costs[plain_cub(machine, cell.operation)] = words.median(better) or 1.0
+    else:
+        costs |= {v: 1 / speedups[v].value for v in fitting if v in speedups}
     return costs
 
 
@@ -93,7 +98,9 @@ def plain_cub(machine: Machine, operation: str) -> Variant:
 def called(machine: Machine, variant: Variant) -> str:
     if compare.is_door(variant):
         return code(DOORS[variant.ladder.removeprefix(compare.FRONT_DOOR)])
-    return "CUB" if compare.is_cub(variant) else code(machine.labels[variant])
+    if compare.is_cub(variant):
+        return "CUB" if variant.rung in PLAIN else f"CUB's {code(machine.labels[variant])}"
+    return code(machine.labels[variant])
 
 
 def covering(machine: Machine, fit: list[tuple[Cell, dict[Variant, float]]]) -> list[Step]:

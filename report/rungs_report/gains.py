@@ -194,5 +194,5 @@ def briefly(page: Page) -> str:
         ]
         if steps and cell:
             gained, variant = max(steps)
-            told.append(f"{topic.name} at {words.size(cell.items)}: the largest step up is {page.label(variant)}, {words.ratio(gained)} over the fastest before it")
+            told.append(f"{topic.name} at {words.size(cell.items)}: the largest step up of the hand-written ladder is {page.label(variant)}, {words.ratio(gained)} over the fastest before it")
     return "; ".join(told)

@@ -66,6 +66,15 @@ def test_what_the_caller_needs_changes_the_choice(repository):
     assert "it is CUB" in lines and "workspace zeroed once" in lines
 
 
+def test_an_entry_of_cub_that_keeps_a_wish_stands_for_itself(repository):
+    """One of CUB's two calls promises its bits: it is chosen where it is the fastest that does, by its name."""
+    made = sweep({"vector_loads": (4.0,) * 4, "cub_device_reduce": (5.0,) * 4, "cub_device_reduce_expert": (5.5,) * 4})
+    next(v for v in made["variants"] if v["rung"] == "cub_device_reduce_expert")["deterministic"] = True
+    page = page_of(repository, made)
+    assert told(page, choose.NEEDS[1]) == [("cub_device_reduce_expert", [1 << 10, MI, 16 * MI, 256 * MI])]
+    assert choose.chain(page.machine, choose.steps(page.machine, SUM, choose.NEEDS[1])) == "CUB's `cub_device_reduce_expert`"
+
+
 def test_a_rung_that_met_one_release_is_chosen_where_it_is_the_fastest(repository):
     """What the rungs cost is told in the time of one release's CUB, so that none has to have met the others."""
     page = None
