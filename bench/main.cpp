@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the cases of a suite share where no budget is given. Most need less: five to six minutes in all on an H200.
+// What the cases of a suite share where no budget is given; most need less.
 constexpr double shared_seconds = 400;
 
 volatile std::sig_atomic_t signalled = 0;

@@ -147,21 +147,27 @@ def chain(machine: Machine, found: list[Step], last: int = 0) -> str:
     return ", ".join(said) or words.UNKNOWN
 
 
-def over(machine: Machine, step: Step) -> str:
-    """The step's speed-up over CUB, lowest to highest, and what is no win in it."""
-    if compare.is_cub(step.variant):
-        return "it is CUB"
-    ratios = [ratio for cell in step.cells if (ratio := compare.headline(machine, cell, step.variant))]
+def ends(ratios: list[compare.Ratio]) -> str:
+    """Lowest to highest, and what is no win among them."""
     if not ratios:
         return words.UNKNOWN
-    ends = dict.fromkeys(over_cub(pick(ratios, key=lambda ratio: ratio.value)) for pick in (min, max))
+    both = dict.fromkeys(over_cub(pick(ratios, key=lambda ratio: ratio.value)) for pick in (min, max))
     kinds = [ratio.verdict for ratio in ratios]
     told = [
         f"{says} at {kinds.count(kind)} of {len(kinds)}" if len(kinds) > 1 else says
         for kind, says in (("SAME", "tie"), ("AMBIGUOUS", "undecided"), ("SLOWER", "**CUB wins**"))
         if kind in kinds
     ]
-    return " to ".join(ends) + (f" ({', '.join(told)})" if told else "")
+    return " to ".join(both) + (f" ({', '.join(told)})" if told else "")
+
+
+def ratios_of(machine: Machine, step: Step) -> list[compare.Ratio]:
+    return [ratio for cell in step.cells if (ratio := compare.headline(machine, cell, step.variant))]
+
+
+def over(machine: Machine, step: Step) -> str:
+    """The step's speed-up over CUB."""
+    return "it is CUB" if compare.is_cub(step.variant) else ends(ratios_of(machine, step))
 
 
 def chosen(page: Page, problem: Cell, need: Need) -> list[list[str]]:
@@ -277,8 +283,7 @@ def histogram_lines(page: Page, topic: Topic) -> list[str]:
 
 
 def over_all(machine: Machine, found: list[Step]) -> str:
-    ratios = [r.value for step in found for cell in step.cells if (r := compare.headline(machine, cell, step.variant))]
-    return " to ".join(dict.fromkeys(words.ratio(pick(ratios)) for pick in (min, max))) if ratios else words.UNKNOWN
+    return ends([ratio for step in found if not compare.is_cub(step.variant) for ratio in ratios_of(machine, step)])
 
 
 def decisions(page: Page) -> list[str]:
