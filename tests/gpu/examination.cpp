@@ -31,8 +31,6 @@ using catalog::scalar;
 
 // Under compute-sanitizer: enough for every kernel to be launched, roofs having shapes of their own for large inputs.
 constexpr std::size_t most_sanitized_items = 140000, most_sanitized_roof_items = std::size_t{12} << 20;
-// Reductions: the others of their cases. In a cluster, racecheck takes seconds for each large one.
-constexpr std::size_t usual_sanitized_items = 20000;
 // Scans whose grid follows the multiprocessors change their kernel where each of those has a tile of 16 KiB: one case
 // beyond that. The other scans' one large case is as above, and the usual ones are below this.
 constexpr std::size_t usual_sanitized_scan_items = 20000;
@@ -202,9 +200,7 @@ class examiner {
     return static_cast<std::size_t>(multiprocessors_) * 8192 / catalog::size_of(subject_.input_type) + 5000;
   }
   std::size_t usual_sanitized() const {
-    if (scans()) return usual_sanitized_scan_items;
-    if (counts()) return usual_sanitized_histogram_items;
-    return subject_.operation == operation::reduce ? usual_sanitized_items : most_sanitized();
+    return scans() ? usual_sanitized_scan_items : counts() ? usual_sanitized_histogram_items : most_sanitized();
   }
 
   // By the rate of the largest call so far: one call may take a twentieth of the record's time, and less when most of
@@ -422,8 +418,7 @@ class examiner {
     // Small ones first: a slow rung is known to be slow before the large ones come.
     std::stable_sort(problems.begin(), problems.end(),
                      [](const auto& a, const auto& b) { return a.first.num_items < b.first.num_items; });
-    for (const auto& [p, case_name] : problems)
-      ordinary_case(case_name, p, case_name.starts_with("large") ? most_sanitized() : usual_sanitized());
+    for (const auto& [p, case_name] : problems) ordinary_case(case_name, p);
     if (sanitizing() && scans()) ordinary_case("largest", largest, most_sanitized());
     if (sanitizing() && counts())
       for (const auto& [asked, kind] : {std::pair{256, levels_kind::unit}, std::pair{256, levels_kind::ragged},
