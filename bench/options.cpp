@@ -27,7 +27,8 @@ constexpr auto footer = R"(What is measured
   histograms 100 ms; --full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes
   four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a
   filter matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a
-  time.
+  time. Without --budget the cases share 400 s: where they are many, or the GPU is slow, they take fewer samples, six at least, and
+  none is left out for that; --full and the grids take what they want.
   Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on every other one also 16Mi operations).
   Chains of collectives and of barriers: two lengths each, whose difference is what one costs; a rung where it takes the group.
 

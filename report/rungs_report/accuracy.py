@@ -26,8 +26,8 @@ def errors_of(machine: Machine, cells: list[Cell], variant: Variant) -> dict[Cel
 
 def points(machine: Machine, cell: Cell) -> list[dict[str, Any]]:
     """Every variant's time here, its speed-up over CUB, its worst error at the sizes up to this one at which all of them ran, whether
-    it ever failed to repeat, its price, which is its time over the fastest's, and whether nothing else is at least as good in price and error and
-    better in one. Prices are of speed-ups, as every other page ranks; of times where some have no speed-up."""
+    it ever failed to repeat, its price, which is its time over the fastest's, and whether nothing else is at least as good in price and
+    error and better in one. Prices are of speed-ups, as every other page ranks; of times where some have no speed-up."""
     smaller = [each for each in compare.sizes(machine, cell.problem) if each.items <= cell.items]
     ratios = compare.told(machine, cell)
     found = []

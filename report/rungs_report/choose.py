@@ -20,7 +20,6 @@ from rungs_report.words import code, table, text
 NEAR = 0.03
 DOORS = {"reductions": "rungs::DeviceReduce", "scans": "rungs::DeviceScan", "histograms": "rungs::DeviceHistogram"}
 SHOWN = ("uniform", "constant")  # distributions whose choice stands in the first table
-PLAIN = ("cub_device_reduce", "cub_device_scan", "cub_device_histogram", "cub_device_multi_histogram")
 INTEGERS = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
 
 
@@ -95,11 +94,14 @@ def plain_cub(machine: Machine, operation: str) -> Variant:
     return next(v for v in machine.variants for run in machine.runs for c, rows in run.cells.items() if c.operation == operation and v in rows and compare.is_cub(v))
 
 
-def called(machine: Machine, variant: Variant) -> str:
+def called(machine: Machine, step: Step) -> str:
+    """All of CUB by its name, one entry of its by that, too."""
+    variant = step.variant
     if compare.is_door(variant):
         return code(DOORS[variant.ladder.removeprefix(compare.FRONT_DOOR)])
     if compare.is_cub(variant):
-        return "CUB" if variant.rung in PLAIN else f"CUB's {code(machine.labels[variant])}"
+        plain = variant == plain_cub(machine, step.cells[0].operation)
+        return "CUB" if plain else f"CUB's {code(machine.labels[variant])}"
     return code(machine.labels[variant])
 
 
@@ -139,9 +141,9 @@ def span(own: tuple[Cell, ...]) -> str:
 
 def chain(machine: Machine, found: list[Step], last: int = 0) -> str:
     """`one_block` to 8 Ki, then `early_ticket`. last: the problem's largest n, where nothing that fits may have been measured."""
-    said = [f"{called(machine, step.variant)} to {words.size(step.cells[-1].items)}" for step in found]
+    said = [f"{called(machine, step)} to {words.size(step.cells[-1].items)}" for step in found]
     if found and found[-1].cells[-1].items >= last:
-        said[-1] = called(machine, found[-1].variant)
+        said[-1] = called(machine, found[-1])
     elif found:
         said.append("then nothing was measured")
     return ", ".join(said) or words.UNKNOWN
@@ -173,7 +175,7 @@ def over(machine: Machine, step: Step) -> str:
 def chosen(page: Page, problem: Cell, need: Need) -> list[list[str]]:
     machine = page.machine
     return [
-        [span(step.cells), called(machine, step.variant), over(machine, step), ", ".join(flags(machine, step.variant)) or "nothing"]
+        [span(step.cells), called(machine, step), over(machine, step), ", ".join(flags(machine, step.variant)) or "nothing"]
         for step in steps(machine, problem, need)
     ]
 

@@ -158,9 +158,9 @@ def of(machine: Machine, cell: Cell, variant: Variant) -> list[Kernel]:
     return machine.counters.get((cell, variant), [])
 
 
-def longest(kernels: list[Kernel]) -> dict[str, float]:
-    """The counters of the kernel that took longest: what a call's time is made of."""
-    return max((each["counters"] for each in kernels), key=lambda counted: counted.get(TIME, 0), default={})
+def longest(kernels: list[Kernel]) -> Kernel:
+    """The kernel that took longest: what a call's time is made of."""
+    return max(kernels, key=lambda each: each["counters"].get(TIME, 0), default={"kernel": "", "counters": {}})
 
 
 def total(kernels: list[Kernel], *names: str) -> float | None:
@@ -196,10 +196,10 @@ GUIDE = (
 
 def columns(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
     kernels = of(machine, cell, variant)
-    counted = longest(kernels)
-    name = next((each["kernel"] for each in kernels if each["counters"] is counted), None)
+    name, counted = (longest(kernels)[part] for part in ("kernel", "counters"))
     return [
-        code(name) if name else words.UNKNOWN, words.percent(counted.get(DRAM)), words.percent(counted.get(RESIDENT)), first_stall(counted), whole(total(kernels, *L2_ATOMICS)),
+        code(name) if name else words.UNKNOWN, words.percent(counted.get(DRAM)), words.percent(counted.get(RESIDENT)),
+        first_stall(counted), whole(total(kernels, *L2_ATOMICS)),
     ]  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def compared(page: Page, cell: Cell, spread: Variant) -> list[str]:
     lines = []
     for variant in shown:
         found = of(machine, cell, variant)
-        counted = longest(found)
+        counted = longest(found)["counters"]
         lines.append(
             [
                 page.label(variant), words.time(total(found, TIME) / 1e3), words.percent(counted.get(DRAM)), words.number(counted.get(ISSUED)),
@@ -282,7 +282,7 @@ def compared(page: Page, cell: Cell, spread: Variant) -> list[str]:
         "rung", ">time in the profiler", ">DRAM busy", ">issued a cycle", ">warps seen", "first stall", ">requests to other blocks",
         ">way there busy", ">atomics in L2",
     ]  # fmt: skip
-    mine, best = longest(kernels), longest(of(machine, cell, rivals[0]))
+    mine, best = (longest(each)["counters"] for each in (kernels, of(machine, cell, rivals[0])))
     said = f"{cell.sizes.get('bins', 0):,} bins: {code(spread.rung)} takes {words.ratio(total(kernels, TIME) / total(of(machine, cell, rivals[0]), TIME))}"
     said += f" the time of {page.label(rivals[0])}"
     if DRAM in mine and DRAM in best:
