@@ -85,7 +85,9 @@ std::vector<std::size_t> flat_sizes(const question& line, bool full) {
   return sizes;
 }
 
-constexpr std::size_t known_bins[] = {2, 64, 256, 1000, 4096, 16384, 65536, std::size_t{1} << 19, std::size_t{1} << 20};
+constexpr std::size_t most_block_bins = 56 * Ki;  // in round numbers, what the shared memory of a block holds
+constexpr std::size_t known_bins[] = {
+    2, 64, 256, 1000, 4096, 16384, most_block_bins, 65536, std::size_t{1} << 19, std::size_t{1} << 20};
 
 bool is_hard(distribution from) {  // the four that every headline is measured with
   return from == distribution::uniform || from == distribution::constant || from == distribution::eight_hot ||
@@ -120,8 +122,10 @@ std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins,
     if (!uniform || !shown) return {};
     if (spotted && (bins <= 4096 || holds(line.input, bins))) return {small, mega, large};
     if (half_a_million && line.input == scalar::i32) return {mega, large};
+    if (bins == most_block_bins && holds(line.input, bins)) return {small, mega};
     return {};
   }
+  if (bins == most_block_bins) return {};
   if (line.operation == operation::multi_histogram_even) {
     if (bins == 256 && (uniform || constant)) return {mega, large, huge};
     return {};
