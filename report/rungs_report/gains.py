@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import Any
 
-from rungs_report import charts, compare, counters, diffs, histograms, topics, words
+from rungs_report import charts, compare, counters, diffs, histograms, reasons, topics, words
 from rungs_report.compare import YARDSTICKS
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.ladders import anchor, before, ladder_groups
-from rungs_report.page import Page
+from rungs_report.page import Page, fold
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
 
@@ -61,14 +61,20 @@ def kernels(machine: Machine, cell: Cell, variant: Variant) -> list[dict[str, An
     return [kernel for kernel in machine.sass.get(variant, []) if fits(kernel)]
 
 
-def opcodes(found: list[dict[str, Any]]) -> str:
-    """4 loads of 128 bits, 10 shuffles: counted over the kernels' code, not over what a thread runs."""
+def instructions(found: list[dict[str, Any]]) -> Counter[str]:
+    """Loads of 128 bits, shuffles: how many there are in the kernels' code, not how many a thread runs."""
     counts: Counter[str] = Counter()
     for kernel in found:
         for name in kernel["opcodes"].keys() & COUNTED.keys():
             widths = kernel.get("widths", {}).get(name) if name in WITH_WIDTH else None
             for wide, count in (widths or {"": kernel["opcodes"][name]}).items():
                 counts[f"{COUNTED[name]} of {wide} bits" if wide else COUNTED[name]] += count
+    return counts
+
+
+def opcodes(found: list[dict[str, Any]]) -> str:
+    """4 loads of 128 bits, 10 shuffles."""
+    counts = instructions(found)
     order = {says: place for place, says in enumerate(COUNTED.values())}
     told = sorted(counts.items(), key=lambda item: (order[item[0].split(" of ")[0]], len(item[0]), item[0]))
     return ", ".join(f"{count:,} {name if count > 1 else singular(name)}" for name, count in told)
@@ -112,6 +118,29 @@ def changed(page: Page, topic: Topic, previous: Variant | None, variant: Variant
     ladder = [each for each in page.machine.variants if each[:2] == variant[:2]]
     neighbours = ladder.index(variant) - ladder.index(previous) == 1
     return f"[{diffs.changed(diff)}]({topic.name}.md#{anchor(variant)})" if neighbours else diffs.changed(diff)
+
+
+def most(found: list[dict[str, Any]]) -> Counter[str]:
+    """Of each instruction, how many there are in the kernel that has most: a rung may have a kernel for each of several cases."""
+    counts: Counter[str] = Counter()
+    for kernel in found:
+        counts |= instructions([kernel])
+    return counts
+
+
+def why(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
+    """Each rung's step in a line: its gain, what the source says of it, and what was counted that moved."""
+    machine, rows = page.machine, []
+    for variant in variants:
+        named, says = reasons.of(page.root, machine, cell, variant)
+        other = named or before(page, cell, variant)
+        row = [page.label(variant), words.time(compare.figure(machine, cell, variant, "median_us"))]
+        row += [page.label(other), words.ratio(compare.within_runs(machine, cell, other, variant))] if other else [words.UNKNOWN] * 2
+        row.append(text(says or machine.variants[variant]["idea"]))
+        code = [most(kernels(machine, cell, each)) for each in (other or variant, variant)]
+        row.append(reasons.moved(machine, cell, other, variant, (code[0], code[1])) if other else words.UNKNOWN)
+        rows.append(row)
+    return [*table(["rung", ">time", "against", ">gain", "why, as its source says", "what moved, counted"], rows), ""]
 
 
 def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list[str]:
@@ -164,19 +193,29 @@ def contents(page: Page) -> list[str]:
                 if far:
                     told = words.listed([page.label(variant) for variant in far])
                     drawn += [f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.", ""]
-                drawn += climb(page, topic, cell, variants)
+                drawn += why(page, cell, variants)
+                drawn += fold("All figures of this ladder, and the diffs", climb(page, topic, cell, variants))
         if drawn:
             lines += [f"## {text(topic.name.capitalize())}", "", *drawn]
     if not lines:
         return []
     about = [
-        "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time. Of three rungs:"
-        " the one before it on the ladder (of those run at this size; after a rung that is for other sizes a gain is large and means little), the"
-        " fastest of all before it, and the ladder's first. Lines changed: of the rung's file against the one before, and the diff behind them."
-        + (SASS_GUIDE if machine.sass else "")
-        + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
-        + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
+        "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time. Against: the rung"
+        " that the source compares itself with, else the one before it on the ladder; a gain over a rung that is for other sizes is large and means"
+        " little. Why: what the comment that opens the rung's file says of the step. What moved: the first four, in this order, of kernels a call, DRAM"
+        " busy, atomics in L2, what warps wait for, the widest load, barriers, shared loads, shared atomics and shuffles in the code, and warps seen.",
         "",
+        *fold(
+            "What the figures are",
+            [
+                "Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
+                " Lines changed: of the rung's file against the one before, and the diff behind them."
+                + (SASS_GUIDE if machine.sass else "")
+                + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
+                + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
+                "",
+            ],
+        ),
     ]
     return [*about, *lines]
 
@@ -194,5 +233,9 @@ def briefly(page: Page) -> str:
         ]
         if steps and cell:
             gained, variant = max(steps)
-            told.append(f"{topic.name} at {words.size(cell.items)}: the largest step up of the hand-written ladder is {page.label(variant)}, {words.ratio(gained)} over the fastest before it")
+            says = reasons.of(page.root, machine, cell, variant)[1].removesuffix(".")
+            told.append(
+                f"{topic.name} at {words.size(cell.items)}: the largest step up of the hand-written ladder is {page.label(variant)}, {words.ratio(gained)}"
+                " over the fastest before it" + (f" ({text(says)})" if says else "")
+            )
     return "; ".join(told)
