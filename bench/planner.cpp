@@ -85,7 +85,7 @@ std::vector<std::size_t> flat_sizes(const question& line, bool full) {
   return sizes;
 }
 
-constexpr std::size_t most_block_bins = 54 * Ki;  // in round numbers, what a block keeps in its shared memory with edges
+constexpr std::size_t most_block_bins = 54 * Ki;  // about what fits into the shared memory of a block
 constexpr std::size_t known_bins[] = {
     2, 64, 256, 1000, 4096, 16384, most_block_bins, 65536, std::size_t{1} << 19, std::size_t{1} << 20};
 
