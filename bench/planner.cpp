@@ -122,7 +122,7 @@ std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins,
     if (!uniform || !shown) return {};
     if (spotted && (bins <= 4096 || holds(line.input, bins))) return {small, mega, large};
     if (half_a_million && line.input == scalar::i32) return {mega, large};
-    if (bins == most_block_bins && holds(line.input, bins)) return {small, mega};
+    if (bins == most_block_bins && holds(line.input, bins)) return {small};
     return {};
   }
   if (bins == most_block_bins) return {};

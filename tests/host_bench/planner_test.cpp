@@ -584,8 +584,8 @@ TEST_F(HistogramPlanner, TheRestIsSpotted) {
   for (const char* line : {"i32/bins=256", "f32/bins=4096", "u8/bins=4096", "f64/bins=65536"})
     EXPECT_EQ(sizes("histogram_range/" + std::string(line) + "/uniform"), spotted) << line;
   EXPECT_TRUE(sizes("histogram_range/u8/bins=65536/uniform").empty());
-  const set_of_sizes few = {64 * Ki, Mi};
-  EXPECT_EQ(sizes("histogram_range/i32/bins=55296/uniform"), few) << "the most that a block keeps in shared memory";
+  EXPECT_EQ(sizes("histogram_range/i32/bins=55296/uniform"), set_of_sizes{64 * Ki})
+      << "the most that a block keeps in shared memory";
   EXPECT_TRUE(sizes("histogram_even/i32/bins=55296/uniform").empty());
   EXPECT_EQ(sizes("histogram_range/i32/bins=524288/uniform"), two);
   EXPECT_EQ(sizes("histogram_even/i32/bins=524288/zipf"), two);
