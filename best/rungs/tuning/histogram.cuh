@@ -4,9 +4,11 @@
 // Measured on NVIDIA H200. A row says what the first size that was measured in it took, as the
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
 // Run A is 2026-11-21T223718Z-9ec3a42.
-// Run B is 2026-11-22T090032Z-4ea0788.
-// Run C is 2026-11-22T090712Z-4ea0788.
-// Run D is 2026-11-22T090756Z-4ea0788.
+// Run B is 2026-11-22T115702Z-8183f81.
+// Run C is 2026-11-22T120246Z-8183f81.
+// Run D is 2026-11-22T120329Z-8183f81.
+// Run E is 2026-11-22T121208Z-96cdce4.
+// Run F is 2026-11-22T121209Z-8183f81.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -21,50 +23,53 @@ inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {false, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
     {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 2 bins at 64 Ki 5.19 us, CUB 7.31; even of i8 u8, 12 cells of A
     {false, 90, 2, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.31 us, CUB 7.54; even of f16 i16 u16, 19 cells of A
-    {false, 90, 2, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.36 us, CUB 7.35; even of f16 i16 u16, 19 cells of A and B
-    {false, 90, 2, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.62 us, CUB 7.77; even of f16 i16 u16, 19 cells of A and B
+    {false, 90, 2, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.38 us, CUB 7.25; even of f16 i16 u16, 19 cells of A and B and F
+    {false, 90, 2, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.65 us, CUB 7.52; even of f16 i16 u16, 19 cells of A and B and F
     {false, 90, 2, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.50 us, CUB 10.79; even of f16 i16 u16, 19 cells of A
     {false, 90, 2, 257, 65537, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.29 us, CUB 14.86; even of f16 i16 u16, 19 cells of A
     {false, 90, 2, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 18.36 us, CUB 99.69; even of f16 i16 u16, 19 cells of A
-    {false, 90, 2, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.33 us, CUB 10.21; even of i16 u16, 12 cells of A and B
-    {false, 90, 2, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 6.99 us, CUB 13.49; even of i16 u16, 12 cells of A and B
-    {false, 90, 2, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.07 us, CUB 31.44; even of i16 u16, 12 cells of A and B
+    {false, 90, 2, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.34 us, CUB 10.11; even of i16 u16, 12 cells of A and B and F
+    {false, 90, 2, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.02 us, CUB 13.40; even of i16 u16, 12 cells of A and B and F
+    {false, 90, 2, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.07 us, CUB 31.36; even of i16 u16, 12 cells of A and B and F
     {false, 90, 2, 65537, 0, histogram_rung::overlapped_clear},  // 1 Mi bins at 64 Ki 7.30 us; even of i16 u16, 2 cells of A
     {false, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // 1 Mi bins at 16 Mi 156.15 us; even of i16 u16, 2 cells of A
     {false, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.37 us, CUB 8.59; even of f32 i32 u32, 21 cells of A
-    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.43 us, CUB 8.62; even of f32 i32 u32, 21 cells of A and B and C and D
-    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.10 us, CUB 9.79; even of f32 i32 u32, 20 cells of A and B and C and D
-    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 20.97 us, CUB 25.94; even of f32 i32 u32, 21 cells of A and B and C and D
-    {false, 90, 4, 1001, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 6.35 us, CUB 11.01; even of f32 i32 u32, 21 cells of A and B and C and D
-    {false, 90, 4, 1001, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 21.90 us, CUB 88.00; even of f32 i32 u32, 21 cells of A and B and C and D
-    {false, 90, 4, 16385, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.17 us, CUB 46.45; even of f32 i32 u32, 21 cells of A and B and C and D
-    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 512 Ki bins at 1 Mi 15.80 us, CUB 683.08; even of i32, 4 cells of B
+    {false, 90, 4, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.40 us, CUB 8.22; even of f32 i32 u32, 21 cells of A and B and C and D and F
+    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.06 us, CUB 9.37; even of f32 i32 u32, 20 cells of A and B and C and D and F
+    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.08 us, CUB 25.33; even of f32 i32 u32, 21 cells of A and B and C and D and F
+    {false, 90, 4, 1001, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 6.34 us, CUB 10.77; even of f32 i32 u32, 21 cells of A and B and C and D and F
+    {false, 90, 4, 1001, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 22.01 us, CUB 86.96; even of f32 i32 u32, 21 cells of A and B and C and D and F
+    {false, 90, 4, 16385, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.18 us, CUB 46.05; even of f32 i32 u32, 21 cells of A and B and C and D and F
+    {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 512 Ki bins at 1 Mi 15.66 us, CUB 660.20; even of i32, 4 cells of B and F
     {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.33 us, CUB 7.08; even of f64, 7 cells of A
     {false, 90, 8, 0, 65537, histogram_rung::split_bins},  // 2 bins at 1 Mi 8.00 us, CUB 9.61; even of f64, 7 cells of A
     {false, 90, 8, 0, 1048577, histogram_rung::overlapped_clear},  // 2 bins at 16 Mi 35.81 us, CUB 40.78; even of f64, 7 cells of A
-    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.28 us, CUB 46.75; even of f64, 7 cells of A and B
+    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.27 us, CUB 46.62; even of f64, 7 cells of A and B and F
     {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 64 Ki 7.70 us, CUB 1174.50; even of f64, 7 cells of A
     {true, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {true, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.95 us, CUB 9.09; range of u8, 1 cell of B
-    {true, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 64 Ki 8.83 us, CUB 14.62; range of u16, 1 cell of B
-    {true, 90, 2, 4097, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 64 Ki 12.51 us, CUB 62.91; range of u16, 1 cell of B
-    {true, 90, 2, 4097, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 22.40 us, CUB 69.26; range of u16, 1 cell of B
+    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.76 us, CUB 7.73; range of u8, 1 cell of B and F
+    {true, 90, 2, 0, 0, histogram_rung::split_bins},  // 256 bins at 64 Ki 8.74 us, CUB 13.79; range of u16, 1 cell of B and F
+    {true, 90, 2, 55297, 0, histogram_rung::overlapped_clear},  // 56 Ki bins at 64 Ki 12.64 us, CUB 55.68; range of u16, 1 cell of B and F
+    {true, 90, 2, 55297, 65537, histogram_rung::split_bins},  // 56 Ki bins at 1 Mi 22.42 us, CUB 60.80; range of u16, 1 cell of B and F
     {true, 90, 2, 65537, 0, histogram_rung::split_bins},  // not measured
     {true, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // not measured
-    {true, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 7.18 us, CUB 17.61; range of f32 i32, 2 cells of B
-    {true, 90, 4, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 9.64 us, CUB 31.03; range of f32 i32, 2 cells of B
-    {true, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.08 us, CUB 358.22; range of f32 i32, 2 cells of B
-    {true, 90, 4, 4097, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 64 Ki 12.61 us, CUB 88.87; range of f32 i32, 2 cells of B
-    {true, 90, 4, 4097, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 30.34 us, CUB 136.35; range of f32 i32, 2 cells of B
-    {true, 90, 4, 65537, 0, histogram_rung::split_bins},  // 512 Ki bins at 1 Mi 68.00 us, CUB 777.25; range of i32, 1 cell of B
+    {true, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 7.11 us, CUB 16.86; range of f32 i32, 2 cells of B and F
+    {true, 90, 4, 0, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.48 us, CUB 29.10; range of f32 i32, 2 cells of B and F
+    {true, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 31.39 us, CUB 218.69; range of f32 i32, 2 cells of B and F
+    {true, 90, 4, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 9.48 us, CUB 29.01; range of f32 i32, 2 cells of B and F
+    {true, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.75 us, CUB 314.16; range of f32 i32, 2 cells of B and F
+    {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // 54 Ki bins at 64 Ki 13.68 us, CUB 79.02; range of f32 i32, 2 cells of E
+    {true, 90, 4, 55297, 0, histogram_rung::overlapped_clear},  // 56 Ki bins at 64 Ki 12.34 us, CUB 80.33; range of f32 i32, 2 cells of B and F
+    {true, 90, 4, 55297, 65537, histogram_rung::split_bins},  // 56 Ki bins at 1 Mi 27.87 us, CUB 106.61; range of f32 i32, 2 cells of B and F
+    {true, 90, 4, 65537, 0, histogram_rung::split_bins},  // 512 Ki bins at 1 Mi 67.76 us, CUB 753.50; range of i32, 1 cell of B and F
     {true, 90, 4, 524289, 0, histogram_rung::split_bins},  // not measured
     {true, 90, 4, 524289, 1048577, histogram_rung::hot_bins},  // not measured
-    {true, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 7.17 us, CUB 12.85; range of f64, 1 cell of B
-    {true, 90, 8, 0, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 12.13 us, CUB 18.59; range of f64, 1 cell of B
-    {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 11.25 us, CUB 22.77; range of f64, 1 cell of B
-    {true, 90, 8, 4097, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 64 Ki 13.38 us, CUB 77.66; range of f64, 1 cell of B
-    {true, 90, 8, 4097, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 38.19 us, CUB 185.26; range of f64, 1 cell of B
+    {true, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 7.18 us, CUB 12.13; range of f64, 1 cell of B and F
+    {true, 90, 8, 0, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 12.10 us, CUB 17.78; range of f64, 1 cell of B and F
+    {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 11.22 us, CUB 22.02; range of f64, 1 cell of B and F
+    {true, 90, 8, 55297, 0, histogram_rung::overlapped_clear},  // 56 Ki bins at 64 Ki 13.25 us, CUB 72.24; range of f64, 1 cell of B and F
+    {true, 90, 8, 55297, 65537, histogram_rung::split_bins},  // 56 Ki bins at 1 Mi 34.49 us, CUB 164.03; range of f64, 1 cell of B and F
     {true, 90, 8, 65537, 0, histogram_rung::split_bins},  // not measured
     {true, 90, 8, 65537, 1048577, histogram_rung::hot_bins},  // not measured
 };
