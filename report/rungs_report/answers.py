@@ -6,14 +6,21 @@ from rungs_report import accuracy, choose, claims, compare, gains, limits, regre
 from rungs_report.data import Machine
 from rungs_report.page import Page
 from rungs_report.sweeps import floors_of, mains
-from rungs_report.words import table
+from rungs_report.words import code, table
 
 
-COMPARING = (
-    "`report/run compare A B`, where each is a GPU or a run by its name in `report/data`, or a result file: of two GPUs, each against its own"
-    " ceilings, what changed winner; of two runs on one, what is slower, faster or the same by interval and noise floor, and exit code 1 for a"
-    " regression"
-)
+def comparing(page: Page) -> str:
+    """What there is to compare with, and how: of two GPUs, and of two runs on one."""
+    here = page.machine.gpu
+    gpus = (
+        f"other GPUs in this report: {words.listed([code(f'report/run compare {here} {other}') for other in page.others])}"
+        if page.others
+        else f"no other GPU is in this report yet: `bench/run` measures one, and then `report/run compare {here} OTHER`"
+    )
+    return (
+        f"{gpus} says what changed winner, each GPU against its own ceilings; two runs on one GPU, by their names or files: what is slower, faster or"
+        " the same by interval and noise floor, and exit code 1 for a regression"
+    )
 
 
 def wins(page: Page) -> str:
@@ -55,7 +62,7 @@ def answered(page: Page) -> list[tuple[str, str, str]]:
         ("What did each rung gain, and why?", gains.briefly(page), "gains.md"),
         ("Where does CUB win, and where is it a tie?", wins(page), "#where-cub-wins-and-where-it-is-a-tie"),
         ("How accurate, how repeatable, at what price?", accuracy.briefly(page), "accuracy.md"),
-        ("Is this chip different from that one?", COMPARING, ""),
+        ("Is this chip different from that one?", comparing(page), ""),
         ("Did the texts' claims hold?", held(machine), "claims.md"),
     ]
     return [each for each in found if each[1]]

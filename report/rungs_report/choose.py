@@ -195,12 +195,15 @@ def lines_of(machine: Machine, problems: list[Cell]) -> list[str]:
         return []
     differ = [n for n in range(1, len(NEEDS)) if any(row[n] != row[0] for row in chains)]
     same = [NEEDS[n].says for n in range(1, len(NEEDS)) if n not in differ and NEEDS[n].says != "both"]
-    headers = ["", "the fastest", *[NEEDS[n].says for n in differ]]
-    alike: dict[tuple[str, ...], list[str]] = {}
+    headers = ["", "the fastest", ">over CUB", *[NEEDS[n].says for n in differ]]
+    alike: dict[tuple[str, ...], list[Cell]] = {}
     for problem, row in zip(problems, chains, strict=True):
-        told = (row[0], *(row[n] if row[n] != row[0] else "the same" for n in differ))
-        alike.setdefault(told, []).append(text(charts.describe(problem._replace(mode=""))))
-    lines = [*table(headers, [[words.listed(named), *told] for told, named in alike.items()]), ""]
+        alike.setdefault((row[0], *(row[n] if row[n] != row[0] else "the same" for n in differ)), []).append(problem)
+    rows = []
+    for told, own in alike.items():
+        named = words.listed([text(charts.describe(problem._replace(mode=""))) for problem in own])
+        rows.append([named, told[0], over_all(machine, [step for problem in own for step in steps(machine, problem, ANY)]), *told[1:]])
+    lines = [*table(headers, rows), ""]
     if same:
         wishes = words.listed(same)
         lines += [f"{wishes[0].upper()}{wishes[1:]} change{'s' if len(same) == 1 else ''} nothing here.", ""]
@@ -264,13 +267,13 @@ def histogram_lines(page: Page, topic: Topic) -> list[str]:
             continue
         kind = text(charts.describe(own[0]._replace(distribution="uniform", mode="")))
         several = any(len(cells) > 1 for cells in settings.values())
-        blind = chain(machine, unknown(machine, own)) if several else words.UNKNOWN
-        rows.append([kind, blind, *[part for name in SHOWN for part in (chain(machine, picked[name]), over_all(machine, picked[name]))]])
+        blind = unknown(machine, own) if several else []
+        rows.append([kind, chain(machine, blind), over_all_distributions(machine, blind), *[part for name in SHOWN for part in (chain(machine, picked[name]), over_all(machine, picked[name]))]])
         if any(picked[name] for name in rest):
             more.append([kind, *[chain(machine, picked[name]) for name in rest]])
     if not rows:
         return []
-    headers = ["", "distribution not known"]
+    headers = ["", "distribution not known", ">over CUB, any distribution"]
     for name in SHOWN:
         headers += [charts.distribution(name), ">over CUB"]
     lines = [f"## {text(topic.name.capitalize())}", "", *table(headers, rows), ""]
@@ -282,6 +285,17 @@ def histogram_lines(page: Page, topic: Topic) -> list[str]:
     if graph := in_mode(machine, topic, "graph"):
         lines += ["In a captured graph:", "", *lines_of(machine, graph)]
     return lines
+
+
+def over_all_distributions(machine: Machine, found: list[Step]) -> str:
+    """Of steps whose cells stand for a cell each distribution."""
+    every = [
+        (cell, step.variant)
+        for step in found if not compare.is_cub(step.variant)
+        for setting in step.cells
+        for cell in compare.settings(machine, setting.operation, setting.mode)[setting].values()
+    ]  # fmt: skip
+    return ends([ratio for cell, variant in every if (ratio := compare.headline(machine, cell, variant))])
 
 
 def over_all(machine: Machine, found: list[Step]) -> str:

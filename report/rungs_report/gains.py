@@ -136,11 +136,11 @@ def why(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
         other = named or before(page, cell, variant)
         row = [page.label(variant), words.time(compare.figure(machine, cell, variant, "median_us"))]
         row += [page.label(other), words.ratio(compare.within_runs(machine, cell, other, variant))] if other else [words.UNKNOWN] * 2
-        row.append(text(says or machine.variants[variant]["idea"]))
+        row += [words.ratio(over_the_fastest(machine, cell, variants, variant)), text(says or machine.variants[variant]["idea"])]
         code = [most(kernels(machine, cell, each)) for each in (other or variant, variant)]
         row.append(reasons.moved(machine, cell, other, variant, (code[0], code[1])) if other else words.UNKNOWN)
         rows.append(row)
-    return [*table(["rung", ">time", "against", ">gain", "why, as its source says", "what moved, counted"], rows), ""]
+    return [*table(["rung", ">time", "against", ">gain", ">over the fastest before", "why, as its source says", "what moved, counted"], rows), ""]
 
 
 def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list[str]:

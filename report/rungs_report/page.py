@@ -22,6 +22,7 @@ class Page:
     topics: list[Topic]
     topic: Topic | None
     charts: list[Chart]  # of all pages of the machine
+    others: tuple[str, ...] = ()  # the folders of other machines
 
     @property
     def main(self) -> Cell | None:

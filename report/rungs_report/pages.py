@@ -97,13 +97,16 @@ def told(sections: tuple[Section, ...], page: Page) -> list[str]:
     return [line for section in sections for line in section(page)] or ["Nothing of this was measured in these runs.", ""]
 
 
-def pages(machine: Machine, root: Path, looks: dict[Variant, Style]) -> tuple[dict[str, list[str]], list[Chart], list[Answer]]:
-    """The lines of every Markdown page of a machine by its name, the charts they show, and the questions they answer."""
+def pages(
+    machine: Machine, root: Path, looks: dict[Variant, Style], others: tuple[str, ...] = ()
+) -> tuple[dict[str, list[str]], list[Chart], list[Answer]]:
+    """The lines of every Markdown page of a machine by its name, the charts they show, and the questions they answer. others: the
+    folders of the other machines."""
     found, drawn = topics.of(machine), []
     name = text(machine.name)
 
     def made(title: str, topic: Topic | None, sections: tuple[Section, ...], links: str = "") -> list[str]:
-        page = Page(machine, root, looks, found, topic, drawn)
+        page = Page(machine, root, looks, found, topic, drawn, others)
         lines = [GENERATED, "", f"# {title}", ""] + ([links, ""] if links else [])
         for section in sections:
             lines += section(page)
@@ -127,7 +130,7 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style]) -> tuple[di
     for _, file, title, sections in MORE if machine.device else ():
         notes = () if regret.contents in sections else (banners,)  # the regret is of other runs, and brings their notes
         written[file] = made(f"{title}: {name}", None, (*notes, partial(told, sections)), f"[{name}](index.md)")
-    return written, drawn, answers.answered(Page(machine, root, looks, found, None, []))
+    return written, drawn, answers.answered(Page(machine, root, looks, found, None, [], others))
 
 
 def index(collection: Collection) -> list[str]:

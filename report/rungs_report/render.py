@@ -39,7 +39,8 @@ def files(collection: Collection, root: Path, told: Callable[[str], None] = lamb
     machines = sorted(collection.machines, key=lambda machine: machine.device is None)
     for machine in machines:
         told(f"writing the pages of {machine.gpu}")
-        written, drawn, answers = pages.pages(machine, root, looks)
+        others = tuple(each.gpu for each in machines if each.device and each is not machine)
+        written, drawn, answers = pages.pages(machine, root, looks, others)
         for name, lines in written.items():
             made[f"{machine.gpu}/{name}"] = "\n".join(lines) + "\n"
         made[f"{machine.gpu}/results.csv"] = results_csv(machine)
