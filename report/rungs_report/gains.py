@@ -199,11 +199,13 @@ def contents(page: Page) -> list[str]:
             lines += [f"## {text(topic.name.capitalize())}", "", *drawn]
     if not lines:
         return []
+    seen, code = bool(machine.counters), bool(machine.sass)
+    moving = ["kernels a call", *["DRAM busy", "atomics in L2", "what warps wait for"] * seen]
+    moving += ["bits of the widest load", "barriers, shared loads, shared atomics and shuffles in the code"] * code + ["warps seen"] * seen
     about = [
         "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time. Against: the rung"
         " that the source compares itself with, else the one before it on the ladder; a gain over a rung that is for other sizes is large and means"
-        " little. Why: what the comment that opens the rung's file says of the step. What moved: the first four, in this order, of kernels a call, DRAM"
-        " busy, atomics in L2, what warps wait for, the widest load, barriers, shared loads, shared atomics and shuffles in the code, and warps seen.",
+        " little. Why: what the comment that opens the rung's file says of the step. What moved: the first four of these that did: " + words.listed(moving) + ".",
         "",
         *fold(
             "What the figures are",

@@ -188,23 +188,21 @@ def read(repository: Path, made: dict[str, Any]) -> Page:
     return Page(machine, repository, {}, topics.of(machine), None, [])
 
 
-def cells(lines: list[str], start: str) -> list[str]:
-    return [part.strip() for part in next(line for line in lines if line.startswith(f"| `{start}`")).strip("|").split("|")]
-
-
-def ladder_lines(page: Page, lines: list[str]) -> tuple[list[str], list[str]]:
-    header = next(line for line in lines if "its idea" in line)
-    return [part.strip() for part in header.strip("|").split("|")], lines
+def row_of(lines: list[str], column: str, start: str) -> dict[str, str]:
+    """Of the table that has such a column the row that begins so, by its columns."""
+    begin = next(number for number, line in enumerate(lines) if column in line and line.startswith("|"))
+    found = next(line for line in lines[begin:] if line.startswith(f"| `{start}`"))
+    header, told = ([part.strip() for part in line.strip("|").split("|")] for line in (lines[begin], found))
+    return dict(zip(header, told, strict=True))
 
 
 def test_counters_stand_beside_the_gain(repository, small):
     write(repository, [entry("last_block", counted({"first": (9000, 50.0), "second": (12000, 80.5)}))])
     page = read(repository, small)
     lines = gains.contents(page)
-    header, _ = ladder_lines(page, lines)
-    told = dict(zip(header, cells(lines, "last_block"), strict=True))
+    told = row_of(lines, "its idea", "last_block")
     assert [told[name.lstrip(">")] for name in counters.HEADERS] == ["`second`", "80.5 %", "–", "long_scoreboard 40.0 %", "2,000"]
-    assert dict(zip(header, cells(lines, "grid_stride"), strict=True))["DRAM busy, of its peak"] == "–"
+    assert row_of(lines, "its idea", "grid_stride")["DRAM busy, of its peak"] == "–"
     assert "Nsight Compute 2025.3.1 at commit `abc1234`: the program ran once for each pass" in "\n".join(lines)
 
 
@@ -219,10 +217,9 @@ def test_what_the_launch_takes_stands_beside_the_gain(repository, small):
             row |= {"registers": 40, "shared_bytes": 0, "occupancy": 0.75}
     page = read(repository, small)
     lines = gains.contents(page)
-    header, _ = ladder_lines(page, lines)
-    told = dict(zip(header, cells(lines, "last_block"), strict=True))
+    told = row_of(lines, "its idea", "last_block")
     assert [told[name] for name in ("warps that fit", "registers a thread", "shared memory a block", "instructions in the code")] == ["75.0 %", "40", "0 B", "–"]
-    assert dict(zip(header, cells(lines, "grid_stride"), strict=True))["warps that fit"] == "–"
+    assert row_of(lines, "its idea", "grid_stride")["warps that fit"] == "–"
 
 
 def spread_over_a_cluster(repository: Path, made: dict[str, Any]) -> str:
