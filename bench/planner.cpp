@@ -570,12 +570,12 @@ std::string case_name(const problem& about, const catalog::record& record, mode 
          std::string(record.rung) + "/" + std::string(name(how));
 }
 
-run_plan make_plan(std::span<const catalog::record> records, const selection& wanted,
-                   const std::optional<device_facts>& device, const std::string& why_no_device) {
-  refuse_unknown_types(records, wanted);
-  const std::regex filter = compile(wanted.filter);
-  const device_facts target = device.value_or(imaginary_device());
+namespace {
 
+// What is computed, by question: baselines and rungs that answer the same one; questions in the order in which they are
+// visited.
+std::vector<std::pair<question, std::vector<const catalog::record*>>> questions_of(
+    std::span<const catalog::record> records, const selection& wanted) {
   std::map<question, std::vector<const catalog::record*>> lines;
   for (const auto& record : records) {
     const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
@@ -583,57 +583,118 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
                           catalog::is_chain(record.operation);
     if (computes && wants_type(wanted, record)) lines[question_of(record)].push_back(&record);
   }
-  std::vector<question> order;
-  for (const auto& [line, members] : lines) order.push_back(line);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const question& a, const question& b) { return priority(a) < priority(b); });
+  std::vector<std::pair<question, std::vector<const catalog::record*>>> ordered(lines.begin(), lines.end());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return priority(a.first) < priority(b.first); });
+  return ordered;
+}
+
+problem problem_of(const question& line, const setting& filled, std::size_t size, const selection& wanted) {
+  return {.operation = line.operation,
+          .op = line.combine,
+          .input_type = line.input,
+          .accumulator_type = line.accumulator,
+          .output_type = line.output,
+          .num_items = size,
+          .on_host = line.on_host,
+          .every_rung =
+              wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() || shows_ladder(line, filled, size)),
+          .most_rungs = most_rungs(wanted.grid),
+          .modes = {},
+          .contenders = {},
+          .shape = filled.shape,
+          .distribution = filled.distribution};
+}
+
+std::vector<mode> modes_of(const question& line, const setting& filled, std::size_t size, const selection& wanted) {
+  auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted) : wanted.modes;
+  if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
+  std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
+  return modes;
+}
+
+// The cases of a problem that the filter matches, and CUB beside them.
+std::vector<bench_case> matching_cases(const problem& about, std::span<const catalog::record* const> members,
+                                       const std::vector<mode>& modes, const selection& wanted,
+                                       const std::regex& filter, const device_facts& target) {
+  std::vector<bench_case> cases;
+  for (const mode how : modes) {
+    if (wanted.modes.empty() && is_uncached(about, how, target)) continue;
+    std::vector<bench_case> cell;
+    bool any = false;
+    for (const auto* record : members) {
+      if (!takes_part(*record, about.shape) || (wanted.grid != grid::none && !enters_grids(*record))) continue;
+      const auto text = case_name(about, *record, how);
+      const bool asked_for = std::regex_search(text, filter);
+      if (!asked_for && !is_cub(*record)) continue;
+      any = any || asked_for;
+      cell.push_back({0, record, how, text, asked_for});
+    }
+    if (any) cases.insert(cases.end(), cell.begin(), cell.end());
+  }
+  return cases;
+}
+
+// Why this machine does not run a problem of so many items; nothing where it does.
+std::string why_too_large(const problem& about, const device_facts& target) {
+  if (about.on_host && about.num_items > largest_host_items)
+    return "host baselines are measured up to " + format_size(largest_host_items) + " items";
+  if (!about.on_host && !fits(about, target))
+    return format_size(about.num_items) + " items do not fit the memory of " + target.name;
+  return {};
+}
+
+// Why a record is left out of a problem; nothing where it is not.
+std::string why_left_out(const catalog::record& record, const problem& about, mode how, const device_facts& target) {
+  std::string reason;
+  if (!about.on_host && record.min_cc > target.compute_capability)
+    reason = "needs compute capability " + std::to_string(record.min_cc) + "; this GPU has " +
+             std::to_string(target.compute_capability);
+  if (about.shape["bins"] > static_cast<std::size_t>(record.max_bins))
+    reason = "takes at most " + std::to_string(record.max_bins) + " bins";
+  if (const std::size_t addresses = about.shape["addresses"]; addresses > record.max_addresses)
+    reason = "takes at most " + std::to_string(record.max_addresses) + " addresses";
+  else if (addresses != 0 && about.num_items / addresses > record.max_operations_per_address)
+    reason = "more than " + std::to_string(record.max_operations_per_address) +
+             " operations an address would take seconds or minutes";
+  if (is_uncached(about, how, target))
+    reason = "reads and writes more than four times the L2 cache, which warm and graph are to show";
+  if (about.num_items > record.max_items) reason = "takes at most " + std::to_string(record.max_items) + " items";
+  if (how == mode::graph && record.waits_for_host) reason = "waits for the host, so it cannot be captured in a graph";
+  return reason;
+}
+
+void add(run_plan& plan, problem about, std::vector<bench_case> cases) {
+  for (auto& one : cases) {
+    one.problem = plan.problems.size();
+    if (!std::count(about.contenders.begin(), about.contenders.end(), one.record))
+      about.contenders.push_back(one.record);
+    if (!std::count(about.modes.begin(), about.modes.end(), one.mode)) about.modes.push_back(one.mode);
+  }
+  if (cases.empty()) return;
+  plan.problems.push_back(std::move(about));
+  plan.cases.insert(plan.cases.end(), std::make_move_iterator(cases.begin()), std::make_move_iterator(cases.end()));
+}
+
+}  // namespace
+
+run_plan make_plan(std::span<const catalog::record> records, const selection& wanted,
+                   const std::optional<device_facts>& device, const std::string& why_no_device) {
+  refuse_unknown_types(records, wanted);
+  const std::regex filter = compile(wanted.filter);
+  const device_facts target = device.value_or(imaginary_device());
 
   run_plan plan;
   std::size_t num_matching = 0, visit = 0;
   std::set<const catalog::record*> without_device;
-  for (const question& line : order) {
-    const auto& members = lines[line];
+  for (const auto& [line, members] : questions_of(records, wanted)) {
     const bool answered =
         std::any_of(members.begin(), members.end(), [](const auto* one) { return is_front_door(*one); });
     if (wanted.grid == grid::held_out && !answered) continue;
     const auto settings = settings_of(line, wanted, target);
     for (const auto& [size, how_filled] : visits(settings, wanted.grid != grid::none)) {
-      const setting& filled = *how_filled;
-      auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted) : wanted.modes;
-      if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
-      std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
-      problem about{.operation = line.operation,
-                    .op = line.combine,
-                    .input_type = line.input,
-                    .accumulator_type = line.accumulator,
-                    .output_type = line.output,
-                    .num_items = size,
-                    .on_host = line.on_host,
-                    .every_rung = wanted.grid == grid::none &&
-                                  (wanted.full || !wanted.sizes.empty() || shows_ladder(line, filled, size)),
-                    .most_rungs = most_rungs(wanted.grid),
-                    .modes = {},
-                    .contenders = {},
-                    .shape = filled.shape,
-                    .distribution = filled.distribution};
-      std::vector<bench_case> cases;
-      const auto omit = [&](const catalog::record* record, std::optional<mode> how, std::string reason) {
-        plan.omissions.push_back({record, size, how, std::move(reason), about.shape, about.distribution});
-      };
-      for (const mode how : modes) {
-        if (wanted.modes.empty() && is_uncached(about, how, target)) continue;
-        std::vector<bench_case> cell;
-        bool any = false;
-        for (const auto* record : members) {
-          if (!takes_part(*record, about.shape) || (wanted.grid != grid::none && !enters_grids(*record))) continue;
-          const auto text = case_name(about, *record, how);
-          const bool asked_for = std::regex_search(text, filter);
-          if (!asked_for && !is_cub(*record)) continue;
-          any = any || asked_for;
-          cell.push_back({0, record, how, text, asked_for});
-        }
-        if (any) cases.insert(cases.end(), cell.begin(), cell.end());
-      }
+      problem about = problem_of(line, *how_filled, size, wanted);
+      auto cases = matching_cases(about, members, modes_of(line, *how_filled, size, wanted), wanted, filter, target);
       num_matching += cases.size();
       if (cases.empty()) continue;
 
@@ -647,44 +708,21 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
         }
         continue;
       }
-      if (line.on_host ? size > largest_host_items : !fits(about, target)) {
-        const std::string reason =
-            line.on_host ? "host baselines are measured up to " + format_size(largest_host_items) + " items"
-                         : format_size(size) + " items do not fit the memory of " + target.name;
+      const auto omit = [&](const bench_case& one, const std::string& reason) {
+        plan.omissions.push_back({one.record, size, one.mode, reason, about.shape, about.distribution});
+      };
+      if (const std::string reason = why_too_large(about, target); !reason.empty()) {
         if (!line.on_host && !wanted.sizes.empty()) throw usage_error("--sizes: " + reason + "; leave that size out");
-        for (const auto& one : cases) omit(one.record, one.mode, reason);
+        for (const auto& one : cases) omit(one, reason);
         continue;
       }
       if (static_cast<int>(visit++ % static_cast<std::size_t>(wanted.num_shards)) != wanted.shard - 1) continue;
       std::erase_if(cases, [&](const bench_case& one) {
-        std::string reason;
-        if (!line.on_host && one.record->min_cc > target.compute_capability)
-          reason = "needs compute capability " + std::to_string(one.record->min_cc) + "; this GPU has " +
-                   std::to_string(target.compute_capability);
-        if (about.shape["bins"] > static_cast<std::size_t>(one.record->max_bins))
-          reason = "takes at most " + std::to_string(one.record->max_bins) + " bins";
-        if (const std::size_t addresses = about.shape["addresses"]; addresses > one.record->max_addresses)
-          reason = "takes at most " + std::to_string(one.record->max_addresses) + " addresses";
-        else if (addresses != 0 && size / addresses > one.record->max_operations_per_address)
-          reason = "more than " + std::to_string(one.record->max_operations_per_address) +
-                   " operations an address would take seconds or minutes";
-        if (is_uncached(about, one.mode, target))
-          reason = "reads and writes more than four times the L2 cache, which warm and graph are to show";
-        if (size > one.record->max_items) reason = "takes at most " + std::to_string(one.record->max_items) + " items";
-        if (one.mode == mode::graph && one.record->waits_for_host)
-          reason = "waits for the host, so it cannot be captured in a graph";
-        if (!reason.empty()) omit(one.record, one.mode, reason);
+        const std::string reason = why_left_out(*one.record, about, one.mode, target);
+        if (!reason.empty()) omit(one, reason);
         return !reason.empty();
       });
-      for (auto& one : cases) {
-        one.problem = plan.problems.size();
-        if (!std::count(about.contenders.begin(), about.contenders.end(), one.record))
-          about.contenders.push_back(one.record);
-        if (!std::count(about.modes.begin(), about.modes.end(), one.mode)) about.modes.push_back(one.mode);
-      }
-      if (cases.empty()) continue;
-      plan.problems.push_back(std::move(about));
-      plan.cases.insert(plan.cases.end(), std::make_move_iterator(cases.begin()), std::make_move_iterator(cases.end()));
+      add(plan, std::move(about), std::move(cases));
     }
   }
   if (num_matching == 0) {

@@ -174,6 +174,134 @@ json identify(const catalog::record& record, const problem& about, mode how) {
   return entry;
 }
 
+namespace {
+
+json variant_to_json(const catalog::record& one) {
+  json entry;
+  entry["family"] = text(name(one.family));
+  entry["ladder"] = text(one.ladder);
+  entry["rung"] = text(one.rung);
+  entry["number"] = one.number;
+  entry["source"] = text(one.source);
+  entry["idea"] = text(one.idea);
+  entry["block_threads"] = one.block_threads;
+  entry["blocks_per_multiprocessor"] = one.blocks_per_multiprocessor;
+  entry["items_per_thread"] = one.items_per_thread;
+  entry["deterministic"] = one.deterministic;
+  entry["min_cc"] = one.min_cc;
+  entry["workspace_contract"] = text(catalog::name(one.temp_storage));
+  entry["waits_for_host"] = one.waits_for_host;
+  entry["progress"] = one.forward_progress == progress::guaranteed ? "guaranteed" : "assumed";
+  entry["executes_on"] = one.executes_on == executor::device ? "device" : "host";
+  return entry;
+}
+
+json floor_to_json(const ceiling& one, const summary_of_samples& all) {
+  json entry;
+  entry["mode"] = text(name(one.mode));
+  entry["kind"] = "empty";
+  entry["median_us"] = number(all.median);
+  entry["low_us"] = number(all.low);
+  entry["high_us"] = number(all.high);
+  return entry;
+}
+
+json ceiling_to_json(const ceiling& one, const summary_of_samples& all) {
+  json entry;
+  entry["kind"] = text(name(one.kind));
+  entry["mode"] = text(name(one.mode));
+  entry["bytes"] = one.bytes;
+  entry["before_us"] = number(median(one.before));
+  entry["after_us"] = number(median(one.after));
+  entry["low_us"] = number(all.low);
+  entry["high_us"] = number(all.high);
+  entry["gb_per_s"] = number(static_cast<double>(one.bytes) / all.median * 1e-3);
+  entry["drift_percent"] = number(100 * one.drift());
+  entry["marked"] = one.drift() > largest_drift;
+  return entry;
+}
+
+json twin_to_json(const twin_pair& one) {
+  json entry = identify(one.about, one.mode);
+  entry["ratio"] = number(one.ratio.value);
+  entry["low"] = number(one.ratio.low);
+  entry["high"] = number(one.ratio.high);
+  entry["noise_floor"] = number(one.floor);
+  entry["different"] = one.different();
+  return entry;
+}
+
+void add_launch(json& entry, const launch_shape& largest) {
+  entry["blocks"] = largest.blocks;
+  entry["block_threads"] = largest.block_threads;
+  entry["cluster_blocks"] = largest.cluster_blocks;
+  entry["cooperative"] = largest.cooperative;
+  if (!largest.needs) return;
+  entry["registers"] = largest.needs->registers;
+  entry["shared_bytes"] = largest.needs->shared_bytes;
+  entry["occupancy"] = number(largest.needs->occupancy);
+}
+
+json row_to_json(const row& one, const run_facts& about) {
+  const bool timed = one.timed();
+  const auto time = [&](double value) { return timed ? number(value) : json(nullptr); };
+  const auto speedup = [&](double ratio::*part) {
+    return one.speedup && timed ? number((*one.speedup).*part) : json(nullptr);
+  };
+  json entry = identify(*one.record, one.about, one.mode);
+  entry["median_us"] = time(one.summary.median);
+  entry["low_us"] = time(one.summary.low);
+  entry["high_us"] = time(one.summary.high);
+  entry["samples"] = one.samples.accepted.size();
+  entry["set_aside"] = one.samples.set_aside.size();
+  entry["bytes"] = one.about.bytes();
+  entry["gb_per_s"] = time(static_cast<double>(one.about.bytes()) / one.summary.median * 1e-3);
+  entry["percent_of_ceiling"] = timed ? number(one.percent_of_ceiling) : json(nullptr);
+  entry["percent_of_peak"] = timed ? number(one.percent_of_peak) : json(nullptr);
+  entry["speedup_over_cub"] = speedup(&ratio::value);
+  entry["speedup_low"] = speedup(&ratio::low);
+  entry["speedup_high"] = speedup(&ratio::high);
+  entry["verdict"] = timed ? one.verdict : "";
+  entry["verified"] = yes_no(one.verified);
+  entry["error"] = number(one.error_ulps);
+  entry["repeatable"] = yes_no(one.repeatable);
+  entry["kernels"] = one.launches ? json(one.launches->kernels) : json(nullptr);
+  entry["workspace_bytes"] = one.workspace_bytes;
+  entry["workspace_contract"] = text(catalog::name(one.record->temp_storage));
+  entry["gpu"] = about.gpu;
+  entry["commit"] = about.commit;
+  entry["run"] = about.run;
+  entry["ladder"] = text(one.record->ladder);
+  entry["iqr_us"] = time(one.summary.iqr);
+  entry["min_us"] = time(one.summary.min);
+  entry["p95_us"] = time(one.summary.p95);
+  if (one.launches && one.launches->largest) add_launch(entry, *one.launches->largest);
+  entry["implausible"] = one.implausible;
+  entry["twin"] = one.twin;
+  if (!one.defect.empty()) entry["defect"] = one.defect;
+  if (!one.fault.empty()) entry["fault"] = one.fault;
+  return entry;
+}
+
+json omission_to_json(const omission& one) {
+  json entry;
+  entry["family"] = text(name(one.record->family));
+  entry["ladder"] = text(one.record->ladder);
+  entry["rung"] = text(one.record->rung);
+  entry["operation"] = text(name(one.record->operation));
+  entry["operator"] = text(name(one.record->op));
+  entry["input_type"] = text(name(one.record->input_type));
+  entry["accumulator_type"] = text(name(one.record->accumulator_type));
+  entry["items"] = one.num_items ? json(*one.num_items) : json(nullptr);
+  entry["shape"] = to_text(one.shape);
+  entry["distribution"] = one.num_items ? text(name(one.distribution)) : json("");
+  entry["mode"] = one.mode ? text(name(*one.mode)) : json("");
+  entry["reason"] = one.reason;
+  return entry;
+}
+
+}  // namespace
+
 json to_json(const findings& found, const run_facts& about, const std::vector<const catalog::record*>& variants) {
   json file;
   file["schema"] = "rungs.results/1";
@@ -184,134 +312,19 @@ json to_json(const findings& found, const run_facts& about, const std::vector<co
   file["gpu"] = about.gpu;
   file["commit"] = about.commit;
   file["context"] = about.context;
-
-  file["variants"] = json::array();
-  for (const auto* one : variants) {
-    json entry;
-    entry["family"] = text(name(one->family));
-    entry["ladder"] = text(one->ladder);
-    entry["rung"] = text(one->rung);
-    entry["number"] = one->number;
-    entry["source"] = text(one->source);
-    entry["idea"] = text(one->idea);
-    entry["block_threads"] = one->block_threads;
-    entry["blocks_per_multiprocessor"] = one->blocks_per_multiprocessor;
-    entry["items_per_thread"] = one->items_per_thread;
-    entry["deterministic"] = one->deterministic;
-    entry["min_cc"] = one->min_cc;
-    entry["workspace_contract"] = text(catalog::name(one->temp_storage));
-    entry["waits_for_host"] = one->waits_for_host;
-    entry["progress"] = one->forward_progress == progress::guaranteed ? "guaranteed" : "assumed";
-    entry["executes_on"] = one->executes_on == executor::device ? "device" : "host";
-    file["variants"].push_back(entry);
-  }
-
-  file["ceilings"] = json::array();
-  file["floors"] = json::array();
+  for (const char* part : {"variants", "ceilings", "floors", "twins", "rows", "skipped"}) file[part] = json::array();
+  for (const auto* one : variants) file["variants"].push_back(variant_to_json(*one));
   for (const auto& one : found.ceilings) {
     const auto all = summarise(joined(one));
     if (all.count == 0) continue;
-    json entry;
-    if (one.kind == operation::empty) {
-      entry["mode"] = text(name(one.mode));
-      entry["kind"] = "empty";
-      entry["median_us"] = number(all.median);
-      entry["low_us"] = number(all.low);
-      entry["high_us"] = number(all.high);
-      file["floors"].push_back(entry);
-      continue;
-    }
-    entry["kind"] = text(name(one.kind));
-    entry["mode"] = text(name(one.mode));
-    entry["bytes"] = one.bytes;
-    entry["before_us"] = number(median(one.before));
-    entry["after_us"] = number(median(one.after));
-    entry["low_us"] = number(all.low);
-    entry["high_us"] = number(all.high);
-    entry["gb_per_s"] = number(static_cast<double>(one.bytes) / all.median * 1e-3);
-    entry["drift_percent"] = number(100 * one.drift());
-    entry["marked"] = one.drift() > largest_drift;
-    file["ceilings"].push_back(entry);
+    if (one.kind == operation::empty)
+      file["floors"].push_back(floor_to_json(one, all));
+    else
+      file["ceilings"].push_back(ceiling_to_json(one, all));
   }
-
-  file["twins"] = json::array();
-  for (const auto& twin : found.twins) {
-    json entry = identify(twin.about, twin.mode);
-    entry["ratio"] = number(twin.ratio.value);
-    entry["low"] = number(twin.ratio.low);
-    entry["high"] = number(twin.ratio.high);
-    entry["noise_floor"] = number(twin.floor);
-    entry["different"] = twin.different();
-    file["twins"].push_back(entry);
-  }
-
-  file["rows"] = json::array();
-  for (const auto& one : found.rows) {
-    const bool timed = one.timed();
-    const auto time = [&](double value) { return timed ? number(value) : json(nullptr); };
-    json entry = identify(*one.record, one.about, one.mode);
-    entry["median_us"] = time(one.summary.median);
-    entry["low_us"] = time(one.summary.low);
-    entry["high_us"] = time(one.summary.high);
-    entry["samples"] = one.samples.accepted.size();
-    entry["set_aside"] = one.samples.set_aside.size();
-    entry["bytes"] = one.about.bytes();
-    entry["gb_per_s"] = time(static_cast<double>(one.about.bytes()) / one.summary.median * 1e-3);
-    entry["percent_of_ceiling"] = timed ? number(one.percent_of_ceiling) : json(nullptr);
-    entry["percent_of_peak"] = timed ? number(one.percent_of_peak) : json(nullptr);
-    entry["speedup_over_cub"] = one.speedup && timed ? number(one.speedup->value) : json(nullptr);
-    entry["speedup_low"] = one.speedup && timed ? number(one.speedup->low) : json(nullptr);
-    entry["speedup_high"] = one.speedup && timed ? number(one.speedup->high) : json(nullptr);
-    entry["verdict"] = timed ? one.verdict : "";
-    entry["verified"] = yes_no(one.verified);
-    entry["error"] = number(one.error_ulps);
-    entry["repeatable"] = yes_no(one.repeatable);
-    entry["kernels"] = one.launches ? json(one.launches->kernels) : json(nullptr);
-    entry["workspace_bytes"] = one.workspace_bytes;
-    entry["workspace_contract"] = text(catalog::name(one.record->temp_storage));
-    entry["gpu"] = about.gpu;
-    entry["commit"] = about.commit;
-    entry["run"] = about.run;
-    entry["ladder"] = text(one.record->ladder);
-    entry["iqr_us"] = time(one.summary.iqr);
-    entry["min_us"] = time(one.summary.min);
-    entry["p95_us"] = time(one.summary.p95);
-    if (one.launches && one.launches->largest) {
-      const launch_shape& largest = *one.launches->largest;
-      entry["blocks"] = largest.blocks;
-      entry["block_threads"] = largest.block_threads;
-      entry["cluster_blocks"] = largest.cluster_blocks;
-      entry["cooperative"] = largest.cooperative;
-      if (largest.needs) {
-        entry["registers"] = largest.needs->registers;
-        entry["shared_bytes"] = largest.needs->shared_bytes;
-        entry["occupancy"] = number(largest.needs->occupancy);
-      }
-    }
-    entry["implausible"] = one.implausible;
-    entry["twin"] = one.twin;
-    if (!one.defect.empty()) entry["defect"] = one.defect;
-    if (!one.fault.empty()) entry["fault"] = one.fault;
-    file["rows"].push_back(entry);
-  }
-
-  file["skipped"] = json::array();
-  for (const auto& one : found.omissions) {
-    json entry;
-    entry["family"] = text(name(one.record->family));
-    entry["ladder"] = text(one.record->ladder);
-    entry["rung"] = text(one.record->rung);
-    entry["operation"] = text(name(one.record->operation));
-    entry["operator"] = text(name(one.record->op));
-    entry["input_type"] = text(name(one.record->input_type));
-    entry["accumulator_type"] = text(name(one.record->accumulator_type));
-    entry["items"] = one.num_items ? json(*one.num_items) : json(nullptr);
-    entry["shape"] = to_text(one.shape);
-    entry["distribution"] = one.num_items ? text(name(one.distribution)) : json("");
-    entry["mode"] = one.mode ? text(name(*one.mode)) : json("");
-    entry["reason"] = one.reason;
-    file["skipped"].push_back(entry);
-  }
+  for (const auto& one : found.twins) file["twins"].push_back(twin_to_json(one));
+  for (const auto& one : found.rows) file["rows"].push_back(row_to_json(one, about));
+  for (const auto& one : found.omissions) file["skipped"].push_back(omission_to_json(one));
   return file;
 }
 
