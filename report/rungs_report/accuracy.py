@@ -11,6 +11,7 @@ from rungs_report.words import code, table, text
 
 
 FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error that is promised to repeat"
+PLAIN = "the same bits every time, under CUB's workspace contract"
 
 
 def is_shown(variant: Variant) -> bool:
@@ -67,8 +68,9 @@ def asked(machine: Machine, cell: Cell, found: list[dict[str, Any]]) -> dict[str
     def exact(own: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [each for each in own if each["error"] == min(other["error"] for other in own)]
 
+    plain = [each for each in steady if compare.keeps_cubs_contract(machine, each["variant"])]
     picked = {
-        FASTEST: cheapest(known), STEADY: cheapest(steady), EXACT: cheapest(exact(known)), BOTH: cheapest(exact(steady)),
+        FASTEST: cheapest(known), STEADY: cheapest(steady), PLAIN: cheapest(plain), EXACT: cheapest(exact(known)), BOTH: cheapest(exact(steady)),
         "CUB's fastest entry": next((each for each in known if cub and each["variant"] == cub[0]), None),
     }  # fmt: skip
     return {name: each for name, each in picked.items() if each}
@@ -101,11 +103,11 @@ def sentence(page: Page, told: dict[str, dict[str, Any]]) -> str:
     said = f"The fastest of our rungs and CUB is {page.label(fast['variant'])}: {words.time(fast['time'])}"
     said += f", {over_cub(fast['ratio'])} over CUB" if fast["ratio"] else ""
     said += f", with an error of {words.number(float(fast['error']))} ulp."
-    for name in (STEADY, EXACT):
+    for name in (STEADY, PLAIN, EXACT):
         if name in told:
             each = told[name]
             how = "" if each is fast else f" ({page.label(each['variant'])}, {words.number(float(each['error']))} ulp)"
-            said += f" {name.capitalize()} {'cost' if name is STEADY else 'costs'} {costs(told, name)}{how}."
+            said += f" {name[0].upper()}{name[1:]} {'costs' if name is EXACT else 'cost'} {costs(told, name)}{how}."
     return said if STEADY in told else said + " None of them promises the same bits every time."
 
 
@@ -122,7 +124,7 @@ def contents(page: Page) -> list[str]:
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
         lines += [f"## {about} items", ""]
         if told:
-            prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, EXACT, BOTH)]
+            prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, PLAIN, EXACT, BOTH)]
             overview.append([about, page.label(told[FASTEST]["variant"]), *prices])
             lines += [sentence(page, told), ""]
             lines += priced(page, "what is asked for", [[name, each] for name, each in told.items()], told[FASTEST])
@@ -143,7 +145,7 @@ def contents(page: Page) -> list[str]:
         " size, so errors that lie close together tell no rungs apart.",
         "",
     ]
-    headers = ["", "fastest", "the same bits every time cost", "the least error costs", "the least error that is promised to repeat costs"]
+    headers = ["", "fastest", "the same bits every time cost", "these under CUB's workspace contract", "the least error costs", "the least error that is promised to repeat costs"]
     return [*about, *([*table(headers, overview), ""] if len(overview) > 1 else []), *growth(page), *lines]
 
 

@@ -13,13 +13,13 @@ def comparing(page: Page) -> str:
     """What there is to compare with, and how: of two GPUs, and of two runs on one."""
     here = page.machine.gpu
     gpus = (
-        f"other GPUs in this report: {words.listed([code(f'report/run compare {here} {other}') for other in page.others])}"
+        f"other GPUs are in this report: {words.listed([code(f'report/run compare {here} {other}') for other in page.others])} says what changed winner"
         if page.others
-        else f"no other GPU is in this report yet: `bench/run` measures one, and then `report/run compare {here} OTHER`"
+        else f"no other GPU is in this report yet: `bench/run` measures one, and `report/run compare {here} OTHER` then says what changed winner"
     )
     return (
-        f"{gpus} says what changed winner, each GPU against its own ceilings; two runs on one GPU, by their names or files: what is slower, faster or"
-        " the same by interval and noise floor, and exit code 1 for a regression"
+        f"{gpus}, each GPU against its own ceilings; of two runs on one GPU, `report/run compare RUN RUN`, by their names in `report/data` or their"
+        " files, says what is slower, faster or the same by interval and noise floor, with exit code 1 for a regression"
     )
 
 

@@ -187,6 +187,14 @@ def in_mode(machine: Machine, topic: Topic, mode: str) -> list[Cell]:
     return [p for p in compare.problems(machine, topic, mode) if any(steps(machine, p, ANY))]
 
 
+def over_releases(machine: Machine, problems: list[Cell]) -> str:
+    """What a column of speed-ups is called: with the releases that were met there, where others were met elsewhere."""
+    cells = [cell for problem in problems for cell in compare.sizes(machine, problem)]
+    met = {ratio.cccl for cell in cells for own in compare.met(machine, cell).values() for ratio in own.values()}
+    every = compare.cccl_versions(machine)
+    return "over CUB" if met == set(every) or not met else f"over CUB {words.listed([v for v in every if v in met])} alone"
+
+
 def lines_of(machine: Machine, problems: list[Cell]) -> list[str]:
     """A line a problem, a column a need; needs that change nothing anywhere are said in a sentence."""
     last = [max(cell.items for cell in compare.sizes(machine, problem)) for problem in problems]
@@ -195,14 +203,16 @@ def lines_of(machine: Machine, problems: list[Cell]) -> list[str]:
         return []
     differ = [n for n in range(1, len(NEEDS)) if any(row[n] != row[0] for row in chains)]
     same = [NEEDS[n].says for n in range(1, len(NEEDS)) if n not in differ and NEEDS[n].says != "both"]
-    headers = ["", "the fastest", ">over CUB", *[NEEDS[n].says for n in differ]]
+    headers = ["", "the fastest", f">{over_releases(machine, problems)}", "it asks for", *[NEEDS[n].says for n in differ]]
     alike: dict[tuple[str, ...], list[Cell]] = {}
     for problem, row in zip(problems, chains, strict=True):
         alike.setdefault((row[0], *(row[n] if row[n] != row[0] else "the same" for n in differ)), []).append(problem)
     rows = []
     for told, own in alike.items():
         named = words.listed([text(charts.describe(problem._replace(mode=""))) for problem in own])
-        rows.append([named, told[0], over_all(machine, [step for problem in own for step in steps(machine, problem, ANY)]), *told[1:]])
+        taken = [step for problem in own for step in steps(machine, problem, ANY)]
+        asks = dict.fromkeys(flag for step in taken for flag in flags(machine, step.variant))
+        rows.append([named, told[0], over_all(machine, taken), ", ".join(asks) or "nothing", *told[1:]])
     lines = [*table(headers, rows), ""]
     if same:
         wishes = words.listed(same)
@@ -273,7 +283,7 @@ def histogram_lines(page: Page, topic: Topic) -> list[str]:
             more.append([kind, *[chain(machine, picked[name]) for name in rest]])
     if not rows:
         return []
-    headers = ["", "distribution not known", ">over CUB, any distribution"]
+    headers = ["", "distribution not known", ">over CUB, all distributions measured"]
     for name in SHOWN:
         headers += [charts.distribution(name), ">over CUB"]
     lines = [f"## {text(topic.name.capitalize())}", "", *table(headers, rows), ""]
@@ -288,14 +298,19 @@ def histogram_lines(page: Page, topic: Topic) -> list[str]:
 
 
 def over_all_distributions(machine: Machine, found: list[Step]) -> str:
-    """Of steps whose cells stand for a cell each distribution."""
-    every = [
-        (cell, step.variant)
-        for step in found if not compare.is_cub(step.variant)
+    """Of steps whose cells stand for a cell each distribution; and where the lowest is."""
+    ratios = {
+        cell: ratio
+        for step in found
+        if not compare.is_cub(step.variant)
         for setting in step.cells
         for cell in compare.settings(machine, setting.operation, setting.mode)[setting].values()
-    ]  # fmt: skip
-    return ends([ratio for cell, variant in every if (ratio := compare.headline(machine, cell, variant))])
+        if (ratio := compare.headline(machine, cell, step.variant))
+    }
+    if len(ratios) < 2:
+        return ends(list(ratios.values()))
+    lowest = min(ratios, key=lambda cell: ratios[cell].value)
+    return f"{ends(list(ratios.values()))}; lowest: {charts.distribution(lowest.distribution)} at {words.size(lowest.items)}"
 
 
 def over_all(machine: Machine, found: list[Step]) -> str:
@@ -316,10 +331,11 @@ def decisions(page: Page) -> list[str]:
     )
     about = [
         f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few; the fastest of each single"
-        " size is on the topic's page. Speed-ups are over CUB's fastest entry" + releases + ", lowest to highest over the step's sizes; rungs that wait"
+        " size is on the topic's page. Speed-ups are over CUB's fastest entry" + releases + ", lowest to highest over what a line stands for, where it names"
+        " not CUB itself: sizes, and where it names several problems or distributions those; rungs that wait"
         " for the host are left out. Between two sizes that were measured, the larger one's rung is the safer guess. In a stream: the data comes from memory (cold).",
         "",
-        "**CUB wins** at k of m: at k of the step's m sizes CUB is faster than this rung. The rung is named all the same where CUB does not keep the"
+        "**CUB wins** at k of m: at k of the m cells measured there CUB is faster than this rung. The rung is named all the same where CUB does not keep the"
         f" wish above the table (not all of its calls promise the same bits every time), or where the rung is within {NEAR * 100:.0f} % of CUB. The"
         " [front page](index.md#where-cub-wins-and-where-it-is-a-tie) counts something else: CUB against the best rung of each size, once of all"
         " rungs and once of those that keep CUB's workspace contract.",

@@ -213,7 +213,7 @@ def how_counted(machine: Machine) -> str:
         "kernel": "each kernel ran once for each pass, after Nsight Compute had emptied the caches",
     }.get(about.get("replay"), "")
     others = {run.document["commit"] for run in compare.main_runs(machine)} - {about["commit"]}
-    aged = " The times are of other builds: what was changed in between was counted as it was before." if others else ""
+    aged = " The times are of other builds." if others else ""
     tool = f"Nsight Compute {about['ncu']}" if about.get("ncu") else "Nsight Compute"
     return f" Counted by {tool} at commit {code(about['commit'])}" + (f": {how}." if how else ".") + aged
 

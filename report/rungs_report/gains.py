@@ -1,5 +1,6 @@
 """What each rung gained, and why: the ladder as a waterfall, each gain beside what the rung changed and what it is made of."""
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -19,14 +20,20 @@ COUNTED = {
     "STL": "local stores",
 }  # fmt: skip
 WITH_WIDTH = ("LDG", "STG")
+# What the kernels of other bins than a histogram's have among their template's arguments: of edges, of even bins, of several channels.
+CHANNELS = r"active_channels<(?!1,)"
+OF_OTHER_BINS = {
+    "histogram_even": re.compile(rf"range_bins<|near_edges<|edge_table<|{CHANNELS}"),
+    "histogram_range": re.compile(rf"even_bins<|shifted_bins<|{CHANNELS}"),
+}
 FAR = 4  # a rung for other sizes would make every other bar of a waterfall too short to be seen
 SASS_GUIDE = (
     " Registers are a thread's and shared memory a block's, at most of the kernels that the case may launch; instructions are counted in all of"
     " their code, a loop's body once."
 )
 OCCUPANCY_GUIDE = (
-    " Where the run read them from the launch, registers and shared memory are those of the kernel with most blocks, what the launch adds"
-    " included; warps that fit are of the most that a multiprocessor holds, by that kernel's registers, shared memory and block."
+    " Where the run read them from the launch, registers are those of the kernel with most blocks, and shared memory is what that one takes, what"
+    " the launch adds included, where no other kernel takes more; warps that fit are of the most that a multiprocessor holds, by that kernel's registers, shared memory and block."
 )
 
 
@@ -53,9 +60,12 @@ def problems(machine: Machine, topic: Topic) -> list[Cell]:
 def kernels(machine: Machine, cell: Cell, variant: Variant) -> list[dict[str, Any]]:
     """The kernels in sass.json that this case may launch: the variant's, of no other operator and no other types."""
     own = {cell.input_type, cell.accumulator_type, cell.output_type}
+    foreign = OF_OTHER_BINS.get(cell.operation)
 
     def fits(kernel: dict[str, Any]) -> bool:
         types = kernel.get("types") or []
+        if foreign:  # the levels have a type, too
+            return (not types or types[0] == cell.input_type) and not foreign.search(kernel.get("arguments", ""))
         return kernel.get("operator", "") in ("", cell.operator) and (not types or (cell.input_type in types and set(types) <= own))
 
     return [kernel for kernel in machine.sass.get(variant, []) if fits(kernel)]
@@ -95,18 +105,22 @@ def made_of(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
     """Registers, shared memory and instructions: of the launch where a run read it, else at most of the code that may run."""
     found = kernels(machine, cell, variant)
 
-    def most(name: str) -> int | None:
-        own = launched(machine, cell, variant, name)
-        return own if own is not None else max((kernel[name] for kernel in found), default=None)
+    def at_most(name: str) -> int | None:
+        return max((kernel[name] for kernel in found), default=None)
 
-    registers, shared = most("registers"), most("shared_bytes")
+    registers, shared = (launched(machine, cell, variant, name) for name in ("registers", "shared_bytes"))
+    registers = at_most("registers") if registers is None else registers
+    shared = max((each for each in (shared, at_most("shared_bytes")) if each is not None), default=None)
     return [words.number(registers), words.byte_size(shared), (opcodes(found) or "none of them") if found else words.UNKNOWN]
+
+
+def fastest_before(machine: Machine, cell: Cell, variants: list[Variant], variant: Variant) -> Variant | None:
+    return max(variants[: variants.index(variant)], key=lambda v: compare.rank(machine, cell, v), default=None)
 
 
 def over_the_fastest(machine: Machine, cell: Cell, variants: list[Variant], variant: Variant) -> float | None:
     """The gain over the fastest of all rungs before: what a step past a rung that is no step up has really won."""
-    earlier = variants[: variants.index(variant)]
-    fastest = max(earlier, key=lambda v: compare.rank(machine, cell, v), default=None)
+    fastest = fastest_before(machine, cell, variants, variant)
     return compare.within_runs(machine, cell, fastest, variant) if fastest else None
 
 
@@ -120,27 +134,54 @@ def changed(page: Page, topic: Topic, previous: Variant | None, variant: Variant
     return f"[{diffs.changed(diff)}]({topic.name}.md#{anchor(variant)})" if neighbours else diffs.changed(diff)
 
 
-def most(found: list[dict[str, Any]]) -> Counter[str]:
-    """Of each instruction, how many there are in the kernel that has most: a rung may have a kernel for each of several cases."""
+def in_one_kernel(found: list[dict[str, Any]]) -> Counter[str]:
+    """Of each instruction, how many there are in the kernel that has most of them: a rung may have a kernel for each of several cases."""
     counts: Counter[str] = Counter()
     for kernel in found:
         counts |= instructions([kernel])
     return counts
 
 
+def is_far(machine: Machine, cell: Cell, variants: list[Variant], variant: Variant) -> bool:
+    """A rung for other sizes: so much slower here than the fastest before it that nothing can be learned from it."""
+    gained = over_the_fastest(machine, cell, variants, variant)
+    return gained is not None and gained < 1 / FAR
+
+
+def reference(page: Page, cell: Cell, variants: list[Variant], variant: Variant) -> tuple[Variant | None, str]:
+    """The rung that a step is measured against, and what the source says of it: the rung that the source names, else the one before;
+    where that is for other sizes, the fastest before."""
+    machine = page.machine
+    named, reason = reasons.of(page.root, machine, cell, variant)
+    other = named or before(page, cell, variant)
+    if other in variants and is_far(machine, cell, variants, other):
+        other = fastest_before(machine, cell, variants, variant)
+    says = text(reason.says if reason else machine.variants[variant]["idea"])
+    if reason and (named is None or named != other):
+        says = f"(against {words.code(reason.against)}{'' if named else ', not run here'}) {says}"
+    return other, says
+
+
+def gained(machine: Machine, cell: Cell, other: Variant, variant: Variant) -> str:
+    """1.20x; 1.01x = where CUB is as far from itself in the cell."""
+    value = compare.within_runs(machine, cell, other, variant)
+    level = value is not None and max(value, 1 / value) <= 1 + compare.noise(machine, cell, compare.main_cccl(machine))
+    return words.ratio(value) + " =" * level
+
+
 def why(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
     """Each rung's step in a line: its gain, what the source says of it, and what was counted that moved."""
     machine, rows = page.machine, []
     for variant in variants:
-        named, says = reasons.of(page.root, machine, cell, variant)
-        other = named or before(page, cell, variant)
+        other, says = reference(page, cell, variants, variant)
         row = [page.label(variant), words.time(compare.figure(machine, cell, variant, "median_us"))]
-        row += [page.label(other), words.ratio(compare.within_runs(machine, cell, other, variant))] if other else [words.UNKNOWN] * 2
-        row += [words.ratio(over_the_fastest(machine, cell, variants, variant)), text(says or machine.variants[variant]["idea"])]
-        code = [most(kernels(machine, cell, each)) for each in (other or variant, variant)]
-        row.append(reasons.moved(machine, cell, other, variant, (code[0], code[1])) if other else words.UNKNOWN)
+        if other:
+            old, new = (in_one_kernel(kernels(machine, cell, each)) for each in (other, variant))
+            row += [page.label(other), gained(machine, cell, other, variant), says, reasons.moved(machine, cell, other, variant, (old, new))]
+        else:
+            row += [words.UNKNOWN, words.UNKNOWN, says, words.UNKNOWN]
         rows.append(row)
-    return [*table(["rung", ">time", "against", ">gain", ">over the fastest before", "why, as its source says", "what moved, counted"], rows), ""]
+    return [*table(["rung", ">time", "against", ">gain", "why, as its source says", "what moved, counted"], rows), ""]
 
 
 def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list[str]:
@@ -185,7 +226,7 @@ def contents(page: Page) -> list[str]:
             for (family, ladder), variants in ladders(page, cell).items() if cell else ():
                 drawn += [f"### {text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}", ""]
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
-                far = [variant for variant in variants if (gained := over_the_fastest(machine, cell, variants, variant)) and gained < 1 / FAR]
+                far = [variant for variant in variants if is_far(machine, cell, variants, variant)]
                 near = [variant for variant in variants if variant not in far]
                 if len(near) < 2:
                     near, far = variants, []
@@ -199,18 +240,18 @@ def contents(page: Page) -> list[str]:
             lines += [f"## {text(topic.name.capitalize())}", "", *drawn]
     if not lines:
         return []
-    seen, code = bool(machine.counters), bool(machine.sass)
-    moving = ["kernels a call", *["DRAM busy", "atomics in L2", "what warps wait for"] * seen]
-    moving += ["bits of the widest load", "barriers, shared loads, shared atomics and shuffles in the code"] * code + ["warps seen"] * seen
     about = [
-        "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time. Against: the rung"
-        " that the source compares itself with, else the one before it on the ladder; a gain over a rung that is for other sizes is large and means"
-        " little. Why: what the comment that opens the rung's file says of the step. What moved: the first four of these that did: " + words.listed(moving) + ".",
+        "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time, and = says that CUB"
+        " is as far from itself there. Against: the rung that the source compares itself with, else the one before it on the ladder; where that is"
+        f" for other sizes (over {FAR} times as slow here as the fastest before it), the fastest before. Why: from the comment that opens the rung's"
+        " file, its beginning and what it says of the price. What moved: of what was counted of both.",
         "",
         *fold(
             "What the figures are",
             [
-                "Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
+                f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; per cents are of all of a call's kernels, by the time"
+                " that each took, and instructions are counted in the kernel that has most of them."
+                " Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
                 " Lines changed: of the rung's file against the one before, and the diff behind them."
                 + (SASS_GUIDE if machine.sass else "")
                 + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
@@ -228,16 +269,17 @@ def briefly(page: Page) -> str:
     for topic in page.topics:
         cell = next((compare.ladder_cell(machine, problem) for problem in problems(machine, topic)), None) if topic.roof else None
         steps = [
-            (gained, variant)
+            (step, variant)
             for (family, _), variants in (ladders(page, cell).items() if cell else ())
             for variant in variants
-            if family == "handwritten" and (gained := over_the_fastest(machine, cell, variants, variant))
+            if family == "handwritten" and (step := over_the_fastest(machine, cell, variants, variant))
         ]
         if steps and cell:
-            gained, variant = max(steps)
-            says = reasons.of(page.root, machine, cell, variant)[1].removesuffix(".")
+            most, variant = max(steps)
+            reason = reasons.of(page.root, machine, cell, variant)[1]
+            says = reason.says.removesuffix(".").replace("; ", ", ") if reason else ""  # a semicolon ends an answer's line
             told.append(
-                f"{topic.name} at {words.size(cell.items)}: the largest step up of the hand-written ladder is {page.label(variant)}, {words.ratio(gained)}"
+                f"{topic.name} at {words.size(cell.items)}: the largest step up of the hand-written ladder is {page.label(variant)}, {words.ratio(most)}"
                 " over the fastest before it" + (f" ({text(says)})" if says else "")
             )
     return "; ".join(told)

@@ -22,7 +22,7 @@ class Page:
     topics: list[Topic]
     topic: Topic | None
     charts: list[Chart]  # of all pages of the machine
-    others: tuple[str, ...] = ()  # the folders of other machines
+    others: tuple[str, ...] = ()  # the folders of the other GPUs
 
     @property
     def main(self) -> Cell | None:

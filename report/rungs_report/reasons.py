@@ -11,18 +11,24 @@ from rungs_report import compare, counters, diffs, words
 from rungs_report.data import Cell, Machine, Variant
 
 # In the comment that opens a rung's file: "Against 03_sequential_addressing: half the blocks for the same items, ...".
-AGAINST = re.compile(r"\bAgainst (?:(\w+)/)?(?:\d+_)?(\w+)[^:.]*: ")
-END = re.compile(r" (?:Against \w|Source: |Did not help)")
+AGAINST = re.compile(r"\bAgainst (?:(\w+)/)?\d+_(\w+)[^:.]*: ")
+END = re.compile(r" (?:Against (?:\w+/)?\d+_|Source: |Did not help)")
 LOAD = re.compile(r"loads of (\d+) bits")
 SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
-SHORT = 150  # characters: a second sentence has room beside a first one
-MOST = 4  # of what moved: more would not be read
+PRICE = re.compile(r"But |In exchange|The price |At the price|Random ones|Now |If ")  # what must not be lost of a reason
+ENOUGH = 400  # characters of a reason; what tells the price comes on top
+
+# What moved, in the order in which it is told, and by which factor at least.
+KERNELS, DRAM, ATOMICS, WAITS, WIDTH, SEEN = "kernels a call", "DRAM busy", "atomics in L2", "what warps wait for", "bits of the widest load", "warps seen"
+IN_CODE = {"barriers": 1.5, "shared loads": 2, "shared atomics": 1.5, "shuffles": 2, "matches": 1.5}
+FACTORS = {DRAM: 1.1, ATOMICS: 1.5, SEEN: 1.2}
+MOST = 4  # more would not be read
 
 STALLS = {
-    "long_scoreboard": "global memory", "short_scoreboard": "shared memory", "barrier": "a barrier", "membar": "a fence",
-    "lg_throttle": "room for another access to global memory", "mio_throttle": "room for another access to shared memory",
+    "long_scoreboard": "global memory", "short_scoreboard": "shared memory or what shares its pipe", "barrier": "a barrier", "membar": "a fence",
+    "lg_throttle": "room in the queue to global memory", "mio_throttle": "room in the queue to shared memory, shuffles and matches",
     "math_pipe_throttle": "an arithmetic unit", "wait": "the instruction before", "no_instruction": "instructions",
-    "no_instructions": "instructions", "sleeping": "the end of a sleep", "branch_resolving": "a branch", "drain": "stores to leave",
+    "no_instructions": "instructions", "sleeping": "the end of a sleep", "branch_resolving": "a branch", "drain": "what was sent to arrive",
     "dispatch_stall": "the dispatcher", "imc_miss": "constants", "tex_throttle": "the texture unit", "gmma": "the tensor unit",
 }  # fmt: skip
 
@@ -41,38 +47,55 @@ def opening(root: Path, source: str) -> str:
 
 
 def given(comment: str) -> list[Reason]:
-    """What the comment says against each rung that it names: of each the first sentence, and the next if there is room."""
+    """What the comment says against each rung that it names: of each as many sentences as are enough, and all that tell the price."""
     found = []
     for match in AGAINST.finditer(comment):
         rest = comment[match.end() :]
         end = END.search(rest)
-        sentences = SENTENCE.split(rest[: end.start()] if end else rest)
-        several = len(sentences) > 1 and len(sentences[0]) + len(sentences[1]) < SHORT
-        found.append(Reason(match[1] or "", match[2], " ".join(sentences[: 1 + several]).strip()))
+        told: list[str] = []
+        for sentence in SENTENCE.split(rest[: end.start()] if end else rest):
+            if not told or len(" ".join(told)) + len(sentence) < ENOUGH or PRICE.match(sentence):
+                told.append(sentence)
+        found.append(Reason(match[1] or "", match[2], " ".join(told).strip()))
     return found
 
 
-def of(root: Path, machine: Machine, cell: Cell, variant: Variant) -> tuple[Variant | None, str]:
+def of(root: Path, machine: Machine, cell: Cell, variant: Variant) -> tuple[Variant | None, Reason | None]:
     """The rung of this cell that the source compares a rung with, one of the same ladder first, and what it says; None where it
     names none that was run here."""
     told = given(opening(root, machine.variants[variant]["source"]))
     others = [each for each in compare.contenders(machine, cell) if each.family != compare.YARDSTICKS and each != variant]
-    for same in (True, False):
-        for reason in told:
+    for reason in told:
+        if reason.ladder in ("", variant.ladder):
             for each in others:
-                if each.rung == reason.against and (each[:2] == variant[:2] if same else each.ladder == (reason.ladder or variant.ladder)):
-                    return each, reason.says
-    return None, told[0].says if told else ""
+                if each.rung == reason.against and each[:2] == variant[:2]:
+                    return each, reason
+    for reason in told:
+        for each in others:
+            if each.rung == reason.against and each.ladder == (reason.ladder or variant.ladder):
+                return each, reason
+    return None, told[0] if told else None
 
 
-def waits(counted: dict[str, float]) -> tuple[str, float] | None:
-    """What warps wait for most, and for how much of their time in percent."""
-    found = counters.stalls(counted)
-    return (found[0][0], 100 * found[0][1]) if found else None
+def over_the_call(kernels: list[counters.Kernel], name: str) -> float | None:
+    """A counter in per cent, of all of a call's kernels by the time they took."""
+    known = [(each["counters"][counters.TIME], each["counters"][name]) for each in kernels if {counters.TIME, name} <= each["counters"].keys()]
+    whole = sum(time for time, _ in known)
+    return sum(time * value for time, value in known) / whole if whole and len(known) == len(kernels) else None
 
 
-def apart(old: float | None, new: float | None, factor: float) -> bool:
-    """Whether two figures that are both known differ by so much."""
+def first_wait(kernels: list[counters.Kernel]) -> tuple[str, float] | None:
+    """What the warps of a call wait for most, and for how much of their time in per cent, all kernels by the time they took."""
+    shares: Counter[str] = Counter()
+    whole = counters.total(kernels, counters.TIME)
+    for each in kernels:
+        for name, share in counters.stalls(each["counters"]):
+            shares[name] += 100 * share * each["counters"].get(counters.TIME, 0) / (whole or 1)
+    return max(shares.items(), key=lambda pair: (pair[1], pair[0]), default=None)
+
+
+def differ(old: float | None, new: float | None, factor: float) -> bool:
+    """Whether two figures that are both known are so far apart."""
     if old is None or new is None:
         return False
     low, high = sorted((old, new))
@@ -84,22 +107,33 @@ def moved(machine: Machine, cell: Cell, old: Variant, new: Variant, code: tuple[
     told = []
 
     def say(name: str, factor: float, before: float | None, after: float | None, form: Any = words.number) -> None:
-        if apart(before, after, factor):
+        if differ(before, after, factor):
             told.append(f"{name} {form(before)} → {form(after)}")
 
     kernels = [counters.of(machine, cell, each) for each in (old, new)]
-    seen = [counters.longest(each)["counters"] for each in kernels]
     calls = [machine.rows(cell, each)[-1][1].kernels for each in (old, new)]
-    say("kernels a call", 1, *calls)
-    say("DRAM busy", 1.1, *(each.get(counters.DRAM) for each in seen), words.percent)
-    say("atomics in L2", 1.5, *(counters.total(each, *counters.L2_ATOMICS) for each in kernels), counters.whole)
-    before, after = (waits(each) for each in seen)
+    say(KERNELS, 1, *calls)
+    say(DRAM, FACTORS[DRAM], *(over_the_call(each, counters.DRAM) for each in kernels), words.percent)
+    say(ATOMICS, FACTORS[ATOMICS], *(counters.total(each, *counters.L2_ATOMICS) for each in kernels), counters.whole)
+    before, after = (first_wait(each) for each in kernels)
     if before and after and before[0] != after[0]:
         (was, share), (now, of_now) = before, after
         told.append(f"warps wait for {STALLS.get(was, was)} ({words.percent(share)}) → for {STALLS.get(now, now)} ({words.percent(of_now)})")
     if all(code):
-        say("bits of the widest load", 1, *(max((int(match[1]) for name in each if (match := LOAD.fullmatch(name))), default=None) for each in code))
-        for name, factor in (("barriers", 1.5), ("shared loads", 2), ("shared atomics", 1.5), ("shuffles", 2)):
+        say(WIDTH, 1, *(max((int(match[1]) for name in each if (match := LOAD.fullmatch(name))), default=None) for each in code))
+        for name, factor in IN_CODE.items():
             say(f"{name} in the code", factor, *(each[name] for each in code))
-    say("warps seen", 1.2, *(each.get(counters.RESIDENT) for each in seen), words.percent)
-    return "; ".join(told[:MOST]) or ("nothing of it" if all(kernels) else words.UNKNOWN)
+    say(SEEN, FACTORS[SEEN], *(over_the_call(each, counters.RESIDENT) for each in kernels), words.percent)
+    whole = all(kernels) and (all(code) or not machine.sass)
+    return "; ".join(told[:MOST]) or ("nothing by much" if whole else words.UNKNOWN)
+
+
+def order(machine: Machine) -> str:
+    """What may be told to have moved, in its order."""
+    seen, code = bool(machine.counters), bool(machine.sass)
+    return words.listed(
+        [
+            KERNELS, *[f"{DRAM} (by a factor of {FACTORS[DRAM]} or more)", f"{ATOMICS} ({FACTORS[ATOMICS]})", WAITS] * seen,
+            *[WIDTH, *(f"{name} ({factor})" for name, factor in IN_CODE.items())] * code, *[f"{SEEN} ({FACTORS[SEEN]})"] * seen,
+        ]
+    )  # fmt: skip

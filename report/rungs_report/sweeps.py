@@ -208,7 +208,8 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         "## Where CUB wins, and where it is a tie",
         "",
         "A problem is a type, an operator, a mode and a size. In each of them the best rung stands against CUB's fastest entry. A difference below"
-        " the noise floor, how far CUB lies from itself in like cells, is a tie.",
+        " the noise floor, the farthest that CUB lies from itself in like cells, is a tie; undecided is what runs disagree in, or an interval that"
+        " holds both.",
         "",
         "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
         " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls, and of the front"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import accuracy, charts, choose, claims, compare, data, gains, limits, topics
+from rungs_report import accuracy, answers, charts, choose, claims, compare, data, gains, limits, topics
 from rungs_report.data import Cell, Variant
 from rungs_report.page import Page
 
@@ -116,7 +116,20 @@ def test_unknown_distributions_are_chosen_for_by_the_worst(repository):
     page = page_of(repository, made)
     line = next(line for line in choose.contents(page) if line.startswith("| i32 histogram, 256 bins"))
     cells = [part.strip() for part in line.strip("|").split("|")]
-    assert cells[1:] == ["`overlapped_clear`", "2.00x to 2.14x", "`grid_stride`", "3.00x", "`overlapped_clear`", "2.00x"]
+    assert cells[1:] == ["`overlapped_clear`", "2.00x to 2.14x; lowest: all in one bin at 16 Mi", "`grid_stride`", "3.00x", "`overlapped_clear`", "2.00x"]
+
+
+def test_a_column_names_the_release_where_others_were_met_elsewhere(repository):
+    cold, graph = sweep(PLAIN), sweep(PLAIN, mode="graph")
+    cold["rows"] += graph["rows"]
+    newer = sweep(PLAIN)
+    newer["run"] = newer["run"].replace("2", "3", 1)
+    for row in newer["rows"]:
+        row["run"] = newer["run"]
+    newer["context"]["versions"]["cccl"] = "9.9.9"
+    page = page_of(repository, cold, newer)
+    headers = {mode: choose.over_releases(page.machine, choose.in_mode(page.machine, page.topics[0], mode)) for mode in ("cold", "graph")}
+    assert headers == {"cold": "over CUB", "graph": f"over CUB {cold['context']['versions']['cccl']} alone"}
 
 
 def test_where_no_rung_met_every_distribution_cub_is_not_chosen_for_that(repository):
@@ -210,6 +223,18 @@ def test_without_such_a_roof_they_stand_against_a_copy_or_a_fill(repository):
     assert compare.figure(page.machine, BYTES, PIPELINE, "percent_of_ceiling") == 85.0
     told = "\n".join(limits.contents(page))
     assert "u8" not in told and "the faster of copy and fill" in told
+
+
+# ---- another chip
+
+
+def test_what_there_is_to_compare_with(repository):
+    page = page_of(repository, sweep(PLAIN))
+    assert "no other GPU is in this report yet" in answers.comparing(page)
+    page.others = ("nvidia-b200", "nvidia-l4")
+    told = answers.comparing(page)
+    assert all(f"`report/run compare {synthetic.GPU} {other}`" in told for other in page.others) and "no other GPU" not in told
+    assert "`report/run compare RUN RUN`" in told, "two runs of one GPU are compared by another line"
 
 
 # ---- the gains
