@@ -107,7 +107,7 @@ def sentence(page: Page, told: dict[str, dict[str, Any]]) -> str:
         if name in told:
             each = told[name]
             how = "" if each is fast else f" ({page.label(each['variant'])}, {words.number(float(each['error']))} ulp)"
-            said += f" {name[0].upper()}{name[1:]} {'costs' if name is EXACT else 'cost'} {costs(told, name)}{how}."
+            said += f" {name[0].upper()}{name[1:]}{' of these' * (name is EXACT)} {'costs' if name is EXACT else 'cost'} {costs(told, name)}{how}."
     return said if STEADY in told else said + " None of them promises the same bits every time."
 
 

@@ -236,7 +236,12 @@ def ordinary(page: Page, topic: Topic) -> list[str]:
             lines += [] if same else [*table([">n", "take", ">over CUB", "it asks for"], rows), ""]
     graph = in_mode(machine, topic, "graph")
     if graph:
-        lines += ["### In a captured graph", "", *lines_of(machine, graph)]
+        lines += ["### In a captured graph", ""]
+        for problem in graph:
+            if compare.is_headline(problem) and (rows := chosen(page, problem, ANY)):
+                lines += [f"{text(charts.describe(problem._replace(mode='')))}, just the fastest:", ""]
+                lines += [*table([">n", "take", f">{over_releases(machine, [problem])}", "it asks for"], rows), ""]
+        lines += lines_of(machine, graph)
     lines += ["### Every type and operator, in a stream", "", *lines_of(machine, cold)]
     return lines
 

@@ -27,6 +27,7 @@ TIME = "gpu__time_duration.sum"
 DRAM = "dram__throughput.avg.pct_of_peak_sustained_elapsed"
 RESIDENT = "sm__warps_active.avg.pct_of_peak_sustained_active"
 ISSUED = "smsp__issue_active.avg.per_cycle_active"
+DRAM_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 L2_ATOMICS = ("lts__t_sectors_op_atom.sum", "lts__t_sectors_op_red.sum")
 REMOTE = "l1tex__t_requests_pipe_lsu_mem_dshared.sum"
 REMOTE_BUSY = "l1tex__m_l1tex2xbar_throughput_pipe_lsu_mem_dshared.avg.pct_of_peak_sustained_elapsed"

@@ -19,10 +19,11 @@ PRICE = re.compile(r"But |In exchange|The price |At the price|Random ones|Now |I
 ENOUGH = 400  # characters of a reason; what tells the price comes on top
 
 # What moved, in the order in which it is told, and by which factor at least.
-KERNELS, DRAM, ATOMICS, WAITS, WIDTH, SEEN = "kernels a call", "DRAM busy", "atomics in L2", "what warps wait for", "bits of the widest load", "warps seen"
+KERNELS, BYTES, DRAM, ATOMICS = "kernels a call", "DRAM read and written", "DRAM busy", "atomics in L2"
+WAITS, WIDTH, SEEN = "what warps wait for", "bits of the widest load", "warps seen"
 IN_CODE = {"barriers": 1.5, "shared loads": 2, "shared atomics": 1.5, "shuffles": 2, "matches": 1.5}
-FACTORS = {DRAM: 1.1, ATOMICS: 1.5, SEEN: 1.2}
-MOST = 4  # more would not be read
+FACTORS = {BYTES: 1.1, DRAM: 1.1, ATOMICS: 1.5, SEEN: 1.2}
+MOST = 5  # more would not be read
 
 STALLS = {
     "long_scoreboard": "global memory", "short_scoreboard": "shared memory or what shares its pipe", "barrier": "a barrier", "membar": "a fence",
@@ -113,6 +114,7 @@ def moved(machine: Machine, cell: Cell, old: Variant, new: Variant, code: tuple[
     kernels = [counters.of(machine, cell, each) for each in (old, new)]
     calls = [machine.rows(cell, each)[-1][1].kernels for each in (old, new)]
     say(KERNELS, 1, *calls)
+    say(BYTES, FACTORS[BYTES], *(counters.total(each, *counters.DRAM_BYTES) for each in kernels), lambda count: words.byte_size(round(count)))
     say(DRAM, FACTORS[DRAM], *(over_the_call(each, counters.DRAM) for each in kernels), words.percent)
     say(ATOMICS, FACTORS[ATOMICS], *(counters.total(each, *counters.L2_ATOMICS) for each in kernels), counters.whole)
     before, after = (first_wait(each) for each in kernels)
@@ -133,7 +135,7 @@ def order(machine: Machine) -> str:
     seen, code = bool(machine.counters), bool(machine.sass)
     return words.listed(
         [
-            KERNELS, *[f"{DRAM} (by a factor of {FACTORS[DRAM]} or more)", f"{ATOMICS} ({FACTORS[ATOMICS]})", WAITS] * seen,
+            KERNELS, *[f"{BYTES} (by a factor of {FACTORS[BYTES]} or more)", f"{DRAM} ({FACTORS[DRAM]})", f"{ATOMICS} ({FACTORS[ATOMICS]})", WAITS] * seen,
             *[WIDTH, *(f"{name} ({factor})" for name, factor in IN_CODE.items())] * code, *[f"{SEEN} ({FACTORS[SEEN]})"] * seen,
         ]
     )  # fmt: skip

@@ -228,8 +228,9 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
     if free > kept:
         lines += [f"In {words.plural(free - kept, 'problem')} nothing of ours that keeps CUB's contract was measured.", ""]
     for kind, title in (("SAME", "Ties"), ("AMBIGUOUS", "Undecided")):
-        total, shown = of_verdict(page, found, kind, False)
-        lines += fold(f"{title}, any workspace: {total:,}", shown) if total else []
+        for contract, called in CONTRACTS:
+            total, shown = of_verdict(page, found, kind, contract)
+            lines += fold(f"{title}, {called}: {total:,}", shown) if total else []
     return [*lines, *how_compared(machine)]
 
 
