@@ -277,7 +277,8 @@ def briefly(page: Page) -> str:
         if steps and cell:
             most, variant = max(steps)
             reason = reasons.of(page.root, machine, cell, variant)[1]
-            says = reason.says.removesuffix(".").replace("; ", ", ") if reason else ""  # a semicolon ends an answer's line
+            # Its first sentence; a semicolon would end the answer's line.
+            says = reasons.SENTENCE.split(reason.says)[0].removesuffix(".").replace("; ", ", ") if reason else ""
             told.append(
                 f"{topic.name} at {words.size(cell.items)}: the largest step up of the hand-written ladder is {page.label(variant)}, {words.ratio(most)}"
                 " over the fastest before it" + (f" ({text(says)})" if says else "")
