@@ -159,11 +159,6 @@ def of(machine: Machine, cell: Cell, variant: Variant) -> list[Kernel]:
     return machine.counters.get((cell, variant), [])
 
 
-def longest(kernels: list[Kernel]) -> Kernel:
-    """The kernel that took longest: what a call's time is made of."""
-    return max(kernels, key=lambda each: each["counters"].get(TIME, 0), default={"kernel": "", "counters": {}})
-
-
 def total(kernels: list[Kernel], *names: str) -> float | None:
     """The sum over a call's kernels; None where none of them has any of these."""
     known = [each["counters"][name] for each in kernels for name in names if name in each["counters"]]
@@ -178,8 +173,25 @@ def stalls(counted: dict[str, float]) -> list[tuple[str, float]]:
     return sorted(reasons, key=lambda pair: (-pair[1], pair[0]))
 
 
-def first_stall(counted: dict[str, float]) -> str:
-    found = stalls(counted)
+def over_the_call(kernels: list[Kernel], name: str) -> float | None:
+    """A counter that is a share or a rate, over all kernels of a call by the time that each took; None where one lacks it."""
+    known = [(each["counters"][TIME], each["counters"][name]) for each in kernels if {TIME, name} <= each["counters"].keys()]
+    time = sum(own for own, _ in known)
+    return sum(own * value for own, value in known) / time if time and len(known) == len(kernels) else None
+
+
+def waits(kernels: list[Kernel]) -> list[tuple[str, float]]:
+    """What the warps of a call wait for, the most first, and for how much of their time: all kernels by the time that each took."""
+    time = total(kernels, TIME) or 1
+    shares: dict[str, float] = {}
+    for each in kernels:
+        for name, share in stalls(each["counters"]):
+            shares[name] = shares.get(name, 0) + share * each["counters"].get(TIME, 0) / time
+    return sorted(shares.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def first_wait(kernels: list[Kernel]) -> str:
+    found = waits(kernels)
     return f"{found[0][0]} {words.percent(100 * found[0][1])}" if found else words.UNKNOWN
 
 
@@ -187,21 +199,18 @@ def whole(value: float | None) -> str:
     return words.UNKNOWN if value is None else f"{round(value):,}"
 
 
-HEADERS = ["counted kernel", ">DRAM busy, of its peak", ">warps seen, of the most", "first stall, of warps' time", ">atomics in L2, sectors"]
+HEADERS = [">DRAM busy, of its peak", ">warps seen, of the most", "first stall, of warps' time", ">atomics in L2, sectors"]
 GUIDE = (
     " DRAM busy, warps seen (of the most that a multiprocessor holds, while it had any) and the first stall (why its warps did not issue, and"
-    " for how much of their time, as Nsight Compute calls it) are of the kernel of the call that took longest, which is named and need not be the"
-    " one whose registers stand beside them; atomics in L2, in sectors, of all its kernels."
+    " for how much of their time, as Nsight Compute calls it) are of all kernels of the call, by the time that each took; atomics in L2, in sectors,"
+    " their sum."
 )
 
 
 def columns(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
     kernels = of(machine, cell, variant)
-    name, counted = (longest(kernels)[part] for part in ("kernel", "counters"))
-    return [
-        code(name) if name else words.UNKNOWN, words.percent(counted.get(DRAM)), words.percent(counted.get(RESIDENT)),
-        first_stall(counted), whole(total(kernels, *L2_ATOMICS)),
-    ]  # fmt: skip
+    shares = (words.percent(over_the_call(kernels, name)) for name in (DRAM, RESIDENT))
+    return [*shares, first_wait(kernels), whole(total(kernels, *L2_ATOMICS))]
 
 
 def how_counted(machine: Machine) -> str:
@@ -271,11 +280,10 @@ def compared(page: Page, cell: Cell, spread: Variant) -> list[str]:
     lines = []
     for variant in shown:
         found = of(machine, cell, variant)
-        counted = longest(found)["counters"]
         lines.append(
             [
-                page.label(variant), words.time(total(found, TIME) / 1e3), words.percent(counted.get(DRAM)), words.number(counted.get(ISSUED)),
-                words.percent(counted.get(RESIDENT)), first_stall(counted), whole(total(found, REMOTE)), words.percent(counted.get(REMOTE_BUSY)),
+                page.label(variant), words.time(total(found, TIME) / 1e3), words.percent(over_the_call(found, DRAM)), words.number(over_the_call(found, ISSUED)),
+                words.percent(over_the_call(found, RESIDENT)), first_wait(found), whole(total(found, REMOTE)), words.percent(over_the_call(found, REMOTE_BUSY)),
                 whole(total(found, *L2_ATOMICS)),
             ]
         )  # fmt: skip
@@ -283,15 +291,16 @@ def compared(page: Page, cell: Cell, spread: Variant) -> list[str]:
         "rung", ">time in the profiler", ">DRAM busy", ">issued a cycle", ">warps seen", "first stall", ">requests to other blocks",
         ">way there busy", ">atomics in L2",
     ]  # fmt: skip
-    mine, best = (longest(each)["counters"] for each in (kernels, of(machine, cell, rivals[0])))
-    said = f"{cell.sizes.get('bins', 0):,} bins: {code(spread.rung)} takes {words.ratio(total(kernels, TIME) / total(of(machine, cell, rivals[0]), TIME))}"
+    best = of(machine, cell, rivals[0])
+    said = f"{cell.sizes.get('bins', 0):,} bins: {code(spread.rung)} takes {words.ratio(total(kernels, TIME) / total(best, TIME))}"
     said += f" the time of {page.label(rivals[0])}"
-    if DRAM in mine and DRAM in best:
-        said += f", with DRAM busy for {words.percent(mine[DRAM])} against {words.percent(best[DRAM])}"
-    if found := stalls(mine):
+    mine, theirs = (over_the_call(each, DRAM) for each in (kernels, best))
+    if mine is not None and theirs is not None:
+        said += f", with DRAM busy for {words.percent(mine)} against {words.percent(theirs)}"
+    if found := waits(kernels):
         said += f"; its warps spend {words.percent(100 * found[0][1])} of their time on {code(found[0][0])}"
-        theirs = dict(stalls(best)).get(found[0][0])
-        said += f", the other's {words.percent(100 * theirs)}" if theirs is not None else ""
+        other = dict(waits(best)).get(found[0][0])
+        said += f", the other's {words.percent(100 * other)}" if other is not None else ""
     return [f"{said}.", "", *table(headers, lines), ""]
 
 

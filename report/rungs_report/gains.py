@@ -249,8 +249,8 @@ def contents(page: Page) -> list[str]:
         *fold(
             "What the figures are",
             [
-                f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; per cents are of all of a call's kernels, by the time"
-                " that each took, and instructions are counted in the kernel that has most of them."
+                f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; instructions are counted in the kernel that has most"
+                " of them."
                 " Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
                 " Lines changed: of the rung's file against the one before, and the diff behind them."
                 + (SASS_GUIDE if machine.sass else "")

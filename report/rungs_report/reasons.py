@@ -78,23 +78,6 @@ def of(root: Path, machine: Machine, cell: Cell, variant: Variant) -> tuple[Vari
     return None, told[0] if told else None
 
 
-def over_the_call(kernels: list[counters.Kernel], name: str) -> float | None:
-    """A counter in per cent, of all of a call's kernels by the time they took."""
-    known = [(each["counters"][counters.TIME], each["counters"][name]) for each in kernels if {counters.TIME, name} <= each["counters"].keys()]
-    whole = sum(time for time, _ in known)
-    return sum(time * value for time, value in known) / whole if whole and len(known) == len(kernels) else None
-
-
-def first_wait(kernels: list[counters.Kernel]) -> tuple[str, float] | None:
-    """What the warps of a call wait for most, and for how much of their time in per cent, all kernels by the time they took."""
-    shares: Counter[str] = Counter()
-    whole = counters.total(kernels, counters.TIME)
-    for each in kernels:
-        for name, share in counters.stalls(each["counters"]):
-            shares[name] += 100 * share * each["counters"].get(counters.TIME, 0) / (whole or 1)
-    return max(shares.items(), key=lambda pair: (pair[1], pair[0]), default=None)
-
-
 def differ(old: float | None, new: float | None, factor: float) -> bool:
     """Whether two figures that are both known are so far apart."""
     if old is None or new is None:
@@ -115,17 +98,17 @@ def moved(machine: Machine, cell: Cell, old: Variant, new: Variant, code: tuple[
     calls = [machine.rows(cell, each)[-1][1].kernels for each in (old, new)]
     say(KERNELS, 1, *calls)
     say(BYTES, FACTORS[BYTES], *(counters.total(each, *counters.DRAM_BYTES) for each in kernels), lambda count: words.byte_size(round(count)))
-    say(DRAM, FACTORS[DRAM], *(over_the_call(each, counters.DRAM) for each in kernels), words.percent)
+    say(DRAM, FACTORS[DRAM], *(counters.over_the_call(each, counters.DRAM) for each in kernels), words.percent)
     say(ATOMICS, FACTORS[ATOMICS], *(counters.total(each, *counters.L2_ATOMICS) for each in kernels), counters.whole)
-    before, after = (first_wait(each) for each in kernels)
-    if before and after and before[0] != after[0]:
-        (was, share), (now, of_now) = before, after
-        told.append(f"warps wait for {STALLS.get(was, was)} ({words.percent(share)}) → for {STALLS.get(now, now)} ({words.percent(of_now)})")
+    before, after = (counters.waits(each) for each in kernels)
+    if before and after and before[0][0] != after[0][0]:
+        (was, share), (now, of_now) = before[0], after[0]
+        told.append(f"warps wait for {STALLS.get(was, was)} ({words.percent(100 * share)}) → for {STALLS.get(now, now)} ({words.percent(100 * of_now)})")
     if all(code):
         say(WIDTH, 1, *(max((int(match[1]) for name in each if (match := LOAD.fullmatch(name))), default=None) for each in code))
         for name, factor in IN_CODE.items():
             say(f"{name} in the code", factor, *(each[name] for each in code))
-    say(SEEN, FACTORS[SEEN], *(over_the_call(each, counters.RESIDENT) for each in kernels), words.percent)
+    say(SEEN, FACTORS[SEEN], *(counters.over_the_call(each, counters.RESIDENT) for each in kernels), words.percent)
     whole = all(kernels) and (all(code) or not machine.sass)
     return "; ".join(told[:MOST]) or ("nothing by much" if whole else words.UNKNOWN)
 
