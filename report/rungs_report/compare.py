@@ -120,9 +120,14 @@ def measured(machine: Machine, cell: Cell, variant: Variant) -> Ratio | None:
     return min(ratios(machine, cell, variant), key=lambda ratio: ratio.value, default=None)
 
 
+def main_cub(machine: Machine) -> str:
+    """CUB, with the main release where several were met."""
+    return f"CUB {main_cccl(machine)}" if len(cccl_versions(machine)) > 1 else "CUB"
+
+
 def over_main(machine: Machine) -> str:
     """What a column or an axis of ratios against the main release is called."""
-    return f"over CUB {main_cccl(machine)}" if len(cccl_versions(machine)) > 1 else "over CUB"
+    return f"over {main_cub(machine)}"
 
 
 @cache

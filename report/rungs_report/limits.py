@@ -20,18 +20,13 @@ def problems(machine: Machine, topic: Topic) -> list[Cell]:
     return (heads or cold[:1]) + [problem for problem in widening if problem not in cold[:1]]
 
 
-def cub(machine: Machine) -> str:
-    """CUB, and whose times stand here where several releases were met."""
-    return f"CUB {compare.main_cccl(machine)}" if len(compare.cccl_versions(machine)) > 1 else "CUB"
-
-
 def nearest(page: Page, problem: Cell) -> list[list[str]]:
     machine, rows = page.machine, []
     for cell in compare.sizes(machine, problem):
         best = compare.best(machine, cell)
         if best is None or best.percent_of_ceiling is None:
             continue
-        rival = compare.fastest_cub(machine, cell)
+        cub = compare.fastest_cub(machine, cell)
         rows.append(
             [
                 words.size(cell.items),
@@ -39,7 +34,7 @@ def nearest(page: Page, problem: Cell) -> list[list[str]]:
                 words.percent(compare.floor_share(machine, cell)),
                 page.label(best.variant),
                 words.percent(best.percent_of_ceiling),
-                words.percent(compare.figure(machine, cell, rival[0], "percent_of_ceiling") if rival else None),
+                words.percent(compare.figure(machine, cell, cub[0], "percent_of_ceiling") if cub else None),
             ]
         )
     return rows
@@ -49,14 +44,14 @@ def farthest(machine: Machine, problem: Cell) -> str:
     """In a sentence: from where on the best rung is near the ceiling, and CUB."""
     shares = {}
     for cell in compare.sizes(machine, problem):
-        best, rival = compare.best(machine, cell), compare.fastest_cub(machine, cell)
+        best, cub = compare.best(machine, cell), compare.fastest_cub(machine, cell)
         if best and best.percent_of_ceiling is not None:
-            theirs = compare.figure(machine, cell, rival[0], "percent_of_ceiling") if rival else None
+            theirs = compare.figure(machine, cell, cub[0], "percent_of_ceiling") if cub else None
             shares[cell.items] = (best.percent_of_ceiling, theirs)
     if not shares:
         return ""
     said = []
-    for who, position in (("the best rung", 0), (cub(machine), 1)):
+    for who, position in (("the best rung", 0), (compare.main_cub(machine), 1)):
         known = [(n, each[position]) for n, each in shares.items() if each[position] is not None]
         if not known:
             continue
@@ -81,8 +76,8 @@ def briefly(machine: Machine, found: list[Topic]) -> str:
         if not bests or not problem or problem.mode != "cold":
             continue
         last, worst = bests[-1], min(bests, key=lambda each: each.percent_of_ceiling)
-        rival = compare.fastest_cub(machine, last.cell)
-        theirs = f" ({cub(machine)}{':' * (cub(machine) != 'CUB')} {words.percent(compare.figure(machine, last.cell, rival[0], 'percent_of_ceiling'))})" if rival else ""
+        cub = compare.fastest_cub(machine, last.cell)
+        theirs = f" ({compare.main_cub(machine)}: {words.percent(compare.figure(machine, last.cell, cub[0], 'percent_of_ceiling'))})" if cub else ""
         told.append(
             f"{text(charts.describe(problem._replace(mode='')))}: {words.percent(last.percent_of_ceiling)} of the ceiling at"
             f" {words.size(last.cell.items)}{theirs}, at worst {words.percent(worst.percent_of_ceiling)} at {words.size(worst.cell.items)}"
@@ -103,7 +98,7 @@ def contents(page: Page) -> list[str]:
             drawn += [f"### {text(charts.describe(problem))}", "", f"{said[:1].upper()}{said[1:]}.", ""]
             several = f"{problem.operation}_{problem.input_type}_{problem.shape}".replace("=", "_").strip("_")
             drawn += page.drawn(charts.limit, problem, several)
-            drawn += [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{cub(machine)}, % of ceiling"], rows), ""]
+            drawn += [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{compare.main_cub(machine)}, % of ceiling"], rows), ""]
         if drawn:
             lines += [f"## {text(topic.name.capitalize())}", "", f"The ceiling is {topic.roof}.", "", *drawn]
     if not lines:

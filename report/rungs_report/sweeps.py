@@ -108,7 +108,7 @@ def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
     found = [{each.cell.items: each for each in compare.bests(machine, p) if each.ratio} for _, p in heads]
     several = len(heads) > 1
     versions = compare.cccl_versions(machine)
-    cub = f"CUB {text(compare.main_cccl(machine))}" if len(versions) > 1 else "CUB"
+    cub = text(compare.main_cub(machine))
     headers = [">n"]
     for topic, _ in heads:
         headers += [f">{topic.name}: {cub}" if several else f">{cub}", ">best rung", "which", ">speed-up"]

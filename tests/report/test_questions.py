@@ -187,7 +187,7 @@ def test_the_launch_is_a_share_of_the_ceiling(repository):
     assert compare.floor_share(page.machine, small) == pytest.approx(50.0)
     line = next(line for line in limits.contents(page) if line.strip("| ").startswith("1 Ki"))
     assert [part.strip() for part in line.strip("|").split("|")][1:4] == ["4.00 µs", "50.0 %", "`one_block`"]
-    assert limits.briefly(page.machine, page.topics).startswith("f32 sum: 83.3 % of the ceiling at 256 Mi (CUB 83.3 %)")
+    assert limits.briefly(page.machine, page.topics).startswith("f32 sum: 83.3 % of the ceiling at 256 Mi (CUB: 83.3 %)")
 
 
 def narrow_scans(run, kind, share):
