@@ -57,7 +57,7 @@ SCAN = {
     contract: _of("scans", "one_block") | _of_cluster("scans", "remote_prefixes") | _of("scans", *_SCANS, cleared=contract == UNINITIALISED)
     for contract in (UNINITIALISED, ZEROED)
 }
-HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins")
+HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | _of_cluster("histograms", "one_cluster")
 
 # For chips that were never measured, and for what is not read by vectors: no clusters, nothing that asks for sm_90.
 UNMEASURED_REDUCE = {UNINITIALISED: "two_passes", ZEROED: "early_ticket"}

@@ -34,8 +34,12 @@ constexpr std::size_t most_sanitized_items = 140000, most_sanitized_roof_items =
 // Scans whose grid follows the multiprocessors change their kernel where each of those has a tile of 16 KiB: one case
 // beyond that. The other scans' one large case is as above, and the usual ones are below this.
 constexpr std::size_t usual_sanitized_scan_items = 20000;
-// Histograms change theirs with the bins more than with the samples.
+// Histograms change theirs with the bins more than with the samples, and none of ours beyond so many bins. To racecheck
+// each access to shared memory is dear: a million bins in the shared memory of clusters take it 10 s and more a call.
 constexpr std::size_t usual_sanitized_histogram_items = 6000;
+constexpr int most_sanitized_bins = 1 << 17;
+constexpr std::size_t most_sanitized_cluster_samples =
+    40000;  // several blocks, whose launches racecheck finds dear, too
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr int max_findings = 6;
 
@@ -176,6 +180,7 @@ class examiner {
   problem with_levels(problem p) const {
     if (p.num_bins == 0) p.num_bins = 256;
     p.num_bins = std::min(p.num_bins, subject_.max_bins);
+    if (sanitizing()) p.num_bins = std::min(p.num_bins, most_sanitized_bins);
     if (static_cast<int>(p.kind) < first_of_histograms) p.kind = distribution::inside;
     return p;
   }
@@ -190,14 +195,21 @@ class examiner {
   std::size_t most_sanitized() const {
     if (scans() && subject_.blocks_per_multiprocessor > 0)
       return static_cast<std::size_t>(multiprocessors_) * 4096 + 5000;
-    if (counts())
+    if (counts() && subject_.family != catalog::family::cluster)
       return subject_.blocks_per_multiprocessor > 0 ? beyond_few_samples() : 2 * usual_sanitized_histogram_items;
+    if (counts()) return most_sanitized_cluster_samples;
+    if (subject_.operation == operation::reduce && subject_.family == catalog::family::cluster)
+      return std::max(most_sanitized_items, beyond_one_cluster());
     return scans() || subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
   }
   // So many samples that each multiprocessor has more than 8 KiB: up to there, histograms may take kernels of their
   // own.
   std::size_t beyond_few_samples() const {
     return static_cast<std::size_t>(multiprocessors_) * 8192 / catalog::size_of(subject_.input_type) + 5000;
+  }
+  // So many items that the largest cluster takes more than one tile a block, of 64 KiB at most.
+  std::size_t beyond_one_cluster() const {
+    return (std::size_t{1} << 20) / catalog::size_of(subject_.input_type) + 5000;
   }
   std::size_t usual_sanitized() const {
     return scans() ? usual_sanitized_scan_items : counts() ? usual_sanitized_histogram_items : most_sanitized();
@@ -397,13 +409,15 @@ class examiner {
       p.seed = how_.seed;
       largest = p;
       if (counts()) {
-        // Each way of keeping the bins and of finding them, with samples that ask for short loads and for long ones.
+        // Each way of keeping the bins and of finding them, with samples that ask for short loads and for long ones;
+        // of many bins one of the two.
         for (const int asked : bins) {
           if (asked == 255 || asked == 257) continue;
           p.num_bins = asked;
           p.kind = distribution::edges;
           p.num_items = usual_sanitized();
           for (const levels_kind kind : {levels_kind::unit, levels_kind::ragged}) {
+            if (asked >= 65536 && (asked == 65536) != (kind == levels_kind::ragged)) continue;
             p.levels = kind;
             p.in_offset = kind == levels_kind::unit ? 0 : 1;
             problems.emplace_back(p, text("bins:", asked, ':', name(kind)));

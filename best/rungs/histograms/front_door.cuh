@@ -3,6 +3,7 @@
 // anything in the storage, so it is the same for both contracts.
 #pragma once
 
+#include "rungs/cluster/histograms/04_one_cluster.cuh"
 #include "rungs/contract.cuh"
 #include "rungs/device/parts/channels.cuh"
 #include "rungs/device/parts/choice.cuh"
@@ -42,7 +43,8 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
         device::candidate<histogram_rung::overlapped_clear, overlapped_clear>{},
         device::candidate<histogram_rung::lane_private, lane_private>{},
         device::candidate<histogram_rung::split_bins, split_bins>{},
-        device::candidate<histogram_rung::hot_bins, hot_bins>{});
+        device::candidate<histogram_rung::hot_bins, hot_bins>{},
+        device::candidate<histogram_rung::one_cluster, cluster::histograms::one_cluster>{});
   }
 
   // Even bins: those of bytes in two or four channels were measured, and go to the rung for bytes.

@@ -16,7 +16,7 @@
 namespace rungs::v0::tuning {
 
 // clang-format off
-enum class histogram_rung : unsigned char { one_block, overlapped_clear, lane_private, split_bins, hot_bins };
+enum class histogram_rung : unsigned char { one_block, overlapped_clear, lane_private, split_bins, hot_bins, one_cluster };
 
 inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {false, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured

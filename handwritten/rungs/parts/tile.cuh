@@ -88,9 +88,9 @@ __device__ void shift_down(unsigned* words, unsigned offset) {
   }
 }
 
-// How the items can be read: a vector by one load or, where the pointer is not aligned to 16 bytes, by two; `exact`
-// where there is nothing but whole vectors, and one tile or less for each reader.
-enum class reading { exact, aligned, unaligned };
+// How the items can be read: a vector by one load or, where the pointer is not aligned to 16 bytes, by two; `one_tile`
+// by one load where there is one tile or less for each reader.
+enum class reading { one_tile, aligned, unaligned };
 
 // Tiles of block_threads * vectors_per_thread vectors, of which thread t owns the vectors t, t + block_threads …
 template <int block_threads_, int vectors_per_thread, reading how, class InputIteratorT>
@@ -114,8 +114,8 @@ struct tile_reader {
   template <class T, class ReductionOpT>
   static __device__ T reduce(InputIteratorT d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride,
                              T aggregate, ReductionOpT reduction_op) {
-    if constexpr (how == reading::exact)
-      return reduce_exactly(d_in, static_cast<unsigned>(num_items), first_tile, aggregate, reduction_op);
+    if constexpr (how == reading::one_tile)
+      return reduce_one_tile(d_in, static_cast<unsigned>(num_items), first_tile, aggregate, reduction_op);
     const std::size_t whole_vectors = num_items / vector_items;
     std::size_t first = first_tile * tile_vectors;
     for (; first + tile_vectors <= whole_vectors; first += stride * tile_vectors) {
@@ -135,11 +135,13 @@ struct tile_reader {
   // The same bits by one short straight path with 32-bit offsets: where a kernel runs for microseconds, its
   // instructions come from DRAM as its items do.
   template <class T, class ReductionOpT>
-  static __device__ T reduce_exactly(InputIteratorT d_in, unsigned num_items, unsigned tile, T aggregate,
-                                     ReductionOpT reduction_op) {
+  static __device__ T reduce_one_tile(InputIteratorT d_in, unsigned num_items, unsigned tile, T aggregate,
+                                      ReductionOpT reduction_op) {
     const unsigned mine = tile * tile_vectors + threadIdx.x;
     const auto present = [=](int k) { return mine + k * block_threads < num_items / vector_items; };
-    return reduction_op(aggregate, reduce_present<T>(d_in, num_items, mine, present, reduction_op));
+    const T behind = tile == 0 ? item_behind<T>(d_in, num_items, reduction_op) : ReductionOpT::template identity<T>();
+    aggregate = reduction_op(aggregate, reduce_present<T>(d_in, num_items, mine, present, reduction_op));
+    return reduction_op(aggregate, behind);
   }
 
   // Folds those of the thread's vectors of a tile that are present(k); `mine` is the first of them. The loads of all
@@ -253,16 +255,26 @@ cudaError_t with_tile_reader(InputIteratorT d_in, Call call) {
   return call(type<tile_reader<block_threads, vectors_per_thread, reading::aligned, InputIteratorT>>{});
 }
 
-// The same, with the exact reader where num_readers readers find no more than one tile each and no ragged end.
+// The same where no reader has more than one tile.
+template <int block_threads, int vectors_per_thread, class InputIteratorT>
+using one_tile_reader =
+    tile_reader<block_threads, vectors_per_thread,
+                is_vectorisable<InputIteratorT> ? reading::one_tile : reading::aligned, InputIteratorT>;
 template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
-cudaError_t with_exact_reader(InputIteratorT d_in, std::size_t num_items, std::size_t num_readers, Call call) {
-  using exact = tile_reader<block_threads, vectors_per_thread, reading::exact, InputIteratorT>;
+cudaError_t with_one_tile_reader(InputIteratorT d_in, Call call) {
   if constexpr (is_vectorisable<InputIteratorT>) {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0;
-    if (aligned && num_items % exact::vector_items == 0 && num_items <= num_readers * exact::tile_items &&
-        num_items < std::size_t(1) << 31)
-      return call(type<exact>{});
+    if (reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0)
+      return call(type<tile_reader<block_threads, vectors_per_thread, reading::unaligned, InputIteratorT>>{});
   }
+  return call(type<one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>>{});
+}
+
+// The one or the other, for num_readers readers.
+template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
+cudaError_t with_quick_reader(InputIteratorT d_in, std::size_t num_items, std::size_t num_readers, Call call) {
+  using tile = one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+  if (num_items <= num_readers * tile::tile_items && num_items < std::size_t(1) << 31)
+    return with_one_tile_reader<block_threads, vectors_per_thread>(d_in, call);
   return with_tile_reader<block_threads, vectors_per_thread>(d_in, call);
 }
 

@@ -38,7 +38,7 @@ struct one_block {
     char* unused;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    return parts::with_exact_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
+    return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
       return parts::launch(one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>, 1,
                            block_threads, stream, d_in, num_items, d_out, reduction_op, init);
     });

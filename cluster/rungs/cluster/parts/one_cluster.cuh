@@ -20,6 +20,7 @@ namespace rungs::v0::cluster::parts {
 template <class Rung, int asked_blocks>
 struct one_cluster {
   static constexpr int block_threads = 512, vectors_per_thread = 4, items_per_thread = 16;
+  static constexpr int wide_block_threads = 1024;  // of any size, where blocks of fewer would take several tiles each
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
@@ -31,20 +32,36 @@ struct one_cluster {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using tile = v0::parts::tile_reader<block_threads, vectors_per_thread, v0::parts::reading::aligned, InputIteratorT>;
     char* unused;
     int cluster_blocks;
     cudaError_t error;
     if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = choose_cluster<asked_blocks>(Rung::template kernel<tile, OutputIteratorT, ReductionOpT, T>, block_threads,
-                                         v0::parts::ceil_div(num_items, tile::tile_items), cluster_blocks);
+    const auto choose = [&](auto reader) {
+      using tile = typename decltype(reader)::named;
+      return choose_cluster<asked_blocks>(Rung::template kernel<tile, OutputIteratorT, ReductionOpT, T>,
+                                          tile::block_threads, v0::parts::ceil_div(num_items, tile::tile_items),
+                                          cluster_blocks);
+    };
+    const auto launch = [&](auto reader) {
+      using tile = typename decltype(reader)::named;
+      return launch_clusters(Rung::template kernel<tile, OutputIteratorT, ReductionOpT, T>, 1,
+                             {cluster_blocks, tile::block_threads}, stream, d_in, num_items, d_out, reduction_op, init);
+    };
+    using usual = v0::parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+    using wide = v0::parts::one_tile_reader<wide_block_threads, vectors_per_thread, InputIteratorT>;
+    error = choose(v0::parts::type<usual>{});
     if (error != cudaSuccess) return error;
-    return v0::parts::with_exact_reader<block_threads, vectors_per_thread>(
-        d_in, num_items, cluster_blocks, [&](auto reader) {
-          return launch_clusters(
-              Rung::template kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1,
-              {cluster_blocks, block_threads}, stream, d_in, num_items, d_out, reduction_op, init);
-        });
+    if constexpr (asked_blocks == any_size) {
+      if (num_items > std::size_t(cluster_blocks) * usual::tile_items) {
+        error = choose(v0::parts::type<wide>{});
+        if (error != cudaSuccess) return error;
+        return v0::parts::with_quick_reader<wide_block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks,
+                                                                                    launch);
+      }
+      return v0::parts::with_one_tile_reader<block_threads, vectors_per_thread>(d_in, launch);
+    } else {
+      return v0::parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks, launch);
+    }
   }
 };
 

@@ -52,8 +52,8 @@ __device__ inline void expect(phase_barrier& barrier, unsigned bytes) {
 // Stores `value` at the place `to` has in block `rank`'s shared memory, and counts its bytes on `barrier` there.
 template <class T>
 __device__ void store_remote(T* to, const phase_barrier& barrier, unsigned rank, const T& value) {
-  static_assert(sizeof(T) % 4 == 0 && alignof(T) >= 4, "st.async carries 4 or 8 bytes");
-  constexpr int piece_bytes = sizeof(T) % 8 == 0 ? 8 : 4;
+  static_assert(sizeof(T) % 4 == 0 && alignof(T) >= 4, "st.async carries 4, 8 or 16 bytes");
+  constexpr int piece_bytes = sizeof(T) % 16 == 0 && alignof(T) >= 16 ? 16 : sizeof(T) % 8 == 0 ? 8 : 4;
   unsigned remote_to, remote_barrier;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_to) : "r"(shared_address(to)), "r"(rank));
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote_barrier) : "r"(barrier.address()), "r"(rank));
@@ -64,6 +64,12 @@ __device__ void store_remote(T* to, const phase_barrier& barrier, unsigned rank,
     if constexpr (piece_bytes == 4) {
       asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(remote_to + first),
                    "r"(words[first / 4]), "r"(remote_barrier)
+                   : "memory");
+    } else if constexpr (piece_bytes == 16) {
+      asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                       remote_to + first),
+                   "r"(words[first / 4]), "r"(words[first / 4 + 1]), "r"(words[first / 4 + 2]),
+                   "r"(words[first / 4 + 3]), "r"(remote_barrier)
                    : "memory");
     } else {
       unsigned long long bits;

@@ -5,7 +5,7 @@
 // which stays, and nobody reads from them.
 #pragma once
 
-#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/cluster/parts/grid.cuh"
 #include "rungs/cluster/parts/remote.cuh"
 #include "rungs/contract.cuh"
 #include "rungs/parts/storage.cuh"
@@ -60,33 +60,31 @@ struct remote_stores {
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
     char* unused;
+    int cluster_blocks;
     cudaError_t error;
     if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    using small = tile<small_block_threads, small_vectors_per_thread, InputIteratorT>;
-    if (num_items <= std::size_t(parts::greatest_cluster_blocks) * small::tile_items)
-      return launch<small_block_threads, small_vectors_per_thread>(d_in, d_out, num_items, reduction_op, init, stream);
-    return launch<block_threads, vectors_per_thread>(d_in, d_out, num_items, reduction_op, init, stream);
-  }
-
- private:
-  template <int threads, int vectors, class InputIteratorT>
-  using tile = v0::parts::tile_reader<threads, vectors, v0::parts::reading::aligned, InputIteratorT>;
-
-  template <int threads, int vectors, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t launch(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_items,
-                            ReductionOpT reduction_op, T init, cudaStream_t stream) {
-    using any = tile<threads, vectors, InputIteratorT>;
-    int cluster_blocks = parts::least_cluster_blocks;
-    while (cluster_blocks < parts::greatest_cluster_blocks && std::size_t(cluster_blocks) * any::tile_items < num_items)
-      cluster_blocks *= 2;
-    const cudaError_t error =
-        parts::fit_cluster(remote_stores_kernel<any, OutputIteratorT, ReductionOpT, T>, threads, cluster_blocks);
+    const auto choose = [&](auto reader) {
+      using tile = typename decltype(reader)::named;
+      return parts::choose_cluster<parts::any_size>(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>,
+                                                    tile::block_threads,
+                                                    v0::parts::ceil_div(num_items, tile::tile_items), cluster_blocks);
+    };
+    const auto launch = [&](auto reader) {
+      using tile = typename decltype(reader)::named;
+      return parts::launch_clusters(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>, 1,
+                                    {cluster_blocks, tile::block_threads}, stream, d_in, num_items, d_out, reduction_op,
+                                    init);
+    };
+    using small = v0::parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
+    if (num_items <= std::size_t(parts::greatest_cluster_blocks) * small::tile_items) {
+      error = choose(v0::parts::type<small>{});
+      if (error != cudaSuccess) return error;
+      if (num_items <= std::size_t(cluster_blocks) * small::tile_items)  // not where eight blocks are the most
+        return v0::parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
+    }
+    error = choose(v0::parts::type<v0::parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>>{});
     if (error != cudaSuccess) return error;
-    return v0::parts::with_exact_reader<threads, vectors>(d_in, num_items, cluster_blocks, [&](auto reader) {
-      return parts::launch_clusters(
-          remote_stores_kernel<typename decltype(reader)::named, OutputIteratorT, ReductionOpT, T>, 1,
-          {cluster_blocks, threads}, stream, d_in, num_items, d_out, reduction_op, init);
-    });
+    return v0::parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks, launch);
   }
 };
 
