@@ -6,18 +6,19 @@
 // launch, one barrier of the cluster, whose wait the samples' loads hide, and no atomic on memory. Stores of sixteen
 // bytes: by eight it takes 7.1 us. The price: every block sends every bin, so with more than a few thousand of them, or
 // more samples than sixteen multiprocessors read in a microsecond, a grid is faster. Bins that do not fit twice into
-// shared memory: 00_cluster_merged.
+// shared memory are counted in memory (histograms/00_global_atomics).
 #pragma once
 
-#include "rungs/cluster/histograms/00_cluster_merged.cuh"
 #include "rungs/cluster/parts/grid.cuh"
 #include "rungs/cluster/parts/remote.cuh"
 #include "rungs/contract.cuh"
+#include "rungs/histograms/00_global_atomics.cuh"
 #include "rungs/parts/edge_table.cuh"
 #include "rungs/parts/histogram_calls.cuh"
 #include "rungs/parts/private_bins.cuh"
 #include "rungs/parts/sample_rows.cuh"
 #include "rungs/parts/storage.cuh"
+#include "rungs/parts/warp.cuh"
 
 namespace rungs::v0::cluster::histograms {
 
@@ -95,8 +96,8 @@ struct one_cluster : v0::parts::histogram_calls<one_cluster> {
     const std::size_t most_bytes =
         counter_bytes + (num_quads + parts::greatest_cluster_blocks) * sizeof(uint4) + barrier_bytes;
     if (most_bytes > allowed_bytes)
-      return cluster_merged::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins,
-                                   stream);
+      return v0::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                                                   d_histogram, bins, stream);
     const std::size_t by_samples = v0::parts::ceil_div(num_samples, rows::row_samples);
     const std::size_t by_bins = v0::parts::ceil_div(bins.num_bins, least_bins_per_block);
     const auto launch = [&](const auto& finder, std::size_t finder_bytes) {
