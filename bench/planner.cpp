@@ -104,9 +104,9 @@ bool holds(scalar type, std::size_t bins) {
 
 bool is_headline_type(scalar type) { return type == scalar::u8 || type == scalar::i32 || type == scalar::f32; }
 
-// The headline's samples and bins at four sizes with the four hard distributions (few bins with two of them at a fifth,
-// where one cluster holds all) and at one with the others; the other types, numbers of bins, ranges and pixels at a few
-// sizes and distributions: at least where the front door's choice changes. Nothing: not in the default suite.
+// The headline's samples and bins at four sizes with the four hard distributions (once at a fifth, where one cluster
+// holds all) and at one with the others; the other types, numbers of bins, ranges and pixels at a few sizes and
+// distributions: at least where the front door's choice changes. Nothing: not in the default suite.
 std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins, distribution from) {
   using catalog::operation;
   const std::size_t tiny = 16 * Ki, small = 64 * Ki;
@@ -134,7 +134,7 @@ std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins,
   }
   const bool headline = bins == 256 ? is_headline_type(line.input)
                                     : line.input == scalar::i32 && (bins == 4096 || bins == 16384 || bins == 65536);
-  if (headline && bins <= 4096 && (uniform || constant)) return {tiny, small, mega, large, huge};
+  if (bins == 4096 && line.input == scalar::i32 && uniform) return {tiny, small, mega, large, huge};
   if (headline && is_hard(from)) return {small, mega, large, huge};
   if (headline) return {large};
   if (half_a_million)
