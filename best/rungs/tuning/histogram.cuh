@@ -11,6 +11,8 @@
 // Run F is 2026-11-22T162903Z-0e2c147.
 // Run G is 2026-11-22T163503Z-0e2c147.
 // Run H is 2026-11-22T163547Z-0e2c147.
+// Run I is 2026-11-22T165433Z-49e3b84.
+// Run J is 2026-11-22T165436Z-49e3b84.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
