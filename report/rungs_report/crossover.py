@@ -155,10 +155,10 @@ def of_bins(page: Page) -> list[str]:
         points.sort(key=lambda point: point[1:])
         if len({items for _, _, items, _ in points}) < 2:
             continue
-        wins = [(name, items) for name, _, items, gain in points if gain > 1]
+        wins = [(items, bins) for _, bins, items, gain in points if gain > 1]
         uneven = " with arbitrary edges" if operation == "histogram_range" else ""
         most = max(points, key=lambda point: point[3])
-        where = words.listed([f"{name} at {words.size(items)}" for name, items in wins]) if wins else "nowhere"
+        where = _at_sizes(wins) if wins else "nowhere"
         closest = "" if wins else f"; it comes closest with {most[0]} at {words.size(most[2])}, {words.ratio(most[3])} the speed of the best"
         picture = HeatMap(
             f"{input_type} histograms{uneven}, cold: the best cluster's speed over the best of everything else", "n",
@@ -169,6 +169,18 @@ def of_bins(page: Page) -> list[str]:
             *page.drawn(charts.heat_map, picture, f"bins_{operation}_{input_type}"),
         ]  # fmt: skip
     return lines
+
+
+def _at_sizes(wins: list[tuple[int, int]]) -> str:
+    """Of pairs of a size and a number of bins: the sizes with the same numbers of bins together."""
+    sizes_of: dict[tuple[int, ...], list[int]] = {}
+    for items in sorted({items for items, _ in wins}):
+        sizes_of.setdefault(tuple(sorted(bins for size, bins in wins if size == items)), []).append(items)
+    told = [
+        f"at {words.listed([words.size(items) for items in sizes])} with {words.listed([f'{each:,}' for each in bins])} bins"
+        for bins, sizes in sizes_of.items()
+    ]
+    return words.listed(told)
 
 
 def atomics_by_place(machine: Machine) -> list[str]:

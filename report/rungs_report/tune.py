@@ -36,7 +36,6 @@ class Candidate(NamedTuple):
 
     variant: Variant
     is_cleared: bool = False  # it wants zeros, and the storage may hold anything: they are written before each call
-    most_bins: float = math.inf  # beyond, it does not do what it is for
 
 
 def _of(ladder: str, *rungs: str, cleared: bool = False) -> dict[str, Candidate]:
@@ -58,10 +57,7 @@ SCAN = {
     contract: _of("scans", "one_block") | _of_cluster("scans", "remote_prefixes") | _of("scans", *_SCANS, cleared=contract == UNINITIALISED)
     for contract in (UNINITIALISED, ZEROED)
 }
-HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | {
-    # More bins it counts in memory, fast as long as the samples are not alike; those among edges are always uniform.
-    "one_cluster": Candidate(Variant("cluster", "histograms", "one_cluster"), most_bins=16384)
-}
+HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | _of_cluster("histograms", "one_cluster")
 
 # For chips that were never measured, and for what is not read by vectors: no clusters, nothing that asks for sm_90.
 UNMEASURED_REDUCE = {UNINITIALISED: "two_passes", ZEROED: "early_ticket"}
@@ -87,7 +83,7 @@ def _within(run: Run, cell: Cell, candidates: dict[str, Candidate]) -> tuple[dic
     of = {
         name: rows[candidate.variant].median_us + (clearing if candidate.is_cleared else 0.0)
         for name, candidate in candidates.items()
-        if candidate.variant in rows and cell.sizes.get("bins", 0) <= candidate.most_bins
+        if candidate.variant in rows
     }
     return of, min((row.median_us for variant, row in rows.items() if data.is_cub(variant)), default=None)
 

@@ -92,3 +92,9 @@ def test_older_rows_say_nothing(repository, run):
     synthetic.write(repository / "report/data", made)
     assert run()[0] == 0
     assert "Nothing of this was measured" in (repository / "report/synthetic-gpu/crossover.md").read_text()
+
+def test_sizes_with_the_same_numbers_of_bins_are_told_together():
+    assert crossover._at_sizes([(16 * KI, 256)]) == "at 16 Ki with 256 bins"
+    wins = [(64 * KI, 256), (16 * KI, 4096), (16 * KI, 256), (64 * KI, 4096)]
+    assert crossover._at_sizes(wins) == "at 16 Ki and 64 Ki with 256 and 4,096 bins"
+    assert crossover._at_sizes([*wins, (4 * KI, 2)]) == "at 4 Ki with 2 bins and at 16 Ki and 64 Ki with 256 and 4,096 bins"

@@ -218,3 +218,18 @@ def test_negative_samples_are_told_with_the_rows_that_were_checked(repository):
     made = synthetic.document()
     cell(made, {"overlapped_clear": 10.0}, input_type="i8")
     assert "1 row of i8 and i16" in claims.answer(claim, machine(repository, made)).measured
+
+
+def test_what_one_cluster_has_no_room_for_is_the_time_of_global_atomics(repository):
+    made = synthetic.document()
+    made["variants"].append(synthetic.variant("cluster", "histograms", "one_cluster", 4, min_cc=90))
+    about = COUNTED | {"input_type": "i32"}
+    for bins, own in ((4096, {}), (65536, {}), (1 << 20, {("handwritten", "global_atomics"): 8.1})):
+        synthetic.add_cell(made, 1 << 14, {("cluster", "one_cluster"): 8.0} | own, **about, shape=f"bins={bins}")
+    seen = machine(repository, made)
+    told = [(row.cell.sizes["bins"], row.variant.rung, row.values["rung"], row.median_us) for row in seen.runs[0].rows]
+    assert sorted(told) == [
+        (4096, "one_cluster", "one_cluster", 8.0), (65536, "global_atomics", "global_atomics", 8.0), (1 << 20, "global_atomics", "global_atomics", 8.1)
+    ]  # fmt: skip
+    (refusal,) = seen.refusals
+    assert refusal.rows == 1 and refusal.expected and "was called in its own name, too" in refusal.reason
