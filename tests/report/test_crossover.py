@@ -93,6 +93,7 @@ def test_older_rows_say_nothing(repository, run):
     assert run()[0] == 0
     assert "Nothing of this was measured" in (repository / "report/synthetic-gpu/crossover.md").read_text()
 
+
 def test_sizes_with_the_same_numbers_of_bins_are_told_together():
     assert crossover._at_sizes([(16 * KI, 256)]) == "at 16 Ki with 256 bins"
     wins = [(64 * KI, 256), (16 * KI, 4096), (16 * KI, 256), (64 * KI, 4096)]
