@@ -38,8 +38,8 @@ constexpr std::size_t usual_sanitized_scan_items = 20000;
 // each access to shared memory is dear: a million bins in the shared memory of clusters take it 10 s and more a call.
 constexpr std::size_t usual_sanitized_histogram_items = 6000;
 constexpr int most_sanitized_bins = 1 << 17;
-constexpr std::size_t most_sanitized_cluster_samples =
-    40000;  // several blocks, whose launches racecheck finds dear, too
+// Several blocks of a cluster; of more, the launches take racecheck long, too.
+constexpr std::size_t most_sanitized_cluster_samples = 40000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr int max_findings = 6;
 
@@ -411,7 +411,8 @@ class examiner {
       if (counts()) {
         // Each way of keeping the bins and of finding them, with samples that ask for short loads and for long ones;
         // of many bins one of the two.
-        for (const int asked : bins) {
+        for (const int possible : bins) {
+          const int asked = std::min(possible, most_sanitized_bins);
           if (asked == 255 || asked == 257) continue;
           p.num_bins = asked;
           p.kind = distribution::edges;
