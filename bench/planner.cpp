@@ -104,12 +104,12 @@ bool holds(scalar type, std::size_t bins) {
 
 bool is_headline_type(scalar type) { return type == scalar::u8 || type == scalar::i32 || type == scalar::f32; }
 
-// The headline's samples and bins at four sizes with the four hard distributions (once at a fifth, where one cluster
-// holds all) and at one with the others; the other types, numbers of bins, ranges and pixels at a few sizes and
-// distributions: at least where the front door's choice changes. Nothing: not in the default suite.
+// The headline's samples and bins at four sizes with the four hard distributions and at one with the others; the other
+// types, numbers of bins, ranges and pixels at a few sizes and distributions: at least where the front door's choice
+// changes. Nothing: not in the default suite.
 std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins, distribution from) {
   using catalog::operation;
-  const std::size_t tiny = 16 * Ki, small = 64 * Ki;
+  const std::size_t small = 64 * Ki;
   const std::size_t mega = ladder_sizes[0], large = ladder_sizes[1], huge = ladder_sizes[2];
   const bool uniform = from == distribution::uniform, constant = from == distribution::constant;
   const bool spotted = bins == 256 || bins == 4096 || bins == 65536;
@@ -134,7 +134,6 @@ std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins,
   }
   const bool headline = bins == 256 ? is_headline_type(line.input)
                                     : line.input == scalar::i32 && (bins == 4096 || bins == 16384 || bins == 65536);
-  if (bins == 4096 && line.input == scalar::i32 && uniform) return {tiny, small, mega, large, huge};
   if (headline && is_hard(from)) return {small, mega, large, huge};
   if (headline) return {large};
   if (half_a_million)

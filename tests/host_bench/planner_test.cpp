@@ -559,12 +559,11 @@ TEST_F(HistogramPlanner, NamesSayShapeAndDistribution) {
 }
 
 TEST_F(HistogramPlanner, HeadlinesAreMeasuredAtFourSizesWithFourDistributions) {
-  const set_of_sizes four = {64 * Ki, Mi, 16 * Mi, 256 * Mi}, five = {16 * Ki, 64 * Ki, Mi, 16 * Mi, 256 * Mi};
+  const set_of_sizes four = {64 * Ki, Mi, 16 * Mi, 256 * Mi};
   for (const char* line :
        {"u8/bins=256", "i32/bins=256", "f32/bins=256", "i32/bins=4096", "i32/bins=16384", "i32/bins=65536"}) {
     const auto even = "histogram_even/" + std::string(line) + "/";
-    EXPECT_EQ(sizes(even + "uniform"), std::string_view(line) == "i32/bins=4096" ? five : four) << line;
-    for (const char* from : {"constant", "eight_hot", "zipf"}) EXPECT_EQ(sizes(even + from), four) << line;
+    for (const char* from : {"uniform", "constant", "eight_hot", "zipf"}) EXPECT_EQ(sizes(even + from), four) << line;
     for (const char* from : {"sorted", "runs"}) EXPECT_EQ(sizes(even + from), set_of_sizes{16 * Mi}) << line;
     const bool narrow = std::string_view(line).starts_with("u8");
     EXPECT_EQ(sizes(even + "out_of_range").size(), narrow ? 0u : 1u) << "no byte lies outside of [0, 256)";
@@ -718,7 +717,7 @@ TEST_F(HistogramPlanner, TheDefaultSuiteOfHistogramsHasAboutEighteenHundredRows)
   }
   EXPECT_GT(cells, 250u);
   EXPECT_LT(cells, 300u);
-  EXPECT_LE(rows, 1'800u);
+  EXPECT_LT(rows, 1'800u);
 }
 
 // Reductions, scans and histograms, of which the front door answers some, beside what enters no grid.
