@@ -103,8 +103,7 @@ environment::~environment() {
 
 json environment::driver_version() const {
   char version[96] = {};
-  const bool known =
-      nvml_ != nullptr && nvml_->call("nvmlSystemGetDriverVersion", static_cast<char*>(version), 96u);
+  const bool known = nvml_ != nullptr && nvml_->call("nvmlSystemGetDriverVersion", static_cast<char*>(version), 96u);
   return or_null(known, std::string(version));
 }
 

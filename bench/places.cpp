@@ -38,22 +38,32 @@ std::size_t output_bytes(const contender& one) {
   return elements * catalog::size_of(one.record->output_type);
 }
 
+// A scan's output begins as far behind an allocation as its input does, in items.
+std::size_t bytes_before_output(const contender& one, std::size_t offset) {
+  return scans(one) ? offset * catalog::size_of(one.record->output_type) : 0;
+}
+
+bool keeps_state(const contender& one) { return one.record->temp_storage == contents::zeroed_once; }
+
 bool has_many_values(const contender& one) { return scans(one) || counts(one) || updates(one) || chains(one); }
 
-// The size query of each contender, and then an output and a workspace of its own at an offset of one arena.
+// The size query of each contender; what the one output must hold; and where in one arena the workspaces begin: those
+// that may hold anything are one and the same, and those that are zeroed once follow, each its contender's own.
 struct layout {
   std::vector<cudaError_t> errors;
-  std::vector<std::size_t> outputs, workspaces;
-  std::size_t total = 0;
+  std::vector<std::size_t> workspaces;
+  std::size_t output = 0, total = 0;
 
-  layout(std::span<contender> contenders, cudaStream_t stream) {
+  layout(std::span<contender> contenders, std::size_t offset, cudaStream_t stream) {
     for (contender& one : contenders) {
       one.workspace_bytes = 0;
       errors.push_back(one.record->call(nullptr, one.workspace_bytes, one.arguments, stream));
-      outputs.push_back(total);
-      if (!scans(one)) total += aligned(output_bytes(one));
-      workspaces.push_back(total);
-      total += aligned(one.workspace_bytes);
+      if (!keeps_state(one)) total = std::max(total, aligned(one.workspace_bytes));
+      output = std::max(output, bytes_before_output(one, offset) + output_bytes(one));
+    }
+    for (const contender& one : contenders) {
+      workspaces.push_back(keeps_state(one) ? total : 0);
+      if (keeps_state(one)) total += aligned(one.workspace_bytes);
     }
   }
 };
@@ -65,9 +75,7 @@ void make_room(device_memory& in, std::size_t num_bytes) {
   in = device_memory(num_bytes + num_bytes / 4);
 }
 
-int first_byte(const contender& one) {
-  return one.record->temp_storage == contents::zeroed_once ? 0 : workspace_poison;
-}
+int first_byte(const contender& one) { return keeps_state(one) ? 0 : workspace_poison; }
 
 }  // namespace
 
@@ -272,18 +280,16 @@ value_bytes device_place::read(const contender& one, std::size_t element) {
 std::vector<cudaError_t> device_place::bind(std::span<contender> contenders) {
   for (contender& one : contenders) {
     give_shape(one);
-    if (one.arguments.d_in == nullptr) one.arguments.d_in = input();
-    if (one.arguments.d_out == nullptr && scans(one))
-      one.arguments.d_out = first_item(output_.get(), one.record->output_type);
+    one.arguments.d_in = input();
   }
-  const layout plan(contenders, stream());
+  const layout plan(contenders, offset(), stream());
   cudaGetLastError();
+  make_room(output_, plan.output);
   make_room(arena_, plan.total);
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     contender& one = contenders[i];
-    auto* const base = static_cast<unsigned char*>(arena_.get());
-    if (one.arguments.d_out == nullptr) one.arguments.d_out = base + plan.outputs[i];
-    one.workspace = base + plan.workspaces[i];
+    one.arguments.d_out = static_cast<unsigned char*>(output_.get()) + bytes_before_output(one, offset());
+    one.workspace = static_cast<unsigned char*>(arena_.get()) + plan.workspaces[i];
     if (one.workspace_bytes != 0) check(cudaMemsetAsync(one.workspace, first_byte(one), one.workspace_bytes, stream()));
   }
   bench_.synchronize();
@@ -407,25 +413,17 @@ value_bytes host_place::read(const contender& one, std::size_t element) {
 }
 
 std::vector<cudaError_t> host_place::bind(std::span<contender> contenders) {
-  std::size_t shared_bytes = 0;
   for (contender& one : contenders) {
     give_shape(one);
-    if (!scans(one)) continue;
-    const std::size_t offset_bytes = offset() * catalog::size_of(one.record->output_type);
-    shared_bytes = std::max(shared_bytes, offset_bytes + output_bytes(one));
-  }
-  output_.resize(shared_bytes / sizeof output_[0] + 1);
-  for (contender& one : contenders) {
     one.arguments.d_in = input();
-    one.arguments.d_out = first_item(output_.data(), one.record->output_type);
   }
-  const layout plan(contenders, nullptr);
+  const layout plan(contenders, offset(), nullptr);
+  output_.resize(plan.output / sizeof output_[0] + 1);
   arena_.resize(plan.total / sizeof arena_[0] + 1);
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     contender& one = contenders[i];
-    auto* const base = reinterpret_cast<unsigned char*>(arena_.data());
-    if (!scans(one)) one.arguments.d_out = base + plan.outputs[i];
-    one.workspace = base + plan.workspaces[i];
+    one.arguments.d_out = reinterpret_cast<unsigned char*>(output_.data()) + bytes_before_output(one, offset());
+    one.workspace = reinterpret_cast<unsigned char*>(arena_.data()) + plan.workspaces[i];
     std::memset(one.workspace, first_byte(one), one.workspace_bytes);
   }
   return plan.errors;

@@ -28,9 +28,10 @@ class place {
   const summary_of_items& facts() const { return facts_; }             // of a reduction's items
   const updated& expected_values() const { return expected_values_; }  // of atomics
 
-  // Gives contenders that have a record, items and init their buffers; workspaces are zeroed where the record says so,
-  // else poisoned. All scans write to the same output, which is as large as their input; the others have outputs of
-  // their own. Answers the error of each contender's size query.
+  // Gives contenders that have a record, items and init their buffers. Where a buffer lies can cost more than the noise
+  // (atomics of histograms: up to 40 %), so all contenders have the same ones: one input, one output, and one workspace
+  // for all that take it as it is, poisoned. Only those whose storage is zeroed once, which they keep something in,
+  // have storage of their own. Answers the error of each contender's size query.
   virtual std::vector<cudaError_t> bind(std::span<contender> contenders) = 0;
   // Gives a contender what its calls take beside buffers, of what was filled in last: levels; addresses, or who takes
   // part, and a seed.
@@ -89,7 +90,7 @@ class place {
 
 class device_place : public place {
  public:
-  // Holds inputs of up to this many bytes, and outputs of scans and roofs; their offsets among them.
+  // Holds inputs and outputs of calls and roofs of up to this many bytes, their offsets among them.
   device_place(const device_facts& facts, std::size_t largest_input_bytes, std::size_t largest_output_bytes);
 
   std::vector<cudaError_t> bind(std::span<contender> contenders) override;

@@ -534,11 +534,9 @@ std::size_t problem::input_buffer_bytes() const {
   return std::max(offset_bytes + input_bytes(), bytes_for_roofs(*this, catalog::operation::stream_read));
 }
 
-// Histograms, and what reads nothing, have outputs of their own.
 std::size_t problem::output_buffer_bytes() const {
-  const bool of_its_own = catalog::is_histogram(operation) || reads_nothing();
-  const std::size_t shared = of_its_own ? 0 : shape["offset"] * catalog::size_of(output_type) + output_bytes();
-  return std::max(shared, bytes_for_roofs(*this, catalog::operation::fill));
+  const std::size_t offset_bytes = shape["offset"] * catalog::size_of(output_type);
+  return std::max(offset_bytes + output_bytes(), bytes_for_roofs(*this, catalog::operation::fill));
 }
 
 device_facts imaginary_device() {

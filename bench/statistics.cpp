@@ -97,7 +97,8 @@ ratio ratio_of_medians(std::span<const double> numerator, std::span<const double
   const double tick = std::max(smallest_step(above), smallest_step(below));
   const auto [above_low, above_high] = interval_of_sorted(above, confidence);
   const auto [below_low, below_high] = interval_of_sorted(below, confidence);
-  return {value, (above_low - tick) / (below_high + tick), (above_high + tick) / std::max(below_low - tick, below_low / 2)};
+  return {value, (above_low - tick) / (below_high + tick),
+          (above_high + tick) / std::max(below_low - tick, below_low / 2)};
 }
 
 double noise_floor(std::span<const double> twin_ratios) {

@@ -38,8 +38,9 @@ summary_of_samples summarise(std::span<const double> samples);
 double normal_quantile(double probability);
 
 // From the end of one median's interval to the other end of the other's, widened by a step of the clock, seen as the
-// smallest distance between samples. Two intervals of 95 % that do not touch are further apart than 99 % of such pairs of
-// the same code, whatever the distribution: times that jump between two states defeat intervals that assume a density.
+// smallest distance between samples. Two intervals of 95 % that do not touch are further apart than 99 % of such pairs
+// of the same code, whatever the distribution: times that jump between two states defeat intervals that assume a
+// density.
 ratio ratio_of_medians(std::span<const double> numerator, std::span<const double> denominator, double confidence);
 
 inline constexpr double ratio_confidence = 0.95;

@@ -283,10 +283,7 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
 
   measure_ceilings(about, how, true);
   std::vector<const contender*> contenders;
-  for (entrant* one : in_cell) {
-    where.poison_output(one->bound);
-    contenders.push_back(&one->bound);
-  }
+  for (const entrant* one : in_cell) contenders.push_back(&one->bound);
   const auto clock = where.clock(how, contenders);
   const auto all =
       sample(*clock, static_cast<int>(contenders.size()), rule_for(about), clocks_, steady_seconds, interrupted_);
@@ -296,12 +293,10 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
   }
   for (std::size_t i = 0; i < in_cell.size(); ++i) {
     entrant& one = *in_cell[i];
-    if (catalog::is_scan(about.operation)) {
-      // What the last sample left in the shared output is one contender's. So each takes one more, for its output.
-      where.poison_output(one.bound);
-      const int once_more[] = {static_cast<int>(i)};
-      clock->run(once_more);
-    }
+    // What the last sample left in the output that all share is one contender's. So each takes one more, for its own.
+    where.poison_output(one.bound);
+    const int once_more[] = {static_cast<int>(i)};
+    clock->run(once_more);
     const judgement last = where.verify(one.bound);
     if (!last.right) one.defect = "wrong after the last sample: " + last.why;
     if (last.right && all[i].accepted.empty()) {

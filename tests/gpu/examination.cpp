@@ -207,6 +207,14 @@ class examiner {
   std::size_t beyond_few_samples() const {
     return static_cast<std::size_t>(multiprocessors_) * 8192 / catalog::size_of(subject_.input_type) + 5000;
   }
+  // So many samples that each multiprocessor has 24 tiles of 16 KiB: from there on, histograms may have more loads on
+  // their way. Of bytes fewer, which are loaded in one way.
+  std::size_t many_samples() const {
+    constexpr std::size_t most = std::size_t{1} << 24;
+    return std::min(static_cast<std::size_t>(multiprocessors_) * 24 * 16384 / catalog::size_of(subject_.input_type),
+                    most) +
+           5000;
+  }
   // So many items that the largest cluster takes more than one tile a block, of 64 KiB at most.
   std::size_t beyond_one_cluster() const {
     return (std::size_t{1} << 20) / catalog::size_of(subject_.input_type) + 5000;
@@ -216,12 +224,11 @@ class examiner {
   }
 
   // By the rate of the largest call so far: one call may take a twentieth of the record's time, and less when most of
-  // it is gone.
+  // it is gone. Under the sanitizer sizes are few and chosen.
   std::size_t affordable_items() const {
-    if (seconds_per_item_ == 0) return std::numeric_limits<std::size_t>::max();
+    if (seconds_per_item_ == 0 || sanitizing()) return std::numeric_limits<std::size_t>::max();
     const double left = std::max(0.05 * how_.seconds, how_.seconds - large_seconds_);
-    const std::size_t least = sanitizing() ? most_sanitized() : std::size_t{1} << 15;
-    return std::max<std::size_t>(least, static_cast<std::size_t>(left / 20 / seconds_per_item_));
+    return std::max<std::size_t>(std::size_t{1} << 15, static_cast<std::size_t>(left / 20 / seconds_per_item_));
   }
 
   void timed_run(bench_top& top, const problem& p, cudaStream_t stream) {
@@ -431,7 +438,10 @@ class examiner {
         p.in_offset = 0;
         // Ragged and not; for roofs, the shapes between.
         const bool reduces = subject_.operation == operation::reduce;
-        for (const std::size_t n : {reduces ? 131073 : most_sanitized() / 2, reduces ? 65536 : most_sanitized() / 4}) {
+        const std::vector<std::size_t> sizes =
+            reduces ? std::vector<std::size_t>{131073, 65536}
+                    : std::vector{most_sanitized() / 2, most_sanitized() / 4, most_sanitized() / 8};
+        for (const std::size_t n : sizes) {
           p.num_items = n;
           problems.emplace_back(p, text("large:", n));
         }
@@ -441,14 +451,39 @@ class examiner {
     std::stable_sort(problems.begin(), problems.end(),
                      [](const auto& a, const auto& b) { return a.first.num_items < b.first.num_items; });
     for (const auto& [p, case_name] : problems) ordinary_case(case_name, p);
-    if (sanitizing() && scans()) ordinary_case("largest", largest, most_sanitized());
-    if (sanitizing() && counts())
-      for (const auto& [asked, kind] : {std::pair{256, levels_kind::unit}, std::pair{256, levels_kind::ragged},
-                                        std::pair{65536, levels_kind::ragged}}) {
-        largest.num_bins = asked;
-        largest.levels = kind;
-        ordinary_case(text("largest:", asked, ':', name(kind)), largest, most_sanitized());
+    if (sanitizing() && scans()) shapes_of_scans(largest);
+    if (sanitizing() && counts()) shapes_of_histograms(largest);
+  }
+
+  // Under the sanitizer: the kernels that a scan takes by the number of items and by where both ends begin.
+  void shapes_of_scans(problem p) {
+    ordinary_case("largest", p, most_sanitized());
+    p.num_items = 64;
+    ordinary_case("whole vectors", p);
+    if (subject_.blocks_per_multiprocessor == 0) return;
+    // Where each multiprocessor has a tile of 16 KiB and more, and of 12 KiB: aligned, as far behind an alignment at
+    // both ends, and not.
+    for (const std::size_t n : {most_sanitized(), static_cast<std::size_t>(multiprocessors_) * 3072})
+      for (const auto& [in, out] : {std::pair{0, 0}, std::pair{1, 1}, std::pair{1, 0}}) {
+        p.num_items = n;
+        p.in_offset = in;
+        p.out_offset = out;
+        if (n != most_sanitized() || in != 0) ordinary_case(text("wave:", n, ':', in, ':', out), p, n);
       }
+  }
+
+  // Under the sanitizer: the kernels that a histogram takes by the number of samples.
+  void shapes_of_histograms(problem p) {
+    for (const auto& [asked, kind] : {std::pair{256, levels_kind::unit}, std::pair{256, levels_kind::ragged},
+                                      std::pair{65536, levels_kind::ragged}}) {
+      p.num_bins = asked;
+      p.levels = kind;
+      ordinary_case(text("largest:", asked, ':', name(kind)), p, most_sanitized());
+      if (how_.few_accesses || asked != 256 || subject_.blocks_per_multiprocessor == 0) continue;
+      problem many = p;
+      many.num_items = many_samples();
+      ordinary_case(text("many:", name(kind)), many, many_samples());
+    }
   }
 
   // Each edge, what stands before and behind it and all that is special in the type, for all levels and bins.

@@ -17,6 +17,7 @@ enum class extent { normal, full, sanitizer };
 struct examination {
   std::uint64_t seed = 1;
   extent how_much = extent::normal;
+  bool few_accesses = false;   // of the sanitizer's cases, not those of millions of accesses to shared memory
   double seconds = 0.8;        // a record's time for large inputs; beyond it sizes shrink, and a note says so
   std::string only_case = {};  // run this one alone
   // Only the cases in which this known fault of a library shows, by its name; without one those are left out.

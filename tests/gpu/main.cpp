@@ -46,6 +46,7 @@ struct settings {
 
   --full                   everything: exhaustive small sizes, 2^32 items for every type, more threads
   --sanitizer              the small subset to run under compute-sanitizer (implies --in-process)
+  --few-accesses           with --sanitizer: without what takes racecheck minutes, millions of accesses to shared memory
   --seed=N                 the seed of all data; printed, and in every replay command
   --case=NAME              with --gtest_filter: that case alone
   --record FILE            enter what was run into the GPU record
@@ -98,7 +99,9 @@ settings parse(int argc, char** argv) {
     else if (a == "--sanitizer") {
       s.how.how_much = extent::sanitizer;
       s.in_process = true;
-    } else if (a == "--changed")
+    } else if (a == "--few-accesses")
+      s.how.few_accesses = true;
+    else if (a == "--changed")
       s.changed = true;
     else if (a == "--require-gpu")
       s.require_gpu = true;

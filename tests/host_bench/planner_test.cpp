@@ -687,7 +687,7 @@ TEST_F(HistogramPlanner, CountersOfAllChannelsAreWritten) {
   EXPECT_EQ(about.bytes(), 4000u + 3 * 1024);
   EXPECT_EQ(about.footprint(), 4000u);  // the roof reads the samples
   EXPECT_EQ(about.input_buffer_bytes(), 4000u);
-  EXPECT_EQ(about.output_buffer_bytes(), 0u);
+  EXPECT_EQ(about.output_buffer_bytes(), 3u * 1024);
   EXPECT_EQ(bounding_roofs(about), std::vector{operation::stream_read});
   EXPECT_EQ(measured_roofs(about), std::vector{operation::stream_read});
 }

@@ -124,5 +124,19 @@ TEST(verdict, a_shard_that_ended_otherwise_is_not_clean) {
   EXPECT_FALSE(judge({{found_something, cut, {}}}).clean());  // what was not printed might be ours
 }
 
+TEST(excuse, needs_another_kernel_that_was_launched) {
+  const std::string many = "_ZN5rungs2v010histograms17split_bins_kernelINS0_5parts11sample_rowsILi1024ELi6EPKfEE",
+                    few = "_ZN5rungs2v010histograms17split_bins_kernelINS0_5parts11sample_rowsILi1024ELi4EPKfEE";
+  EXPECT_NE(excuse(many, "racecheck", {"_Z1a", few, "_Z1b"}), "");
+  EXPECT_EQ(excuse(many, "racecheck", {"_Z1a", many, "_Z1b"}), "");
+  EXPECT_EQ(excuse(many, "memcheck", {few}), "");
+  EXPECT_EQ(excuse(few, "racecheck", {many}), "");
+  const std::string less = "_ZN5rungs2v010histograms19lane_private_kernelILi4ELi8ENS0_5partsE",
+                    more = "_ZN5rungs2v010histograms19lane_private_kernelILi4ELi32ENS0_5partsE";
+  EXPECT_NE(excuse(less, "memcheck", {more}), "");
+  EXPECT_NE(excuse(more, "initcheck", {less}), "");
+  EXPECT_EQ(excuse(less, "memcheck", {}), "");
+}
+
 }  // namespace
 }  // namespace rungs::tests::sanitizer

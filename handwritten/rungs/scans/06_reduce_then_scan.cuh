@@ -63,7 +63,7 @@ struct reduce_then_scan : parts::scan_calls<reduce_then_scan> {
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
     const std::size_t num_sums = parts::sums_on_all_levels(
-        parts::ceil_div(num_items, tile_items<InputIteratorT, OutputIteratorT, T>), tile_items<T*, T*, T>);
+        parts::ceil_div(num_items, tile_items<InputIteratorT, OutputIteratorT, T>), tile_items<const T*, T*, T>);
     char* region;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, num_sums * sizeof(T), region, error) || num_items == 0)
@@ -86,9 +86,10 @@ struct reduce_then_scan : parts::scan_calls<reduce_then_scan> {
     if (num_tiles > 1) {
       error = parts::launch(reduce_tiles_kernel<block_threads, rows, ScanOpT>, num_tiles, block_threads, stream, d_in,
                             num_items, d_sums, scan_op, rows::reads_aligned(d_in));
+      // Sums are read as items are, through a pointer to const: no kernels but those of the first level.
       if (error == cudaSuccess)
-        error = scan_level<parts::scan_kind::exclusive>(d_sums, d_sums, d_sums + num_tiles, scan_op, seed, num_tiles,
-                                                        stream);
+        error = scan_level<parts::scan_kind::exclusive>(static_cast<const T*>(d_sums), d_sums, d_sums + num_tiles,
+                                                        scan_op, seed, num_tiles, stream);
     }
     if (error != cudaSuccess) return error;
     return parts::launch(scan_tiles_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream, d_in,
