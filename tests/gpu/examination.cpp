@@ -38,6 +38,8 @@ constexpr std::size_t usual_sanitized_scan_items = 20000;
 // each access to shared memory is dear: a million bins in the shared memory of clusters take it 10 s and more a call.
 constexpr std::size_t usual_sanitized_histogram_items = 6000;
 constexpr int most_sanitized_bins = 1 << 17;
+// Of one cluster's sums likewise, but for a few that are as large as its kernels ask for.
+constexpr std::size_t usual_sanitized_cluster_items = 20000;
 // Several blocks of a cluster; of more, the launches take racecheck long, too.
 constexpr std::size_t most_sanitized_cluster_samples = 40000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
@@ -198,8 +200,7 @@ class examiner {
     if (counts() && subject_.family != catalog::family::cluster)
       return subject_.blocks_per_multiprocessor > 0 ? beyond_few_samples() : 2 * usual_sanitized_histogram_items;
     if (counts()) return most_sanitized_cluster_samples;
-    if (subject_.operation == operation::reduce && subject_.family == catalog::family::cluster)
-      return std::max(most_sanitized_items, beyond_one_cluster());
+    if (sums_in_clusters()) return std::max(most_sanitized_items, beyond_one_cluster());
     return scans() || subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
   }
   // So many samples that each multiprocessor has more than 8 KiB: up to there, histograms may take kernels of their
@@ -219,8 +220,14 @@ class examiner {
   std::size_t beyond_one_cluster() const {
     return (std::size_t{1} << 20) / catalog::size_of(subject_.input_type) + 5000;
   }
+  bool sums_in_clusters() const {
+    return subject_.operation == operation::reduce && subject_.family == catalog::family::cluster;
+  }
   std::size_t usual_sanitized() const {
-    return scans() ? usual_sanitized_scan_items : counts() ? usual_sanitized_histogram_items : most_sanitized();
+    return scans()              ? usual_sanitized_scan_items
+           : counts()           ? usual_sanitized_histogram_items
+           : sums_in_clusters() ? usual_sanitized_cluster_items
+                                : most_sanitized();
   }
 
   // By the rate of the largest call so far: one call may take a twentieth of the record's time, and less when most of
@@ -381,7 +388,12 @@ class examiner {
     const auto rows = covering_array(levels, how_.seed);
     constexpr std::array element_offsets{0, 1, 3};
     constexpr std::array byte_offsets{0, 1, 7, 255};
-    std::vector<std::pair<problem, std::string>> problems;
+    struct planned {
+      problem about;
+      std::string name;
+      std::size_t most_sanitized;
+    };
+    std::vector<planned> problems;
     int special_rows = 0;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const auto level = [&](int axis) { return static_cast<std::size_t>(rows[r][static_cast<std::size_t>(axis)]); };
@@ -407,7 +419,7 @@ class examiner {
         p.num_bins = bins[level(9)];
         p.levels = static_cast<levels_kind>(level(10));
       }
-      problems.emplace_back(p, text("pairwise:", r));
+      problems.push_back({p, text("pairwise:", r), usual_sanitized()});
     }
     problem largest;
     if (sanitizing()) {
@@ -428,13 +440,13 @@ class examiner {
             if (asked >= 65536 && (asked == 65536) != (kind == levels_kind::ragged)) continue;
             p.levels = kind;
             p.in_offset = kind == levels_kind::unit ? 0 : 1;
-            problems.emplace_back(p, text("bins:", asked, ':', name(kind)));
+            problems.push_back({p, text("bins:", asked, ':', name(kind)), usual_sanitized()});
           }
         }
       } else if (!scans()) {
-        problems.emplace_back(p, "largest");
+        problems.push_back({p, "largest", most_sanitized()});
         p.in_offset = 1;
-        problems.emplace_back(p, "largest, misaligned");
+        problems.push_back({p, "largest, misaligned", most_sanitized()});
         p.in_offset = 0;
         // Ragged and not; for roofs, the shapes between.
         const bool reduces = subject_.operation == operation::reduce;
@@ -443,14 +455,14 @@ class examiner {
                     : std::vector{most_sanitized() / 2, most_sanitized() / 4, most_sanitized() / 8};
         for (const std::size_t n : sizes) {
           p.num_items = n;
-          problems.emplace_back(p, text("large:", n));
+          problems.push_back({p, text("large:", n), most_sanitized()});
         }
       }
     }
     // Small ones first: a slow rung is known to be slow before the large ones come.
     std::stable_sort(problems.begin(), problems.end(),
-                     [](const auto& a, const auto& b) { return a.first.num_items < b.first.num_items; });
-    for (const auto& [p, case_name] : problems) ordinary_case(case_name, p);
+                     [](const auto& a, const auto& b) { return a.about.num_items < b.about.num_items; });
+    for (const auto& [p, case_name, most] : problems) ordinary_case(case_name, p, most);
     if (sanitizing() && scans()) shapes_of_scans(largest);
     if (sanitizing() && counts()) shapes_of_histograms(largest);
   }

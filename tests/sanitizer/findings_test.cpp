@@ -66,7 +66,7 @@ TEST(findings, may_name_their_kernel_behind_an_access) {
   const all found = findings(race);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_TRUE(found[0].kernel.starts_with("rungs::v0::k<int>(T1)+0xa70"));
-  EXPECT_TRUE(ours(found[0].kernel));
+  EXPECT_TRUE(ours(found[0]));
 }
 
 TEST(findings, name_no_kernel_where_only_a_file_is_named) {
@@ -82,14 +82,24 @@ TEST(findings, of_the_runtime_are_ours) {
       "=========     Saved host backtrace up to driver entry point at error\n"
       "=========         Host Frame: [0x2d4a1] in libc.so.6\n");
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_TRUE(ours(found[0].kernel));
+  EXPECT_TRUE(ours(found[0]));
 }
 
 TEST(findings, are_ours_in_our_kernels_and_in_unnamed_places) {
-  EXPECT_TRUE(ours(our_kernel));
-  EXPECT_TRUE(ours(""));
-  EXPECT_FALSE(ours(cub_kernel));
-  EXPECT_FALSE(ours("thrust::rungs::k"));
+  EXPECT_TRUE(ours({"Found", our_kernel}));
+  EXPECT_TRUE(ours({"Found", ""}));
+  EXPECT_FALSE(ours({"Found", cub_kernel}));
+  EXPECT_FALSE(ours({"Found", "thrust::rungs::k"}));
+}
+
+TEST(findings, of_races_in_a_tile_of_cooperative_groups_are_the_librarys) {
+  const std::string race = "Error: Race reported between Write access at void k",
+                    tile =
+                        "rungs::v0::baselines::parts::shuffle_pass_kernel<rungs::v0::baselines::"
+                        "cg_block_reduce_shaped<(int)256>, const float *, float>(T2)";
+  EXPECT_FALSE(ours({race, tile}));
+  EXPECT_TRUE(ours({"Invalid __shared__ write of size 4 bytes", tile}));
+  EXPECT_TRUE(ours({race, our_kernel}));
 }
 
 TEST(verdict, of_a_clean_tool) {

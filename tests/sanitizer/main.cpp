@@ -32,7 +32,7 @@ struct tool {
 const std::vector<tool> all_tools{
     {"memcheck"},
     {"racecheck",
-     {"--racecheck-report", "all", "--racecheck-num-workers", "1", "--kernel-name-exclude", "kns=5rungs5tests"},
+     {"--racecheck-report", "analysis", "--racecheck-num-workers", "1", "--kernel-name-exclude", "kns=5rungs5tests"},
      {"--few-accesses"}},
     {"initcheck"},
     {"synccheck"}};
