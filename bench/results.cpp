@@ -59,8 +59,8 @@ auto cell_of(const row& one) {
 }
 
 // Cells of one mode and one shape are alike where their footprints are within a factor of four: the same caches hold
-// them, and launches weigh as much. The shape counts because what CUB's atomics on many bins take depends on where its
-// buffers lie: twins of such histograms may be 40 % apart, which says nothing about a scan.
+// them, and launches weigh as much. The shape counts because atomics on many bins are less like themselves from call to
+// call than what has none.
 bool alike(const twin_pair& a, const twin_pair& b) {
   const double factor = static_cast<double>(a.about.bytes()) / static_cast<double>(b.about.bytes());
   return factor <= 4.01 && factor >= 1 / 4.01;

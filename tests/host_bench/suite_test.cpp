@@ -168,6 +168,59 @@ TEST_F(Suite, CubEntersTwiceAndTheOthersAreComparedWithIt) {
   for (const row& one : all->found.rows) EXPECT_TRUE(one.speedup.has_value());
 }
 
+// Twins are the same call to the last pointer, and whoever keeps something does so where nobody else writes.
+TEST_F(Suite, ContendersHaveTheSameBuffersButForWhatTheyKeep) {
+  const auto made = [](const char* name, contents temp_storage) {
+    record one = fakes::record(name, fakes::right<int>);
+    one.temp_storage = temp_storage;
+    return one;
+  };
+  records = {made("any", contents::uninitialised), made("zeroed", contents::zeroed_once),
+             made("other", contents::uninitialised), made("zeroed_too", contents::zeroed_once)};
+  plan = make_plan(records, wanted, std::nullopt, "a test");
+  ASSERT_EQ(plan.problems.size(), 1u);
+  host_place where;
+  where.fill(plan.problems[0], {scalar::i32, 1000, 1, true}, 0);
+  std::vector<contender> bound(records.size());
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    bound[i].record = &records[i];
+    bound[i].arguments.num_items = 1000;
+  }
+  for (const cudaError_t error : where.bind(bound)) EXPECT_EQ(error, cudaSuccess);
+  const auto byte = [](const contender& one, std::size_t i) { return static_cast<unsigned char*>(one.workspace)[i]; };
+  for (const contender& one : bound) {
+    EXPECT_EQ(one.arguments.d_in, bound[0].arguments.d_in);
+    EXPECT_EQ(one.arguments.d_out, bound[0].arguments.d_out);
+    ASSERT_EQ(one.workspace_bytes, 16u);
+    const bool keeps = one.record->temp_storage == contents::zeroed_once;
+    EXPECT_EQ(byte(one, 0) == 0, keeps) << one.record->rung;
+    EXPECT_EQ(byte(one, 15) == 0, keeps) << one.record->rung;
+  }
+  EXPECT_EQ(bound[2].workspace, bound[0].workspace);
+  const std::set<void*> apart{bound[0].workspace, bound[1].workspace, bound[3].workspace};
+  EXPECT_EQ(apart.size(), 3u);
+}
+
+// What another has left in the output is no answer.
+TEST_F(Suite, AVariantThatWritesNothingIsSeenBesideARightOne) {
+  records = {fakes::record("right", fakes::right<int>), fakes::record("writes_nothing", fakes::writes_nothing)};
+  run();
+  EXPECT_TRUE(all->failed());
+  for (const row& one : all->found.rows) EXPECT_EQ(one.timed(), one.record->rung == records[0].rung) << one.defect;
+}
+
+// Nor where it stops writing while it is timed.
+TEST_F(Suite, AVariantThatTiresIsSeenBesideARightOne) {
+  records = {fakes::record("right", fakes::right<int>), fakes::record("tires", fakes::stops_writing)};
+  run();
+  for (const row& one : all->found.rows) {
+    EXPECT_EQ(one.timed(), one.record->rung == records[0].rung) << one.defect;
+    if (one.record->rung != records[0].rung) {
+      EXPECT_NE(one.defect.find("after the last sample"), std::string::npos) << one.defect;
+    }
+  }
+}
+
 TEST_F(Suite, TheSlowAreStoppedWithAReason) {
   records = {fakes::record("right", fakes::right<int>)};
   rules.stop_us = 0;

@@ -20,8 +20,8 @@ struct finding {
 std::vector<finding> findings(std::string_view output);
 
 // What is found in an unnamed place is ours too, until it is proved not to be. Races where a block meets in a tile of
-// cooperative groups' are the library's, though the kernel is ours: it keeps nothing else in shared memory, and the
-// warps wait there for each other by releases and acquires, which racecheck does not follow.
+// cooperative groups' that is wider than a warp are the library's, though the kernel is ours: it keeps nothing else in
+// shared memory, and the warps wait there for each other by releases and acquires, which racecheck does not follow.
 bool ours(const finding& found);
 
 // One process under a tool, which ends with `found_something` where all that failed is what the tool found.

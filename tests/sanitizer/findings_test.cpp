@@ -92,13 +92,15 @@ TEST(findings, are_ours_in_our_kernels_and_in_unnamed_places) {
   EXPECT_FALSE(ours({"Found", "thrust::rungs::k"}));
 }
 
-TEST(findings, of_races_in_a_tile_of_cooperative_groups_are_the_librarys) {
+TEST(findings, of_races_in_a_wide_tile_of_cooperative_groups_are_the_librarys) {
   const std::string race = "Error: Race reported between Write access at void k",
-                    tile =
-                        "rungs::v0::baselines::parts::shuffle_pass_kernel<rungs::v0::baselines::"
-                        "cg_block_reduce_shaped<(int)256>, const float *, float>(T2)";
-  EXPECT_FALSE(ours({race, tile}));
-  EXPECT_TRUE(ours({"Invalid __shared__ write of size 4 bytes", tile}));
+                    pass = "rungs::v0::baselines::parts::shuffle_pass_kernel<rungs::v0::baselines::";
+  for (const std::string& tile :
+       {pass + "cg_block_reduce_shaped<(int)256>, const float *, float>(T2)", pass + "cg_store_async, const int *>(T2)",
+        std::string("rungs::v0::baselines::cg_update_async_kernel<float, cuda::maximum<void>>(const T1 *)")}) {
+    EXPECT_FALSE(ours({race, tile})) << tile;
+    EXPECT_TRUE(ours({"Invalid __shared__ write of size 4 bytes", tile})) << tile;
+  }
   EXPECT_TRUE(ours({race, our_kernel}));
 }
 
