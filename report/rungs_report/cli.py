@@ -270,7 +270,8 @@ def write_tables(options: argparse.Namespace) -> int:
         if not folder.is_dir():
             raise Usage(f"{folder}: no such directory")
     try:
-        made = tune.files(data.read(source), options.runs or (tune.named_runs(out) if options.check else None))
+        runs = options.runs or (tune.named_runs(out) if options.check else None)
+        made = tune.files(data.read(source, earlier=runs is not None), runs)
     except tune.Undecided as fault:
         raise Usage(f"{source}: {fault}") from None
     differing = [name for name, content in made.items() if _read(out / name) != content]

@@ -331,6 +331,14 @@ def result_files(folder: Path) -> list[Path]:
     return sorted(path for path in found if path.name not in (SASS, COUNTERS) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
+EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
+
+
+def gpu_folder(path: Path) -> str:
+    """The name of the folder of a GPU's that a result file lies in, be it under `earlier`."""
+    return (path.parent.parent if path.parent.name == EARLIER else path.parent).name
+
+
 def stem(path: Path) -> str:
     """The name of a file without .json or .json.gz."""
     return path.name.removesuffix(".gz").removesuffix(".json")
@@ -548,7 +556,7 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     has to lie in its GPU's folder under its run's name."""
     document = parse(path)
     try:
-        check_document(document, *((path.parent.name, stem(path)) if placed else (None, None)))
+        check_document(document, *((gpu_folder(path), stem(path)) if placed else (None, None)))
     except Refused as refusal:
         refusal.rows_in = len(document["rows"]) if isinstance(document.get("rows"), list) else 0
         raise
@@ -677,8 +685,9 @@ def find_records(data: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def read(data: Path) -> Collection:
-    """Everything under data/<gpu>/*.json and *.json.gz, grouped by GPU. Runs are ordered by name, which begins with their start time."""
+def read(data: Path, earlier: bool = False) -> Collection:
+    """Everything under data/<gpu>/*.json and *.json.gz, grouped by GPU. Runs are ordered by name, which begins with their start time.
+    earlier: those that newer ones have replaced, too."""
     refusals: list[Refusal] = []
     try:
         records = Records(find_records(data))
@@ -689,6 +698,8 @@ def read(data: Path) -> Collection:
     runs: list[tuple[Run, list[Refusal]]] = []
     rows_in = 0
     folders = sorted(path for path in data.glob("*") if path.is_dir())
+    if earlier:
+        folders += sorted(path for path in data.glob(f"*/{EARLIER}") if path.is_dir())
     for path in [file for folder in (*folders, data) for file in result_files(folder)]:
         label = path.relative_to(data).as_posix()
         try:

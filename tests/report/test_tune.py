@@ -30,7 +30,7 @@ def test_a_table_that_differs_is_told_and_rewritten(tmp_path: Path, capsys: pyte
 
 
 def test_tables_name_their_runs_and_a_later_one_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    machines = data.read(REPOSITORY / "report" / "data").machines
+    machines = data.read(REPOSITORY / "report" / "data", earlier=True).machines
     known = {run.name for machine in machines for run in tune.with_grid(machine).runs}
     named = tune.named_runs(tune.folder(REPOSITORY))
     assert named and set(named) <= known  # others may have been measured since
@@ -42,6 +42,27 @@ def test_tables_name_their_runs_and_a_later_one_changes_nothing(tmp_path: Path, 
     (tmp_path / "scan.cuh").write_text((tmp_path / "scan.cuh").read_text().replace(one, "2030-01-02T030405Z-abc1234"))
     assert cli.main(["tune", "--check", "--out", str(tmp_path)]) == 2
     assert "there is no run 2030-01-02T030405Z-abc1234" in capsys.readouterr().err
+
+
+def test_an_earlier_run_is_on_no_page_but_the_tables_may_name_it(repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = repository / "report/data", tmp_path / "tables"
+    out.mkdir()
+    replaced, newer = "2030-01-02T010405Z-abc1234", "2030-01-02T020405Z-abc1234"
+    for name, us in ((replaced, 8.0), (newer, 9.0)):
+        made = synthetic.document(name)
+        times = {("handwritten", "one_block"): us, ("library_baselines", "cub_device_reduce"): 10.0}
+        synthetic.add_cell(made, 1 << 20, times)
+        synthetic.write(folder, made)
+    call = ["tune", "--data", str(folder), "--out", str(out)]
+    assert cli.main([*call, "--runs", replaced]) == 0
+    (written,) = folder.glob(f"*/{replaced}.json")
+    (written.parent / data.EARLIER).mkdir()
+    written.rename(written.parent / data.EARLIER / written.name)
+    assert [run.name for machine in data.read(folder).machines for run in machine.runs] == [newer]
+    assert [run.name for machine in data.read(folder, earlier=True).machines for run in machine.runs] == [replaced, newer]
+    assert cli.main([*call, "--check"]) == 0, capsys.readouterr()
+    assert cli.main(call) == 0
+    assert tune.named_runs(out) == [newer]
 
 
 def test_a_grid_alone_makes_no_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
