@@ -142,6 +142,10 @@ settings parse(int argc, char** argv) {
     std::cerr << "rungs_gpu_tests: --record takes whole runs only, without --case, --sanitizer and --in-process\n";
     std::exit(2);
   }
+  if (s.how.few_accesses && s.how.how_much != extent::sanitizer) {
+    std::cerr << "rungs_gpu_tests: --few-accesses chooses among the cases of --sanitizer: give both\n";
+    std::exit(2);
+  }
   if (s.watchdog_seconds == 0) s.watchdog_seconds = s.how.how_much == extent::full ? 120 : 30;
   return s;
 }
