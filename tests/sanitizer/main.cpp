@@ -42,7 +42,7 @@ struct settings {
   std::vector<tool> tools = all_tools;
   std::string filter = "catalog.*";
   int shards = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 4);
-  double limit_seconds = 540;
+  double limit_seconds = 3600;
 };
 
 [[noreturn]] void refuse(const std::string& why) {
