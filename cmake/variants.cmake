@@ -170,6 +170,16 @@ function(rungs_catalog)
   target_compile_options(rungs_catalog PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --compress-mode=size -Xptxas=-v
                                                -Xcompiler=-Wall,-Wextra -Werror=all-warnings -Xcompiler=-Wno-unused-parameter>
                                                $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>)
+  # What was compiled of sources that are in it no more would count as built: no object, no report of it stays.
+  file(GLOB compiled ${PROJECT_BINARY_DIR}/CMakeFiles/rungs_catalog.dir/catalog/*.cu.o*)
+  foreach(file IN LISTS compiled)
+    get_filename_component(name ${file} NAME_WE)
+    set(source ${PROJECT_BINARY_DIR}/catalog/${name}.cu)
+    if(NOT source IN_LIST sources AND NOT source IN_LIST more_sources)
+      file(REMOVE ${file})
+    endif()
+  endforeach()
+
   # What ptxas says about each kernel goes to <object>.ptxas beside the object, for the test that refuses spills.
   set(launcher ${PROJECT_SOURCE_DIR}/cmake/ptxas_report ${CMAKE_CUDA_COMPILER_LAUNCHER})
   set_target_properties(rungs_catalog PROPERTIES CUDA_COMPILER_LAUNCHER "${launcher}")

@@ -473,9 +473,11 @@ class examiner {
     p.num_items = 64;
     ordinary_case("whole vectors", p);
     if (subject_.blocks_per_multiprocessor == 0) return;
-    // Where each multiprocessor has a tile of 16 KiB and more, and of 12 KiB: aligned, as far behind an alignment at
-    // both ends, and not.
-    for (const std::size_t n : {most_sanitized(), static_cast<std::size_t>(multiprocessors_) * 3072})
+    // Where each multiprocessor has more than 16 KiB to write, and where it has 12: aligned, as far behind an alignment
+    // at both ends, and not.
+    const std::size_t some =
+        static_cast<std::size_t>(multiprocessors_) * 12 * 1024 / catalog::size_of(subject_.output_type);
+    for (const std::size_t n : {most_sanitized(), some})
       for (const auto& [in, out] : {std::pair{0, 0}, std::pair{1, 1}, std::pair{1, 0}}) {
         p.num_items = n;
         p.in_offset = in;
