@@ -59,8 +59,7 @@ auto cell_of(const row& one) {
 }
 
 // Cells of one mode and one shape are alike where their footprints are within a factor of four: the same caches hold
-// them, and launches weigh as much. The shape counts because atomics on many bins are less like themselves from call to
-// call than what has none.
+// them, and launches weigh as much. The shape counts because the bins, more than the bytes, say what a histogram does.
 bool alike(const twin_pair& a, const twin_pair& b) {
   const double factor = static_cast<double>(a.about.bytes()) / static_cast<double>(b.about.bytes());
   return factor <= 4.01 && factor >= 1 / 4.01;

@@ -24,6 +24,7 @@ SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"
 COUNTERS, COUNTERS_SCHEMA = "counters.json", "rungs.counters/1"
 PACKED = ".json.gz"
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
+EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
 HELD_OUT, HISTOGRAMS = "held_out", "histograms"  # runs of other cells than the suite's, each kept to itself
@@ -331,7 +332,10 @@ def result_files(folder: Path) -> list[Path]:
     return sorted(path for path in found if path.name not in (SASS, COUNTERS) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
-EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
+def all_result_files(data: Path, earlier: bool) -> list[Path]:
+    """Those of every GPU's folder, with those that newer ones have replaced or without, and what lies beside the folders."""
+    folders = [*data.glob("*"), *(data.glob(f"*/{EARLIER}") if earlier else [])]
+    return [file for folder in (*sorted(filter(Path.is_dir, folders)), data) for file in result_files(folder)]
 
 
 def gpu_folder(path: Path) -> str:
@@ -697,10 +701,7 @@ def read(data: Path, earlier: bool = False) -> Collection:
 
     runs: list[tuple[Run, list[Refusal]]] = []
     rows_in = 0
-    folders = sorted(path for path in data.glob("*") if path.is_dir())
-    if earlier:
-        folders += sorted(path for path in data.glob(f"*/{EARLIER}") if path.is_dir())
-    for path in [file for folder in (*folders, data) for file in result_files(folder)]:
+    for path in all_result_files(data, earlier):
         label = path.relative_to(data).as_posix()
         try:
             run, refused = read_run(path, label, records)

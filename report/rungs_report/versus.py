@@ -51,7 +51,7 @@ def side(named: str, source: Path, complain: Callable[[str], None]) -> Machine:
     """The results that a word on the command line means: a file, a folder of one GPU's, the name of a GPU or of a run."""
     path = Path(named)
     if not path.exists():
-        runs = [file for folder in sorted(source.glob("*/")) for file in data.result_files(folder) if data.stem(file) == named]
+        runs = [file for file in data.all_result_files(source, earlier=True) if data.stem(file) == named]
         path = source / named if (source / named).is_dir() else runs[0] if runs else path
     files = [path] if path.is_file() else data.result_files(path) if path.is_dir() else []
     if not files:

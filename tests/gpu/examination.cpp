@@ -31,8 +31,8 @@ using catalog::scalar;
 
 // Under compute-sanitizer: enough for every kernel to be launched, roofs having shapes of their own for large inputs.
 constexpr std::size_t most_sanitized_items = 140000, most_sanitized_roof_items = std::size_t{12} << 20;
-// Scans whose grid follows the multiprocessors change their kernel where each of those has a tile of 16 KiB: one case
-// beyond that. The other scans' one large case is as above, and the usual ones are below this.
+// Scans whose grid follows the multiprocessors change their kernel with what each of those has to write: a few large
+// cases (shapes_of_scans). The other scans' one large case is as above, and the usual ones are below this.
 constexpr std::size_t usual_sanitized_scan_items = 20000;
 // Histograms change theirs with the bins more than with the samples, and none of ours beyond so many bins. To racecheck
 // each access to shared memory is dear: a million bins in the shared memory of clusters take it 10 s and more a call.
@@ -205,15 +205,12 @@ class examiner {
   }
   // So many samples that each multiprocessor has more than 8 KiB: up to there, histograms may take kernels of their
   // own.
-  std::size_t beyond_few_samples() const {
-    return static_cast<std::size_t>(multiprocessors_) * 8192 / catalog::size_of(subject_.input_type) + 5000;
-  }
+  std::size_t beyond_few_samples() const { return beyond_samples(8 * 1024); }
   // So many samples that each multiprocessor has 24 tiles of 16 KiB: from there on, histograms may have more loads on
   // their way. Of bytes fewer, which are loaded in one way.
-  std::size_t many_samples() const {
-    constexpr std::size_t most = std::size_t{1} << 24;
-    return std::min(static_cast<std::size_t>(multiprocessors_) * 24 * 16384 / catalog::size_of(subject_.input_type),
-                    most) +
+  std::size_t many_samples() const { return std::min(beyond_samples(24 * 16 * 1024), std::size_t{1} << 24); }
+  std::size_t beyond_samples(std::size_t bytes_a_multiprocessor) const {
+    return static_cast<std::size_t>(multiprocessors_) * bytes_a_multiprocessor / catalog::size_of(subject_.input_type) +
            5000;
   }
   // So many items that the largest cluster takes more than one tile a block, of 64 KiB at most.
@@ -469,7 +466,7 @@ class examiner {
 
   // Under the sanitizer: the kernels that a scan takes by the number of items and by where both ends begin.
   void shapes_of_scans(problem p) {
-    ordinary_case("largest", p, most_sanitized());
+    if (subject_.blocks_per_multiprocessor == 0) ordinary_case("largest", p, most_sanitized());
     p.num_items = 64;
     ordinary_case("whole vectors", p);
     if (subject_.blocks_per_multiprocessor == 0) return;
@@ -482,7 +479,7 @@ class examiner {
         p.num_items = n;
         p.in_offset = in;
         p.out_offset = out;
-        if (n != most_sanitized() || in != 0) ordinary_case(text("wave:", n, ':', in, ':', out), p, n);
+        ordinary_case(text("wave:", n, ':', in, ':', out), p, n);
       }
   }
 

@@ -206,13 +206,15 @@ TEST_F(Suite, AVariantThatWritesNothingIsSeenBesideARightOne) {
   records = {fakes::record("right", fakes::right<int>), fakes::record("writes_nothing", fakes::writes_nothing)};
   run();
   EXPECT_TRUE(all->failed());
+  ASSERT_EQ(all->found.rows.size(), 2u);
   for (const row& one : all->found.rows) EXPECT_EQ(one.timed(), one.record->rung == records[0].rung) << one.defect;
 }
 
 // Nor where it stops writing while it is timed.
-TEST_F(Suite, AVariantThatTiresIsSeenBesideARightOne) {
-  records = {fakes::record("right", fakes::right<int>), fakes::record("tires", fakes::stops_writing)};
+TEST_F(Suite, AVariantThatStopsWritingIsSeenBesideARightOne) {
+  records = {fakes::record("right", fakes::right<int>), fakes::record("stops_writing", fakes::stops_writing)};
   run();
+  ASSERT_EQ(all->found.rows.size(), 2u);
   for (const row& one : all->found.rows) {
     EXPECT_EQ(one.timed(), one.record->rung == records[0].rung) << one.defect;
     if (one.record->rung != records[0].rung) {

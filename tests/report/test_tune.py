@@ -60,6 +60,7 @@ def test_an_earlier_run_is_on_no_page_but_the_tables_may_name_it(repository, tmp
     written.rename(written.parent / data.EARLIER / written.name)
     assert [run.name for machine in data.read(folder).machines for run in machine.runs] == [newer]
     assert [run.name for machine in data.read(folder, earlier=True).machines for run in machine.runs] == [replaced, newer]
+    assert cli.main(["compare", replaced, newer, "--data", str(folder)]) != 2, capsys.readouterr()
     assert cli.main([*call, "--check"]) == 0, capsys.readouterr()
     assert cli.main(call) == 0
     assert tune.named_runs(out) == [newer]

@@ -42,7 +42,7 @@ struct verdict {
 };
 verdict judge(const std::vector<shard>& shards);
 
-// Why a kernel of ours need not be launched under a tool, where one much like it was; empty where it must.
+// Why a kernel of ours need not be launched under a tool, where the same of another shape was; empty where it must.
 std::string_view excuse(std::string_view kernel, std::string_view tool, const std::set<std::string>& launched);
 
 }  // namespace rungs::tests::sanitizer

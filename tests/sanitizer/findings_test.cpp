@@ -143,6 +143,9 @@ TEST(excuse, needs_another_kernel_that_was_launched) {
   EXPECT_EQ(excuse(many, "racecheck", {"_Z1a", many, "_Z1b"}), "");
   EXPECT_EQ(excuse(many, "memcheck", {few}), "");
   EXPECT_EQ(excuse(few, "racecheck", {many}), "");
+  std::string of_other_samples = few;
+  of_other_samples.replace(of_other_samples.find("PKf"), 3, "PKd");
+  EXPECT_EQ(excuse(many, "racecheck", {of_other_samples}), "");
   const std::string less = "_ZN5rungs2v010histograms19lane_private_kernelILi4ELi8ENS0_5partsE",
                     more = "_ZN5rungs2v010histograms19lane_private_kernelILi4ELi32ENS0_5partsE";
   EXPECT_NE(excuse(less, "memcheck", {more}), "");
