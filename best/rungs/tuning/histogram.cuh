@@ -5,14 +5,14 @@
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
 // Run A is 2026-11-21T223718Z-9ec3a42.
 // Run B is 2026-11-22T121208Z-96cdce4.
-// Run C is 2026-11-22T121209Z-8183f81.
-// Run D is 2026-11-22T162811Z-0e2c147.
-// Run E is 2026-11-22T162849Z-0e2c147.
-// Run F is 2026-11-22T162903Z-0e2c147.
-// Run G is 2026-11-22T163503Z-0e2c147.
-// Run H is 2026-11-22T163547Z-0e2c147.
-// Run I is 2026-11-22T165433Z-49e3b84.
-// Run J is 2026-11-22T165436Z-49e3b84.
+// Run C is 2026-11-22T162811Z-0e2c147.
+// Run D is 2026-11-22T162849Z-0e2c147.
+// Run E is 2026-11-22T165433Z-49e3b84.
+// Run F is 2026-11-22T165436Z-49e3b84.
+// Run G is 2026-11-22T195940Z-de8353d.
+// Run H is 2026-11-22T200513Z-de8353d.
+// Run I is 2026-11-22T200557Z-de8353d.
+// Run J is 2026-11-22T200647Z-de8353d.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -25,75 +25,72 @@ enum class histogram_rung : unsigned char { one_block, overlapped_clear, lane_pr
 inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {false, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {false, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {false, 90, 0, 0, 0, histogram_rung::one_cluster},  // 2 bins at 64 Ki 5.17 us, CUB 7.40; even of i8 u8, 12 cells of A and D
+    {false, 90, 0, 0, 0, histogram_rung::one_cluster},  // 2 bins at 64 Ki 5.17 us, CUB 7.40; even of i8 u8, 12 cells of A and C
     {false, 90, 0, 0, 65537, histogram_rung::lane_private},  // 2 bins at 1 Mi 5.87 us, CUB 18.51; even of i8 u8, 12 cells of A
-    {false, 90, 0, 3, 0, histogram_rung::lane_private},  // 64 bins at 64 Ki 5.09 us, CUB 6.81; even of i8 u8, 12 cells of A and D
-    {false, 90, 0, 257, 0, histogram_rung::one_cluster},  // 1,000 bins at 64 Ki 5.17 us, CUB 6.85; even of i8 u8, 2 cells of A and D
+    {false, 90, 0, 3, 0, histogram_rung::lane_private},  // 64 bins at 64 Ki 5.09 us, CUB 6.81; even of i8 u8, 12 cells of A and C
+    {false, 90, 0, 257, 0, histogram_rung::one_cluster},  // 1,000 bins at 64 Ki 5.17 us, CUB 6.85; even of i8 u8, 2 cells of A and C
     {false, 90, 0, 257, 65537, histogram_rung::lane_private},  // 1,000 bins at 1 Mi 6.74 us, CUB 7.67; even of i8 u8, 2 cells of A
-    {false, 90, 0, 1001, 0, histogram_rung::lane_private},  // 4 Ki bins at 64 Ki 5.30 us, CUB 6.93; even of i8 u8, 2 cells of A and D
-    {false, 90, 2, 0, 0, histogram_rung::one_cluster},  // 2 bins at 64 Ki 5.18 us, CUB 7.56; even of f16 i16 u16, 19 cells of A and D
+    {false, 90, 0, 1001, 0, histogram_rung::lane_private},  // 4 Ki bins at 64 Ki 5.30 us, CUB 6.93; even of i8 u8, 2 cells of A and C
+    {false, 90, 2, 0, 0, histogram_rung::one_cluster},  // 2 bins at 64 Ki 5.18 us, CUB 7.56; even of f16 i16 u16, 19 cells of A and C
     {false, 90, 2, 0, 65537, histogram_rung::overlapped_clear},  // 2 bins at 1 Mi 6.33 us, CUB 7.90; even of f16 i16 u16, 19 cells of A
-    {false, 90, 2, 65, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 5.09 us, CUB 7.56; even of f16 i16 u16, 6 cells of E
-    {false, 90, 2, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.65 us, CUB 7.52; even of f16 i16 u16, 19 cells of A and C and F
-    {false, 90, 2, 257, 0, histogram_rung::one_cluster},  // 1,000 bins at 64 Ki 5.20 us, CUB 10.88; even of f16 i16 u16, 19 cells of A and D
+    {false, 90, 2, 65, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 5.09 us, CUB 7.56; even of f16 i16 u16, 6 cells of D
+    {false, 90, 2, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 6.67 us, CUB 7.52; even of f16 i16 u16, 19 cells of A and G and J
+    {false, 90, 2, 257, 0, histogram_rung::one_cluster},  // 1,000 bins at 64 Ki 5.20 us, CUB 10.88; even of f16 i16 u16, 19 cells of A and C
     {false, 90, 2, 257, 65537, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.29 us, CUB 14.86; even of f16 i16 u16, 19 cells of A
     {false, 90, 2, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 18.36 us, CUB 99.69; even of f16 i16 u16, 19 cells of A
-    {false, 90, 2, 1001, 0, histogram_rung::one_cluster},  // 4 Ki bins at 16 Ki 5.62 us, CUB 11.16; even of i16 u16, 4 cells of E
-    {false, 90, 2, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.03 us, CUB 13.40; even of i16 u16, 12 cells of A and C and F
-    {false, 90, 2, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.17 us, CUB 31.36; even of i16 u16, 4 cells of E
+    {false, 90, 2, 1001, 0, histogram_rung::one_cluster},  // 4 Ki bins at 16 Ki 5.62 us, CUB 11.16; even of i16 u16, 4 cells of D
+    {false, 90, 2, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 6.99 us, CUB 13.30; even of i16 u16, 12 cells of A and G and J
+    {false, 90, 2, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.17 us, CUB 31.36; even of i16 u16, 4 cells of D
     {false, 90, 2, 65537, 0, histogram_rung::overlapped_clear},  // 1 Mi bins at 64 Ki 7.30 us; even of i16 u16, 2 cells of A
     {false, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // 1 Mi bins at 16 Mi 156.15 us; even of i16 u16, 2 cells of A
-    {false, 90, 4, 0, 0, histogram_rung::one_cluster},  // 2 bins at 16 Ki 5.04 us, CUB 8.66; even of i32, 2 cells of E
-    {false, 90, 4, 0, 65537, histogram_rung::overlapped_clear},  // 2 bins at 1 Mi 6.89 us, CUB 9.83; even of f32 i32 u32, 18 cells of A and C and F
-    {false, 90, 4, 65, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 4.94 us, CUB 8.80; even of f32 i32 u32, 16 cells of E
-    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.07 us, CUB 9.37; even of f32 i32 u32, 20 cells of A and C and F and G and H
-    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 21.09 us, CUB 25.33; even of f32 i32 u32, 21 cells of A and C and F and G and H
-    {false, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 16 Ki 6.54 us, CUB 15.98; even of i32, 7 cells of E
-    {false, 90, 4, 4097, 1048577, histogram_rung::overlapped_clear},  // 16 Ki bins at 16 Mi 23.66 us, CUB 110.40; even of i32, 7 cells of C and F and G and H
-    {false, 90, 4, 16385, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.13 us, CUB 46.68; even of f32 i32 u32, 11 cells of E
-    {false, 90, 4, 65537, 0, histogram_rung::split_bins},  // 512 Ki bins at 16 Ki 9.95 us, CUB 287.92; even of i32, 4 cells of E
-    {false, 90, 4, 65537, 16385, histogram_rung::hot_bins},  // 512 Ki bins at 1 Mi 15.66 us, CUB 660.20; even of i32, 4 cells of C and F
-    {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.32 us, CUB 7.07; even of f64, 7 cells of A and D
+    {false, 90, 4, 0, 0, histogram_rung::one_cluster},  // 2 bins at 16 Ki 5.04 us, CUB 8.66; even of i32, 2 cells of D
+    {false, 90, 4, 0, 65537, histogram_rung::overlapped_clear},  // 2 bins at 1 Mi 6.88 us, CUB 9.82; even of f32 i32 u32, 18 cells of A and G and J
+    {false, 90, 4, 65, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 4.94 us, CUB 8.80; even of f32 i32 u32, 16 cells of D
+    {false, 90, 4, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 7.09 us, CUB 9.34; even of f32 i32 u32, 20 cells of A and G and H and I and J
+    {false, 90, 4, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 20.90 us, CUB 25.30; even of f32 i32 u32, 21 cells of A and G and H and I and J
+    {false, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 16 Ki 6.54 us, CUB 15.98; even of i32, 7 cells of D
+    {false, 90, 4, 4097, 1048577, histogram_rung::overlapped_clear},  // 16 Ki bins at 16 Mi 23.39 us, CUB 111.32; even of i32, 7 cells of G and H and I and J
+    {false, 90, 4, 16385, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.13 us, CUB 46.68; even of f32 i32 u32, 11 cells of D
+    {false, 90, 4, 65537, 0, histogram_rung::split_bins},  // 512 Ki bins at 16 Ki 9.95 us, CUB 287.92; even of i32, 4 cells of D
+    {false, 90, 4, 65537, 16385, histogram_rung::hot_bins},  // 512 Ki bins at 1 Mi 15.92 us, CUB 676.49; even of i32, 4 cells of G and J
+    {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.32 us, CUB 7.07; even of f64, 7 cells of A and C
     {false, 90, 8, 0, 65537, histogram_rung::split_bins},  // 2 bins at 1 Mi 8.00 us, CUB 9.61; even of f64, 7 cells of A
     {false, 90, 8, 0, 1048577, histogram_rung::overlapped_clear},  // 2 bins at 16 Mi 35.81 us, CUB 40.78; even of f64, 7 cells of A
-    {false, 90, 8, 65, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 5.10 us, CUB 7.18; even of f64, 2 cells of E
-    {false, 90, 8, 65, 16385, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.47 us, CUB 6.96; even of f64, 7 cells of A and C and D and F
-    {false, 90, 8, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 8.05 us, CUB 9.71; even of f64, 7 cells of A and C and F
-    {false, 90, 8, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 35.87 us, CUB 38.47; even of f64, 7 cells of A and C and F
-    {false, 90, 8, 257, 0, histogram_rung::one_cluster},  // 1,000 bins at 64 Ki 5.67 us, CUB 8.44; even of f64, 7 cells of A and D
+    {false, 90, 8, 65, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 5.10 us, CUB 7.18; even of f64, 2 cells of D
+    {false, 90, 8, 65, 16385, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.45 us, CUB 6.91; even of f64, 7 cells of A and C and G and J
+    {false, 90, 8, 65, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 8.06 us, CUB 9.68; even of f64, 7 cells of A and G and J
+    {false, 90, 8, 65, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 35.76 us, CUB 38.37; even of f64, 7 cells of A and G and J
+    {false, 90, 8, 257, 0, histogram_rung::one_cluster},  // 1,000 bins at 64 Ki 5.67 us, CUB 8.44; even of f64, 7 cells of A and C
     {false, 90, 8, 257, 65537, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 8.41 us, CUB 14.51; even of f64, 7 cells of A
     {false, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 36.03 us, CUB 115.41; even of f64, 7 cells of A
-    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.09 us, CUB 49.00; even of f64, 2 cells of E
+    {false, 90, 8, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.09 us, CUB 49.00; even of f64, 2 cells of D
     {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 64 Ki 7.70 us, CUB 1174.50; even of f64, 7 cells of A
     {true, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {true, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
-    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 16 Ki 6.21 us, CUB 9.04; range of u8, 1 cell of E
-    {true, 90, 2, 0, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 8.61 us, CUB 14.62; range of u16, 1 cell of E
-    {true, 90, 2, 0, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.44 us, CUB 14.46; range of u16, 1 cell of C and F
-    {true, 90, 2, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 10.82 us, CUB 30.75; range of u16, 1 cell of E
-    {true, 90, 2, 55297, 0, histogram_rung::overlapped_clear},  // 56 Ki bins at 64 Ki 12.64 us, CUB 55.68; range of u16, 1 cell of C
-    {true, 90, 2, 55297, 65537, histogram_rung::split_bins},  // 56 Ki bins at 1 Mi 22.40 us, CUB 60.80; range of u16, 1 cell of C
+    {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 16 Ki 6.21 us, CUB 9.04; range of u8, 1 cell of D
+    {true, 90, 2, 0, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 8.61 us, CUB 14.62; range of u16, 1 cell of D
+    {true, 90, 2, 0, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.87 us, CUB 14.53; range of u16, 1 cell of G and J
+    {true, 90, 2, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 10.82 us, CUB 30.75; range of u16, 1 cell of D
+    {true, 90, 2, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 12.30 us, CUB 64.10; range of u16, 1 cell of D
+    {true, 90, 2, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 22.30 us, CUB 67.30; range of u16, 1 cell of G and J
     {true, 90, 2, 65537, 0, histogram_rung::split_bins},  // not measured
     {true, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // not measured
-    {true, 90, 4, 0, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 6.98 us, CUB 17.77; range of f32 i32, 2 cells of E
-    {true, 90, 4, 0, 16385, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 7.18 us, CUB 16.86; range of f32 i32, 2 cells of C and F
-    {true, 90, 4, 0, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 9.47 us, CUB 29.89; range of f32 i32, 2 cells of C and F
-    {true, 90, 4, 0, 1048577, histogram_rung::overlapped_clear},  // 256 bins at 16 Mi 31.49 us, CUB 218.69; range of f32 i32, 2 cells of C and F
-    {true, 90, 4, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 9.66 us, CUB 30.27; range of f32 i32, 2 cells of E
-    {true, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.71 us, CUB 314.16; range of f32 i32, 2 cells of C and F
-    {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // 54 Ki bins at 16 Ki 13.69 us, CUB 81.75; range of f32 i32, 2 cells of E
-    {true, 90, 4, 55297, 0, histogram_rung::overlapped_clear},  // 56 Ki bins at 64 Ki 12.30 us, CUB 80.33; range of f32 i32, 2 cells of C
-    {true, 90, 4, 55297, 65537, histogram_rung::split_bins},  // 56 Ki bins at 1 Mi 27.82 us, CUB 106.61; range of f32 i32, 2 cells of C
-    {true, 90, 4, 65537, 0, histogram_rung::overlapped_clear},  // 512 Ki bins at 16 Ki 15.31 us, CUB 381.68; range of i32, 1 cell of E
-    {true, 90, 4, 65537, 16385, histogram_rung::split_bins},  // 512 Ki bins at 1 Mi 67.77 us, CUB 753.50; range of i32, 1 cell of C and F
+    {true, 90, 4, 0, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 6.98 us, CUB 17.77; range of f32 i32, 2 cells of D
+    {true, 90, 4, 0, 16385, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 7.16 us, CUB 16.72; range of f32 i32, 2 cells of G and J
+    {true, 90, 4, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 9.66 us, CUB 30.27; range of f32 i32, 2 cells of D
+    {true, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.67 us, CUB 313.89; range of f32 i32, 2 cells of G and J
+    {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // 54 Ki bins at 16 Ki 13.69 us, CUB 81.75; range of f32 i32, 2 cells of D
+    {true, 90, 4, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 12.23 us, CUB 91.60; range of f32 i32, 2 cells of D
+    {true, 90, 4, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 30.11 us, CUB 132.52; range of f32 i32, 2 cells of G and J
+    {true, 90, 4, 65537, 0, histogram_rung::overlapped_clear},  // 512 Ki bins at 16 Ki 15.31 us, CUB 381.68; range of i32, 1 cell of D
+    {true, 90, 4, 65537, 16385, histogram_rung::split_bins},  // 512 Ki bins at 1 Mi 67.74 us, CUB 769.41; range of i32, 1 cell of G and J
     {true, 90, 4, 524289, 0, histogram_rung::split_bins},  // not measured
     {true, 90, 4, 524289, 1048577, histogram_rung::hot_bins},  // not measured
-    {true, 90, 8, 0, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 6.98 us, CUB 13.06; range of f64, 1 cell of E
-    {true, 90, 8, 0, 16385, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 7.17 us, CUB 12.13; range of f64, 1 cell of C and F
-    {true, 90, 8, 0, 65537, histogram_rung::split_bins},  // 256 bins at 1 Mi 12.14 us, CUB 17.66; range of f64, 1 cell of C and F
-    {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 11.20 us, CUB 23.10; range of f64, 1 cell of E
-    {true, 90, 8, 55297, 0, histogram_rung::overlapped_clear},  // 56 Ki bins at 64 Ki 13.26 us, CUB 72.24; range of f64, 1 cell of C
-    {true, 90, 8, 55297, 65537, histogram_rung::split_bins},  // 56 Ki bins at 1 Mi 34.50 us, CUB 164.03; range of f64, 1 cell of C
+    {true, 90, 8, 0, 0, histogram_rung::one_cluster},  // 256 bins at 16 Ki 6.98 us, CUB 13.06; range of f64, 1 cell of D
+    {true, 90, 8, 0, 16385, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 6.96 us, CUB 11.65; range of f64, 1 cell of G and J
+    {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 11.20 us, CUB 23.10; range of f64, 1 cell of D
+    {true, 90, 8, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 13.15 us, CUB 80.72; range of f64, 1 cell of D
+    {true, 90, 8, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 38.00 us, CUB 183.71; range of f64, 1 cell of G and J
     {true, 90, 8, 65537, 0, histogram_rung::split_bins},  // not measured
     {true, 90, 8, 65537, 1048577, histogram_rung::hot_bins},  // not measured
 };

@@ -3,10 +3,10 @@
 // Which rung reduces: see table.cuh.
 // Measured on NVIDIA H200. A row says what the first size that was measured in it took, as the
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
-// Run A is 2026-11-22T121209Z-8183f81.
-// Run B is 2026-11-22T162903Z-0e2c147.
-// Run C is 2026-11-22T163503Z-0e2c147.
-// Run D is 2026-11-22T163547Z-0e2c147.
+// Run A is 2026-11-22T195940Z-de8353d.
+// Run B is 2026-11-22T200513Z-de8353d.
+// Run C is 2026-11-22T200557Z-de8353d.
+// Run D is 2026-11-22T200647Z-de8353d.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -19,88 +19,88 @@ enum class reduce_rung : unsigned char { one_block, remote_stores, two_passes, o
 inline constexpr row<reduce_rung> reduce_rows[] = {
     {contents::uninitialised, operators::sum, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::sum, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.10 us, CUB 4.25; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.94; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 6.99 us, CUB 7.14; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.19 us, CUB 4.21; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.81 us, CUB 6.58; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.41 us, CUB 7.07; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.16 us, CUB 4.86; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.56 us, CUB 6.23; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.16 us, CUB 6.94; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.15; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.12 us, CUB 6.37; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.34 us, CUB 6.75; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.07 us, CUB 4.26; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 5.76; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 6.77 us, CUB 7.06; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.26; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.73 us, CUB 6.32; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.21 us, CUB 7.01; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.08 us, CUB 4.74; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.54 us, CUB 5.89; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.21 us, CUB 6.75; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.25; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.14 us, CUB 6.15; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.25 us, CUB 6.65; plus of f64 i64 u64, 3 cells of A and B and C and D
     {contents::uninitialised, operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::order, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.10 us, CUB 4.25; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.94; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 6.99 us, CUB 7.14; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.19 us, CUB 4.21; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.81 us, CUB 6.58; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.38 us, CUB 7.70; maximum minimum of bf16 f16, 4 cells of A and B
-    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.16 us, CUB 4.86; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.56 us, CUB 6.23; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.16 us, CUB 6.94; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.15; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.12 us, CUB 6.37; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.34 us, CUB 6.75; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.07 us, CUB 4.26; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 5.76; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 6.77 us, CUB 7.06; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.26; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.73 us, CUB 6.32; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.49 us, CUB 7.56; maximum minimum of bf16 f16, 4 cells of A and D
+    {contents::uninitialised, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.08 us, CUB 4.74; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.54 us, CUB 5.89; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.21 us, CUB 6.75; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.25; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.14 us, CUB 6.15; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.25 us, CUB 6.65; plus of f64 i64 u64, 3 cells of A and B and C and D
     {contents::uninitialised, operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::uninitialised, operators::any, 0, 0, 4097, reduce_rung::two_passes},  // not measured
-    {contents::uninitialised, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.10 us, CUB 4.25; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.94; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 6.99 us, CUB 7.14; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.19 us, CUB 4.21; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.81 us, CUB 6.58; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.41 us, CUB 7.07; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.16 us, CUB 4.86; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.56 us, CUB 6.23; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.16 us, CUB 6.94; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.15; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.12 us, CUB 6.37; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.34 us, CUB 6.75; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.07 us, CUB 4.26; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 5.76; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 0, 1048577, reduce_rung::overlapped_finish},  // at 4 Mi 6.77 us, CUB 7.06; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.26; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.73 us, CUB 6.32; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 2, 262145, reduce_rung::overlapped_finish},  // at 1 Mi 6.21 us, CUB 7.01; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.08 us, CUB 4.74; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.54 us, CUB 5.89; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 262145, reduce_rung::overlapped_finish},  // at 512 Ki 6.21 us, CUB 6.75; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.25; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.14 us, CUB 6.15; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 8, 65537, reduce_rung::overlapped_finish},  // at 256 Ki 6.25 us, CUB 6.65; plus of f64 i64 u64, 3 cells of A and B and C and D
     {contents::zeroed_once, operators::sum, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::sum, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.10 us, CUB 4.25; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.94; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.13 us, CUB 7.14; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.19 us, CUB 4.21; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.81 us, CUB 6.58; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.30 us, CUB 7.07; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.16 us, CUB 4.86; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.56 us, CUB 6.23; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.94; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.15; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.12 us, CUB 6.37; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.35 us, CUB 6.75; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.07 us, CUB 4.26; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 5.76; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.02 us, CUB 7.06; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.26; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.73 us, CUB 6.32; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.21 us, CUB 7.01; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.08 us, CUB 4.74; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.54 us, CUB 5.89; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.11 us, CUB 6.75; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.25; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.14 us, CUB 6.15; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.30 us, CUB 6.65; plus of f64 i64 u64, 3 cells of A and B and C and D
     {contents::zeroed_once, operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::order, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.10 us, CUB 4.25; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.94; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.13 us, CUB 7.14; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.19 us, CUB 4.21; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.81 us, CUB 6.58; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.36 us, CUB 7.70; maximum minimum of bf16 f16, 4 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.16 us, CUB 4.86; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.56 us, CUB 6.23; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.94; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.15; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.12 us, CUB 6.37; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.35 us, CUB 6.75; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.07 us, CUB 4.26; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 5.76; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.02 us, CUB 7.06; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.26; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.73 us, CUB 6.32; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.28 us, CUB 7.56; maximum minimum of bf16 f16, 4 cells of A and D
+    {contents::zeroed_once, operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.08 us, CUB 4.74; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.54 us, CUB 5.89; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.11 us, CUB 6.75; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.25; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.14 us, CUB 6.15; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.30 us, CUB 6.65; plus of f64 i64 u64, 3 cells of A and B and C and D
     {contents::zeroed_once, operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
     {contents::zeroed_once, operators::any, 0, 0, 4097, reduce_rung::early_ticket},  // not measured
-    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.10 us, CUB 4.25; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.57 us, CUB 5.94; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.13 us, CUB 7.14; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.19 us, CUB 4.21; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.81 us, CUB 6.58; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.30 us, CUB 7.07; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.16 us, CUB 4.86; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.56 us, CUB 6.23; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.14 us, CUB 6.94; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.15; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.12 us, CUB 6.37; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.35 us, CUB 6.75; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.07 us, CUB 4.26; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 0, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.53 us, CUB 5.76; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 0, 1048577, reduce_rung::early_ticket},  // at 4 Mi 6.02 us, CUB 7.06; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.26; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 2, 4097, reduce_rung::remote_stores},  // at 64 Ki 4.73 us, CUB 6.32; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 2, 262145, reduce_rung::early_ticket},  // at 1 Mi 6.21 us, CUB 7.01; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.08 us, CUB 4.74; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 4, 8193, reduce_rung::remote_stores},  // at 16 Ki 4.54 us, CUB 5.89; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 4, 262145, reduce_rung::early_ticket},  // at 512 Ki 6.11 us, CUB 6.75; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.25; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 8, 4097, reduce_rung::remote_stores},  // at 64 Ki 5.14 us, CUB 6.15; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 8, 65537, reduce_rung::early_ticket},  // at 256 Ki 6.30 us, CUB 6.65; plus of f64 i64 u64, 3 cells of A and B and C and D
 };
 // clang-format on
 

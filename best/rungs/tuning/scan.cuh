@@ -4,10 +4,10 @@
 // clear theirs before each call. What that takes was not measured: the time of an empty launch was added.
 // Measured on NVIDIA H200. A row says what the first size that was measured in it took, as the
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
-// Run A is 2026-11-22T121209Z-8183f81.
-// Run B is 2026-11-22T162903Z-0e2c147.
-// Run C is 2026-11-22T163503Z-0e2c147.
-// Run D is 2026-11-22T163547Z-0e2c147.
+// Run A is 2026-11-22T195940Z-de8353d.
+// Run B is 2026-11-22T200513Z-de8353d.
+// Run C is 2026-11-22T200557Z-de8353d.
+// Run D is 2026-11-22T200647Z-de8353d.
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -20,94 +20,94 @@ enum class scan_rung : unsigned char { one_block, remote_prefixes, warp_look_bac
 inline constexpr row<scan_rung> scan_rows[] = {
     {contents::uninitialised, operators::sum, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::uninitialised, operators::sum, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::uninitialised, operators::sum, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.42 us, CUB 6.69; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.75 us, CUB 9.87; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.09 us, CUB 36.07; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.66 us, CUB 7.68; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 10.03 us, CUB 10.11; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.71 us, CUB 42.69; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.18 us, CUB 5.79; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.74 us, CUB 6.66; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.77 us, CUB 7.94; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.61 us, CUB 17.54; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.72 us, CUB 7.03; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 12.55 us, CUB 11.49; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.10 us, CUB 83.55; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.32 us, CUB 6.43; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.58 us, CUB 9.74; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.88 us, CUB 36.11; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.59 us, CUB 7.42; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.84 us, CUB 9.94; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.70 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.08 us, CUB 5.70; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.67 us, CUB 6.51; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.65 us, CUB 8.13; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.35 us, CUB 17.60; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.63 us, CUB 6.96; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 12.40 us, CUB 11.30; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.06 us, CUB 84.60; plus of f64 i64 u64, 3 cells of A and B and C and D
     {contents::uninitialised, operators::order, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::uninitialised, operators::order, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::uninitialised, operators::order, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.42 us, CUB 6.69; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.91 us, CUB 9.47; maximum of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.58 us, CUB 36.99; maximum of i8 u8, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.66 us, CUB 7.68; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 10.11 us, CUB 9.58; maximum of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.45 us, CUB 41.30; maximum of bf16 f16, 2 cells of A and B
-    {contents::uninitialised, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.18 us, CUB 5.79; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.74 us, CUB 6.66; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.77 us, CUB 7.94; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.61 us, CUB 17.54; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.72 us, CUB 7.03; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::uninitialised, operators::order, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 13.45 us, CUB 11.57; maximum of f64 i64 u64, 3 cells of A and B
-    {contents::uninitialised, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 76.76 us, CUB 83.39; maximum of f64 i64 u64, 3 cells of A and B
+    {contents::uninitialised, operators::order, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.32 us, CUB 6.43; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.49 us, CUB 9.56; maximum of i8 u8, 2 cells of A and D
+    {contents::uninitialised, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.44 us, CUB 37.12; maximum of i8 u8, 2 cells of A and D
+    {contents::uninitialised, operators::order, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.59 us, CUB 7.42; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.83 us, CUB 9.60; maximum of bf16 f16, 2 cells of A and D
+    {contents::uninitialised, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.30 us, CUB 41.61; maximum of bf16 f16, 2 cells of A and D
+    {contents::uninitialised, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.08 us, CUB 5.70; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.67 us, CUB 6.51; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.65 us, CUB 8.13; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.35 us, CUB 17.60; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.63 us, CUB 6.96; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::uninitialised, operators::order, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 13.22 us, CUB 11.53; maximum of f64 i64 u64, 3 cells of A and D
+    {contents::uninitialised, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 76.78 us, CUB 84.47; maximum of f64 i64 u64, 3 cells of A and D
     {contents::uninitialised, operators::any, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::uninitialised, operators::any, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::uninitialised, operators::any, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.42 us, CUB 6.69; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.75 us, CUB 9.87; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.09 us, CUB 36.07; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.66 us, CUB 7.68; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 10.03 us, CUB 10.11; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.71 us, CUB 42.69; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.18 us, CUB 5.79; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.74 us, CUB 6.66; plus of f32, 1 cell of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.77 us, CUB 7.94; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.61 us, CUB 17.54; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::uninitialised, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.74 us, CUB 6.40; compose of affine, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 8, 65537, scan_rung::one_wave},  // at 1 Mi 13.06 us, CUB 12.22; compose of affine, 1 cell of A and B
-    {contents::uninitialised, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 75.14 us, CUB 100.34; compose of affine, 1 cell of A and B
+    {contents::uninitialised, operators::any, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.32 us, CUB 6.43; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 9.58 us, CUB 9.74; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 28.88 us, CUB 36.11; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.59 us, CUB 7.42; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 9.84 us, CUB 9.94; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 32.70 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.08 us, CUB 5.70; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.67 us, CUB 6.51; plus of f32, 1 cell of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 131073, scan_rung::one_wave},  // at 256 Ki 8.65 us, CUB 8.13; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 16.35 us, CUB 17.60; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::uninitialised, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.72 us, CUB 6.27; compose of affine, 1 cell of A and D
+    {contents::uninitialised, operators::any, 90, 8, 16385, scan_rung::one_wave},  // at 64 Ki 8.48 us, CUB 7.18; compose of affine, 1 cell of A and D
+    {contents::uninitialised, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 75.20 us, CUB 101.57; compose of affine, 1 cell of A and D
     {contents::zeroed_once, operators::sum, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::zeroed_once, operators::sum, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::zeroed_once, operators::sum, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.42 us, CUB 6.69; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.97 us, CUB 9.87; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.31 us, CUB 36.07; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.66 us, CUB 7.68; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.25 us, CUB 10.11; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.94 us, CUB 42.69; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.18 us, CUB 5.79; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.74 us, CUB 6.66; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.59 us, CUB 7.09; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.84 us, CUB 17.54; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.72 us, CUB 7.03; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 8, 16385, scan_rung::one_wave},  // at 64 Ki 5.68 us, CUB 7.40; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 70.32 us, CUB 83.55; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.32 us, CUB 6.43; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.87 us, CUB 9.74; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.17 us, CUB 36.11; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.59 us, CUB 7.42; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.12 us, CUB 9.94; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.98 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.08 us, CUB 5.70; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.67 us, CUB 6.51; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.53 us, CUB 6.91; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.64 us, CUB 17.60; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.63 us, CUB 6.96; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 8, 16385, scan_rung::one_wave},  // at 64 Ki 5.61 us, CUB 7.26; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::sum, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 70.36 us, CUB 84.60; plus of f64 i64 u64, 3 cells of A and B and C and D
     {contents::zeroed_once, operators::order, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::zeroed_once, operators::order, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::zeroed_once, operators::order, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.42 us, CUB 6.69; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 7.14 us, CUB 9.47; maximum of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 25.82 us, CUB 36.99; maximum of i8 u8, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.66 us, CUB 7.68; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.34 us, CUB 9.58; maximum of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.68 us, CUB 41.30; maximum of bf16 f16, 2 cells of A and B
-    {contents::zeroed_once, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.18 us, CUB 5.79; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.74 us, CUB 6.66; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.59 us, CUB 7.09; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.84 us, CUB 17.54; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.72 us, CUB 7.03; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 8, 16385, scan_rung::one_wave},  // at 64 Ki 5.68 us, CUB 7.40; plus of f64 i64 u64, 3 cells of A and B and C and D
-    {contents::zeroed_once, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 73.99 us, CUB 83.39; maximum of f64 i64 u64, 3 cells of A and B
+    {contents::zeroed_once, operators::order, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.32 us, CUB 6.43; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.77 us, CUB 9.56; maximum of i8 u8, 2 cells of A and D
+    {contents::zeroed_once, operators::order, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 25.72 us, CUB 37.12; maximum of i8 u8, 2 cells of A and D
+    {contents::zeroed_once, operators::order, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.59 us, CUB 7.42; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.11 us, CUB 9.60; maximum of bf16 f16, 2 cells of A and D
+    {contents::zeroed_once, operators::order, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.58 us, CUB 41.61; maximum of bf16 f16, 2 cells of A and D
+    {contents::zeroed_once, operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.08 us, CUB 5.70; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.67 us, CUB 6.51; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.53 us, CUB 6.91; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.64 us, CUB 17.60; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.63 us, CUB 6.96; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 8, 16385, scan_rung::one_wave},  // at 64 Ki 5.61 us, CUB 7.26; plus of f64 i64 u64, 3 cells of A and B and C and D
+    {contents::zeroed_once, operators::order, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 74.06 us, CUB 84.47; maximum of f64 i64 u64, 3 cells of A and D
     {contents::zeroed_once, operators::any, 0, 0, 0, scan_rung::one_block},  // not measured
     {contents::zeroed_once, operators::any, 0, 0, 4097, scan_rung::warp_look_back},  // not measured
-    {contents::zeroed_once, operators::any, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.42 us, CUB 6.69; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.97 us, CUB 9.87; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.31 us, CUB 36.07; plus of i8 u8, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.66 us, CUB 7.68; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.25 us, CUB 10.11; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.94 us, CUB 42.69; plus of bf16 f16, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.18 us, CUB 5.79; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.74 us, CUB 6.66; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.59 us, CUB 7.09; plus of f32, 1 cell of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.84 us, CUB 17.54; plus of f32 i32, 2 cells of A and B and C and D
-    {contents::zeroed_once, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.74 us, CUB 6.40; compose of affine, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 16385, scan_rung::one_wave},  // at 64 Ki 5.82 us, CUB 7.30; compose of affine, 1 cell of A and B
-    {contents::zeroed_once, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 72.38 us, CUB 100.34; compose of affine, 1 cell of A and B
+    {contents::zeroed_once, operators::any, 90, 0, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.32 us, CUB 6.43; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 0, 65537, scan_rung::one_wave},  // at 1 Mi 6.87 us, CUB 9.74; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 0, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 26.17 us, CUB 36.11; plus of i8 u8, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 2, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.59 us, CUB 7.42; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 2, 65537, scan_rung::one_wave},  // at 1 Mi 7.12 us, CUB 9.94; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 2, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 29.98 us, CUB 42.78; plus of bf16 f16, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.08 us, CUB 5.70; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 4, 4097, scan_rung::remote_prefixes},  // at 8 Ki 4.67 us, CUB 6.51; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 4, 65537, scan_rung::one_wave},  // at 100,000 5.53 us, CUB 6.91; plus of f32, 1 cell of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 4, 2097153, scan_rung::bulk_pipeline},  // at 4 Mi 13.64 us, CUB 17.60; plus of f32 i32, 2 cells of A and B and C and D
+    {contents::zeroed_once, operators::any, 90, 8, 0, scan_rung::remote_prefixes},  // at 4 Ki 4.72 us, CUB 6.27; compose of affine, 1 cell of A and D
+    {contents::zeroed_once, operators::any, 90, 8, 16385, scan_rung::one_wave},  // at 64 Ki 5.76 us, CUB 7.18; compose of affine, 1 cell of A and D
+    {contents::zeroed_once, operators::any, 90, 8, 1048577, scan_rung::bulk_pipeline},  // at 16 Mi 72.48 us, CUB 101.57; compose of affine, 1 cell of A and D
 };
 // clang-format on
 
