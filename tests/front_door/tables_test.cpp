@@ -81,8 +81,8 @@ TEST(Tables, AHistogramComesToARungThatTakesSoManySamples) {
               ASSERT_NE(rung, histogram_rung::one_cluster);
             }
             // What was measured by itself: so few samples, and bins among edges up to so many.
-            const bool is_few = cc >= 90 && bytes >= 4 && bytes < 8 && n <= 1 << 14;
             if (bytes > 1 && bins > 65536 && has_edges) {  // some read few samples once for each part of them
+              const bool is_few = cc >= 90 && n <= 1 << 14;
               const bool is_measured = bytes >= 4 && bytes < 8 && bins <= 1u << 19;
               const bool in_parts = cc >= 90 && (n <= 1 << 20 || is_measured);
               ASSERT_EQ(rung, is_few && is_measured ? histogram_rung::overlapped_clear
@@ -90,7 +90,7 @@ TEST(Tables, AHistogramComesToARungThatTakesSoManySamples) {
                                                     : histogram_rung::hot_bins);
             }
             if (bytes > 3 && bins > 65536 && !has_edges) {
-              ASSERT_EQ(rung, is_few ? histogram_rung::split_bins : histogram_rung::hot_bins);
+              ASSERT_EQ(rung, histogram_rung::hot_bins);
             }
           });
 }
