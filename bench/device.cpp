@@ -1,5 +1,7 @@
 #include "device.hpp"
 
+#include <cstdio>
+
 #include "check.hpp"
 
 namespace rungs::bench {
@@ -22,6 +24,10 @@ std::optional<device_facts> find_device(std::string& why_not) {
   char bus_id[32] = {};
   check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, facts.ordinal));
   facts.pci_bus_id = bus_id;
+  char card[9] = {};
+  const auto byte = [&](int i) { return static_cast<unsigned>(static_cast<unsigned char>(properties.uuid.bytes[i])); };
+  std::snprintf(card, sizeof card, "%02x%02x%02x%02x", byte(0), byte(1), byte(2), byte(3));
+  facts.card = card;
   facts.compute_capability = 10 * properties.major + properties.minor;
   facts.multiprocessors = properties.multiProcessorCount;
   facts.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);

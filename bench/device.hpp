@@ -14,6 +14,7 @@ namespace rungs::bench {
 struct device_facts {
   int ordinal = 0;
   std::string name, pci_bus_id;
+  std::string card;            // the first eight digits of its UUID: tells the cards of one model apart
   int compute_capability = 0;  // 10 * major + minor
   int multiprocessors = 0;
   std::size_t l2_bytes = 0, memory_bytes = 0, free_bytes = 0;

@@ -182,6 +182,7 @@ void run_cases(const options& given, const run_plan& plan, suite& all, progress_
 json device_json(const device_facts& device) {
   json facts;
   facts["name"] = device.name;
+  facts["card"] = device.card;
   facts["compute_capability"] = device.compute_capability;
   facts["multiprocessors"] = device.multiprocessors;
   facts["l2_bytes"] = device.l2_bytes;

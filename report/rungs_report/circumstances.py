@@ -57,6 +57,15 @@ def caveats(page: Page) -> list[str]:
     return quoted(notes)
 
 
+def which_cards(cards: list[str | None]) -> str:
+    told = [code(card) for card in cards if card]
+    if len(cards) == 1 and told:
+        return f"Card: {told[0]} in all runs, the first digits of its UUID"
+    known = f"{words.plural(len(told), 'card')} ({words.listed(told)}: the first digits of their UUIDs)" if told else ""
+    unknown = "not recorded" if not told else "not recorded in some runs" if None in cards else ""
+    return f"Cards: {', '.join(filter(None, [known, unknown]))}; cards of one model may differ by 2 % and more, so compare within one run"
+
+
 def environment(page: Page) -> list[str]:
     machine = page.machine
     lines = ["## What was measured on what", ""]
@@ -66,6 +75,7 @@ def environment(page: Page) -> list[str]:
             f"- Executed on: {text(machine.name)}, compute capability {capability(device.get('compute_capability'))},"
             f" {words.number(device.get('multiprocessors'))} multiprocessors, {words.byte_size(device.get('l2_bytes'))} L2,"
             f" {words.byte_size(device.get('memory_bytes'))} memory, peak {words.number(device.get('peak_gb_per_s'))} GB/s by clock and bus width",
+            f"- {which_cards(machine.cards)}",
         ]
     else:
         lines.append(f"- Executed on: {text(machine.name)} (no GPU)")
@@ -77,12 +87,16 @@ def environment(page: Page) -> list[str]:
     compiled = sorted({str(a) for run in machine.runs for a in run.context["versions"].get("architectures") or []})
     lines += [f"- Compiled for: {words.listed([f'sm_{text(a)}' for a in compiled]) or 'no GPU architecture'}", ""]
 
+    def card_of(run: Run) -> str:
+        card = (run.context["device"] or {}).get("card")
+        return code(card) if card else words.UNKNOWN
+
     def version(run: Run, name: str) -> str:
         return text(run.context["versions"].get(name) or words.UNKNOWN)
 
     lines += table(
-        ["run", "commit", "complete", ">seconds", ">rows", ">refused", "CCCL", "runtime", "driver", "nvcc", "compiler", "build", "arguments"],
-        [[code(run.name), code(run.document["commit"]), words.yes_no(run.document["complete"]), words.number(run.document["seconds"]),
+        ["run", "commit", "card", "complete", ">seconds", ">rows", ">refused", "CCCL", "runtime", "driver", "nvcc", "compiler", "build", "arguments"],
+        [[code(run.name), code(run.document["commit"]), card_of(run), words.yes_no(run.document["complete"]), words.number(run.document["seconds"]),
           f"{len(run.rows):,}", f"{run.rows_in - run.twins_in - len(run.rows):,}", version(run, "cccl"), version(run, "cuda_runtime"),
           version(run, "driver"), version(run, "nvcc"), version(run, "compiler"), version(run, "build_type"),
           code(" ".join(map(str, run.document["arguments"])))] for own in (machine, *machine.grids.values()) for run in own.runs],

@@ -267,6 +267,12 @@ class Machine:
         return str(named.get("name") or named.get("cpu") or self.gpu)
 
     @cached_property
+    def cards(self) -> list[str | None]:
+        """On which cards of this model the runs were made, a grid's too; None among them where a run does not tell."""
+        devices = [run.context["device"] for own in (self, *self.grids.values()) for run in own.runs]
+        return sorted({device.get("card") for device in devices if device}, key=lambda card: card or "")
+
+    @cached_property
     def sweeps(self) -> dict[Cell, list[Cell]]:
         """The cells of each problem, ascending in n."""
         found: dict[Cell, list[Cell]] = {}

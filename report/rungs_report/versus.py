@@ -74,7 +74,8 @@ def side(named: str, source: Path, complain: Callable[[str], None]) -> Machine:
 
 def about(letter: str, machine: Machine) -> str:
     runs = words.listed([run.name for run in machine.runs])
-    return f"{letter}: {machine.name}, {words.plural(len(machine.runs), 'run')} ({runs}), CCCL {words.listed(compare.cccl_versions(machine))}"
+    cards = "".join(f", card {card}" for card in machine.cards if card)
+    return f"{letter}: {machine.name}{cards}, {words.plural(len(machine.runs), 'run')} ({runs}), CCCL {words.listed(compare.cccl_versions(machine))}"
 
 
 # ---- two runs on one GPU

@@ -145,7 +145,7 @@ def document(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", gpu: 
         "schema": "rungs.results/1", "run": run, "complete": True, "seconds": 312.4, "arguments": ["--budget=420"],
         "gpu": gpu, "commit": run.rsplit("-", 1)[-1],
         "context": {
-            "device": {"name": "Synthetic GPU 9000", "compute_capability": 90, "multiprocessors": 132,
+            "device": {"name": "Synthetic GPU 9000", "card": "1a2b3c4d", "compute_capability": 90, "multiprocessors": 132,
                        "l2_bytes": 50 << 20, "memory_bytes": 141 << 30, "memory_bus_bits": 6144, "peak_gb_per_s": PEAK},
             "host": {"cpu": "Synthetic CPU", "cores": 16, "memory_bytes": 128 << 30, "kernel": "6.1"},
             "versions": {"driver": "580.1", "cuda_runtime": "13.0", "nvcc": "13.0.88", "cccl": cccl,

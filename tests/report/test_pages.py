@@ -364,6 +364,30 @@ def test_golden(repository, run):
     assert not different, "\n".join(different)
 
 
+@pytest.mark.parametrize(
+    ("cards", "one", "told"),
+    [
+        (["1a2b3c4d", "1a2b3c4d"], True, "Card: `1a2b3c4d` in all runs"),
+        (["1a2b3c4d", "5e6f7a8b"], False, "Cards: 2 cards (`1a2b3c4d` and `5e6f7a8b`: the first digits of their UUIDs); cards"),
+        ([None, "1a2b3c4d"], False, "Cards: 1 card (`1a2b3c4d`: the first digits of their UUIDs), not recorded in some runs; cards"),
+        ([None, None], False, "Cards: not recorded; cards"),
+    ],
+)
+def test_runs_tell_on_which_cards_of_a_model_they_were_made(repository, run, cards, one, told):
+    for hour, card in enumerate(cards):
+        made = synthetic.document(f"2030-01-02T{hour:02d}0000Z-abc1234", "3.0.1")
+        made["context"]["device"]["card"] = card
+        if card is None:
+            del made["context"]["device"]["card"]
+        add_small_cell(made)
+        synthetic.write(repository / "report/data", made)
+    assert run("render", "--readme", str(repository / "README.md"))[0] == 0
+    page = (repository / "report/synthetic-gpu/index.md").read_text()
+    assert told in page
+    assert all(f"| `{card}` |" in page for card in cards if card)
+    assert ("**One Synthetic" in (repository / "README.md").read_text()) == one
+
+
 def test_reasons_alike_but_for_their_numbers_share_a_line(repository, run, small):
     for items, took in ((1 << 20, "12.5"), (1 << 22, "49.8")):
         small["skipped"].append(
