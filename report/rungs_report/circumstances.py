@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any
 
 from rungs_report import claims, compare, words
-from rungs_report.data import Refusal, Run, Variant
+from rungs_report.data import Machine, Refusal, Run, Variant
 from rungs_report.page import Page, fold
 from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
@@ -57,12 +57,12 @@ def caveats(page: Page) -> list[str]:
     return quoted(notes)
 
 
-def which_cards(cards: list[str | None]) -> str:
-    told = [code(card) for card in cards if card]
-    if len(cards) == 1 and told:
-        return f"Card: {told[0]} in all runs, the first digits of its UUID"
+def which_cards(machine: Machine) -> str:
+    if machine.card:
+        return f"Card: {code(machine.card)} in all runs, the first digits of its UUID"
+    told = [code(card) for card in machine.cards if card]
     known = f"{words.plural(len(told), 'card')} ({words.listed(told)}: the first digits of their UUIDs)" if told else ""
-    unknown = "not recorded" if not told else "not recorded in some runs" if None in cards else ""
+    unknown = "not recorded" if not told else "not recorded in some runs" if None in machine.cards else ""
     return f"Cards: {', '.join(filter(None, [known, unknown]))}; cards of one model may differ by 2 % and more, so compare within one run"
 
 
@@ -75,7 +75,7 @@ def environment(page: Page) -> list[str]:
             f"- Executed on: {text(machine.name)}, compute capability {capability(device.get('compute_capability'))},"
             f" {words.number(device.get('multiprocessors'))} multiprocessors, {words.byte_size(device.get('l2_bytes'))} L2,"
             f" {words.byte_size(device.get('memory_bytes'))} memory, peak {words.number(device.get('peak_gb_per_s'))} GB/s by clock and bus width",
-            f"- {which_cards(machine.cards)}",
+            f"- {which_cards(machine)}",
         ]
     else:
         lines.append(f"- Executed on: {text(machine.name)} (no GPU)")

@@ -272,6 +272,11 @@ class Machine:
         devices = [run.context["device"] for own in (self, *self.grids.values()) for run in own.runs]
         return sorted({device.get("card") for device in devices if device}, key=lambda card: card or "")
 
+    @property
+    def card(self) -> str | None:
+        """The card of all runs; None where there were several, or where a run does not tell."""
+        return self.cards[0] if len(self.cards) == 1 else None
+
     @cached_property
     def sweeps(self) -> dict[Cell, list[Cell]]:
         """The cells of each problem, ascending in n."""

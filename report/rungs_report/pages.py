@@ -185,7 +185,7 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
         if not heads:
             continue
         told = [f"{text(charts.describe(problem))}: {tally(compare.bests(machine, problem))}" for _, problem in heads]
-        one = "One " if len(machine.cards) == 1 and machine.cards[0] else ""
+        one = "One " if machine.card else ""
         lines += [f"**{one}{text(machine.name)}, the best rung at each n. {'; '.join(told)}.**", ""]
         chart = charts.headline(machine, looks, [(topic.name, problem) for topic, problem in heads], "headline")
         if chart:
