@@ -1,5 +1,7 @@
 // What CUB has no counterpart to: calls that are given a workspace, also inside a captured graph, and the results that
 // differ on purpose. Skipped without a GPU.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
 #include <rungs/rungs.cuh>
@@ -34,6 +36,19 @@ class FrontDoor : public ::testing::Test {
     EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
     EXPECT_EQ(cudaMemcpy(host.data(), from.get(), num_items * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
     return host;
+  }
+
+  // In halves, 2048 and 1 are 2048.
+  template <class Half>
+  void expect_to_be_rounded_once() {
+    constexpr std::size_t num_items = 300'000, few = 60'000;
+    const device_array<Half> d_ones(std::vector<Half>(num_items, Half(1.0f))), d_out(num_items), d_sum(std::size_t{1});
+    ASSERT_EQ(DeviceReduce::Sum(workspace_, d_ones.read(), d_sum.get(), few, stream_), cudaSuccess);
+    ASSERT_EQ(DeviceScan::InclusiveSum(workspace_, d_ones.read(), d_out.get(), num_items, stream_), cudaSuccess);
+    EXPECT_EQ(static_cast<float>(read(d_sum, 1)[0]), static_cast<float>(Half(static_cast<float>(few))));
+    const std::vector<Half> sums = read(d_out, num_items);
+    for (std::size_t i = 0; i < num_items; ++i)
+      ASSERT_EQ(static_cast<float>(sums[i]), static_cast<float>(Half(static_cast<float>(i + 1)))) << "item " << i;
   }
 
   workspace workspace_;
@@ -130,6 +145,27 @@ TEST_F(FrontDoor, MinimumPropagatesNaNAndInfinity) {
   ASSERT_EQ(DeviceReduce::ArgMin(workspace_, d_infinite.read(), d_out.get(), d_index.get(), 0, stream_), cudaSuccess);
   EXPECT_EQ(read(d_out, 1)[0], infinity);
   EXPECT_EQ(read(d_index, 1)[0], 1);
+}
+
+TEST_F(FrontDoor, SumsOfHalvesAreRoundedOnce) {
+  expect_to_be_rounded_once<__half>();
+  expect_to_be_rounded_once<__nv_bfloat16>();
+}
+
+TEST_F(FrontDoor, ExtremaOfHalvesPropagateNaN) {
+  std::vector<__half> host(5000, __half(1.0f));
+  host[321] = __half(std::numeric_limits<float>::quiet_NaN());
+  const device_array<__half> d_in(host), d_out(std::size_t{1}), d_most(std::size_t{5000});
+  const device_array<long long> d_index(std::size_t{1});
+  ASSERT_EQ(DeviceReduce::Max(workspace_, d_in.read(), d_out.get(), 5000, stream_), cudaSuccess);
+  EXPECT_TRUE(std::isnan(static_cast<float>(read(d_out, 1)[0])));
+  ASSERT_EQ(DeviceReduce::ArgMin(workspace_, d_in.read(), d_out.get(), d_index.get(), 5000, stream_), cudaSuccess);
+  EXPECT_TRUE(std::isnan(static_cast<float>(read(d_out, 1)[0])));
+  EXPECT_EQ(read(d_index, 1)[0], 321);
+  ASSERT_EQ(DeviceScan::InclusiveScan(workspace_, d_in.read(), d_most.get(), maximum{}, 5000, stream_), cudaSuccess);
+  const std::vector<__half> most = read(d_most, 5000);
+  EXPECT_EQ(static_cast<float>(most[320]), 1.0f);
+  EXPECT_TRUE(std::isnan(static_cast<float>(most[4999])));
 }
 
 }  // namespace

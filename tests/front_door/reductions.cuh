@@ -1,5 +1,6 @@
 // Programs that reduce. Included by a file for each library, which names it DOOR and what they are to be called
 // REDUCTIONS.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <thrust/iterator/constant_iterator.h>
 #include <thrust/iterator/counting_iterator.h>
@@ -25,6 +26,14 @@ struct sum_and_most {
     return pair(thrust::get<0>(a) + thrust::get<0>(b), most);
   }
 };
+
+// Whole numbers from -7 to 8, so that a few of them are added up exactly.
+template <class Half>
+std::vector<Half> halves_of(std::size_t num_items) {
+  std::vector<Half> made(num_items);
+  for (std::size_t i = 0; i < num_items; ++i) made[i] = Half(static_cast<float>(static_cast<int>(i * 7919 % 16) - 7));
+  return made;
+}
 
 template <int num_values>
 void reduce_bundles(stage& on, const char* program, int n) {
@@ -77,6 +86,13 @@ std::vector<outcome> REDUCTIONS(std::size_t num_items) {
   on.run("Sum of halves", d_half, [&](void* d_temp_storage, std::size_t& bytes) {
     return device::DeviceReduce::Sum(d_temp_storage, bytes, d_halves.read(), d_half.get(), n);
   });
+  const device_array<__half> d_many_halves(halves_of<__half>(num_items));
+  const device_array<__nv_bfloat16> d_brief(halves_of<__nv_bfloat16>(num_items)), d_brief_one(std::size_t{1});
+  const int num_brief = n > 200 ? 200 : n > 0 ? n - 1 : 0;
+  on.run("Reduce of bfloat16s by cuda::std::plus", d_brief_one, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceReduce::Reduce(d_temp_storage, bytes, d_brief.read() + 1, d_brief_one.get(), num_brief,
+                                        cuda::std::plus<>{}, __float2bfloat16(3.0f));
+  });
   const device_array<__int128> d_int128(std::size_t{1});
   on.run("Sum of 128-bit integers", d_int128, [&](void* d_temp_storage, std::size_t& bytes) {
     return device::DeviceReduce::Sum(d_temp_storage, bytes, thrust::constant_iterator<__int128>(__int128{1} << 70),
@@ -124,6 +140,18 @@ std::vector<outcome> REDUCTIONS(std::size_t num_items) {
     });
     on.run("ArgMax: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_ints.read(), d_int.get(), d_index.get(), n);
+    });
+    on.run("Min of halves", d_half, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::Min(d_temp_storage, bytes, d_many_halves.read(), d_half.get(), n);
+    });
+    on.run("ArgMax of halves: value", d_half, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_many_halves.read(), d_half.get(), d_index.get(), n);
+    });
+    on.run("ArgMax of halves: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_many_halves.read(), d_half.get(), d_index.get(), n);
+    });
+    on.run("Max of bfloat16s", d_brief_one, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::Max(d_temp_storage, bytes, d_brief.read(), d_brief_one.get(), n);
     });
   }
   return on.outcomes;

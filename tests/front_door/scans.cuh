@@ -1,4 +1,5 @@
 // Programs that scan. Included by a file for each library, which names it DOOR and what they are to be called SCANS.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <thrust/iterator/constant_iterator.h>
 #include <thrust/iterator/counting_iterator.h>
@@ -76,6 +77,24 @@ std::vector<outcome> SCANS(std::size_t num_items) {
   const device_array<__half> d_half_out(num_items + 1);
   on.run("InclusiveSum of halves", d_half_out, [&](void* d_temp_storage, std::size_t& bytes) {
     return device::DeviceScan::InclusiveSum(d_temp_storage, bytes, halves, d_half_out.get(), n);
+  });
+  std::vector<__half> small(num_items);
+  for (std::size_t i = 0; i < num_items; ++i) small[i] = __float2half(static_cast<float>(static_cast<int>(i % 3) - 1));
+  const device_array<__half> d_halves(small);
+  on.run("ExclusiveSum of halves from memory", d_half_out, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceScan::ExclusiveSum(d_temp_storage, bytes, d_halves.read(), d_half_out.get(), n);
+  });
+  on.run("InclusiveScan of halves by cuda::maximum, misaligned", d_half_out,
+         [&](void* d_temp_storage, std::size_t& bytes) {
+           return device::DeviceScan::InclusiveScan(d_temp_storage, bytes, d_halves.read() + 1, d_half_out.get(),
+                                                    cuda::maximum<>{}, n > 0 ? n - 1 : 0);
+         });
+  std::vector<__nv_bfloat16> brief(num_items);
+  for (std::size_t i = 0; i < num_items; ++i) brief[i] = __nv_bfloat16(static_cast<float>(static_cast<int>(i % 5) - 2));
+  const device_array<__nv_bfloat16> d_brief(brief), d_brief_out(num_items + 1);
+  on.run("InclusiveScanInit of bfloat16s", d_brief_out, [&](void* d_temp_storage, std::size_t& bytes) {
+    return device::DeviceScan::InclusiveScanInit(d_temp_storage, bytes, d_brief.read(), d_brief_out.get(),
+                                                 cuda::std::plus<>{}, __float2bfloat16(9.0f), n);
   });
   const device_array<__int128> d_wide_out(num_items + 1);
   on.run("ExclusiveSum of 128-bit integers", d_wide_out, [&](void* d_temp_storage, std::size_t& bytes) {

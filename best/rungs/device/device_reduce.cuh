@@ -29,6 +29,7 @@
 // Which rung runs is said in rungs/tuning/reduce.cuh, with the times it was chosen by.
 #pragma once
 
+#include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
@@ -45,7 +46,8 @@ struct KeyValuePair {
 };
 
 struct DeviceReduce {
-  // *d_out = init op d_in[0] op … op d_in[num_items - 1], accumulated in the type of init op item.
+  // *d_out = init op d_in[0] op … op d_in[num_items - 1], accumulated in the type of init op item; __half and
+  // __nv_bfloat16 as floats, where the operator is plus, minimum or maximum and d_out a pointer.
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t Reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op, T init,
@@ -172,7 +174,7 @@ struct DeviceReduce {
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
                             ReductionOpT reduction_op, T init, cudaStream_t stream) {
-    using accumulator = device::accumulator_of<ReductionOpT, T, parts::item_of<InputIteratorT>>;
+    using accumulator = device::widened_accumulator<ReductionOpT, T, InputIteratorT, OutputIteratorT>;
     return device::with_carried<accumulator>(d_out, device::ours(reduction_op), [&](auto op, auto d_out, auto carry) {
       return storage.run(
           [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
@@ -194,7 +196,7 @@ struct DeviceReduce {
   template <bool least, class Storage, class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
   static cudaError_t extremum(Storage storage, InputIteratorT d_in, ExtremumOutIteratorT d_out,
                               IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream) {
-    using item = parts::item_of<InputIteratorT>;
+    using item = device::widened<parts::item_of<InputIteratorT>, InputIteratorT, ExtremumOutIteratorT>;
     const item of_nothing = least ? device::highest<item>() : device::lowest<item>();
     return indexed_extremum<least>(
         storage, d_in, device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, of_nothing},

@@ -15,7 +15,8 @@
 // d_out      num_items outputs: any random-access iterator. It may be d_in, and else does not overlap it.
 // num_items  any integer; more than 2^32 is fine.
 // scan_op    associative; it need not commute. Where it names no identity (operators.cuh), it never sees anything but
-//            items and init.
+//            items and init. Sums, minima and maxima of __half and __nv_bfloat16 are accumulated as floats where d_out
+//            is a pointer, and rounded where they are written.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
 // bit for bit; no block waits for one that is not known to have started. The error of an output is at most
@@ -31,6 +32,7 @@
 #include <type_traits>
 
 #include "rungs/device/parts/future.cuh"
+#include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
@@ -156,7 +158,7 @@ struct DeviceScan {
   static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
                                NumItemsT num_items, cudaStream_t stream) {
     using item = parts::item_of<InputIteratorT>;
-    using accumulator = device::accumulator_of<ScanOpT, item, item>;
+    using accumulator = device::widened_accumulator<ScanOpT, item, InputIteratorT, OutputIteratorT>;
     return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
       using carried = decltype(carry(std::declval<accumulator>()));
       return from_nothing<parts::scan_kind::inclusive, carried>(storage, d_in, d_out, op, num_items, stream);
@@ -204,7 +206,7 @@ struct DeviceScan {
             class InitValueT, class NumItemsT>
   static cudaError_t from_value(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
                                 InitValueT init_value, NumItemsT num_items, cudaStream_t stream) {
-    using accumulator = device::accumulator_of<ScanOpT, InitValueT, parts::item_of<InputIteratorT>>;
+    using accumulator = device::widened_accumulator<ScanOpT, InitValueT, InputIteratorT, OutputIteratorT>;
     return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
       const auto init = carry(static_cast<accumulator>(init_value));
       using carried = std::remove_const_t<decltype(init)>;
