@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "front_door/stage.cuh"
@@ -150,6 +152,40 @@ TEST_F(FrontDoor, MinimumPropagatesNaNAndInfinity) {
 TEST_F(FrontDoor, SumsOfHalvesAreRoundedOnce) {
   expect_to_be_rounded_once<__half>();
   expect_to_be_rounded_once<__nv_bfloat16>();
+}
+
+// The extremes of each type, equal zeros, and infinities beside NaN.
+TEST_F(FrontDoor, WhereTheExtremumStandsIsExact) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const device_array<long long> d_index(std::size_t{1});
+  const auto expect = [&](auto item, std::vector<std::pair<std::size_t, decltype(item)>> others, long long least,
+                          long long greatest) {
+    using T = decltype(item);
+    std::vector<T> host(70'001, item);
+    for (const auto& [at, other] : others) host[at] = other;
+    const device_array<T> d_in(host), d_out(std::size_t{1});
+    for (const bool is_least : {true, false}) {
+      ASSERT_EQ(is_least ? DeviceReduce::ArgMin(workspace_, d_in.read(), d_out.get(), d_index.get(),
+                                                static_cast<long long>(host.size()), stream_)
+                         : DeviceReduce::ArgMax(workspace_, d_in.read(), d_out.get(), d_index.get(),
+                                                static_cast<long long>(host.size()), stream_),
+                cudaSuccess);
+      const long long index = is_least ? least : greatest;
+      EXPECT_EQ(read(d_index, 1)[0], index);
+      EXPECT_EQ(std::memcmp(read(d_out, 1).data(), &host[static_cast<std::size_t>(index)], sizeof(T)), 0);
+    }
+  };
+  expect(0, {{70'000, std::numeric_limits<int>::min()}, {5, std::numeric_limits<int>::max()}}, 70'000, 5);
+  expect(7u, {{1, 0u}, {69'999, 0xffffffffu}, {70'000, 0xffffffffu}}, 1, 69'999);
+  expect(static_cast<signed char>(-1), {{40'000, -128}, {40'001, 127}}, 40'000, 40'001);
+  expect(1.0f, {{2, infinity}, {70'000, -infinity}}, 70'000, 2);
+  expect(0.0f, {{3, -0.0f}}, 0, 0);
+  expect(-0.0f, {{3, 0.0f}, {9, -1e-45f}, {8, 1e-45f}}, 9, 8);
+  expect(1.0f, {{2, infinity}, {4, -infinity}, {70'000, std::numeric_limits<float>::quiet_NaN()}}, 70'000, 70'000);
+  expect(-1ll, {{9, std::numeric_limits<long long>::min()}, {8, std::numeric_limits<long long>::max()}}, 9, 8);
+  expect(1ull, {{69'000, 0ull}, {68'000, ~0ull}, {70'000, ~0ull}}, 69'000, 68'000);
+  expect(-0.0, {{3, 0.0}, {9, -5e-324}, {8, 5e-324}}, 9, 8);
+  expect(1.0, {{3, std::numeric_limits<double>::quiet_NaN()}, {2, -std::numeric_limits<double>::infinity()}}, 3, 3);
 }
 
 TEST_F(FrontDoor, ExtremaOfHalvesPropagateNaN) {

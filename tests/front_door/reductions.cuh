@@ -141,6 +141,23 @@ std::vector<outcome> REDUCTIONS(std::size_t num_items) {
     on.run("ArgMax: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_ints.read(), d_int.get(), d_index.get(), n);
     });
+    on.run("ArgMax of bytes: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_bytes.read(), d_byte.get(), d_index.get(), n);
+    });
+    on.run("ArgMax of a counter: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, thrust::counting_iterator<int>(-300), d_int.get(),
+                                          d_index.get(), n);
+    });
+    const device_array<double> d_doubles(items<double>(num_items)), d_double(std::size_t{1});
+    on.run("ArgMin of doubles: value", d_double, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_doubles.read(), d_double.get(), d_index.get(), n);
+    });
+    on.run("ArgMin of doubles: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_doubles.read(), d_double.get(), d_index.get(), n);
+    });
+    on.run("ArgMin of a transform of a counter: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
+      return device::DeviceReduce::ArgMin(d_temp_storage, bytes, squares, d_wide.get(), d_index.get(), n);
+    });
     on.run("Min of halves", d_half, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::Min(d_temp_storage, bytes, d_many_halves.read(), d_half.get(), n);
     });

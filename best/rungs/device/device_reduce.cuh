@@ -29,6 +29,7 @@
 // Which rung runs is said in rungs/tuning/reduce.cuh, with the times it was chosen by.
 #pragma once
 
+#include "rungs/device/parts/extremum.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
@@ -216,8 +217,28 @@ struct DeviceReduce {
   template <bool least, class Storage, class InputIteratorT, class OutputIteratorT, class Item>
   static cudaError_t indexed_extremum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, long long num_items,
                                       Item of_nothing, cudaStream_t stream) {
-    return reduce(storage, device::with_index<InputIteratorT, Item>{d_in}, d_out, num_items,
-                  device::first_extremum<least>{}, device::indexed<Item>{of_nothing, -1}, stream);
+    const auto among = [&](auto items, auto d_out, auto op, auto nothing) {
+      return storage.run(
+          [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
+            using extrema = device::for_extrema_of<typename decltype(door)::named>;
+            return extrema::reduce(d_temp_storage, temp_storage_bytes, items, d_out,
+                                   static_cast<std::size_t>(num_items), op, nothing, stream);
+          },
+          stream);
+    };
+    const auto by_rank = [&](auto nothing) {
+      using place = decltype(nothing);
+      return among(device::ranked<least, Item, place, InputIteratorT>{d_in},
+                   device::unranked<Item, InputIteratorT, OutputIteratorT>{d_in, d_out}, device::first_rank{}, nothing);
+    };
+    if constexpr (device::has_short_rank<Item>) {
+      if (num_items <= device::most_in_a_word) return by_rank(device::first_rank::identity<device::ranked_index>());
+    }
+    if constexpr (device::has_rank<Item>)
+      return by_rank(device::first_rank::identity<device::ranked_place>());
+    else
+      return among(device::with_index<InputIteratorT, Item>{d_in}, d_out, device::first_extremum<least>{},
+                   device::indexed<Item>{of_nothing, -1});
   }
 };
 
