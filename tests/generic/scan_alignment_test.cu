@@ -22,6 +22,17 @@ using namespace rungs::tests;
 // Eight bytes that are aligned to four: such items may begin off their own size, too.
 using rungs::affine;
 
+// The same maps, modulo two to the bits of half a T, packed into one. Like any operator of a user's it does not say
+// that it has an identity; it does not commute, and to begin with an item twice would show.
+struct compose_packed {
+  template <class T>
+  __host__ __device__ T operator()(const T& a, const T& b) const {
+    constexpr unsigned bits = 4 * sizeof(T), mask = (1u << bits) - 1;
+    const unsigned slope = b & mask, offset = b >> bits;
+    return static_cast<T>(((a & mask) * slope & mask) | (((a >> bits) * slope + offset) & mask) << bits);
+  }
+};
+
 template <class T>
 bool same(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, affine>)
@@ -30,11 +41,13 @@ bool same(const T& a, const T& b) {
     return a == b;
 }
 
-// Small enough for sums of floats to be exact.
-template <class T>
+// Small enough for sums of floats to be exact; maps of which none forgets what came before.
+template <class T, class Op>
 T item_at(std::size_t i) {
   if constexpr (std::is_same_v<T, affine>)
     return {static_cast<unsigned>(i * 2654435761u) | 1u, static_cast<unsigned>(i)};
+  else if constexpr (std::is_same_v<Op, compose_packed>)
+    return static_cast<T>(static_cast<unsigned>(i * 2654435761u) >> 8 | 1u);
   else
     return static_cast<T>(i * 7919 % 7);
 }
@@ -52,21 +65,23 @@ class ScanAlignment : public ::testing::Test {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
 
-  // Exclusive scans of items of type In, apart and in place. Offsets are counted in items, or in what they are aligned
-  // to.
+  // Exclusive scans of items of type In, apart and in place, and inclusive ones where there is nothing to begin with,
+  // not even an identity. Offsets are counted in items, or in what they are aligned to.
   template <class In, class Out, class Op, class T>
   void expect_scans(T init, bool by_alignment = false) {
     constexpr std::size_t most_items = 1'200'011, margin = 16;  // so many bytes or more, and aligned to them
     std::vector<In> items(most_items);
-    std::vector<Out> sums(most_items);
-    T sum = init;
+    std::vector<Out> sums(most_items), from_nothing(most_items);
+    T sum = init, sum_from_nothing{};
     for (std::size_t i = 0; i < most_items; ++i) {
-      items[i] = item_at<In>(i);
+      items[i] = item_at<In, Op>(i);
       sums[i] = static_cast<Out>(sum);
       sum = static_cast<T>(Op{}(sum, static_cast<T>(items[i])));
+      sum_from_nothing = i == 0 ? static_cast<T>(items[i]) : Op{}(sum_from_nothing, static_cast<T>(items[i]));
+      from_nothing[i] = static_cast<Out>(sum_from_nothing);
     }
 
-    const Out mark = static_cast<Out>(item_at<Out>(5));
+    const Out mark = static_cast<Out>(item_at<Out, Op>(5));
     const std::vector<Out> marks(most_items + 3 * margin, mark);
     std::vector<Out> got(most_items + 2 * margin);
     device_vector<In> d_in(std::vector<In>(most_items + margin));
@@ -74,7 +89,7 @@ class ScanAlignment : public ::testing::Test {
     const std::size_t in_unit = by_alignment ? alignof(In) : sizeof(In);
     const std::size_t out_unit = by_alignment ? alignof(Out) : sizeof(Out);
     const auto check = [&](const Out* first, std::size_t n, const char* which, std::size_t in_offset,
-                           std::size_t out_offset) {
+                           std::size_t out_offset, const std::vector<Out>& expected) {
       const auto where = [&] {
         return ::testing::Message() << which << ", n = " << n << ", " << in_offset << " and " << out_offset
                                     << " off, items of " << sizeof(In) << " and " << sizeof(Out) << " bytes";
@@ -82,7 +97,7 @@ class ScanAlignment : public ::testing::Test {
       ASSERT_EQ(cudaMemcpy(got.data(), first - margin, (n + 2 * margin) * sizeof(Out), cudaMemcpyDeviceToHost),
                 cudaSuccess);
       std::size_t right = 0, kept = 0;
-      while (right < n && same(got[margin + right], sums[right])) ++right;
+      while (right < n && same(got[margin + right], expected[right])) ++right;
       while (kept < margin && same(got[kept], mark) && same(got[margin + n + kept], mark)) ++kept;
       ASSERT_EQ(right, n) << where() << ": the first wrong output";
       ASSERT_EQ(kept, margin) << where() << ": written around the output";
@@ -101,7 +116,13 @@ class ScanAlignment : public ::testing::Test {
           expect_success([&](void* d_temp_storage, std::size_t& bytes) {
             return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(in), out, Op{}, init, n);
           });
-          check(out, n, "apart", in_offset, out_offset);
+          check(out, n, "apart", in_offset, out_offset, sums);
+          if constexpr (!rungs::has_identity<Op, T>) {
+            expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+              return Scan::inclusive_scan(d_temp_storage, bytes, static_cast<const In*>(in), out, Op{}, n);
+            });
+            check(out, n, "from nothing", in_offset, out_offset, from_nothing);
+          }
           if constexpr (std::is_same_v<In, Out>) {
             if (in_offset != 0) continue;
             ASSERT_EQ(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice),
@@ -110,7 +131,7 @@ class ScanAlignment : public ::testing::Test {
             expect_success([&](void* d_temp_storage, std::size_t& bytes) {
               return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(out), out, Op{}, init, n);
             });
-            check(out, n, "in place", out_offset, out_offset);
+            check(out, n, "in place", out_offset, out_offset, sums);
           }
         }
       }
@@ -134,13 +155,19 @@ TYPED_TEST(ScanAlignment, EightBytesAlignedToFour) {
   this->template expect_scans<affine, affine, rungs::compose>(affine{3, 5});
   this->template expect_scans<affine, affine, rungs::compose>(affine{3, 5}, true);
 }
+TYPED_TEST(ScanAlignment, FourBytesWithoutAnIdentity) {
+  this->template expect_scans<unsigned, unsigned, compose_packed>(0x50003u);
+}
 
-// Where a lane has many items, kernels take long to compile: this rung's are the shortest.
+// Narrow items, for which one rung stands for all.
 using ScanAlignmentOfNarrowItems = ScanAlignment<rungs::scans::one_block>;
 TEST_F(ScanAlignmentOfNarrowItems, Bytes) {
   expect_scans<unsigned char, unsigned char, rungs::plus>(static_cast<unsigned char>(3));
 }
 TEST_F(ScanAlignmentOfNarrowItems, BytesToEight) { expect_scans<unsigned char, double, rungs::plus>(3u); }
 TEST_F(ScanAlignmentOfNarrowItems, TwoBytes) { expect_scans<short, short, rungs::plus>(static_cast<short>(3)); }
+TEST_F(ScanAlignmentOfNarrowItems, BytesWithoutAnIdentity) {
+  expect_scans<unsigned char, unsigned char, compose_packed>(static_cast<unsigned char>(0x53));
+}
 
 }  // namespace

@@ -15,9 +15,9 @@
 // d_out      num_items outputs: any random-access iterator. It may be d_in, and else does not overlap it.
 // num_items  any integer; more than 2^32 is fine.
 // scan_op    associative; it need not commute. Where it names no identity (operators.cuh), it never sees anything but
-//            items and init, and takes longer for it: name one if there is one (README). Sums, minima and maxima of
-//            __half and __nv_bfloat16 are accumulated as floats where d_out is a pointer, and rounded where they are
-//            written.
+//            items, init and what it has made of them; what lies behind the last item reads as that item again. Sums,
+//            minima and maxima of __half and __nv_bfloat16 are accumulated as floats where d_out is a pointer, and
+//            rounded where they are written.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
 // bit for bit; no block waits for one that is not known to have started. The error of an output is at most
@@ -35,7 +35,6 @@
 #include "rungs/device/parts/future.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
-#include "rungs/device/parts/optional.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/scans/front_door.cuh"
@@ -173,9 +172,6 @@ struct DeviceScan {
                                   NumItemsT num_items, cudaStream_t stream) {
     if constexpr (has_identity<ScanOpT, T>)
       return scan<kind>(storage, d_in, d_out, scan_op, ScanOpT::template identity<T>(), num_items, stream);
-    else if constexpr (device::takes_optionals<T, OutputIteratorT>)
-      return scan<kind>(storage, d_in, d_out, device::on_optionals<ScanOpT>{scan_op}, device::optional<T>{}, num_items,
-                        stream);
     else
       return scan<kind>(storage, d_in, d_out, parts::lifted<ScanOpT>{scan_op}, parts::maybe<T>{}, num_items, stream);
   }
@@ -217,9 +213,6 @@ struct DeviceScan {
       using carried = std::remove_const_t<decltype(init)>;
       if constexpr (has_identity<decltype(op), carried>)
         return scan<kind>(storage, d_in, d_out, op, init, num_items, stream);
-      else if constexpr (device::takes_optionals<carried, decltype(d_out)>)
-        return scan<kind>(storage, d_in, d_out, device::on_optionals<decltype(op)>{op}, device::optional<carried>(init),
-                          num_items, stream);
       else
         return scan<kind>(storage, d_in, d_out, parts::lifted<decltype(op)>{op}, parts::maybe<carried>(init, true),
                           num_items, stream);

@@ -13,12 +13,12 @@ namespace rungs::v0::parts {
 // its instructions come from DRAM as its items do.
 template <class Rows>
 struct whole_vectors : Rows {
-  using typename Rows::accumulator;
+  using typename Rows::item;
   static constexpr bool is_whole = true;
 
   template <class ScanOpT>
   __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,
-                               ScanOpT) {
+                               ScanOpT scan_op) {
     const int left = Rows::present(first, num_items);
     typename Rows::template vector_of_lane<typename Rows::input> loaded[Rows::rows_of_warp];
 #pragma unroll
@@ -30,7 +30,7 @@ struct whole_vectors : Rows {
       if (Rows::position(row) < left)
         this->unpack(row, loaded[row]);
       else
-        for (accumulator& item : this->items[row]) item = ScanOpT::template identity<accumulator>();
+        for (item& absent : this->items[row]) absent = Rows::padding(d_in, num_items, scan_op);
     }
   }
   __device__ void store_present(typename Rows::output_iterator d_out, std::size_t first, std::size_t num_items,
@@ -47,16 +47,16 @@ struct whole_vectors : Rows {
 // which would take registers.
 template <class Rows>
 struct aligned_vectors : Rows {
-  static constexpr bool is_aligned = true;
+  static constexpr bool may_lack_first = Rows::pads_with_identity;
 
   template <class ScanOpT>
   __device__ void load_present(typename Rows::input_iterator d_in, std::size_t first, std::size_t num_items, bool,
                                ScanOpT scan_op) {
     const int left = Rows::present(first, num_items);
     this->template load_some<false>(d_in + first, left);
-    if (left < Rows::warp_items) this->mask(left, scan_op);
+    if (left < Rows::warp_items) this->mask(left, Rows::padding(d_in, num_items, scan_op));
   }
-  __device__ void load_shared(const typename Rows::input* from, bool) { this->load_vectors(from); }
+  __device__ void load_shared(const typename Rows::input* from, bool) { this->load_all(from); }
   __device__ void store_present(typename Rows::output_iterator d_out, std::size_t first, std::size_t num_items,
                                 bool) const {
     this->template store_some<false>(d_out + first, Rows::present(first, num_items));
@@ -65,12 +65,14 @@ struct aligned_vectors : Rows {
 
 // Calls call(type<...>, d_in, d_out, num_items, ahead) with aligned_vectors<Rows> where that will do, else with Rows.
 // Where may_move, and both ends begin `ahead` items behind an alignment, what is scanned begins there, and its first
-// `ahead` items are not there: tiles lie elsewhere then, and floats are added up in another order.
+// `ahead` items are not there: tiles lie elsewhere then, and floats are added up in another order. It takes an
+// identity.
 template <bool may_move, class Rows, class Call>
 cudaError_t with_aligned_rows(typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                               std::size_t num_items, Call call) {
   if constexpr (Rows::reads_vectors && Rows::writes_vectors) {
-    const int ahead = may_move && num_items > 0 ? Rows::items_ahead(d_in, d_out) : 0;
+    const int ahead =
+        may_move && aligned_vectors<Rows>::may_lack_first && num_items > 0 ? Rows::items_ahead(d_in, d_out) : 0;
     if (reinterpret_cast<std::uintptr_t>(d_in - ahead) % 16 == 0 && Rows::writes_aligned(d_out - ahead))
       return call(type<aligned_vectors<Rows>>{}, d_in - ahead, d_out - ahead, num_items + ahead, ahead);
   }

@@ -1,5 +1,6 @@
-// A reduction of any type with any operator, made one that has an identity: nothing. Rungs pad, and padding must not
-// reach the caller's operator, so an operator without an identity is lifted to values that may be absent.
+// A reduction or scan of any type with any operator, made one that has an identity: nothing. Rungs pad, and padding
+// must not reach the caller's operator, so an operator without an identity is lifted to values that may be absent. What
+// is known to be there is a plain value, and costs what it costs with any operator.
 #pragma once
 
 #include "rungs/operators.cuh"
@@ -12,6 +13,7 @@ struct maybe {
   bool present;
 
   maybe() = default;
+  __host__ __device__ maybe(const T& value) : value(value), present(true) {}
   template <class Item>
   __host__ __device__ explicit maybe(const Item& item) : value(static_cast<T>(item)), present(true) {}
   __host__ __device__ maybe(const T& value, bool present) : value(value), present(present) {}
@@ -31,7 +33,37 @@ struct lifted {
     if (!b.present) return a;
     return maybe<T>(static_cast<T>(reduction_op(a.value, b.value)), true);
   }
+  template <class T>
+  __device__ T operator()(const maybe<T>& a, const T& b) const {
+    return a.present ? static_cast<T>(reduction_op(a.value, b)) : b;
+  }
+  template <class T>
+  __device__ T operator()(const T& a, const T& b) const {
+    return static_cast<T>(reduction_op(a, b));
+  }
 };
+
+// What a maybe is made of; anything else is made of itself.
+template <class T>
+struct type_under {
+  using named = T;
+};
+template <class T>
+struct type_under<maybe<T>> {
+  using named = T;
+};
+
+// The aggregate of any number of values, of none, too.
+template <class T, class Op>
+struct aggregate_type {
+  using named = T;
+};
+template <class T, class Op>
+struct aggregate_type<T, lifted<Op>> {
+  using named = maybe<typename type_under<T>::named>;
+};
+template <class T, class Op>
+using aggregate_of = typename aggregate_type<T, Op>::named;
 
 // Writes a result, which is there by now.
 template <class OutputIteratorT, class T>

@@ -9,9 +9,9 @@ namespace rungs::v0::parts {
 template <int block_threads, class Rows>
 inline constexpr int row_tile_items = block_threads / warp_threads* Rows::warp_items;
 
-// Most additions one item passes through within its tile: up to 16 items in a lane, folded and then scanned, lanes,
+// Most additions one item passes through within its tile: up to four items in a lane, folded and then scanned, lanes,
 // rows, warps, and what precedes.
-constexpr std::size_t row_tile_height(int num_rows) { return 4 + 5 + num_rows + 1 + 16 + 5 + 1; }
+constexpr std::size_t row_tile_height(int num_rows) { return 2 + 5 + num_rows + 1 + 4 + 5 + 1; }
 
 // How many sums there are, one a tile, when those of num_tiles tiles are scanned in tiles of tile_items themselves.
 constexpr std::size_t sums_on_all_levels(std::size_t num_tiles, int tile_items) {

@@ -25,21 +25,16 @@ struct written<Item*, T, void> {
   using item = Item;
 };
 
-template <class T>
-struct type_under {
-  using named = T;
-};
-template <class T>
-struct type_under<maybe<T>> {
-  using named = T;
-};
-
 constexpr std::size_t greatest_of(std::size_t a, std::size_t b, std::size_t c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
 // Rows of a warp in registers. Items are accumulated in T; a lane holds as many neighbours of a row as make 16 bytes of
-// the widest of input, accumulator and output.
+// the widest of input, item and output, but no more than four, for each takes a register.
+//
+// Where T is a maybe, the items are what it is made of: each of them is there, for what lies behind the last one reads
+// as that one again, and nobody asks for what comes of it. Only what precedes a row can be absent, and from the second
+// row on the compiler knows that it is not. (Inputs and outputs that are maybes themselves are held as such.)
 template <int num_rows, class InputIteratorT, class OutputIteratorT, class T>
 struct rows {
   using input_iterator = InputIteratorT;
@@ -47,16 +42,19 @@ struct rows {
   using accumulator = T;
   using input = item_of<InputIteratorT>;
   using general = rows;
-  static constexpr bool is_whole = false, is_aligned = false;
+  static constexpr bool is_whole = false, may_lack_first = false;
   static constexpr int rows_of_warp = num_rows;
   using output = typename written<OutputIteratorT, typename type_under<T>::named>::item;
-  static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(T));
-  static constexpr int lane_items = widest_bytes < 16 ? 16 / widest_bytes : 1;
+  using item =
+      std::conditional_t<std::is_same_v<input, T> || std::is_same_v<output, T>, T, typename type_under<T>::named>;
+  static constexpr bool pads_with_identity = std::is_same_v<item, T>;
+  static constexpr std::size_t widest_bytes = greatest_of(sizeof(input), sizeof(output), sizeof(item));
+  static constexpr int lane_items = widest_bytes < 4 ? 4 : widest_bytes < 16 ? 16 / widest_bytes : 1;
   static constexpr int row_items = lane_items * warp_threads, warp_items = row_items * num_rows;
   static constexpr bool reads_vectors = is_vectorisable<InputIteratorT> && 16 % (lane_items * sizeof(input)) == 0;
   static constexpr bool writes_vectors = is_vectorisable<OutputIteratorT> && 16 % (lane_items * sizeof(output)) == 0;
 
-  T items[num_rows][lane_items];
+  item items[num_rows][lane_items];
 
   // Whether an end may be accessed by vectors. Unlike reductions, scans must not read by the non-coherent path: they
   // may work in place.
@@ -68,8 +66,9 @@ struct rows {
     if constexpr (writes_vectors) return reinterpret_cast<std::uintptr_t>(d_out) % (lane_items * sizeof(output)) == 0;
     return false;
   }
+  // Whether all ends that can be may be; an end that never can does not stand in the way of the other.
   static bool vectorised(InputIteratorT d_in, OutputIteratorT d_out) {
-    return reads_aligned(d_in) && writes_aligned(d_out);
+    return (reads_aligned(d_in) || !reads_vectors) && (writes_aligned(d_out) || !writes_vectors);
   }
   // How many items before both ends vectors would be aligned, of the input to 16 bytes; 0 where there is no such
   // number.
@@ -85,17 +84,22 @@ struct rows {
   static __device__ int position(int row) { return (row * warp_threads + threadIdx.x % warp_threads) * lane_items; }
 
   // All rows of the warp whose items begin at `first`, without a predicate: they are all there, and aligned.
-  __device__ void load(InputIteratorT d_in, std::size_t first) { load_vectors(d_in + first); }
+  __device__ void load(InputIteratorT d_in, std::size_t first) { load_all(d_in + first); }
   __device__ void store(OutputIteratorT d_out, std::size_t first) const {
-    if constexpr (writes_vectors) {
+    const OutputIteratorT to = d_out + first;
 #pragma unroll
-      for (int row = 0; row < num_rows; ++row)
-        *reinterpret_cast<vector_of_lane<output>*>(d_out + first + position(row)) = pack(row);
+    for (int row = 0; row < num_rows; ++row) {
+      if constexpr (writes_vectors) {
+        *reinterpret_cast<vector_of_lane<output>*>(to + position(row)) = pack(row);
+      } else {
+#pragma unroll
+        for (int i = 0; i < lane_items; ++i) parts::store(to + (position(row) + i), items[row][i]);
+      }
     }
   }
 
-  // The same for any alignment and any number of items; what is not there reads as the identity. All lanes call these,
-  // and they touch nothing but the warp's own items.
+  // The same for any alignment and any number of items; what is not there reads as the padding. All lanes call these,
+  // and they touch nothing but the warp's own items and the last one, which no warp of its tile may have replaced yet.
   template <class ScanOpT>
   __device__ void load_present(InputIteratorT d_in, std::size_t first, std::size_t num_items, bool by_vectors,
                                ScanOpT scan_op) {
@@ -107,11 +111,14 @@ struct rows {
           load_some<false>(from, left);
         else if constexpr (is_shiftable<input>)
           load_some<true>(from, left);
-        if (left < warp_items) mask(left, scan_op);
+        if (left < warp_items) mask(left, padding(d_in, num_items, scan_op));
         return;
       }
     }
-    load_singly(from, 0, left, scan_op);
+    if constexpr (pads_with_identity)
+      load_singly(from, 0, left, scan_op);
+    else
+      load_up_to(from, static_cast<std::ptrdiff_t>(num_items - first) - 1);
   }
   __device__ void store_present(OutputIteratorT d_out, std::size_t first, std::size_t num_items,
                                 bool by_vectors) const {
@@ -129,7 +136,7 @@ struct rows {
     store_singly(to, 0, left);
   }
 
-  // The same for the first warp's items where the first `ahead` of them are not there.
+  // The same for the first warp's items where the first `ahead` of them are not there, which takes an identity.
   template <class ScanOpT>
   __device__ void load_behind(InputIteratorT d_in, int ahead, std::size_t num_items, ScanOpT scan_op) {
     load_singly(d_in, ahead, present(0, num_items), scan_op);
@@ -144,7 +151,7 @@ struct rows {
     if constexpr (reads_vectors) {
       const unsigned offset = misses_bytes(from);
       if (offset == 0) {
-        load_vectors(from);
+        load_all(from);
         return;
       }
       if constexpr (lane_bytes<input> >= 4) {
@@ -154,43 +161,51 @@ struct rows {
         }
       }
     }
-#pragma unroll
-    for (int row = 0; row < num_rows; ++row)
-#pragma unroll
-      for (int i = 0; i < lane_items; ++i) items[row][i] = static_cast<T>(from[position(row) + i]);
+    load_each(from);
   }
-  // Replaces what stands behind the first `left` items by the identity.
-  template <class ScanOpT>
-  __device__ void mask(int left, ScanOpT) {
+  // What stands for items behind the last: the identity, or, where there is none, the last of the num_items at `from`.
+  template <class Iterator, class ScanOpT>
+  static __device__ item padding(Iterator from, std::size_t num_items, ScanOpT) {
+    if constexpr (pads_with_identity)
+      return ScanOpT::template identity<item>();
+    else
+      return static_cast<item>(from[num_items - 1]);
+  }
+  // Replaces what stands behind the first `left` items.
+  __device__ void mask(int left, const item& padding) {
 #pragma unroll
     for (int row = 0; row < num_rows; ++row)
 #pragma unroll
       for (int i = 0; i < lane_items; ++i)
-        if (position(row) + i >= left) items[row][i] = ScanOpT::template identity<T>();
+        if (position(row) + i >= left) items[row][i] = padding;
   }
-  // Likewise the first `ahead` items, less than a row.
+  // Replaces the first `ahead` items, less than a row, by the identity.
   template <class ScanOpT>
   __device__ void mask_ahead(int ahead, ScanOpT) {
 #pragma unroll
     for (int i = 0; i < lane_items; ++i)
-      if (position(0) + i < ahead) items[0][i] = ScanOpT::template identity<T>();
+      if (position(0) + i < ahead) items[0][i] = ScanOpT::template identity<item>();
   }
 
   // The aggregate of all the warp's items, in every lane.
   template <class ScanOpT>
-  __device__ T aggregate(ScanOpT scan_op) const {
+  __device__ item aggregate(ScanOpT scan_op) const {
     if constexpr (is_commutative<ScanOpT>) {
-      T of_rows[num_rows];
+      item of_rows[num_rows];
 #pragma unroll
-      for (int row = 0; row < num_rows; ++row) of_rows[row] = fold<T, 0, lane_items>(items[row], scan_op);
-      return warp_aggregate(fold<T, 0, num_rows>(of_rows, scan_op), scan_op);
+      for (int row = 0; row < num_rows; ++row) of_rows[row] = of_lane(row, scan_op);
+      return warp_aggregate(fold<item, 0, num_rows>(of_rows, scan_op), scan_op);
     } else {
-      T total = warp_aggregate(fold<T, 0, lane_items>(items[0], scan_op), scan_op);
+      item total = warp_aggregate(of_lane(0, scan_op), scan_op);
 #pragma unroll
-      for (int row = 1; row < num_rows; ++row)
-        total = scan_op(total, warp_aggregate(fold<T, 0, lane_items>(items[row], scan_op), scan_op));
+      for (int row = 1; row < num_rows; ++row) total = scan_op(total, warp_aggregate(of_lane(row, scan_op), scan_op));
       return total;
     }
+  }
+  // The aggregate of the lane's items in a row.
+  template <class ScanOpT>
+  __device__ item of_lane(int row, ScanOpT scan_op) const {
+    return fold<item, 0, lane_items>(items[row], scan_op);
   }
 
   // What precedes each of a lane's rows in the warp. All the shuffles of a scan are in here, none in finish(), so this
@@ -200,32 +215,41 @@ struct rows {
   };
   template <class ScanOpT>
   __device__ lane_prefixes scan_lanes(ScanOpT scan_op) const {
-    lane_prefixes lanes;
+    item scanned[num_rows];
 #pragma unroll
-    for (int row = 0; row < num_rows; ++row) lanes.of_rows[row] = fold<T, 0, lane_items>(items[row], scan_op);
+    for (int row = 0; row < num_rows; ++row) scanned[row] = of_lane(row, scan_op);
     // Row by row would be one chain of dependent shuffles; step by step, the rows' chains run side by side.
     const int lane = threadIdx.x % warp_threads;
 #pragma unroll
     for (int offset = 1; offset < warp_threads; offset *= 2) {
 #pragma unroll
       for (int row = 0; row < num_rows; ++row) {
-        const T left = shuffle_up(lanes.of_rows[row], offset);
-        if (is_idempotent<ScanOpT> || lane >= offset) lanes.of_rows[row] = scan_op(left, lanes.of_rows[row]);
+        const item left = shuffle_up(scanned[row], offset);
+        if (is_idempotent<ScanOpT> || lane >= offset) scanned[row] = scan_op(left, scanned[row]);
       }
     }
+    lane_prefixes lanes;
     T rows_before = ScanOpT::template identity<T>();
 #pragma unroll
     for (int row = 0; row < num_rows; ++row) {
-      const T of_row = shuffle_from(lanes.of_rows[row], warp_threads - 1);
-      const T left = shuffle_up(lanes.of_rows[row], 1);
-      lanes.of_rows[row] = lane == 0 ? rows_before : scan_op(rows_before, left);
+      const item of_row = shuffle_from(scanned[row], warp_threads - 1);
+      const item left = shuffle_up(scanned[row], 1);
+      lanes.of_rows[row] = lane == 0 ? rows_before : T(scan_op(rows_before, left));
       rows_before = scan_op(rows_before, of_row);
     }
     return lanes;
   }
 
+  // An aggregate of any number of items that is known not to be one of none.
+  static __device__ const item& held(const T& aggregate) {
+    if constexpr (pads_with_identity)
+      return aggregate;
+    else
+      return aggregate.value;
+  }
+
   // Makes every item the aggregate of `before` and the warp's items up to it: with it, or for an exclusive scan
-  // without.
+  // without. (There the first item of all becomes what the caller begins with.)
   template <scan_kind kind, class ScanOpT>
   __device__ void finish(const lane_prefixes& lanes, const T& before, ScanOpT scan_op) {
 #pragma unroll
@@ -233,8 +257,8 @@ struct rows {
       T prefix = scan_op(before, lanes.of_rows[row]);
 #pragma unroll
       for (int i = 0; i < lane_items; ++i) {
-        const T next = scan_op(prefix, items[row][i]);
-        items[row][i] = kind == scan_kind::inclusive ? next : prefix;
+        const item next = scan_op(prefix, items[row][i]);
+        items[row][i] = kind == scan_kind::inclusive ? next : held(prefix);
         prefix = next;
       }
     }
@@ -303,6 +327,16 @@ struct rows {
     }
   }
 
+  // Item by item, and from[last] for what lies behind it, be it before the warp's own items.
+  __device__ void load_up_to(InputIteratorT from, std::ptrdiff_t last) {
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i) {
+        const std::ptrdiff_t at = position(row) + i;
+        items[row][i] = static_cast<item>(from[at < last ? at : last]);
+      }
+  }
   // Item by item: those of the warp's items from[begin] to from[end - 1].
   template <class ScanOpT>
   __device__ void load_singly(InputIteratorT from, int begin, int end, ScanOpT) {
@@ -311,7 +345,7 @@ struct rows {
 #pragma unroll
       for (int i = 0; i < lane_items; ++i) {
         const int at = position(row) + i;
-        items[row][i] = at >= begin && at < end ? static_cast<T>(from[at]) : ScanOpT::template identity<T>();
+        items[row][i] = at >= begin && at < end ? static_cast<item>(from[at]) : ScanOpT::template identity<item>();
       }
   }
   __device__ void store_singly(OutputIteratorT to, int begin, int end) const {
@@ -436,7 +470,7 @@ struct rows {
   }
 
   template <class Iterator>
-  __device__ void load_vectors(Iterator from) {
+  __device__ void load_all(Iterator from) {
     if constexpr (reads_vectors) {
       vector_of_lane<input> loaded[num_rows];
 #pragma unroll
@@ -444,13 +478,22 @@ struct rows {
         loaded[row] = *reinterpret_cast<const vector_of_lane<input>*>(from + position(row));
 #pragma unroll
       for (int row = 0; row < num_rows; ++row) unpack(row, loaded[row]);
+    } else {
+      load_each(from);
     }
+  }
+  template <class Iterator>
+  __device__ void load_each(Iterator from) {
+#pragma unroll
+    for (int row = 0; row < num_rows; ++row)
+#pragma unroll
+      for (int i = 0; i < lane_items; ++i) items[row][i] = static_cast<item>(from[position(row) + i]);
   }
 
   template <class Vector>
   __device__ void unpack(int row, const Vector& loaded) {
 #pragma unroll
-    for (int i = 0; i < lane_items; ++i) items[row][i] = static_cast<T>(loaded.items[i]);
+    for (int i = 0; i < lane_items; ++i) items[row][i] = static_cast<item>(loaded.items[i]);
   }
   __device__ vector_of_lane<output> pack(int row) const {
     vector_of_lane<output> packed;
@@ -462,10 +505,13 @@ struct rows {
 
 // What is aggregated before warp `warp` of a block, from the aggregates that each warp left in shared memory.
 template <int num_warps, class T, class ScanOpT>
-__device__ T before_warp(const T* warp_aggregates, int warp, ScanOpT scan_op) {
+__device__ aggregate_of<T, ScanOpT> before_warp(const T* warp_aggregates, int warp, ScanOpT scan_op) {
   static_assert(num_warps <= warp_threads);
   const int lane = threadIdx.x % warp_threads;
-  return warp_aggregate(lane < warp ? warp_aggregates[lane] : ScanOpT::template identity<T>(), scan_op);
+  if constexpr (std::is_same_v<T, aggregate_of<T, ScanOpT>>)
+    return warp_aggregate(lane < warp ? warp_aggregates[lane] : ScanOpT::template identity<T>(), scan_op);
+  else
+    return aggregate_of_lanes(warp_aggregates[lane < warp ? lane : 0], warp, scan_op);
 }
 
 }  // namespace rungs::v0::parts

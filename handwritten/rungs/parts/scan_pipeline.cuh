@@ -19,6 +19,7 @@ template <int scan_warps, int reduce_warps, class Rows>
 struct pipeline {
   using rows = Rows;
   using T = typename Rows::accumulator;
+  using item = typename Rows::item;
   using input = typename Rows::input;
   static constexpr int look_back_warps = 2;
   static constexpr int block_threads = (scan_warps + reduce_warps + look_back_warps + 1) * warp_threads;
@@ -36,7 +37,7 @@ struct pipeline {
     phase_barrier reduced[stages];   // so are its warps' aggregates
     phase_barrier preceded[stages];  // and what precedes it
     phase_barrier emptied[stages];   // and it has been taken out again
-    T warp_aggregates[stages][scan_warps];
+    item warp_aggregates[stages][scan_warps];
     T prefixes[stages];
     long long tile[stages], last_tile[stages];  // of this block; -1: no more
     int copied[stages];                         // items
@@ -51,7 +52,7 @@ struct pipeline {
   int shift;            // bytes by which d_in misses an alignment to 16; -1: no pointer, nothing can be copied
   bool stores_vectors;  // whether the alignment of d_out allows it
   int lookers;          // warps that look back: two hide more, one asks less often
-  mailboxes<T> mailboxes;
+  mailboxes<item> mailboxes;
   state* state;
 
   // On an H200 a second warp gains up to 7 % where a block has few tiles or tiles come fast, as those of narrow items
@@ -66,7 +67,7 @@ struct pipeline {
   }
   // Whether the first of these items are not there.
   __device__ bool lacks_some(long long tile, int first) const {
-    return Rows::is_aligned && ahead > 0 && tile == 0 && first == 0;
+    return Rows::may_lack_first && ahead > 0 && tile == 0 && first == 0;
   }
   // How many of a tile's first items come by bulk copies: whole units of 16 bytes that lie within the input. Of a tile
   // that lacks some, all but those in the first unit.
@@ -175,9 +176,9 @@ struct pipeline {
         }
         Rows rows;
         take(rows, shared, at.stage, i, copied == left);  // if not, other warps bring what lies around
-        if (left < tile_items) rows.mask(left - first, scan_op);
+        if (left < tile_items) rows.mask(left - first, Rows::padding(d_in, num_items, scan_op));
         if (lacks_some(tile, first)) rows.mask_ahead(ahead, scan_op);
-        const T aggregate = rows.aggregate(scan_op);
+        const item aggregate = rows.aggregate(scan_op);
         if (lane == 0) shared.warp_aggregates[at.stage][i] = aggregate;
       }
       shared.reduced[at.stage].arrive();
@@ -188,7 +189,7 @@ struct pipeline {
       }
       shared.reduced[at.stage].wait(at.parity);
       const T aggregate = before_warp<scan_warps>(shared.warp_aggregates[at.stage], scan_warps, scan_op);
-      if (lane == 0) mailboxes.post(tile, aggregate, epoch);
+      if (lane == 0) mailboxes.post(tile, Rows::held(aggregate), epoch);
       shared.emptied[at.stage].arrive();
     }
   }
@@ -240,7 +241,8 @@ struct pipeline {
       take(rows, shared, at.stage, warp, true);
       const int left = items_in(tile);
       const bool behind = lacks_some(tile, warp);
-      if (left < tile_items) rows.mask(left - warp * Rows::warp_items, scan_op);
+      if (left < tile_items)
+        rows.mask(left - warp * Rows::warp_items, Rows::padding(items_of(shared, at.stage), left, scan_op));
       if (behind) rows.mask_ahead(ahead, scan_op);
       const auto lanes = rows.scan_lanes(scan_op);
       const T warps_before = before_warp<scan_warps>(shared.warp_aggregates[at.stage], warp, scan_op);
@@ -290,7 +292,7 @@ cudaError_t launch_pipeline(void* d_temp_storage, std::size_t& temp_storage_byte
                             typename Pipeline::rows::input_iterator d_in,
                             typename Pipeline::rows::output_iterator d_out, ScanOpT scan_op, typename Pipeline::T seed,
                             std::size_t num_items, int ahead, cudaStream_t stream) {
-  using mailboxes = mailboxes<typename Pipeline::T>;
+  using mailboxes = mailboxes<typename Pipeline::item>;
   const auto kernel = bulk_pipeline_kernel<kind, order, Pipeline, ScanOpT>;
   const std::size_t num_tiles = ceil_div(num_items, Pipeline::tile_items);
   char* region;

@@ -2,6 +2,7 @@
 // that do not commute.
 #pragma once
 
+#include "rungs/parts/maybe.cuh"
 #include "rungs/parts/warp.cuh"
 
 namespace rungs::v0::parts {
@@ -61,6 +62,23 @@ __device__ T warp_aggregate(T value, ScanOpT scan_op) {
 #pragma unroll
     for (int offset = 1; offset < warp_threads; offset *= 2) value = scan_op(value, shuffle_down(value, offset));
     return shuffle_from(value, 0);
+  }
+}
+
+// The aggregate of the values of the first `count` lanes, of all if they are more than that, the same bits in every
+// lane. The others' values are not looked at.
+template <class T, class ScanOpT>
+__device__ aggregate_of<T, ScanOpT> aggregate_of_lanes(T value, int count, ScanOpT scan_op) {
+  const int lane = threadIdx.x % warp_threads;
+  if constexpr (std::is_same_v<T, aggregate_of<T, ScanOpT>>) {
+    return warp_aggregate(lane < count ? value : ScanOpT::template identity<T>(), scan_op);
+  } else {
+#pragma unroll
+    for (int offset = 1; offset < warp_threads; offset *= 2) {
+      const T right = shuffle_down(value, offset);
+      if (lane + offset < (count < warp_threads ? count : warp_threads)) value = scan_op(value, right);
+    }
+    return {shuffle_from(value, 0), count > 0};
   }
 }
 

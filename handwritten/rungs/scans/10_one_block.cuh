@@ -22,20 +22,21 @@ __global__ void __launch_bounds__(block_threads)
   constexpr int num_warps = block_threads / parts::warp_threads, last_lane = parts::warp_threads - 1;
   // Where one instruction aggregates a warp, that is done first, and the scan need not end before the barrier.
   constexpr bool aggregates_first = parts::has_redux && sizeof(T) == 4 && std::is_integral_v<T>;
-  __shared__ T warp_aggregates[2][num_warps];  // two, so that a tile's barrier also frees the last tile's
+  // Two, so that a tile's barrier also frees the last tile's.
+  __shared__ typename Rows::item warp_aggregates[2][num_warps];
   const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
   std::size_t first = std::size_t(warp) * Rows::warp_items;
   for (int turn = 0;; turn ^= 1) {
     Rows rows;
     rows.load_present(d_in, first, num_items, by_vectors, scan_op);
     typename Rows::lane_prefixes lanes;
-    T aggregate;  // in the last lane
+    typename Rows::item aggregate;  // in the last lane
     if constexpr (aggregates_first) {
       aggregate = rows.aggregate(scan_op);
     } else {
       lanes = rows.scan_lanes(scan_op);
       constexpr int last_row = Rows::rows_of_warp - 1;
-      aggregate = scan_op(lanes.of_rows[last_row], parts::fold<T, 0, Rows::lane_items>(rows.items[last_row], scan_op));
+      aggregate = scan_op(lanes.of_rows[last_row], rows.of_lane(last_row, scan_op));
     }
     if (lane == last_lane) warp_aggregates[turn][warp] = aggregate;
     __syncthreads();

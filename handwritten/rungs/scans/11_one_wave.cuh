@@ -21,15 +21,16 @@ namespace rungs::v0::scans {
 // neither a loop nor 64-bit indices: the shorter code is up to 0.6 us faster on an H200, because it comes from DRAM
 // too.
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
-__global__ void __launch_bounds__(block_threads, sizeof(typename Rows::accumulator) > 4 ? 1 : 2)
+__global__ void __launch_bounds__(block_threads, sizeof(typename Rows::item) > 4 ? 1 : 2)
     one_wave_kernel(typename Rows::input_iterator d_in, std::size_t num_items, typename Rows::output_iterator d_out,
                     ScanOpT scan_op, typename Rows::accumulator prefix, int ahead, bool by_vectors,
-                    parts::mailboxes<typename Rows::accumulator> mailboxes, parts::state* state) {
+                    parts::mailboxes<typename Rows::item> mailboxes, parts::state* state) {
   using T = typename Rows::accumulator;
   constexpr bool one_tile = Rows::is_whole;
   using index = std::conditional_t<one_tile, unsigned, std::size_t>;
   constexpr int num_warps = block_threads / parts::warp_threads, tile_items = num_warps * Rows::warp_items;
-  __shared__ T warp_aggregates[num_warps], block_prefix;
+  __shared__ typename Rows::item warp_aggregates[num_warps];
+  __shared__ T block_prefix;
   const int warp = parts::warp_of_block(), lane = threadIdx.x % parts::warp_threads;
   const index num_tiles = one_tile ? gridDim.x : parts::ceil_div(num_items, tile_items);
   index in_prefix = 0;  // tiles whose aggregates are in warp 0's prefix
@@ -41,18 +42,18 @@ __global__ void __launch_bounds__(block_threads, sizeof(typename Rows::accumulat
 #pragma unroll 1
   for (index tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     const index first = tile * tile_items + warp * Rows::warp_items;
-    const bool lacks_some = Rows::is_aligned && ahead > 0 && first == 0;  // the first items are not there
+    const bool lacks_some = Rows::may_lack_first && ahead > 0 && first == 0;  // the first items are not there
     Rows rows;
     if (lacks_some)
       rows.load_behind(d_in, ahead, num_items, scan_op);
     else
       rows.load_present(d_in, first, num_items, by_vectors, scan_op);
-    const T aggregate = rows.aggregate(scan_op);
+    const auto aggregate = rows.aggregate(scan_op);
     if (lane == 0) warp_aggregates[warp] = aggregate;
     __syncthreads();
     if (warp == 0) {
       const T of_tile = parts::before_warp<num_warps>(warp_aggregates, num_warps, scan_op);
-      if (lane == 0) mailboxes.post(tile, of_tile, epoch);
+      if (lane == 0) mailboxes.post(tile, Rows::held(of_tile), epoch);
     }
     const auto lanes = rows.scan_lanes(scan_op);
     const T warps_before = parts::before_warp<num_warps>(warp_aggregates, warp, scan_op);
@@ -123,7 +124,7 @@ struct one_wave : parts::scan_calls<one_wave> {
                                  typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                                  ScanOpT scan_op, typename Rows::accumulator seed, std::size_t num_items, int ahead,
                                  int num_multiprocessors, cudaStream_t stream) {
-    using mailboxes = parts::mailboxes<typename Rows::accumulator>;
+    using mailboxes = parts::mailboxes<typename Rows::item>;
     const auto kernel = one_wave_kernel<kind, block_threads, Rows, ScanOpT>;
     constexpr int num_warps = block_threads / parts::warp_threads;
     const std::size_t num_tiles = parts::ceil_div(num_items, num_warps * Rows::warp_items);
