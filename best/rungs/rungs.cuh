@@ -6,6 +6,7 @@
 #include "rungs/block/block_scan.cuh"
 #include "rungs/cluster/cluster_reduce.cuh"
 #include "rungs/cluster/cluster_scan.cuh"
+#include "rungs/device/cuda_std_operators.cuh"
 #include "rungs/device/device_histogram.cuh"
 #include "rungs/device/device_reduce.cuh"
 #include "rungs/device/device_scan.cuh"

@@ -1,6 +1,7 @@
 // For calls of the front door that are given operators of libcu++: cuda::std::plus, cuda::minimum and cuda::maximum are
 // then taken for rungs::plus, minimum and maximum, which the rungs know. Without this header they work, too, as any
-// other operator does, and more slowly. A header of its own, because <cuda/functional> takes seconds to compile.
+// other operator does, and more slowly. Not part of the headers of single calls, because <cuda/functional> takes a
+// second to compile; rungs/rungs.cuh has it.
 #pragma once
 
 #include <cuda/functional>

@@ -176,7 +176,7 @@ struct DeviceReduce {
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
                             ReductionOpT reduction_op, T init, cudaStream_t stream) {
     using accumulator = device::widened_accumulator<ReductionOpT, T, InputIteratorT, OutputIteratorT>;
-    return device::with_carried<accumulator>(d_out, device::ours(reduction_op), [&](auto op, auto d_out, auto carry) {
+    const auto call = [&](auto op, auto d_out, auto carry) {
       return storage.run(
           [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
             return decltype(door)::named::reduce(d_temp_storage, temp_storage_bytes, device::readable(d_in), d_out,
@@ -184,7 +184,8 @@ struct DeviceReduce {
                                                  carry(static_cast<accumulator>(init)), stream);
           },
           stream);
-    });
+    };
+    return device::with_carried<accumulator, true>(d_out, device::ours(reduction_op), call);
   }
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class NumItemsT>

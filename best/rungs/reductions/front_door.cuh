@@ -77,11 +77,12 @@ struct front_door_with {
     return num_items;
   }
 
-  // Items that are read by vectors, and words that are accumulated, were measured; all others take the rows of compute
-  // capability 0.
+  // Items that are read by vectors, and words that are accumulated, were measured. Items that are read one by one take
+  // the same rows; what is not accumulated as words, or hardly fits into registers, takes those of compute capability
+  // 0.
   template <class InputIteratorT, class T, tuning::operators operation>
   struct chooser {
-    static constexpr bool is_measured = parts::is_vectorisable<InputIteratorT> && sizeof(T) % 4 == 0 && alignof(T) >= 4;
+    static constexpr bool is_measured = sizeof(T) % 4 == 0 && alignof(T) >= 4 && sizeof(T) <= 40;
     static constexpr int greatest_cc = is_measured ? device::greatest_cc : 0;
     static constexpr std::size_t item_bytes = sizeof(parts::item_of<InputIteratorT>);
 
@@ -91,7 +92,8 @@ struct front_door_with {
     static cudaError_t ask(std::size_t num_items, tuning::reduce_rung& rung) {
       int cc = 0;
       const cudaError_t error = is_measured ? device::capability(cc) : cudaSuccess;
-      rung = tuning::choose(tuning::reduce_rows, storage, operation, cc, item_bytes, num_items);
+      rung = tuning::choose(tuning::reduce_rows, storage, operation, cc, item_bytes,
+                            device::measured_items(num_items, item_bytes));
       return error;
     }
   };

@@ -72,19 +72,30 @@ struct front_door_with : parts::scan_calls<front_door_with<storage, whose>> {
   template <class Scan>
   using zeroed = std::conditional_t<storage == contents::zeroed_once, Scan, cleared<Scan>>;
 
-  // Items that are read and written by vectors were measured; all others take the rows of compute capability 0.
+  // Items that are read and written by vectors were measured. Others take the same rows, but for the pipeline: what it
+  // cannot copy as it lies in memory comes faster to 09_warp_look_back. Items that hardly fit into registers take the
+  // rows of compute capability 0.
   template <class InputIteratorT, class OutputIteratorT, tuning::operators operation>
   struct chooser {
-    static constexpr bool is_measured =
-        parts::is_vectorisable<InputIteratorT> && parts::is_vectorisable<OutputIteratorT>;
-    static constexpr int greatest_cc = is_measured ? device::greatest_cc : 0;
+    using scan_rung = tuning::scan_rung;
     static constexpr std::size_t item_bytes = sizeof(parts::item_of<InputIteratorT>);
+    static constexpr bool is_copied = parts::is_vectorisable<InputIteratorT> && parts::is_vectorisable<OutputIteratorT>;
+    static constexpr bool is_measured = item_bytes <= 32;
+    static constexpr int greatest_cc = is_measured ? device::greatest_cc : 0;
 
-    template <tuning::scan_rung rung>
-    static constexpr bool names = tuning::names(tuning::scan_rows, rung, storage, operation, greatest_cc, item_bytes);
+    static constexpr scan_rung suited(scan_rung rung) {
+      return rung == scan_rung::bulk_pipeline && !is_copied ? scan_rung::warp_look_back : rung;
+    }
+    template <scan_rung rung>
+    static constexpr bool is_named = tuning::names(tuning::scan_rows, rung, storage, operation, greatest_cc,
+                                                   item_bytes);
+    template <scan_rung rung>
+    static constexpr bool names = suited(rung) == rung &&
+                                  (is_named<rung> ||
+                                   (suited(scan_rung::bulk_pipeline) == rung && is_named<scan_rung::bulk_pipeline>));
 
     // bulk_pipeline fills the shared memory of the chips that were measured; one with less is not like them (sm_120).
-    static cudaError_t ask(std::size_t num_items, tuning::scan_rung& rung) {
+    static cudaError_t ask(std::size_t num_items, scan_rung& rung) {
       int cc = 0;
       cudaError_t error = is_measured ? device::capability(cc) : cudaSuccess;
       if (error == cudaSuccess && cc >= bulk_pipeline::min_cc) {
@@ -92,7 +103,8 @@ struct front_door_with : parts::scan_calls<front_door_with<storage, whose>> {
         error = parts::most_shared_bytes(shared_bytes);
         if (shared_bytes < 220 * 1024) cc = bulk_pipeline::min_cc - 1;
       }
-      rung = tuning::choose(tuning::scan_rows, storage, operation, cc, item_bytes, num_items);
+      rung = suited(tuning::choose(tuning::scan_rows, storage, operation, cc, item_bytes,
+                                   device::measured_items(num_items, item_bytes)));
       return error;
     }
   };

@@ -39,6 +39,13 @@ inline cudaError_t capability(int& cc) {
   return error;
 }
 
+// How many items of a measured size hold as many bytes as num_items of item_bytes each, which may be more than any that
+// was measured.
+constexpr std::size_t measured_items(std::size_t num_items, std::size_t item_bytes) {
+  constexpr std::size_t most_bytes = 8;
+  return item_bytes > most_bytes ? num_items * ((item_bytes + most_bytes - 1) / most_bytes) : num_items;
+}
+
 template <class Op>
 inline constexpr tuning::operators class_of =
     std::is_same_v<Op, plus>                                     ? tuning::operators::sum

@@ -113,8 +113,8 @@ constexpr T lowest() {
     return other_limits<T>::lowest();
 }
 
-// A value as bytes, for types that rungs do not carry as they are: with constructors or copies of their own, or wider
-// than any shuffle. Such types are moved bit by bit, as CUB moves them.
+// A value as bytes, a word of them at least, for types that rungs do not carry as they are: with constructors or copies
+// of their own, or wider than any shuffle. Such types are moved bit by bit, as CUB moves them.
 template <class T>
 class boxed {
  public:
@@ -127,7 +127,7 @@ class boxed {
   __host__ __device__ operator const T&() const { return *reinterpret_cast<const T*>(bytes_); }
 
  private:
-  alignas(T) unsigned char bytes_[sizeof(T)];
+  alignas(alignof(T) < 4 ? 4 : alignof(T)) unsigned char bytes_[sizeof(T)];
 };
 
 template <class Op, class T>
@@ -203,14 +203,15 @@ auto callable(const Op& op) {
 }
 
 // Calls call(op, d_out, carry) with an operator and an output iterator for values as rungs carry them, which
-// carry(value) makes of a T.
-template <class T, class OutputIteratorT, class Op, class Call>
+// carry(value) makes of a T: in_words, if that is asked for, where they are less.
+template <class T, bool in_words = false, class OutputIteratorT, class Op, class Call>
 cudaError_t with_carried(OutputIteratorT d_out, Op as_given, Call call) {
+  constexpr bool as_they_are = is_carried<T> && !(in_words && sizeof(T) < 4);
   const auto op = callable<T>(as_given);
   const auto as_it_is = [](const T& value) { return value; };
-  if constexpr (is_carried<T> && is_assigned_singly<OutputIteratorT, T>)
+  if constexpr (as_they_are && is_assigned_singly<OutputIteratorT, T>)
     return call(op, unwrapping<OutputIteratorT, T>{d_out}, as_it_is);
-  else if constexpr (is_carried<T>)
+  else if constexpr (as_they_are)
     return call(op, d_out, as_it_is);
   else
     return call(on_boxes<decltype(callable<T>(as_given)), T>{op}, unwrapping<OutputIteratorT, T>{d_out},
