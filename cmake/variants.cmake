@@ -11,7 +11,7 @@
 #   OPERATORS  default: plus minimum maximum. Of a histogram, the levels that it takes: even, range, multi_even. any: what
 #              an atomic can do; of these and of the types `words`, a rung of the study of atomics is enrolled with those
 #              that it takes; likewise a rung of the study of collectives. A barrier has neither type nor operator.
-#   UNITS      split by type over n translation units: 2 of a rung, and of CUB, that would take over twenty seconds and over a minute to
+#   UNITS      split by type over n translation units: 2 of a rung, and of CUB, that would take over ten seconds and over a minute to
 #              compile in one. What a unit reads first takes three seconds of a rung, nine of CUB
 #   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
 #                 blocks_per_multiprocessor> over the shapes below as well, for f32 sums, as ladder launch_sweep: so that

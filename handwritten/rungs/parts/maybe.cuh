@@ -1,6 +1,6 @@
-// A reduction or scan of any type with any operator, made one that has an identity: nothing. Rungs pad, and padding
-// must not reach the caller's operator, so an operator without an identity is lifted to values that may be absent. What
-// is known to be there is a plain value, and costs what it costs with any operator.
+// A reduction or scan of any type with any operator, made one that has an identity: nothing. Rungs pad, and what is no
+// item must not reach the caller's operator, so an operator without an identity is lifted to values that may be absent.
+// What is known to be there is a plain value, and costs what it costs with any operator.
 #pragma once
 
 #include "rungs/operators.cuh"

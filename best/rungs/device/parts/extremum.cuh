@@ -123,7 +123,7 @@ struct unranked {
   }
 };
 
-// The front door for items that are read one by one, which no table knows: they take the rows of words.
+// The front door for ranks of either width: they take the rows of words.
 template <contents storage, storage_is whose>
 struct extremum_door {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
