@@ -1,6 +1,6 @@
 # rungs_variant(<ladder>/<file> [TYPES basic|wide|<in[:accumulator]>...]
 #               [OPERATORS plus|minimum|maximum|compose...|even|range|multi_even...|any] [UNITS n]
-#               [LAUNCH_SWEEP] [CLUSTER_SIZES <n>...])
+#               [BEHIND_FRONT_DOOR] [WITH <struct>] [LAUNCH_SWEEP] [CLUSTER_SIZES <n>...])
 #
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog.
@@ -11,8 +11,12 @@
 #   OPERATORS  default: plus minimum maximum. Of a histogram, the levels that it takes: even, range, multi_even. any: what
 #              an atomic can do; of these and of the types `words`, a rung of the study of atomics is enrolled with those
 #              that it takes; likewise a rung of the study of collectives. A barrier has neither type nor operator.
-#   UNITS      split by type over n translation units: 2 of a rung, and of CUB, that would take over ten seconds and over a minute to
-#              compile in one. What a unit reads first takes three seconds of a rung, nine of CUB
+#   UNITS      split by type over n translation units: 2 of a rung, and of CUB, that would take over ten seconds and over
+#              a minute to compile in one. What a unit reads first takes two seconds of a rung, nine of CUB
+#   BEHIND_FRONT_DOOR  the ladder's front door calls it: its units compile what is called, for the front door's units too
+#              (bench/enrol/calls.cuh)
+#   WITH       into the units of <struct> of the same ladder, listed before with the same TYPES and UNITS: both come to the
+#              same kernels, which are compiled once
 #   LAUNCH_SWEEP  with -DRUNGS_LAUNCH_SWEEP=ON, enrols the template <struct>_shaped<block_threads,
 #                 blocks_per_multiprocessor> over the shapes below as well, for f32 sums, as ladder launch_sweep: so that
 #                 a rung's gain is not an accident of its launch shape
@@ -58,44 +62,99 @@ macro(_rungs_describe path)
   set(RUNGS_RUNG ${RUNGS_STRUCT})
 endmacro()
 
-macro(_rungs_unit name)
+# Sets RUNGS_CALLS for a unit: what a rung behind a front door compiles for it, or what a front door leaves to its rungs.
+function(_rungs_calls types operators)
+  set(signatures "")
+  foreach(type IN LISTS types)
+    string(REGEX REPLACE "^([^:]+)$" "\\1:\\1" both ${type})
+    string(REPLACE ":" ", " both ${both})
+    foreach(operator IN LISTS operators)
+      # As in enrol.cuh: affine maps compose, numbers do not. Several channels are counted by calls of their own.
+      if(operator STREQUAL "multi_even" OR (type STREQUAL "affine" AND NOT operator STREQUAL "compose")
+         OR (operator STREQUAL "compose" AND NOT type STREQUAL "affine"))
+        continue()
+      endif()
+      list(APPEND signatures "${both}, ${operator}")
+    endforeach()
+  endforeach()
+
+  set(lines "")
+  if(RUNGS_LADDER MATCHES "^front_door_of_(.+)$")
+    set(macro RUNGS_CALLS_OF_${CMAKE_MATCH_1})
+    get_property(compiled GLOBAL PROPERTY ${macro})
+    foreach(call IN LISTS compiled)
+      string(REGEX REPLACE "^[^,]+, (.+)$" "\\1" signature ${call})
+      if(signature IN_LIST signatures)
+        string(APPEND lines "${macro}(extern template, ${call})\n")
+      endif()
+    endforeach()
+  elseif(arg_BEHIND_FRONT_DOOR)
+    set(macro RUNGS_CALLS_OF_${RUNGS_LADDER})
+    foreach(signature IN LISTS signatures)
+      set(call "${RUNGS_NAMESPACE}::${RUNGS_STRUCT}, ${signature}")
+      set_property(GLOBAL APPEND PROPERTY ${macro} ${call})
+      string(APPEND lines "${macro}(template, ${call})\n")
+    endforeach()
+  endif()
+  if(lines)
+    string(CONCAT lines "#include \"enrol/calls.cuh\"\n\nnamespace rungs {\n\n" "${lines}" "\n}  // namespace rungs\n")
+  endif()
+  set(RUNGS_CALLS "${lines}" PARENT_SCOPE)
+endfunction()
+
+# The unit `name` of the variant that was described last, on these types. Its text goes into <file>.cu, which a unit of
+# another variant may have begun.
+macro(_rungs_unit name file)
   set(RUNGS_UNIT ${name})
-  configure_file(${PROJECT_SOURCE_DIR}/bench/enrol/unit.cu.in ${PROJECT_BINARY_DIR}/catalog/${RUNGS_UNIT}.cu @ONLY)
-  set_property(GLOBAL APPEND PROPERTY RUNGS_UNITS ${RUNGS_UNIT})
+  set(RUNGS_ELEMENTS ${ARGN})
+  list(TRANSFORM RUNGS_ELEMENTS REPLACE ":" ", ")
+  list(TRANSFORM RUNGS_ELEMENTS REPLACE "(.+)" "element<\\1>")
+  list(JOIN RUNGS_ELEMENTS ", " RUNGS_ELEMENTS)
+  set(RUNGS_INCLUDES "")
+  if("${ARGN}" MATCHES "bf16")
+    string(APPEND RUNGS_INCLUDES "#include <cuda_bf16.h>\n")
+  endif()
+  if("${ARGN}" MATCHES "(^|;)f16")
+    string(APPEND RUNGS_INCLUDES "#include <cuda_fp16.h>\n")
+  endif()
+  file(READ ${PROJECT_SOURCE_DIR}/bench/enrol/unit.cu.in text)
+  string(CONFIGURE "${text}" text @ONLY)
+  set_property(GLOBAL APPEND_STRING PROPERTY RUNGS_TEXT_OF_${file} "${text}")
+  set_property(GLOBAL APPEND PROPERTY RUNGS_UNITS ${name})
+  set_property(GLOBAL APPEND PROPERTY RUNGS_FILES ${file})
 endmacro()
 
 # A unit for every launch shape of the variant that was described last.
 function(_rungs_sweep)
   set(RUNGS_LADDER launch_sweep)
   set(RUNGS_NUMBER -1)
-  set(RUNGS_ELEMENTS "element<f32>")
+  set(RUNGS_CALLS "")
   set(RUNGS_OPERATORS plus)
   set(swept ${RUNGS_STRUCT})
   foreach(threads IN LISTS RUNGS_SWEPT_BLOCK_THREADS)
     foreach(blocks IN LISTS RUNGS_SWEPT_BLOCKS_PER_MULTIPROCESSOR)
       set(RUNGS_STRUCT "${swept}_shaped<${threads}, ${blocks}>")
       set(RUNGS_RUNG ${swept}_${threads}x${blocks})
-      _rungs_unit(launch_sweep_${RUNGS_RUNG})
+      _rungs_unit(launch_sweep_${RUNGS_RUNG} launch_sweep_${RUNGS_RUNG} f32)
     endforeach()
   endforeach()
 endfunction()
 
 # A unit for every cluster size of the variant that was described last.
 function(_rungs_cluster_sizes)
-  set(RUNGS_ELEMENTS ${RUNGS_TYPES_basic})
-  list(TRANSFORM RUNGS_ELEMENTS REPLACE "(.+)" "element<\\1>")
-  list(JOIN RUNGS_ELEMENTS ", " RUNGS_ELEMENTS)
+  set(RUNGS_CALLS "")
   set(RUNGS_OPERATORS plus)
   set(sized ${RUNGS_STRUCT})
   foreach(blocks IN LISTS ARGN)
     set(RUNGS_STRUCT ${sized}_${blocks})
     set(RUNGS_RUNG ${RUNGS_STRUCT})
-    _rungs_unit(${RUNGS_FAMILY}_${RUNGS_LADDER}_${sized}_of_${blocks})
+    set(unit ${RUNGS_FAMILY}_${RUNGS_LADDER}_${sized}_of_${blocks})
+    _rungs_unit(${unit} ${unit} ${RUNGS_TYPES_basic})
   endforeach()
 endfunction()
 
 function(rungs_variant path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LAUNCH_SWEEP" "UNITS" "TYPES;OPERATORS;CLUSTER_SIZES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BEHIND_FRONT_DOOR;LAUNCH_SWEEP" "UNITS;WITH" "TYPES;OPERATORS;CLUSTER_SIZES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "rungs_variant(${path}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -135,13 +194,13 @@ function(rungs_variant path)
   foreach(unit_index RANGE ${last_unit})
     math(EXPR first_type "${unit_index} * ${types_per_unit}")
     list(SUBLIST arg_TYPES ${first_type} ${types_per_unit} types)
-    set(RUNGS_ELEMENTS "")
-    foreach(type IN LISTS types)
-      string(REPLACE ":" ", " type ${type})
-      list(APPEND RUNGS_ELEMENTS "element<${type}>")
-    endforeach()
-    list(JOIN RUNGS_ELEMENTS ", " RUNGS_ELEMENTS)
-    _rungs_unit(${RUNGS_FAMILY}_${RUNGS_LADDER}_${RUNGS_STRUCT}_${unit_index})
+    set(unit ${RUNGS_FAMILY}_${RUNGS_LADDER}_${RUNGS_STRUCT}_${unit_index})
+    set(file ${unit})
+    if(arg_WITH)
+      string(REGEX REPLACE "${RUNGS_STRUCT}_${unit_index}$" "${arg_WITH}_${unit_index}" file ${unit})
+    endif()
+    _rungs_calls("${types}" "${arg_OPERATORS}")
+    _rungs_unit(${unit} ${file} ${types})
   endforeach()
   _rungs_cluster_sizes(${arg_CLUSTER_SIZES})
 endfunction()
@@ -149,10 +208,17 @@ endfunction()
 # rungs_catalog(): the object library rungs_catalog of everything enrolled so far.
 function(rungs_catalog)
   get_property(units GLOBAL PROPERTY RUNGS_UNITS)
+  get_property(files GLOBAL PROPERTY RUNGS_FILES)
+  list(REMOVE_DUPLICATES files)
   set(sources "")
+  foreach(file IN LISTS files)
+    get_property(text GLOBAL PROPERTY RUNGS_TEXT_OF_${file})
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/catalog/${file}.cu CONTENT "${text}" @ONLY)
+    list(APPEND sources ${PROJECT_BINARY_DIR}/catalog/${file}.cu)
+  endforeach()
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS bench/enrol/unit.cu.in)
   set(RUNGS_DECLARATIONS "")
   foreach(unit IN LISTS units)
-    list(APPEND sources ${PROJECT_BINARY_DIR}/catalog/${unit}.cu)
     string(APPEND RUNGS_DECLARATIONS "std::vector<record> ${unit}();\n")
   endforeach()
   list(JOIN units ", " RUNGS_UNITS)
@@ -167,10 +233,16 @@ function(rungs_catalog)
   target_include_directories(rungs_catalog BEFORE PRIVATE ${more_includes})
   target_link_libraries(rungs_catalog PUBLIC rungs::rungs CUDA::cudart_static ${more_libraries})
   # CMake 3.25 adds no flag for C++20 with nvcc 13.
-  target_compile_options(rungs_catalog PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --compress-mode=size -Xptxas=-v
+  target_compile_options(rungs_catalog PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -Xptxas=-v
                                                -Xcompiler=-Wall,-Wextra -Werror=all-warnings -Xcompiler=-Wno-unused-parameter>
                                                $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>)
-  # What was compiled of sources that are in it no more would count as built: no object, no report of it stays.
+  # What was compiled of sources that are in it no more would count as built: no text, object or report of it stays.
+  file(GLOB written ${PROJECT_BINARY_DIR}/catalog/*.cu)
+  foreach(file IN LISTS written)
+    if(NOT file IN_LIST sources AND NOT file IN_LIST more_sources)
+      file(REMOVE ${file})
+    endif()
+  endforeach()
   file(GLOB compiled ${PROJECT_BINARY_DIR}/CMakeFiles/rungs_catalog.dir/catalog/*.cu.o*)
   foreach(file IN LISTS compiled)
     get_filename_component(name ${file} NAME_WE)

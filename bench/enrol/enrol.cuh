@@ -2,16 +2,26 @@
 // once per variant, in the unit that cmake/variants.cmake writes.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
 #include "catalog.hpp"
 #include "rungs/operators.cuh"
-#include "rungs/parts/updates.cuh"
+
+// Names suffice here. A unit that enrols them includes what defines them, which would cost all others a second each.
+struct __half;
+struct __half2;
+struct __nv_bfloat16;
+struct __nv_bfloat162;
+namespace rungs::v0 {
+struct minus;
+struct increment;
+struct bit_and;
+struct bit_or;
+struct bit_xor;
+struct exchange;
+}  // namespace rungs::v0
 
 namespace rungs::catalog {
 
@@ -30,6 +40,7 @@ using f32 = float;
 using f64 = double;
 using f16x2 = __half2;
 using bf16x2 = __nv_bfloat162;
+using rungs::affine;
 
 template <class Input, class Accumulator = Input>
 struct element {

@@ -192,13 +192,13 @@ def built(build: Path, name: str) -> str:
     return match[1]
 
 
-def read_unit(tool: Path, build: Path, unit: Path) -> tuple[tuple[str, str, str, int], list[tuple[str, dict[str, Any]]]]:
-    """Which variant a unit of the catalog enrols, and its kernels by mangled name."""
+def read_unit(tool: Path, build: Path, unit: Path) -> tuple[list[tuple[str, str, str, int]], list[tuple[str, dict[str, Any]]]]:
+    """Which variants a unit of the catalog enrols, and the kernels that they come to, by mangled name."""
     source = unit.read_text(encoding="utf-8")
-    found = {name: pattern.search(source) for name, pattern in ABOUT.items()}
-    about = {name: match[1] for name, match in found.items() if match is not None}
-    if missing := [name for name in ABOUT if name not in about]:
-        raise Fault(f"{unit} does not say the {missing[0]} of its variant")
+    about = {name: pattern.findall(source) for name, pattern in ABOUT.items()}
+    for name, found in about.items():
+        if len(found) != len(about["family"]):
+            raise Fault(f"{unit} does not say the {name} of its variant")
     written = build / "CMakeFiles" / "rungs_catalog.dir" / "catalog" / f"{unit.name}.o"
     report = written.with_name(written.name + ".ptxas")
     for path in (written, report):
@@ -215,7 +215,7 @@ def read_unit(tool: Path, build: Path, unit: Path) -> tuple[tuple[str, str, str,
         kernels.append((name, {"architecture": architecture} | known.pop((name, architecture)) | count(body)))
     if known:
         raise Fault(f"{written} holds no code of {next(iter(known))[0]}, which ptxas reports on; build it again")
-    return (about["family"], about["ladder"], about["rung"], int(about["number"])), kernels
+    return list(zip(about["family"], about["ladder"], about["rung"], map(int, about["number"]))), kernels
 
 
 def collect(build: Path, cuobjdump: Path | None) -> dict[str, Any]:
@@ -231,8 +231,9 @@ def collect(build: Path, cuobjdump: Path | None) -> dict[str, Any]:
         read = list(pool.map(lambda unit: read_unit(tool, build, unit), units))
     readable = demangle(sorted({name for _, kernels in read for name, _ in kernels}))
     entries: dict[tuple[str, str, str, int], list[dict[str, Any]]] = {}
-    for entry, kernels in read:
-        entries.setdefault(entry, []).extend(describe(readable[name]) | counted for name, counted in kernels)
+    for variants, kernels in read:
+        for entry in variants:
+            entries.setdefault(entry, []).extend(describe(readable[name]) | counted for name, counted in kernels)
     return {
         "schema": SCHEMA,
         "commit": commit,

@@ -64,6 +64,15 @@ def test_a_kernel_is_what_ptxas_and_the_disassembly_say(build, run, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("c++filt") is None, reason="no c++filt: names stay mangled")
+def test_variants_of_one_unit_come_to_the_same_kernels(build, run, tmp_path):
+    unit = build / "catalog" / SHUFFLE
+    text = unit.read_text()
+    unit.write_text(text + text.replace('.rung = "warp_shuffle"', '.rung = "shuffled_too"'))
+    assert run(build)[0] == 0
+    of = kernels(tmp_path)
+    assert of["shuffled_too"] == of["warp_shuffle"] and "copy" in of
+
+
 def test_names_are_taken_apart(build, run, tmp_path):
     assert run(build)[0] == 0
     kernel = kernels(tmp_path)["warp_shuffle"]

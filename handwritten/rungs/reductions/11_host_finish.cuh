@@ -5,10 +5,21 @@
 #pragma once
 
 #include "rungs/contract.cuh"
+#include "rungs/parts/block.cuh"
 #include "rungs/parts/plan.cuh"
-#include "rungs/reductions/10_two_passes.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tile.cuh"
 
 namespace rungs::v0::reductions {
+
+template <class Tile, class ReductionOpT, class T>
+__global__ void host_finish_kernel(typename Tile::iterator d_in, std::size_t num_items, T* aggregates,
+                                   ReductionOpT reduction_op) {
+  T value = ReductionOpT::template identity<T>();
+  value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
+  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  if (threadIdx.x == 0) aggregates[blockIdx.x] = value;
+}
 
 struct host_finish {
   static constexpr auto idea = "block aggregates to the host, which adds them up";
@@ -32,9 +43,8 @@ struct host_finish {
     if (parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
     T* const aggregates = reinterpret_cast<T*>(region);
     error = parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
-      return parts::launch(two_passes_kernel<typename decltype(tile)::named, T*, ReductionOpT, T>, grid_blocks,
-                           block_threads, stream, d_in, num_items, aggregates, reduction_op,
-                           ReductionOpT::template identity<T>());
+      return parts::launch(host_finish_kernel<typename decltype(tile)::named, ReductionOpT, T>, grid_blocks,
+                           block_threads, stream, d_in, num_items, aggregates, reduction_op);
     });
     T on_host[max_aggregates];
     if (error == cudaSuccess)

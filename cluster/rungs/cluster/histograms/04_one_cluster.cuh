@@ -82,52 +82,55 @@ struct one_cluster : v0::parts::histogram_calls<one_cluster> {
   // Returns cudaErrorNotSupported where the device has no clusters.
   template <class Bins, class SampleIteratorT, class CounterT>
   static cudaError_t count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
-                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-    using rows = v0::parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
-    constexpr std::size_t barrier_bytes = 16;
-    char* unused;
-    std::size_t allowed_bytes;
-    cudaError_t error;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = v0::parts::most_shared_bytes(allowed_bytes);
-    if (error != cudaSuccess) return error;
-    const std::size_t counter_bytes = (v0::parts::private_bins_bytes(bins.num_bins, 1) + 15) / 16 * 16;
-    const std::size_t num_quads = v0::parts::ceil_div(bins.num_bins, 4);
-    const std::size_t most_bytes =
-        counter_bytes + (num_quads + parts::greatest_cluster_blocks) * sizeof(uint4) + barrier_bytes;
-    if (most_bytes > allowed_bytes)
-      return v0::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
-                                                   d_histogram, bins, stream);
-    const std::size_t by_samples = v0::parts::ceil_div(num_samples, rows::row_samples);
-    const std::size_t by_bins = v0::parts::ceil_div(bins.num_bins, least_bins_per_block);
-    const auto launch = [&](const auto& finder, std::size_t finder_bytes) {
-      using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-      const auto kernel = one_cluster_kernel<rows, CounterT, found>;
-      parts::cluster_shape shape{0, block_threads};
-      cudaError_t error = parts::choose_cluster<parts::any_size>(
-          kernel, block_threads, by_samples > by_bins ? by_samples : by_bins, shape.cluster_blocks);
-      if (error == cudaSuccess && shape.cluster_blocks > parts::portable_cluster_blocks &&
-          most_bytes + finder_bytes > v0::parts::plain_shared_bytes) {
-        // A block fills a multiprocessor, and sixteen of those may not lie together.
-        std::size_t most_clusters;
-        shape.dynamic_bytes = most_bytes + finder_bytes;
-        error = parts::resident_clusters(kernel, shape, most_clusters);
-        if (error == cudaErrorNotSupported) {
-          shape.cluster_blocks = parts::portable_cluster_blocks;
-          error = cudaSuccess;
-        }
-      }
-      if (error != cudaSuccess) return error;
-      const std::size_t slice_quads = v0::parts::ceil_div(num_quads, shape.cluster_blocks);
-      const std::size_t finder_at = counter_bytes + shape.cluster_blocks * slice_quads * sizeof(uint4);
-      shape.dynamic_bytes = finder_at + finder_bytes;
-      return parts::launch_clusters(
-          kernel, 1, shape, stream, d_samples, num_samples, d_histogram, finder,
-          slice_places{static_cast<unsigned>(slice_quads), static_cast<unsigned>(counter_bytes),
-                       static_cast<unsigned>(finder_at)});
-    };
-    return v0::parts::with_quick_finder(bins, allowed_bytes - most_bytes, launch);
-  }
+                           std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream);
 };
+
+template <class Bins, class SampleIteratorT, class CounterT>
+cudaError_t one_cluster::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
+                               std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
+  using rows = v0::parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
+  constexpr std::size_t barrier_bytes = 16;
+  char* unused;
+  std::size_t allowed_bytes;
+  cudaError_t error;
+  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = v0::parts::most_shared_bytes(allowed_bytes);
+  if (error != cudaSuccess) return error;
+  const std::size_t counter_bytes = (v0::parts::private_bins_bytes(bins.num_bins, 1) + 15) / 16 * 16;
+  const std::size_t num_quads = v0::parts::ceil_div(bins.num_bins, 4);
+  const std::size_t most_bytes =
+      counter_bytes + (num_quads + parts::greatest_cluster_blocks) * sizeof(uint4) + barrier_bytes;
+  if (most_bytes > allowed_bytes)
+    return v0::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                                                 d_histogram, bins, stream);
+  const std::size_t by_samples = v0::parts::ceil_div(num_samples, rows::row_samples);
+  const std::size_t by_bins = v0::parts::ceil_div(bins.num_bins, least_bins_per_block);
+  const auto launch = [&](const auto& finder, std::size_t finder_bytes) {
+    using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+    const auto kernel = one_cluster_kernel<rows, CounterT, found>;
+    parts::cluster_shape shape{0, block_threads};
+    cudaError_t error = parts::choose_cluster<parts::any_size>(
+        kernel, block_threads, by_samples > by_bins ? by_samples : by_bins, shape.cluster_blocks);
+    if (error == cudaSuccess && shape.cluster_blocks > parts::portable_cluster_blocks &&
+        most_bytes + finder_bytes > v0::parts::plain_shared_bytes) {
+      // A block fills a multiprocessor, and sixteen of those may not lie together.
+      std::size_t most_clusters;
+      shape.dynamic_bytes = most_bytes + finder_bytes;
+      error = parts::resident_clusters(kernel, shape, most_clusters);
+      if (error == cudaErrorNotSupported) {
+        shape.cluster_blocks = parts::portable_cluster_blocks;
+        error = cudaSuccess;
+      }
+    }
+    if (error != cudaSuccess) return error;
+    const std::size_t slice_quads = v0::parts::ceil_div(num_quads, shape.cluster_blocks);
+    const std::size_t finder_at = counter_bytes + shape.cluster_blocks * slice_quads * sizeof(uint4);
+    shape.dynamic_bytes = finder_at + finder_bytes;
+    return parts::launch_clusters(kernel, 1, shape, stream, d_samples, num_samples, d_histogram, finder,
+                                  slice_places{static_cast<unsigned>(slice_quads), static_cast<unsigned>(counter_bytes),
+                                               static_cast<unsigned>(finder_at)});
+  };
+  return v0::parts::with_quick_finder(bins, allowed_bytes - most_bytes, launch);
+}
 
 }  // namespace rungs::v0::cluster::histograms
