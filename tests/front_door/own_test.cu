@@ -149,6 +149,47 @@ TEST_F(FrontDoor, MinimumPropagatesNaNAndInfinity) {
   EXPECT_EQ(read(d_index, 1)[0], 1);
 }
 
+// Found by CUB's tests: a rung lost what lanes told each other where large items met in an operator that branches.
+struct place {
+  std::size_t key{}, value{};
+  char kind = 0;
+
+  friend __host__ __device__ bool operator<(const place& a, const place& b) {
+    return a.key == b.key ? a.value < b.value : a.key < b.key;
+  }
+  bool operator==(const place& other) const { return key == other.key && value == other.value && kind == other.kind; }
+};
+struct least_place {
+  __host__ __device__ place operator()(const place& a, const place& b) const { return b < a ? b : a; }
+};
+
+TEST_F(FrontDoor, LargeItemsMeetInAnOperatorThatBranches) {
+  constexpr std::size_t most = 400'000;
+  std::vector<place> places(most);
+  std::size_t bits = 1;
+  for (place& each : places) {
+    bits = bits * 6364136223846793005u + 1442695040888963407u;
+    each.key = bits >> 44 << 44;  // many meet with equal keys
+    each.value = bits;
+    each.kind = static_cast<char>(bits >> 32);
+  }
+  std::vector<place> expected = places;
+  for (std::size_t i = 1; i < most; ++i) expected[i] = least_place{}(expected[i - 1], expected[i]);
+  const device_array<place> d_in(places), d_out(most);
+  for (const std::size_t num_items : {1ul, 1'000ul, 5'462ul, 40'000ul, 67'584ul, 67'585ul, 84'000ul, 135'168ul,
+                                      135'169ul, 200'000ul, 349'526ul, most}) {
+    ASSERT_EQ(cudaMemsetAsync(d_out.get(), 0x55, most * sizeof(place), stream_), cudaSuccess);
+    ASSERT_EQ(DeviceScan::InclusiveScan(workspace_, d_in.read(), d_out.get(), least_place{}, num_items, stream_),
+              cudaSuccess);
+    const std::vector<place> scanned = read(d_out, num_items);
+    for (std::size_t i = 0; i < num_items; ++i)
+      ASSERT_TRUE(scanned[i] == expected[i]) << "item " << i << " of " << num_items;
+    ASSERT_EQ(DeviceReduce::Reduce(workspace_, d_in.read(), d_out.get(), num_items, least_place{}, places[0], stream_),
+              cudaSuccess);
+    ASSERT_TRUE(read(d_out, 1)[0] == expected[num_items - 1]) << num_items << " items";
+  }
+}
+
 TEST_F(FrontDoor, SumsOfHalvesAreRoundedOnce) {
   expect_to_be_rounded_once<__half>();
   expect_to_be_rounded_once<__nv_bfloat16>();

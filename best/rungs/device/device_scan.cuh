@@ -27,7 +27,8 @@
 // <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's scans by key. A scan from a FutureValue reads item
 // by item, and so takes longer than one from a value.
 //
-// Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by.
+// Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by; of items that are larger than 16
+// bytes, or not trivial, it is the look-back.
 #pragma once
 
 #include <type_traits>
@@ -41,6 +42,24 @@
 #include "rungs/workspace.cuh"
 
 namespace rungs::v0 {
+
+namespace device {
+
+// Items that take the look-back whatever the tables say: those that are moved as bytes, and those of more than 16.
+// Scans of 24-byte items by a minimum that branches came out wrong from 11_one_wave with four rows a warp (67,585 to
+// 135,168 items, an H200, nvcc 13.0). The look-back is right for them.
+template <class T>
+inline constexpr bool takes_look_back = sizeof(T) > 16;
+template <class T>
+inline constexpr bool takes_look_back<boxed<T>> = true;
+template <class T>
+inline constexpr bool takes_look_back<parts::maybe<T>> = takes_look_back<T>;
+
+template <class Door>
+using look_back = std::conditional_t<Door::temp_storage == contents::zeroed_once, scans::warp_look_back,
+                                     scans::cleared<scans::warp_look_back>>;
+
+}  // namespace device
 
 struct DeviceScan {
   // d_out[i] = d_in[0] + … + d_in[i]
@@ -225,9 +244,10 @@ struct DeviceScan {
                           NumItemsT num_items, cudaStream_t stream) {
     return storage.run(
         [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          return decltype(door)::named::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable(d_in),
-                                                            d_out, scan_op, seed, static_cast<std::size_t>(num_items),
-                                                            stream);
+          using table = typename decltype(door)::named;
+          using chosen = std::conditional_t<device::takes_look_back<T>, device::look_back<table>, table>;
+          return chosen::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable(d_in), d_out, scan_op,
+                                             seed, static_cast<std::size_t>(num_items), stream);
         },
         stream);
   }
