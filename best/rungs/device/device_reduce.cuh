@@ -179,9 +179,10 @@ struct DeviceReduce {
     const auto call = [&](auto op, auto d_out, auto carry) {
       return storage.run(
           [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-            return decltype(door)::named::reduce(d_temp_storage, temp_storage_bytes, device::readable(d_in), d_out,
-                                                 static_cast<std::size_t>(num_items), op,
-                                                 carry(static_cast<accumulator>(init)), stream);
+            const auto carried_init = carry(static_cast<accumulator>(init));
+            const auto items = device::readable<std::remove_const_t<decltype(carried_init)>>(d_in);
+            return decltype(door)::named::reduce(d_temp_storage, temp_storage_bytes, items, d_out,
+                                                 static_cast<std::size_t>(num_items), op, carried_init, stream);
           },
           stream);
     };

@@ -15,7 +15,8 @@
 // d_out      num_items outputs: any random-access iterator. It may be d_in, and else does not overlap it.
 // num_items  any integer; more than 2^32 is fine.
 // scan_op    associative; it need not commute. Where it names no identity (operators.cuh), it never sees anything but
-//            items, init and what it has made of them; what lies behind the last item reads as that item again. Sums,
+//            items, init and what it has made of them; what lies behind the last item reads as that item again. On
+//            items of more than 8 bytes with members of less than 4 it is called, not inlined (parts/called.cuh). Sums,
 //            minima and maxima of __half and __nv_bfloat16 are accumulated as floats where d_out is a pointer, and
 //            rounded where they are written.
 //
@@ -27,8 +28,7 @@
 // <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's scans by key. A scan from a FutureValue reads item
 // by item, and so takes longer than one from a value.
 //
-// Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by; of items that are larger than 16
-// bytes, or not trivial, it is the look-back.
+// Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by.
 #pragma once
 
 #include <type_traits>
@@ -42,24 +42,6 @@
 #include "rungs/workspace.cuh"
 
 namespace rungs::v0 {
-
-namespace device {
-
-// Items that take the look-back whatever the tables say: those that are moved as bytes, and those of more than 16.
-// Scans of 24-byte items by a minimum that branches came out wrong from 11_one_wave with four rows a warp (67,585 to
-// 135,168 items, an H200, nvcc 13.0). The look-back is right for them.
-template <class T>
-inline constexpr bool takes_look_back = sizeof(T) > 16;
-template <class T>
-inline constexpr bool takes_look_back<boxed<T>> = true;
-template <class T>
-inline constexpr bool takes_look_back<parts::maybe<T>> = takes_look_back<T>;
-
-template <class Door>
-using look_back = std::conditional_t<Door::temp_storage == contents::zeroed_once, scans::warp_look_back,
-                                     scans::cleared<scans::warp_look_back>>;
-
-}  // namespace device
 
 struct DeviceScan {
   // d_out[i] = d_in[0] + … + d_in[i]
@@ -181,7 +163,8 @@ struct DeviceScan {
     using accumulator = device::widened_accumulator<ScanOpT, item, InputIteratorT, OutputIteratorT>;
     return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
       using carried = decltype(carry(std::declval<accumulator>()));
-      return from_nothing<parts::scan_kind::inclusive, carried>(storage, d_in, d_out, op, num_items, stream);
+      return from_nothing<parts::scan_kind::inclusive, carried>(storage, d_in, d_out, parts::as_scanned<carried>(op),
+                                                                num_items, stream);
     });
   }
 
@@ -211,8 +194,9 @@ struct DeviceScan {
   static cudaError_t from_future(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
                                  Future init, NumItemsT num_items, cudaStream_t stream) {
     using accumulator = device::accumulator_of<ScanOpT, typename Future::value_type, parts::item_of<InputIteratorT>>;
-    return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
+    return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto as_given, auto d_out, auto carry) {
       using carried = decltype(carry(std::declval<accumulator>()));
+      auto op = parts::as_scanned<carried>(as_given);
       const device::begun<carried, InputIteratorT, Future, decltype(op)> items{d_in, init, op};
       if constexpr (kind == parts::scan_kind::inclusive)
         return from_nothing<kind, carried>(storage, items, d_out, op, num_items, stream);
@@ -227,9 +211,10 @@ struct DeviceScan {
   static cudaError_t from_value(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
                                 InitValueT init_value, NumItemsT num_items, cudaStream_t stream) {
     using accumulator = device::widened_accumulator<ScanOpT, InitValueT, InputIteratorT, OutputIteratorT>;
-    return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto op, auto d_out, auto carry) {
+    return device::with_carried<accumulator>(d_out, device::ours(scan_op), [&](auto as_given, auto d_out, auto carry) {
       const auto init = carry(static_cast<accumulator>(init_value));
       using carried = std::remove_const_t<decltype(init)>;
+      auto op = parts::as_scanned<carried>(as_given);
       if constexpr (has_identity<decltype(op), carried>)
         return scan<kind>(storage, d_in, d_out, op, init, num_items, stream);
       else
@@ -244,10 +229,9 @@ struct DeviceScan {
                           NumItemsT num_items, cudaStream_t stream) {
     return storage.run(
         [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          using table = typename decltype(door)::named;
-          using chosen = std::conditional_t<device::takes_look_back<T>, device::look_back<table>, table>;
-          return chosen::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable(d_in), d_out, scan_op,
-                                             seed, static_cast<std::size_t>(num_items), stream);
+          return decltype(door)::named::template scan<kind>(d_temp_storage, temp_storage_bytes,
+                                                            device::readable<T>(d_in), d_out, scan_op, seed,
+                                                            static_cast<std::size_t>(num_items), stream);
         },
         stream);
   }

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "rungs/operators.cuh"
+#include "rungs/parts/called.cuh"
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/tile.cuh"
 
@@ -19,7 +20,8 @@ enum class scan_kind { inclusive, exclusive };
 //
 //   template <scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
 //   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-//                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream);
+//                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t
+//                           stream);
 //
 // whose operator always has an identity: one that names none is lifted to values that may be absent (parts/maybe.cuh).
 // T is the type that everything is accumulated in.
@@ -31,12 +33,14 @@ struct scan_calls {
                                     OutputIteratorT d_out, ScanOpT scan_op, std::size_t num_items,
                                     cudaStream_t stream = nullptr) {
     using T = item_of<InputIteratorT>;
-    if constexpr (has_identity<ScanOpT, T>)
-      return Rung::template scan<scan_kind::inclusive>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,
-                                                       ScanOpT::template identity<T>(), num_items, stream);
+    const auto op = as_scanned<T>(scan_op);
+    using Op = std::remove_const_t<decltype(op)>;
+    if constexpr (has_identity<Op, T>)
+      return Rung::template scan<scan_kind::inclusive>(d_temp_storage, temp_storage_bytes, d_in, d_out, op,
+                                                       Op::template identity<T>(), num_items, stream);
     else
-      return Rung::template scan<scan_kind::inclusive>(d_temp_storage, temp_storage_bytes, d_in, d_out,
-                                                       lifted<ScanOpT>{scan_op}, maybe<T>{}, num_items, stream);
+      return Rung::template scan<scan_kind::inclusive>(d_temp_storage, temp_storage_bytes, d_in, d_out, lifted<Op>{op},
+                                                       maybe<T>{}, num_items, stream);
   }
 
   // d_out[i] = init + d_in[0] + … + d_in[i]. Accumulates in the type of init.
@@ -61,11 +65,12 @@ struct scan_calls {
   template <scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t from(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T init, std::size_t num_items, cudaStream_t stream) {
-    if constexpr (has_identity<ScanOpT, T>)
-      return Rung::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op, init, num_items,
-                                       stream);
+    const auto op = as_scanned<T>(scan_op);
+    using Op = std::remove_const_t<decltype(op)>;
+    if constexpr (has_identity<Op, T>)
+      return Rung::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, op, init, num_items, stream);
     else
-      return Rung::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, lifted<ScanOpT>{scan_op},
+      return Rung::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, lifted<Op>{op},
                                        maybe<T>(init, true), num_items, stream);
   }
 };

@@ -3,8 +3,7 @@
 // instead of many. The tile stays in registers, and its rows are scanned while the others' aggregates travel. All
 // blocks are resident (a cooperative launch), so a block knows its tile without a ticket, and waiting is safe. Where
 // one wave does not hold the input, the blocks come back for the next wave, and each reads what was published since its
-// last tile. Not for large items under an operator that branches: 24 bytes with a lexicographic minimum came out wrong
-// (four rows a warp, an H200, nvcc 13.0), and so DeviceScan does not come here with more than 16.
+// last tile.
 #pragma once
 
 #include <algorithm>

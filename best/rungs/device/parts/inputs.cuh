@@ -55,10 +55,14 @@ struct singly {
   }
 };
 
-template <class InputIteratorT>
+// Items as they are read by a rung that accumulates in Carried, or in what may be one.
+template <class Carried, class InputIteratorT>
 auto readable(InputIteratorT d_in) {
-  if constexpr (parts::is_vectorisable<InputIteratorT> &&
-                !std::is_default_constructible_v<parts::item_of<InputIteratorT>>)
+  using item = parts::item_of<InputIteratorT>;
+  constexpr bool in_boxes = std::is_same_v<typename parts::type_under<Carried>::named, boxed<item>>;
+  if constexpr (in_boxes && lies_in_boxes<item, InputIteratorT>)
+    return reinterpret_cast<const boxed<item>*>(d_in);
+  else if constexpr (parts::is_vectorisable<InputIteratorT> && !std::is_default_constructible_v<item>)
     return singly<InputIteratorT>{d_in};
   else
     return d_in;

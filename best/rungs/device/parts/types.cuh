@@ -18,10 +18,12 @@
 #endif
 
 #include "rungs/operators.cuh"
+#include "rungs/parts/called.cuh"
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::v0 {
+namespace device {
 
 // The operator that stands for the caller's: our own where it means the same, because rungs know that one.
 // `accumulator` is the type that the caller has named, void where none.
@@ -113,30 +115,59 @@ constexpr T lowest() {
     return other_limits<T>::lowest();
 }
 
-// A value as bytes, a word of them at least, for types that rungs do not carry as they are: with constructors or copies
-// of their own, or wider than any shuffle. Such types are moved bit by bit, as CUB moves them.
+// A value as words, for types that rungs do not carry as they are: with constructors or copies of their own, or wider
+// than any shuffle. Such types are moved bit by bit, as CUB moves them. (As bytes, each would have a register of its
+// own: a scan of 24-byte items by a minimum had three times the instructions.)
 template <class T>
 class boxed {
+  using word = std::conditional_t<alignof(T) < 8, unsigned, unsigned long long>;
+
  public:
   boxed() = default;
   template <class Item>
   __host__ __device__ explicit boxed(const Item& item) {
     const T value = static_cast<T>(item);
-    memcpy(bytes_, static_cast<const void*>(&value), sizeof(T));
+    memcpy(words_, static_cast<const void*>(&value), sizeof(T));
   }
-  __host__ __device__ operator const T&() const { return *reinterpret_cast<const T*>(bytes_); }
+  __host__ __device__ operator T() const { return opened(*this).value; }
+
+  // The value while it is looked at.
+  union opened {
+    T value;
+    __host__ __device__ explicit opened(const boxed& box) { memcpy(static_cast<void*>(&value), box.words_, sizeof(T)); }
+    __host__ __device__ ~opened() {}
+  };
 
  private:
-  alignas(alignof(T) < 4 ? 4 : alignof(T)) unsigned char bytes_[sizeof(T)];
+  alignas(T) alignas(word) word words_[(sizeof(T) + sizeof(word) - 1) / sizeof(word)];
 };
+
+// Whether the items of type T that an iterator stands for lie in memory as boxes do: then rungs read and write these.
+template <class T, class Iterator>
+inline constexpr bool lies_in_boxes = false;
+template <class T>
+inline constexpr bool lies_in_boxes<T, T*> = std::is_trivially_copyable_v<T> && sizeof(boxed<T>) == sizeof(T) &&
+                                             alignof(boxed<T>) == alignof(T);
+template <class T>
+inline constexpr bool lies_in_boxes<T, const T*> = lies_in_boxes<T, T*>;
 
 template <class Op, class T>
 struct on_boxes {
   Op op;
   __host__ __device__ boxed<T> operator()(const boxed<T>& a, const boxed<T>& b) const {
-    return boxed<T>(op(static_cast<const T&>(a), static_cast<const T&>(b)));
+    const typename boxed<T>::opened left(a), right(b);
+    return boxed<T>(op(left.value, right.value));
   }
 };
+
+}  // namespace device
+
+namespace parts {
+template <class T>
+inline constexpr bool has_parts_of_words<device::boxed<T>> = is_made_of_words<T>;
+}  // namespace parts
+
+namespace device {
 
 template <class T>
 inline constexpr bool is_carried = std::is_trivially_copyable_v<T>&& std::is_trivially_default_constructible_v<T> &&
@@ -203,19 +234,25 @@ auto callable(const Op& op) {
 }
 
 // Calls call(op, d_out, carry) with an operator and an output iterator for values as rungs carry them, which
-// carry(value) makes of a T: in_words, if that is asked for, where they are less.
+// carry(value) makes of a T; small numbers are in words, too, if in_words asks for it.
 template <class T, bool in_words = false, class OutputIteratorT, class Op, class Call>
 cudaError_t with_carried(OutputIteratorT d_out, Op as_given, Call call) {
-  constexpr bool as_they_are = is_carried<T> && !(in_words && sizeof(T) < 4);
   const auto op = callable<T>(as_given);
-  const auto as_it_is = [](const T& value) { return value; };
-  if constexpr (as_they_are && is_assigned_singly<OutputIteratorT, T>)
-    return call(op, unwrapping<OutputIteratorT, T>{d_out}, as_it_is);
-  else if constexpr (as_they_are)
-    return call(op, d_out, as_it_is);
-  else
-    return call(on_boxes<decltype(callable<T>(as_given)), T>{op}, unwrapping<OutputIteratorT, T>{d_out},
-                [](const T& value) { return boxed<T>(value); });
+  if constexpr (!is_carried<T> || (in_words && sizeof(T) < 4)) {
+    const on_boxes<decltype(callable<T>(as_given)), T> of_boxes{op};
+    const auto box = [](const T& value) { return boxed<T>(value); };
+    if constexpr (lies_in_boxes<T, OutputIteratorT>)
+      return call(of_boxes, reinterpret_cast<boxed<T>*>(d_out), box);
+    else
+      return call(of_boxes, unwrapping<OutputIteratorT, T>{d_out}, box);
+  } else {
+    const auto as_it_is = [](const T& value) { return value; };
+    if constexpr (is_assigned_singly<OutputIteratorT, T>)
+      return call(op, unwrapping<OutputIteratorT, T>{d_out}, as_it_is);
+    else
+      return call(op, d_out, as_it_is);
+  }
 }
 
-}  // namespace rungs::v0::device
+}  // namespace device
+}  // namespace rungs::v0
