@@ -20,8 +20,8 @@ enum class scan_kind { inclusive, exclusive };
 //
 //   template <scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
 //   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-//                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t
-//                           stream);
+//                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
+//                           cudaStream_t stream);
 //
 // whose operator always has an identity: one that names none is lifted to values that may be absent (parts/maybe.cuh).
 // T is the type that everything is accumulated in.
