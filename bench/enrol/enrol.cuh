@@ -2,11 +2,12 @@
 // once per variant, in the unit that cmake/variants.cmake writes.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
 #include "catalog.hpp"
+#include "enrol/collector.hpp"
 #include "rungs/operators.cuh"
 
 // Names suffice here. A unit that enrols them includes what defines them, which would cost all others a second each.
@@ -346,39 +347,36 @@ record roof(record about) {
 }
 
 template <class Variant, class... Elements, class... Operators>
-std::vector<record> enrol(record about, elements<Elements...>, operators<Operators...>) {
-  about = describe<Variant>(about);
-  std::vector<record> records;
+void enrol(collector& records, const record& listed, elements<Elements...>, operators<Operators...>) {
+  const record about = describe<Variant>(listed);
   if constexpr (requires { Variant::operation; }) {
-    (records.push_back(roof<Variant, Elements>(about)), ...);
+    (records.add(roof<Variant, Elements>(about)), ...);
   } else if constexpr (passes_phases<Variant>) {
-    records.push_back(barriers<Variant>(about));
+    records.add(barriers<Variant>(about));
   } else {
     const auto with_both = [&]<class Element, class Operator>(Element, Operator) {
       using input = typename Element::input;
       if constexpr (std::is_same_v<Operator, even> || std::is_same_v<Operator, range>) {
-        records.push_back(histogram<Variant, input, Operator>(about));
+        records.add(histogram<Variant, input, Operator>(about));
       } else if constexpr (std::is_same_v<Operator, multi_even>) {
-        records.push_back(multi_histogram_even<Variant, input>(about));
+        records.add(multi_histogram_even<Variant, input>(about));
       } else if constexpr (updates_addresses<Variant>) {
-        if constexpr (Variant::template takes<Operator, input>)
-          records.push_back(atomics<Variant, input, Operator>(about));
+        if constexpr (Variant::template takes<Operator, input>) records.add(atomics<Variant, input, Operator>(about));
       } else if constexpr (chains_collectives<Variant>) {
         if constexpr (Variant::template takes_type<Operator, input>)
-          records.push_back(collectives<Variant, input, Operator>(about));
+          records.add(collectives<Variant, input, Operator>(about));
       } else if constexpr (!belong_together<Element, Operator>) {
         return;
       } else if constexpr (scans<Variant>) {
-        records.push_back(inclusive_scan<Variant, Element, Operator>(about));
-        records.push_back(exclusive_scan<Variant, Element, Operator>(about));
+        records.add(inclusive_scan<Variant, Element, Operator>(about));
+        records.add(exclusive_scan<Variant, Element, Operator>(about));
       } else {
-        records.push_back(reduction<Variant, Element, Operator>(about));
+        records.add(reduction<Variant, Element, Operator>(about));
       }
     };
     const auto with_element = [&]<class Element>(Element element) { (with_both(element, Operators{}), ...); };
     (with_element(Elements{}), ...);
   }
-  return records;
 }
 
 }  // namespace rungs::catalog

@@ -1,8 +1,8 @@
 // The exhibits. Each: the bug, the case that must refuse it, one that it passes.
 #include "wrong/wrong.hpp"
 
-#include "enrol/enrol.cuh"
 #include "wrong/cluster_with.cuh"
+#include "wrong/enrolled.cuh"
 #include "wrong/histogram_with.cuh"
 #include "wrong/reduction_with.cuh"
 #include "wrong/scan_with.cuh"
@@ -41,8 +41,7 @@ exhibit show(std::string_view rung, const char* refused_by, const char* passes) 
   about.ladder = "wrong";
   about.rung = rung;
   about.source = "tests/wrong/reduction_with.cuh";
-  return {catalog::enrol<Variant>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{}).at(0),
-          refused_by, passes};
+  return {enrolled<Variant, T, Op>(about).at(0), refused_by, passes};
 }
 
 template <cluster_bug planted>
@@ -62,9 +61,7 @@ exhibit show_scan(std::string_view rung, const char* refused_by, const char* pas
   about.ladder = "wrong";
   about.rung = rung;
   about.source = "tests/wrong/scan_with.cuh";
-  const auto both =
-      catalog::enrol<scan_with<planted>>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{});
-  return {both.at(which == kind::inclusive ? 0 : 1), refused_by, passes};
+  return {enrolled<scan_with<planted>, T, Op>(about).at(which == kind::inclusive ? 0 : 1), refused_by, passes};
 }
 
 template <histogram_bug planted, class Sample = catalog::u8, class Levels = catalog::even>
@@ -74,10 +71,7 @@ exhibit show_histogram(std::string_view rung, const char* refused_by, const char
   about.ladder = "wrong";
   about.rung = rung;
   about.source = "tests/wrong/histogram_with.cuh";
-  return {catalog::enrol<histogram_with<planted>>(about, catalog::elements<catalog::element<Sample>>{},
-                                                  catalog::operators<Levels>{})
-              .at(0),
-          refused_by, passes};
+  return {enrolled<histogram_with<planted>, Sample, Levels>(about).at(0), refused_by, passes};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The exhibits of the studies of costs. Each: the bug, the case that must refuse it, one that it passes.
-#include "enrol/enrol.cuh"
 #include "wrong/chain_with.cuh"
+#include "wrong/enrolled.cuh"
 #include "wrong/wrong.hpp"
 
 namespace rungs::wrong {
@@ -13,8 +13,7 @@ exhibit show(std::string_view rung, const char* refused_by, const char* passes) 
   about.ladder = "wrong";
   about.rung = rung;
   about.source = "tests/wrong/chain_with.cuh";
-  return {catalog::enrol<Variant>(about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{}).at(0),
-          refused_by, passes};
+  return {enrolled<Variant, T, Op>(about).at(0), refused_by, passes};
 }
 
 }  // namespace

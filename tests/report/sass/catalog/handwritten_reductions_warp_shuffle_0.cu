@@ -5,8 +5,9 @@
 
 namespace rungs::catalog {
 
-std::vector<record> handwritten_reductions_warp_shuffle_0() {
-  return enrol<rungs::reductions::warp_shuffle>(
+void handwritten_reductions_warp_shuffle_0(collector& records) {
+  enrol<rungs::reductions::warp_shuffle>(
+      records,
       record{.family = family::handwritten,
              .ladder = "reductions",
              .rung = "warp_shuffle",

@@ -5,8 +5,9 @@
 
 namespace rungs::catalog {
 
-std::vector<record> library_baselines_roofs_copy_0() {
-  return enrol<rungs::roofs::copy>(
+void library_baselines_roofs_copy_0(collector& records) {
+  enrol<rungs::roofs::copy>(
+      records,
       record{.family = family::library_baselines,
              .ladder = "roofs",
              .rung = "copy",
