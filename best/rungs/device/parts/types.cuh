@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -18,7 +19,6 @@
 
 #include "rungs/operators.cuh"
 #include "rungs/parts/called.cuh"
-#include "rungs/parts/iterator_traits.cuh"
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/tile.cuh"
 
