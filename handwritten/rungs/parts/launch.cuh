@@ -9,10 +9,11 @@
 
 namespace rungs::v0::parts {
 
-// With one attribute, or none where it is null.
-template <class... Parameters, class... Arguments>
-cudaError_t launch_as(cudaLaunchAttribute* attribute, void (*kernel)(Parameters...), std::size_t grid_blocks,
-                      int block_threads, std::size_t dynamic_bytes, cudaStream_t stream, Arguments... arguments) {
+// `arguments` points to one argument of the kernel after the other. No template: what all launches share is compiled
+// once.
+inline cudaError_t launch_untyped(cudaLaunchAttribute* attribute, const void* kernel, void** arguments,
+                                  std::size_t grid_blocks, int block_threads, std::size_t dynamic_bytes,
+                                  cudaStream_t stream) {
   if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
@@ -21,7 +22,19 @@ cudaError_t launch_as(cudaLaunchAttribute* attribute, void (*kernel)(Parameters.
   config.stream = stream;
   config.attrs = attribute;
   config.numAttrs = attribute != nullptr;
-  return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+  return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+
+// With one attribute, or none where it is null.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_as(cudaLaunchAttribute* attribute, void (*kernel)(Parameters...), std::size_t grid_blocks,
+                      int block_threads, std::size_t dynamic_bytes, cudaStream_t stream, Arguments... arguments) {
+  const auto launch_with = [=](Parameters... values) {
+    void* pointers[] = {&values..., nullptr};
+    return launch_untyped(attribute, reinterpret_cast<const void*>(kernel), pointers, grid_blocks, block_threads,
+                          dynamic_bytes, stream);
+  };
+  return launch_with(Parameters(arguments)...);
 }
 
 template <class... Parameters, class... Arguments>

@@ -15,6 +15,22 @@
 
 namespace rungs::v0::parts {
 
+// Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first num_words
+// become the vector that begins there.
+template <int num_words, std::size_t unit>
+__device__ void shift_down(unsigned* words, unsigned offset) {
+#pragma unroll
+  for (int step = num_words / 2; step > 0; step /= 2) {
+    if (4 * step % unit != 0) continue;
+#pragma unroll
+    for (int i = 0; i + step < 2 * num_words; ++i) words[i] = (offset & (4 * step)) != 0 ? words[i + step] : words[i];
+  }
+  if constexpr (unit < 4) {
+#pragma unroll
+    for (int i = 0; i < num_words; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], 8 * offset);
+  }
+}
+
 // What an output iterator takes: items of the accumulator's type where it does not say.
 template <class OutputIteratorT, class T, class = void>
 struct written {

@@ -9,10 +9,10 @@
 
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <type_traits>
 
 #include "rungs/operators.cuh"
+#include "rungs/parts/iterator_traits.cuh"
 
 namespace rungs::v0::parts {
 
@@ -72,19 +72,42 @@ __device__ T fold_vector(const vector<Item>& loaded, ReductionOpT reduction_op) 
   }
 }
 
-// Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first num_words
-// become the vector that begins there.
-template <int num_words, std::size_t unit>
-__device__ void shift_down(unsigned* words, unsigned offset) {
-#pragma unroll
-  for (int step = num_words / 2; step > 0; step /= 2) {
-    if (4 * step % unit != 0) continue;
-#pragma unroll
-    for (int i = 0; i + step < 2 * num_words; ++i) words[i] = (offset & (4 * step)) != 0 ? words[i + step] : words[i];
-  }
+// Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first four become
+// the vector that begins there. In PTX, because a compiler takes three times as long over selections that it can see
+// through.
+template <std::size_t unit>
+__device__ void shift_vector(unsigned (&words)[8], unsigned offset) {
+  asm("{\n"
+      ".reg .pred by_two;\n"
+      ".reg .b32 bit;\n"
+      "and.b32 bit, %8, 8;\n"
+      "setp.ne.u32 by_two, bit, 0;\n"
+      "selp.b32 %0, %2, %0, by_two;\n"
+      "selp.b32 %1, %3, %1, by_two;\n"
+      "selp.b32 %2, %4, %2, by_two;\n"
+      "selp.b32 %3, %5, %3, by_two;\n"
+      "selp.b32 %4, %6, %4, by_two;\n"
+      "selp.b32 %5, %7, %5, by_two;\n"
+      "}"
+      : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]), "+r"(words[4]), "+r"(words[5])
+      : "r"(words[6]), "r"(words[7]), "r"(offset));
+  if constexpr (unit < 8)
+    asm("{\n"
+        ".reg .pred by_one;\n"
+        ".reg .b32 bit;\n"
+        "and.b32 bit, %6, 4;\n"
+        "setp.ne.u32 by_one, bit, 0;\n"
+        "selp.b32 %0, %1, %0, by_one;\n"
+        "selp.b32 %1, %2, %1, by_one;\n"
+        "selp.b32 %2, %3, %2, by_one;\n"
+        "selp.b32 %3, %4, %3, by_one;\n"
+        "selp.b32 %4, %5, %4, by_one;\n"
+        "}"
+        : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]), "+r"(words[4])
+        : "r"(words[5]), "r"(offset));
   if constexpr (unit < 4) {
 #pragma unroll
-    for (int i = 0; i < num_words; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], 8 * offset);
+    for (int i = 0; i < 4; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], 8 * offset);
   }
 }
 
@@ -102,14 +125,13 @@ struct tile_reader {
   static constexpr int vector_items = vectorised ? 16 / sizeof(item) : 1;
   static constexpr int num_vectors = vectorised ? vectors_per_thread : 4 * vectors_per_thread;
   static constexpr int tile_vectors = block_threads * num_vectors, tile_items = tile_vectors * vector_items;
-  // On their way at a time. What comes by two loads takes twice the registers, or more, and blocks are to stay two.
-  static constexpr int most_in_flight = how != reading::unaligned                ? num_vectors
-                                        : sizeof(item) == 2 || sizeof(item) == 4 ? 4
-                                                                                 : 2;
+  // On their way at a time. What comes by two loads takes twice the registers, and blocks are to stay two.
+  static constexpr int most_in_flight = how == reading::unaligned ? 4 : num_vectors;
   static constexpr int vectors_in_flight = num_vectors < most_in_flight ? num_vectors : most_in_flight;
-  static_assert(num_vectors % vectors_in_flight == 0);
+  static constexpr int num_groups = num_vectors / vectors_in_flight;
+  static_assert(num_vectors % vectors_in_flight == 0 && (num_groups & (num_groups - 1)) == 0);
 
-  // Folds the thread's items of the tiles first_tile, first_tile + stride … of num_items items onto `aggregate`: full
+  // Folds the thread's items of the tiles first_tile, first_tile + stride … of num_items items onto `aggregate`: whole
   // tiles without a predicate, then the last one. The reader of tile 0 takes what is behind the last whole vector, too.
   template <class T, class ReductionOpT>
   static __device__ T reduce(InputIteratorT d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride,
@@ -118,20 +140,24 @@ struct tile_reader {
       return reduce_one_tile(d_in, static_cast<unsigned>(num_items), first_tile, aggregate, reduction_op);
     const std::size_t whole_vectors = num_items / vector_items;
     std::size_t first = first_tile * tile_vectors;
-    for (; first + tile_vectors <= whole_vectors; first += stride * tile_vectors) {
-      const auto all = [](int) { return true; };
-      aggregate = reduction_op(aggregate, reduce_present<T>(d_in, num_items, first + threadIdx.x, all, reduction_op));
-    }
-    if (first < whole_vectors) {
-      const int left = static_cast<int>(whole_vectors - first) - static_cast<int>(threadIdx.x);
-      const auto present = [=](int k) { return k * block_threads < left; };
-      aggregate =
-          reduction_op(aggregate, reduce_present<T>(d_in, num_items, first + threadIdx.x, present, reduction_op));
+    if constexpr (how == reading::unaligned) {
+      for (; first < whole_vectors; first += stride * tile_vectors)
+        aggregate = reduction_op(aggregate, reduce_groups<T>(d_in, num_items, first, reduction_op));
+    } else {
+      for (; first + tile_vectors <= whole_vectors; first += stride * tile_vectors)
+        aggregate = reduction_op(aggregate, reduce_whole<T>(d_in, num_items, first, reduction_op));
+      if (first < whole_vectors)
+        aggregate = reduction_op(aggregate, reduce_part<T>(d_in, num_items, first, reduction_op));
     }
     return first_tile == 0 ? reduction_op(aggregate, item_behind<T>(d_in, num_items, reduction_op)) : aggregate;
   }
 
  private:
+  // All of a thread's vectors, none of which comes in pieces.
+  struct all_present {
+    __device__ constexpr bool operator()(int) const { return true; }
+  };
+
   // The same bits by one short straight path with 32-bit offsets: where a kernel runs for microseconds, its
   // instructions come from DRAM as its items do.
   template <class T, class ReductionOpT>
@@ -144,27 +170,65 @@ struct tile_reader {
     return reduction_op(aggregate, behind);
   }
 
-  // Folds those of the thread's vectors of a tile that are present(k); `mine` is the first of them. The loads of all
-  // that are in flight are issued before the first of them is used.
+  // The thread's vectors of a tile, or of a group, that begins with vector `first`: all of them, or those that the
+  // input has.
+  template <class T, class ReductionOpT>
+  static __device__ T reduce_whole(InputIteratorT d_in, std::size_t num_items, std::size_t first,
+                                   ReductionOpT reduction_op) {
+    return reduce_present<T>(d_in, num_items, first + threadIdx.x, all_present{}, reduction_op);
+  }
+  template <class T, class ReductionOpT>
+  static __device__ T reduce_part(InputIteratorT d_in, std::size_t num_items, std::size_t first,
+                                  ReductionOpT reduction_op) {
+    const std::size_t whole_vectors = num_items / vector_items;
+    const std::size_t behind = whole_vectors > first ? whole_vectors - first : 0;  // a tile's last groups may be empty
+    const int left = static_cast<int>(behind < tile_vectors ? behind : tile_vectors) - static_cast<int>(threadIdx.x);
+    const auto present = [=](int k) { return k * block_threads < left; };
+    return reduce_present<T>(d_in, num_items, first + threadIdx.x, present, reduction_op);
+  }
+
+  // A tile, group after group in a loop: the code of all groups side by side would be half of what there is to compile.
+  template <class T, class ReductionOpT>
+  static __device__ T reduce_groups(InputIteratorT d_in, std::size_t num_items, std::size_t first,
+                                    ReductionOpT reduction_op) {
+    constexpr int group_vectors = vectors_in_flight * block_threads;
+    T value, before[4];  // the sum of the last 2^level groups
+#pragma unroll 1
+    for (int group = 0; group < num_groups; ++group, first += group_vectors) {
+      const bool comes_by_vectors = first > 0 && (first + group_vectors + 1) * vector_items <= num_items;
+      value = comes_by_vectors ? reduce_whole<T>(d_in, num_items, first, reduction_op)
+                               : reduce_part<T>(d_in, num_items, first, reduction_op);
+#pragma unroll
+      for (int level = 0; 1 << level < num_groups; ++level) {
+        if ((group >> level & 1) == 0) {
+          before[level] = value;
+          break;
+        }
+        value = reduction_op(before[level], value);
+      }
+    }
+    return value;
+  }
+
+  // Folds those of the thread's vectors of a tile, or a group, that are present(k); `mine` is the first of them. All
+  // their loads are issued before the first of them is used.
   template <class T, class Present, class ReductionOpT>
   static __device__ T reduce_present(InputIteratorT d_in, std::size_t num_items, std::size_t mine, Present present,
                                      ReductionOpT reduction_op) {
     if constexpr (vectorised) {
-      T values[num_vectors];
+      constexpr bool is_inner = std::is_same_v<Present, all_present>;
+      arriving loaded[vectors_in_flight];
+      T values[vectors_in_flight];
 #pragma unroll
-      for (int first = 0; first < num_vectors; first += vectors_in_flight) {
-        arriving loaded[vectors_in_flight];
+      for (int k = 0; k < vectors_in_flight; ++k)
+        if (present(k)) loaded[k].template order<is_inner>(d_in, num_items, mine + k * block_threads);
 #pragma unroll
-        for (int k = 0; k < vectors_in_flight; ++k)
-          if (present(first + k)) loaded[k].order(d_in, num_items, mine + (first + k) * block_threads);
-#pragma unroll
-        for (int k = 0; k < vectors_in_flight; ++k)
-          values[first + k] =
-              present(first + k)
-                  ? fold_vector<T>(loaded[k].take(d_in, num_items, mine + (first + k) * block_threads), reduction_op)
-                  : ReductionOpT::template identity<T>();
-      }
-      return fold<T, 0, num_vectors>(values, reduction_op);
+      for (int k = 0; k < vectors_in_flight; ++k)
+        values[k] = present(k)
+                        ? fold_vector<T>(loaded[k].template take<is_inner>(d_in, num_items, mine + k * block_threads),
+                                         reduction_op)
+                        : ReductionOpT::template identity<T>();
+      return fold<T, 0, vectors_in_flight>(values, reduction_op);
     } else {
       const InputIteratorT first = d_in + mine;
       T aggregate = ReductionOpT::template identity<T>();
@@ -193,48 +257,72 @@ struct tile_reader {
   struct aligned_vector {
     vector<item> loaded;
 
+    template <bool>
     __device__ void order(const item* d_in, std::size_t, std::size_t index) {
       load_words(d_in + index * vector_items, loaded.words);
     }
-    __device__ vector<item> take(const item*, std::size_t, std::size_t) const { return loaded; }
+    template <bool>
+    __device__ vector<item> take(const item*, std::size_t, std::size_t) const {
+      return loaded;
+    }
   };
 
   // By two, of the aligned vectors that it lies in. The input's first vector, and those close to its end, lie in what
-  // may not be read: they come in pieces.
+  // may not be read: they come by the words that they lie in, of which the first and the last come in pieces.
   struct unaligned_vector {
     using piece = std::conditional_t<alignof(item) == 1, unsigned char,
                                      std::conditional_t<alignof(item) == 2, unsigned short, unsigned>>;
-    static constexpr int num_pieces = 16 / sizeof(piece), word_pieces = 4 / sizeof(piece);
-    unsigned words[num_pieces > 8 ? num_pieces : 8];
+    static constexpr unsigned piece_bytes = sizeof(piece);
+    unsigned words[8];
 
     static __device__ bool lies_within(std::size_t num_items, std::size_t index) {
       return index > 0 && (index + 2) * vector_items <= num_items;
     }
     static __device__ unsigned bytes_behind(const item* d_in) { return reinterpret_cast<std::uintptr_t>(d_in) % 16; }
 
+    template <bool is_inner>
     __device__ void order(const item* d_in, std::size_t num_items, std::size_t index) {
-      const item* const from = d_in + index * vector_items;
-      if (lies_within(num_items, index)) {
-        const auto aligned = reinterpret_cast<const unsigned char*>(from) - bytes_behind(d_in);
-        load_words(aligned, words);
-        load_words(aligned + 16, words + 4);
+      const auto from = reinterpret_cast<const unsigned char*>(d_in + index * vector_items);
+      if (is_inner || lies_within(num_items, index)) {
+        load_words(from - bytes_behind(d_in), words);
+        load_words(from - bytes_behind(d_in) + 16, words + 4);
       } else {
+        const unsigned behind = bytes_behind(d_in) % 4;
+        words[0] = load_pieces(from - behind, behind, 4);
 #pragma unroll
-        for (int i = 0; i < num_pieces; ++i) words[i] = reinterpret_cast<const piece*>(from)[i];
+        for (int i = 1; i < 4; ++i) words[i] = reinterpret_cast<const unsigned*>(from - behind)[i];
+        words[4] = load_pieces(from - behind + 16, 0, behind);
       }
     }
+    template <bool is_inner>
     __device__ vector<item> take(const item* d_in, std::size_t num_items, std::size_t index) {
-      vector<item> taken{};
-      if (lies_within(num_items, index)) {
-        shift_down<4, alignof(item)>(words, bytes_behind(d_in));
+      const bool by_vectors = is_inner || lies_within(num_items, index);
+      shift_vector<alignof(item)>(words, by_vectors ? bytes_behind(d_in) : bytes_behind(d_in) % 4);
+      vector<item> taken;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) taken.words[i] = words[i];
-      } else {
-#pragma unroll
-        for (int i = 0; i < num_pieces; ++i)
-          taken.words[i / word_pieces] |= words[i] << (i % word_pieces * 8 * static_cast<int>(sizeof(piece)));
-      }
+      for (int i = 0; i < 4; ++i) taken.words[i] = words[i];
       return taken;
+    }
+
+    // The bytes first to last - 1 of a word.
+    static __device__ unsigned load_pieces(const unsigned char* word, unsigned first, unsigned last) {
+      if constexpr (piece_bytes == 4) return first < last ? *reinterpret_cast<const unsigned*>(word) : 0;
+      unsigned pieces = 0;
+#pragma unroll
+      for (unsigned i = 0; i < 4; i += piece_bytes) pieces |= load_piece(word + i, i >= first && i < last) << (8 * i);
+      return pieces;
+    }
+    static __device__ unsigned load_piece(const unsigned char* from, bool is_wanted) {
+      unsigned loaded;
+      if constexpr (piece_bytes == 1)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.b32 %0, 0; @p ld.global.nc.u8 %0, [%1]; }"
+                     : "=r"(loaded)
+                     : "l"(from), "r"(unsigned(is_wanted)));
+      else
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.b32 %0, 0; @p ld.global.nc.u16 %0, [%1]; }"
+                     : "=r"(loaded)
+                     : "l"(from), "r"(unsigned(is_wanted)));
+      return loaded;
     }
   };
   using arriving = std::conditional_t<how == reading::unaligned, unaligned_vector, aligned_vector>;
@@ -273,8 +361,11 @@ cudaError_t with_one_tile_reader(InputIteratorT d_in, Call call) {
 template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
 cudaError_t with_quick_reader(InputIteratorT d_in, std::size_t num_items, std::size_t num_readers, Call call) {
   using tile = one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
-  if (num_items <= num_readers * tile::tile_items && num_items < std::size_t(1) << 31)
-    return with_one_tile_reader<block_threads, vectors_per_thread>(d_in, call);
+  if constexpr (is_vectorisable<InputIteratorT>) {
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0;
+    if (is_aligned && num_items <= num_readers * tile::tile_items && num_items < std::size_t(1) << 31)
+      return call(type<tile>{});
+  }
   return with_tile_reader<block_threads, vectors_per_thread>(d_in, call);
 }
 

@@ -6,10 +6,10 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <iterator>
 #include <type_traits>
 
 #include "rungs/device/parts/inputs.cuh"
+#include "rungs/parts/iterator_traits.cuh"
 #include "rungs/reductions/front_door.cuh"
 
 namespace rungs::v0::device {

@@ -2,10 +2,10 @@
 // as of any float, and rungs carry words faster than halves.
 #pragma once
 
-#include <iterator>
 #include <type_traits>
 
 #include "rungs/device/parts/types.cuh"
+#include "rungs/parts/iterator_traits.cuh"
 
 struct __half;
 struct __nv_bfloat16;

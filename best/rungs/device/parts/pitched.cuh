@@ -4,9 +4,9 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <iterator>
 
 #include "rungs/parts/bins.cuh"
+#include "rungs/parts/iterator_traits.cuh"
 #include "rungs/parts/tile.cuh"
 
 namespace rungs::v0::device {

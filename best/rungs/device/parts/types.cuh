@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -19,6 +18,7 @@
 
 #include "rungs/operators.cuh"
 #include "rungs/parts/called.cuh"
+#include "rungs/parts/iterator_traits.cuh"
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/tile.cuh"
 
