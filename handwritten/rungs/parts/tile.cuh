@@ -72,13 +72,14 @@ __device__ T fold_vector(const vector<Item>& loaded, ReductionOpT reduction_op) 
   }
 }
 
-// Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first four become
-// the vector that begins there. In PTX, because a compiler takes three times as long over selections that it can see
-// through.
-template <std::size_t unit>
-__device__ void shift_vector(unsigned (&words)[8], unsigned offset) {
+// The vector that begins `offset` bytes into two of which these are the words: not 0, less than a vector, and a
+// multiple of the items' alignment. In PTX, because a compiler takes three times as long over selections that it can
+// see through.
+template <class Item>
+__device__ vector<Item> shifted(unsigned (&words)[8], unsigned offset) {
+  if constexpr (alignof(Item) >= 8) return {{words[2], words[3], words[4], words[5]}};
   asm("{\n"
-      ".reg .pred by_two;\n"
+      ".reg .pred by_two, by_one;\n"
       ".reg .b32 bit;\n"
       "and.b32 bit, %8, 8;\n"
       "setp.ne.u32 by_two, bit, 0;\n"
@@ -88,27 +89,21 @@ __device__ void shift_vector(unsigned (&words)[8], unsigned offset) {
       "selp.b32 %3, %5, %3, by_two;\n"
       "selp.b32 %4, %6, %4, by_two;\n"
       "selp.b32 %5, %7, %5, by_two;\n"
+      "and.b32 bit, %8, 4;\n"
+      "setp.ne.u32 by_one, bit, 0;\n"
+      "selp.b32 %0, %1, %0, by_one;\n"
+      "selp.b32 %1, %2, %1, by_one;\n"
+      "selp.b32 %2, %3, %2, by_one;\n"
+      "selp.b32 %3, %4, %3, by_one;\n"
+      "selp.b32 %4, %5, %4, by_one;\n"
       "}"
       : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]), "+r"(words[4]), "+r"(words[5])
       : "r"(words[6]), "r"(words[7]), "r"(offset));
-  if constexpr (unit < 8)
-    asm("{\n"
-        ".reg .pred by_one;\n"
-        ".reg .b32 bit;\n"
-        "and.b32 bit, %6, 4;\n"
-        "setp.ne.u32 by_one, bit, 0;\n"
-        "selp.b32 %0, %1, %0, by_one;\n"
-        "selp.b32 %1, %2, %1, by_one;\n"
-        "selp.b32 %2, %3, %2, by_one;\n"
-        "selp.b32 %3, %4, %3, by_one;\n"
-        "selp.b32 %4, %5, %4, by_one;\n"
-        "}"
-        : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]), "+r"(words[4])
-        : "r"(words[5]), "r"(offset));
-  if constexpr (unit < 4) {
+  if constexpr (alignof(Item) < 4) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], 8 * offset);
   }
+  return {{words[0], words[1], words[2], words[3]}};
 }
 
 // How the items can be read: a vector by one load or, where the pointer is not aligned to 16 bytes, by two; `one_tile`
@@ -125,13 +120,8 @@ struct tile_reader {
   static constexpr int vector_items = vectorised ? 16 / sizeof(item) : 1;
   static constexpr int num_vectors = vectorised ? vectors_per_thread : 4 * vectors_per_thread;
   static constexpr int tile_vectors = block_threads * num_vectors, tile_items = tile_vectors * vector_items;
-  // On their way at a time. What comes by two loads takes twice the registers, and blocks are to stay two.
-  static constexpr int most_in_flight = how == reading::unaligned ? 4 : num_vectors;
-  static constexpr int vectors_in_flight = num_vectors < most_in_flight ? num_vectors : most_in_flight;
-  static constexpr int num_groups = num_vectors / vectors_in_flight;
-  static_assert(num_vectors % vectors_in_flight == 0 && (num_groups & (num_groups - 1)) == 0);
 
-  // Folds the thread's items of the tiles first_tile, first_tile + stride … of num_items items onto `aggregate`: whole
+  // Folds the thread's items of the tiles first_tile, first_tile + stride … of num_items items onto `aggregate`: full
   // tiles without a predicate, then the last one. The reader of tile 0 takes what is behind the last whole vector, too.
   template <class T, class ReductionOpT>
   static __device__ T reduce(InputIteratorT d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride,
@@ -142,22 +132,22 @@ struct tile_reader {
     std::size_t first = first_tile * tile_vectors;
     if constexpr (how == reading::unaligned) {
       for (; first < whole_vectors; first += stride * tile_vectors)
-        aggregate = reduction_op(aggregate, reduce_groups<T>(d_in, num_items, first, reduction_op));
+        aggregate = reduction_op(aggregate, reduce_unaligned<T>(d_in, whole_vectors - 1, first, reduction_op));
     } else {
-      for (; first + tile_vectors <= whole_vectors; first += stride * tile_vectors)
-        aggregate = reduction_op(aggregate, reduce_whole<T>(d_in, num_items, first, reduction_op));
-      if (first < whole_vectors)
-        aggregate = reduction_op(aggregate, reduce_part<T>(d_in, num_items, first, reduction_op));
+      for (; first + tile_vectors <= whole_vectors; first += stride * tile_vectors) {
+        const auto all = [](int) { return true; };
+        aggregate = reduction_op(aggregate, reduce_present<T>(d_in, first + threadIdx.x, all, reduction_op));
+      }
+      if (first < whole_vectors) {
+        const int left = static_cast<int>(whole_vectors - first) - static_cast<int>(threadIdx.x);
+        const auto present = [=](int k) { return k * block_threads < left; };
+        aggregate = reduction_op(aggregate, reduce_present<T>(d_in, first + threadIdx.x, present, reduction_op));
+      }
     }
     return first_tile == 0 ? reduction_op(aggregate, item_behind<T>(d_in, num_items, reduction_op)) : aggregate;
   }
 
  private:
-  // All of a thread's vectors, none of which comes in pieces.
-  struct all_present {
-    __device__ constexpr bool operator()(int) const { return true; }
-  };
-
   // The same bits by one short straight path with 32-bit offsets: where a kernel runs for microseconds, its
   // instructions come from DRAM as its items do.
   template <class T, class ReductionOpT>
@@ -166,38 +156,48 @@ struct tile_reader {
     const unsigned mine = tile * tile_vectors + threadIdx.x;
     const auto present = [=](int k) { return mine + k * block_threads < num_items / vector_items; };
     const T behind = tile == 0 ? item_behind<T>(d_in, num_items, reduction_op) : ReductionOpT::template identity<T>();
-    aggregate = reduction_op(aggregate, reduce_present<T>(d_in, num_items, mine, present, reduction_op));
+    aggregate = reduction_op(aggregate, reduce_present<T>(d_in, mine, present, reduction_op));
     return reduction_op(aggregate, behind);
   }
 
-  // The thread's vectors of a tile, or of a group, that begins with vector `first`: all of them, or those that the
-  // input has.
-  template <class T, class ReductionOpT>
-  static __device__ T reduce_whole(InputIteratorT d_in, std::size_t num_items, std::size_t first,
-                                   ReductionOpT reduction_op) {
-    return reduce_present<T>(d_in, num_items, first + threadIdx.x, all_present{}, reduction_op);
-  }
-  template <class T, class ReductionOpT>
-  static __device__ T reduce_part(InputIteratorT d_in, std::size_t num_items, std::size_t first,
-                                  ReductionOpT reduction_op) {
-    const std::size_t whole_vectors = num_items / vector_items;
-    const std::size_t behind = whole_vectors > first ? whole_vectors - first : 0;  // a tile's last groups may be empty
-    const int left = static_cast<int>(behind < tile_vectors ? behind : tile_vectors) - static_cast<int>(threadIdx.x);
-    const auto present = [=](int k) { return k * block_threads < left; };
-    return reduce_present<T>(d_in, num_items, first + threadIdx.x, present, reduction_op);
+  // Folds those of the thread's vectors of a tile that are present(k); `mine` is the first of them. All loads are
+  // issued before the first of them is used.
+  template <class T, class Present, class ReductionOpT>
+  static __device__ T reduce_present(InputIteratorT d_in, std::size_t mine, Present present,
+                                     ReductionOpT reduction_op) {
+    if constexpr (vectorised) {
+      vector<item> loaded[num_vectors];
+      T values[num_vectors];
+#pragma unroll
+      for (int k = 0; k < num_vectors; ++k)
+        if (present(k)) load_words(d_in + (mine + k * block_threads) * vector_items, loaded[k].words);
+#pragma unroll
+      for (int k = 0; k < num_vectors; ++k)
+        values[k] = present(k) ? fold_vector<T>(loaded[k], reduction_op) : ReductionOpT::template identity<T>();
+      return fold<T, 0, num_vectors>(values, reduction_op);
+    } else {
+      const InputIteratorT first = d_in + mine;
+      T aggregate = ReductionOpT::template identity<T>();
+#pragma unroll
+      for (int k = 0; k < num_vectors; ++k)
+        if (present(k)) aggregate = reduction_op(aggregate, static_cast<T>(first[k * block_threads]));
+      return aggregate;
+    }
   }
 
-  // A tile, group after group in a loop: the code of all groups side by side would be half of what there is to compile.
+  // The same bits where a vector comes by two loads. That takes twice the registers, and blocks are to stay two, so a
+  // tile is read by groups of vectors; in a loop, because the code of all groups would be most of what there is to
+  // compile.
   template <class T, class ReductionOpT>
-  static __device__ T reduce_groups(InputIteratorT d_in, std::size_t num_items, std::size_t first,
-                                    ReductionOpT reduction_op) {
-    constexpr int group_vectors = vectors_in_flight * block_threads;
-    T value, before[4];  // the sum of the last 2^level groups
+  static __device__ T reduce_unaligned(const item* d_in, std::size_t last, std::size_t first,
+                                       ReductionOpT reduction_op) {
+    constexpr int group_vectors = num_vectors < 4 ? num_vectors : 4, num_groups = num_vectors / group_vectors;
+    static_assert(num_vectors % group_vectors == 0 && (num_groups & (num_groups - 1)) == 0);
+    std::size_t mine = first + threadIdx.x;
+    T value, before[4];  // the value of the last 2^level groups
 #pragma unroll 1
-    for (int group = 0; group < num_groups; ++group, first += group_vectors) {
-      const bool comes_by_vectors = first > 0 && (first + group_vectors + 1) * vector_items <= num_items;
-      value = comes_by_vectors ? reduce_whole<T>(d_in, num_items, first, reduction_op)
-                               : reduce_part<T>(d_in, num_items, first, reduction_op);
+    for (int group = 0; group < num_groups; ++group, mine += group_vectors * block_threads) {
+      value = reduce_group<T, group_vectors>(d_in, last, mine, reduction_op);
 #pragma unroll
       for (int level = 0; 1 << level < num_groups; ++level) {
         if ((group >> level & 1) == 0) {
@@ -210,33 +210,62 @@ struct tile_reader {
     return value;
   }
 
-  // Folds those of the thread's vectors of a tile, or a group, that are present(k); `mine` is the first of them. All
-  // their loads are issued before the first of them is used.
-  template <class T, class Present, class ReductionOpT>
-  static __device__ T reduce_present(InputIteratorT d_in, std::size_t num_items, std::size_t mine, Present present,
-                                     ReductionOpT reduction_op) {
-    if constexpr (vectorised) {
-      constexpr bool is_inner = std::is_same_v<Present, all_present>;
-      arriving loaded[vectors_in_flight];
-      T values[vectors_in_flight];
+  // Folds the thread's vectors of a group; `mine` is the first of them. The input's vectors 0 and `last` lie in what
+  // may not be read, all between them in two aligned vectors.
+  template <class T, int group_vectors, class ReductionOpT>
+  static __device__ T reduce_group(const item* d_in, std::size_t last, std::size_t mine, ReductionOpT reduction_op) {
+    constexpr std::size_t group = group_vectors * block_threads;
+    const int to_last = mine > last ? -1 : static_cast<int>(last - mine < group ? last - mine : group);
+    const auto lies_within = [=](int k) { return k * block_threads < to_last && (k > 0 || mine > 0); };
+    const unsigned bytes_behind = reinterpret_cast<std::uintptr_t>(d_in) % 16;
+    const auto aligned = reinterpret_cast<const unsigned char*>(d_in + mine * vector_items) - bytes_behind;
+    unsigned words[group_vectors][8];
 #pragma unroll
-      for (int k = 0; k < vectors_in_flight; ++k)
-        if (present(k)) loaded[k].template order<is_inner>(d_in, num_items, mine + k * block_threads);
-#pragma unroll
-      for (int k = 0; k < vectors_in_flight; ++k)
-        values[k] = present(k)
-                        ? fold_vector<T>(loaded[k].template take<is_inner>(d_in, num_items, mine + k * block_threads),
-                                         reduction_op)
-                        : ReductionOpT::template identity<T>();
-      return fold<T, 0, vectors_in_flight>(values, reduction_op);
-    } else {
-      const InputIteratorT first = d_in + mine;
-      T aggregate = ReductionOpT::template identity<T>();
-#pragma unroll
-      for (int k = 0; k < num_vectors; ++k)
-        if (present(k)) aggregate = reduction_op(aggregate, static_cast<T>(first[k * block_threads]));
-      return aggregate;
+    for (int k = 0; k < group_vectors; ++k) {
+      if (!lies_within(k)) continue;
+      load_words(aligned + k * block_threads * 16, words[k]);
+      load_words(aligned + k * block_threads * 16 + 16, words[k] + 4);
     }
+    T values[group_vectors], at_start, at_end;
+    at_start = at_end = ReductionOpT::template identity<T>();
+    if (mine == 0) at_start = fold_vector<T>(load_edge(d_in), reduction_op);
+    if (to_last >= 0 && to_last < int(group) && to_last % block_threads == 0)
+      at_end = fold_vector<T>(load_edge(d_in + last * vector_items), reduction_op);
+#pragma unroll
+    for (int k = 0; k < group_vectors; ++k) {
+      values[k] = k == 0 && mine == 0            ? at_start
+                  : k * block_threads == to_last ? at_end
+                                                 : ReductionOpT::template identity<T>();
+      if (lies_within(k)) values[k] = fold_vector<T>(shifted<item>(words[k], bytes_behind), reduction_op);
+    }
+    return fold<T, 0, group_vectors>(values, reduction_op);
+  }
+
+  // A vector at any address by the five words that it lies in. Of the first and the last it has but pieces: `behind`
+  // bytes are the last word's, those after them the first word's, so that one word can stand for both.
+  static __device__ vector<item> load_edge(const item* from) {
+    using piece = std::conditional_t<alignof(item) == 1, unsigned char,
+                                     std::conditional_t<alignof(item) == 2, unsigned short, unsigned>>;
+    const unsigned behind = reinterpret_cast<std::uintptr_t>(from) % 4;
+    const auto first_word = reinterpret_cast<const unsigned char*>(from) - behind;
+    unsigned words[5] = {};
+#pragma unroll
+    for (unsigned i = 0; i < 4; i += sizeof(piece))
+      words[0] |= unsigned{*reinterpret_cast<const piece*>(first_word + i + (i < behind ? 16 : 0))} << (8 * i);
+#pragma unroll
+    for (int i = 1; i < 4; ++i) words[i] = reinterpret_cast<const unsigned*>(first_word)[i];
+    words[4] = words[0];
+    vector<item> edge;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      edge.words[i] = alignof(item) < 4 ? __funnelshift_r(words[i], words[i + 1], 8 * behind) : words[i];
+    return edge;
+  }
+
+  static __device__ void load_words(const void* from, unsigned* words) {
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "l"(from));
   }
 
   // What is behind the last whole vector is less than a vector: one item for each of the first threads.
@@ -246,86 +275,6 @@ struct tile_reader {
     return threadIdx.x < num_behind ? static_cast<T>(d_in[num_items - num_behind + threadIdx.x])
                                     : ReductionOpT::template identity<T>();
   }
-
-  static __device__ void load_words(const void* from, unsigned* words) {
-    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "l"(from));
-  }
-
-  // A vector on its way, by one load.
-  struct aligned_vector {
-    vector<item> loaded;
-
-    template <bool>
-    __device__ void order(const item* d_in, std::size_t, std::size_t index) {
-      load_words(d_in + index * vector_items, loaded.words);
-    }
-    template <bool>
-    __device__ vector<item> take(const item*, std::size_t, std::size_t) const {
-      return loaded;
-    }
-  };
-
-  // By two, of the aligned vectors that it lies in. The input's first vector, and those close to its end, lie in what
-  // may not be read: they come by the words that they lie in, of which the first and the last come in pieces.
-  struct unaligned_vector {
-    using piece = std::conditional_t<alignof(item) == 1, unsigned char,
-                                     std::conditional_t<alignof(item) == 2, unsigned short, unsigned>>;
-    static constexpr unsigned piece_bytes = sizeof(piece);
-    unsigned words[8];
-
-    static __device__ bool lies_within(std::size_t num_items, std::size_t index) {
-      return index > 0 && (index + 2) * vector_items <= num_items;
-    }
-    static __device__ unsigned bytes_behind(const item* d_in) { return reinterpret_cast<std::uintptr_t>(d_in) % 16; }
-
-    template <bool is_inner>
-    __device__ void order(const item* d_in, std::size_t num_items, std::size_t index) {
-      const auto from = reinterpret_cast<const unsigned char*>(d_in + index * vector_items);
-      if (is_inner || lies_within(num_items, index)) {
-        load_words(from - bytes_behind(d_in), words);
-        load_words(from - bytes_behind(d_in) + 16, words + 4);
-      } else {
-        const unsigned behind = bytes_behind(d_in) % 4;
-        words[0] = load_pieces(from - behind, behind, 4);
-#pragma unroll
-        for (int i = 1; i < 4; ++i) words[i] = reinterpret_cast<const unsigned*>(from - behind)[i];
-        words[4] = load_pieces(from - behind + 16, 0, behind);
-      }
-    }
-    template <bool is_inner>
-    __device__ vector<item> take(const item* d_in, std::size_t num_items, std::size_t index) {
-      const bool by_vectors = is_inner || lies_within(num_items, index);
-      shift_vector<alignof(item)>(words, by_vectors ? bytes_behind(d_in) : bytes_behind(d_in) % 4);
-      vector<item> taken;
-#pragma unroll
-      for (int i = 0; i < 4; ++i) taken.words[i] = words[i];
-      return taken;
-    }
-
-    // The bytes first to last - 1 of a word.
-    static __device__ unsigned load_pieces(const unsigned char* word, unsigned first, unsigned last) {
-      if constexpr (piece_bytes == 4) return first < last ? *reinterpret_cast<const unsigned*>(word) : 0;
-      unsigned pieces = 0;
-#pragma unroll
-      for (unsigned i = 0; i < 4; i += piece_bytes) pieces |= load_piece(word + i, i >= first && i < last) << (8 * i);
-      return pieces;
-    }
-    static __device__ unsigned load_piece(const unsigned char* from, bool is_wanted) {
-      unsigned loaded;
-      if constexpr (piece_bytes == 1)
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.b32 %0, 0; @p ld.global.nc.u8 %0, [%1]; }"
-                     : "=r"(loaded)
-                     : "l"(from), "r"(unsigned(is_wanted)));
-      else
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; mov.b32 %0, 0; @p ld.global.nc.u16 %0, [%1]; }"
-                     : "=r"(loaded)
-                     : "l"(from), "r"(unsigned(is_wanted)));
-      return loaded;
-    }
-  };
-  using arriving = std::conditional_t<how == reading::unaligned, unaligned_vector, aligned_vector>;
 };
 
 template <class T>
