@@ -169,8 +169,13 @@ struct tile_reader {
       vector<item> loaded[num_vectors];
       T values[num_vectors];
 #pragma unroll
-      for (int k = 0; k < num_vectors; ++k)
-        if (present(k)) load_words(d_in + (mine + k * block_threads) * vector_items, loaded[k].words);
+      for (int k = 0; k < num_vectors; ++k) {
+        const item* const from = d_in + (mine + k * block_threads) * vector_items;
+        if constexpr (how == reading::one_tile)
+          load_words_if(present(k), from, loaded[k].words);
+        else if (present(k))
+          load_words(from, loaded[k].words);
+      }
 #pragma unroll
       for (int k = 0; k < num_vectors; ++k)
         values[k] = present(k) ? fold_vector<T>(loaded[k], reduction_op) : ReductionOpT::template identity<T>();
@@ -266,6 +271,19 @@ struct tile_reader {
     asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"  // volatile: the compiler would delay it to its use
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                  : "l"(from));
+  }
+
+  // Without a branch that the compiler sees: between loads under branches, ptxas folds 8-byte items that came by the
+  // first.
+  static __device__ void load_words_if(bool wanted, const void* from, unsigned* words) {
+    asm volatile(
+        "{\n"
+        ".reg .pred wanted;\n"
+        "setp.ne.u32 wanted, %5, 0;\n"
+        "@wanted ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+        "}"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "l"(from), "r"(unsigned{wanted}));
   }
 
   // What is behind the last whole vector is less than a vector: one item for each of the first threads.
