@@ -5,7 +5,7 @@
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog.
 #   TYPES      basic (default): f32 i32. wide: i32 i64 u64 u8:u32 i8:i32 f32 f64 f16:f32 bf16:f32, in this order because
-#              units take them by turns and only one of two needs what defines halves. Or a list, in which
+#              of two units that share them only the second needs what defines halves. Or a list, in which
 #              affine stands for the 8-byte pair that only the operator compose takes. samples: what histograms count,
 #              u8 i8 u16 i16 i32 u32 f32 f64 f16. words: what atomics change, i32 u32 u64 f32 f64 f16x2 bf16x2.
 #              Of a roof, what it writes stands where accumulators do: u8:u32.
