@@ -274,8 +274,8 @@ struct tile_reader {
   }
 
   // Without a branch that the compiler sees: between loads under branches ptxas adds up the doubles that came by the
-  // first, and orders the last too late (256 KiB by one cluster 5.2 us instead of 4.4 on an H200). With 64-bit integers
-  // it is the other way round: 64 Ki of them take about 6 % longer so.
+  // first, and orders the last too late (256 KiB by one cluster 5.2 us instead of 4.4 on an H200). Sums of
+  // 64-bit integers by one cluster are the exception: 64 Ki of them take about 6 % longer so.
   static __device__ void load_words_if(bool wanted, const void* from, unsigned* words) {
     asm volatile(
         "{\n"
