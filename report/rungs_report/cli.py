@@ -271,7 +271,8 @@ def write_tables(options: argparse.Namespace) -> int:
             raise Usage(f"{folder}: no such directory")
     try:
         runs = options.runs or (tune.named_runs(out) if options.check else None)
-        made = tune.files(data.read(source, earlier=runs is not None), runs)
+        # Tables follow from the runs that they name, whatever has been edited since: no edit of a rung changes what the front door takes.
+        made = tune.files(data.read(source, earlier=runs is not None, also_pending=True), runs)
     except tune.Undecided as fault:
         raise Usage(f"{source}: {fault}") from None
     differing = [name for name, content in made.items() if _read(out / name) != content]

@@ -700,12 +700,12 @@ def find_records(data: Path) -> Path | None:
     return path if path.is_file() else None
 
 
-def read(data: Path, earlier: bool = False) -> Collection:
+def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Collection:
     """Everything under data/<gpu>/*.json and *.json.gz, grouped by GPU. Runs are ordered by name, which begins with their start time.
-    earlier: those that newer ones have replaced, too."""
+    earlier: those that newer ones have replaced, too. also_pending: what was measured of rungs that have been edited since, too."""
     refusals: list[Refusal] = []
     try:
-        records = Records(find_records(data))
+        records = Records(None if also_pending else find_records(data))
     except Refused as refusal:
         refusals.append(Refusal("tests/gpu_record.json", str(refusal), 0, True))
         records = Records(None)

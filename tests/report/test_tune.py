@@ -1,5 +1,6 @@
 """The front door's tables: the committed ones are what the generator writes, and what it writes follows from the times."""
 
+import json
 import re
 from pathlib import Path
 
@@ -42,6 +43,23 @@ def test_tables_name_their_runs_and_a_later_one_changes_nothing(tmp_path: Path, 
     (tmp_path / "scan.cuh").write_text((tmp_path / "scan.cuh").read_text().replace(one, "2030-01-02T030405Z-abc1234"))
     assert cli.main(["tune", "--check", "--out", str(tmp_path)]) == 2
     assert "there is no run 2030-01-02T030405Z-abc1234" in capsys.readouterr().err
+
+
+def test_a_rung_that_was_edited_since_leaves_the_tables_alone(repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, out = repository / "report/data", tmp_path / "tables"
+    out.mkdir()
+    made = synthetic.document("2030-01-02T010405Z-abc1234")
+    synthetic.add_cell(made, 1 << 20, {("handwritten", "one_block"): 8.0, ("library_baselines", "cub_device_reduce"): 10.0})
+    synthetic.write(folder, made)
+    call = ["tune", "--data", str(folder), "--out", str(out)]
+    assert cli.main(call) == 0
+    (repository / "tests").mkdir()
+    record = {"family": "handwritten", "ladder": "reductions", "rung": "one_block", "outcome": "pending"}
+    (repository / "tests/gpu_record.json").write_text(json.dumps({"records": [record]}))
+    assert any("pending" in refusal.reason for refusal in data.read(folder).refusals)
+    assert cli.main([*call, "--check"]) == 0, capsys.readouterr()
+    assert cli.main(call) == 0
+    assert "0 changed" in capsys.readouterr().out
 
 
 def test_an_earlier_run_is_on_no_page_but_the_tables_may_name_it(repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,8 +16,10 @@
 
 namespace rungs::v0::reductions {
 
+// That two blocks fit a multiprocessor is said for doubles alone: of their minima ptxas spills a word otherwise, and
+// finds its way without being told for all else.
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
-__global__ void __launch_bounds__(Tile::block_threads)
+__global__ void __launch_bounds__(Tile::block_threads, std::is_same_v<T, double> ? 2 : 0)
     early_ticket_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
                         ReductionOpT reduction_op, T init, parts::mailboxes<T> mailboxes, parts::state* state) {
   static_assert(Tile::block_threads >= 64, "the barrier of block_reduce publishes the ticket");
