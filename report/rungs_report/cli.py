@@ -269,24 +269,34 @@ def write_tables(options: argparse.Namespace) -> int:
     for folder in (source, out):
         if not folder.is_dir():
             raise Usage(f"{folder}: no such directory")
-    try:
-        runs = options.runs or (tune.named_runs(out) if options.check else None)
-        # Tables follow from the runs that they name, whatever has been edited since: no edit of a rung changes what the front door takes.
-        made = tune.files(data.read(source, earlier=runs is not None, also_pending=True), runs)
-    except tune.Undecided as fault:
-        raise Usage(f"{source}: {fault}") from None
-    differing = [name for name, content in made.items() if _read(out / name) != content]
+    runs = options.runs or (tune.named_runs(out) if options.check else None)
+
+    def made(also_pending: bool) -> dict[str, str]:
+        try:
+            return tune.files(data.read(source, earlier=runs is not None, also_pending=also_pending), runs)
+        except tune.Undecided as fault:
+            raise Usage(f"{source}: {fault}") from None
+
     if options.check:
+        # A table stands though a rung was edited after it was made; it may also have been made after that, without the rung.
+        differing = _differing(out, made(also_pending=True))
+        differing = differing and _differing(out, made(also_pending=False))
         for name in differing:
             complain(f"{out / name} is not what the generator writes: run report/run tune and commit what it writes")
         return WRONG if differing else OK
+    tables = made(also_pending=False)
+    differing = _differing(out, tables)
     try:
         for name in differing:
-            render.write(out / name, made[name])
+            render.write(out / name, tables[name])
     except OSError as error:
         raise Usage(f"{error.filename}: cannot be written: {error.strerror}; name another place with --out DIR") from None
-    say(f"{len(made)} tables in {out}, {len(differing)} changed")
+    say(f"{len(tables)} tables in {out}, {len(differing)} changed")
     return OK
+
+
+def _differing(folder: Path, made: dict[str, str]) -> list[str]:
+    return [name for name, content in made.items() if _read(folder / name) != content]
 
 
 def _read(path: Path) -> str | None:
