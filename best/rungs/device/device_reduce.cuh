@@ -18,7 +18,8 @@
 //
 // The same bits for the same input on the same device, whatever the address, the alignment or the stream. The error of
 // a sum of floats is at most rungs::reductions::front_door::summation_height(num_items) rounding errors of the sum of
-// magnitudes (front_door_workspace's with a workspace).
+// magnitudes (front_door_workspace's with a workspace), and 24 more where d_in is not a pointer: its items are added up
+// one by one.
 //
 // On purpose other than CUB: Min, Max, ArgMin and ArgMax propagate NaN wherever one stands, and order -0 before +0
 // (ArgMin and ArgMax take them for equal, and answer the first of equals). The minimum of nothing is infinity where the
