@@ -15,14 +15,14 @@ struct __half;
 struct __half2;
 struct __nv_bfloat16;
 struct __nv_bfloat162;
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 struct minus;
 struct increment;
 struct bit_and;
 struct bit_or;
 struct bit_xor;
 struct exchange;
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI
 
 namespace rungs::catalog {
 

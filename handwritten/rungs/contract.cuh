@@ -14,9 +14,9 @@ namespace rungs::v0 {
 //                  rungs::workspace does this for the caller.
 enum class contents : unsigned char { none, uninitialised, zeroed_once };
 
-// guaranteed  a block waits only for blocks that are known to have started
-// assumed     it relies on the order in which today's hardware starts blocks
-enum class progress : unsigned char { guaranteed, assumed };
+// guaranteed      a block waits only for blocks that are known to have started
+// by_block_order  a block waits for blocks of lower indices, which the hardware starts first: CUB's assumption, too
+enum class progress : unsigned char { guaranteed, by_block_order };
 
 // Where the work is done, and so where the pointers must point.
 enum class executor : unsigned char { device, host };

@@ -41,6 +41,8 @@ SCALARS = {
     "long long": "i64", "unsigned long long": "u64", "__half": "f16", "__nv_bfloat16": "bf16", "float": "f32",
     "double": "f64", "rungs::v0::affine": "affine", "__half2": "f16x2", "__nv_bfloat162": "bf16x2",
 }  # fmt: skip
+# The inline namespaces of the library: its version, and what it was compiled for.
+NAMESPACE = re.compile(r"\brungs::v0\w*::")
 # Longest first; what stands in parentheses is the type of a value, (int)256, and no type of an item.
 NAMES = "|".join(sorted(map(re.escape, SCALARS), key=len, reverse=True))
 TYPE = re.compile(rf"(?<![\w(:])({NAMES})(?![\w:]| (?:long|int|char|short))")
@@ -156,8 +158,8 @@ def describe(demangled: str) -> dict[str, Any]:
     operators = set(OPERATOR.findall(arguments))
     types = dict.fromkeys(SCALARS[each] for each in TYPE.findall(arguments))
     return {
-        "kernel": name.removeprefix("rungs::v0::"),
-        "arguments": arguments.replace("rungs::v0::", ""),
+        "kernel": NAMESPACE.sub("", name),
+        "arguments": NAMESPACE.sub("", arguments),
         "operator": operators.pop() if len(operators) == 1 else "",
         "types": list(types),
     }

@@ -24,7 +24,6 @@ from rungs_report.data import Cell, Machine, Run, Variant
 GAIN = 0.02  # CUB's two entries in a cell differ by more
 SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4}  # all others: 8
 CLASSES = {"plus": "sum", "minimum": "order", "maximum": "order", "compose": "any"}
-UNINITIALISED, ZEROED = "uninitialised", "zeroed_once"
 
 
 class Undecided(Exception):
@@ -35,11 +34,10 @@ class Candidate(NamedTuple):
     """A rung that the front door may come to, by its name in the table."""
 
     variant: Variant
-    is_cleared: bool = False  # it wants zeros, and the storage may hold anything: they are written before each call
 
 
-def _of(ladder: str, *rungs: str, cleared: bool = False) -> dict[str, Candidate]:
-    return {rung: Candidate(Variant("handwritten", ladder, rung), cleared) for rung in rungs}
+def _of(ladder: str, *rungs: str) -> dict[str, Candidate]:
+    return {rung: Candidate(Variant("handwritten", ladder, rung)) for rung in rungs}
 
 
 def _of_cluster(ladder: str, *rungs: str) -> dict[str, Candidate]:
@@ -47,21 +45,16 @@ def _of_cluster(ladder: str, *rungs: str) -> dict[str, Candidate]:
 
 
 # In the order of the enumeration. cooperative_grid is not among them: its header alone takes 1.5 s to compile.
-_FEW = _of("reductions", "one_block") | _of_cluster("reductions", "remote_stores")
-REDUCE = {
-    UNINITIALISED: _FEW | _of("reductions", "two_passes", "overlapped_finish"),
-    ZEROED: _FEW | _of("reductions", "early_ticket"),  # the others would write over what is kept there
-}
-_SCANS = ("warp_look_back", "one_wave", "bulk_pipeline")
-SCAN = {
-    contract: _of("scans", "one_block") | _of_cluster("scans", "remote_prefixes") | _of("scans", *_SCANS, cleared=contract == UNINITIALISED)
-    for contract in (UNINITIALISED, ZEROED)
-}
-HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | _of_cluster("histograms", "one_cluster")
+REDUCE = _of("reductions", "one_block") | _of_cluster("reductions", "compact_cluster") | _of("reductions", "two_passes", "tagged_aggregates")
+SCAN = (
+    _of("scans", "one_block")
+    | _of_cluster("scans", "compact_cluster")
+    | _of("scans", "tagged_look_back", "tagged_wave", "claimed_pipeline")
+)
+HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | _of_cluster("histograms", "compact_cluster")
 
 # For chips that were never measured, and for what is not read by vectors: no clusters, nothing that asks for sm_90.
-UNMEASURED_REDUCE = {UNINITIALISED: "two_passes", ZEROED: "early_ticket"}
-UNMEASURED_SCAN = "warp_look_back"
+UNMEASURED_REDUCE, UNMEASURED_SCAN = "tagged_aggregates", "tagged_look_back"
 UNMEASURED_HISTOGRAM = ("split_bins", "hot_bins", 65537)  # from that many bins on the second one
 MANY_SAMPLES = 1048577  # beyond the most edges measured the second one is taken for so many, since the first reads them once a part
 ONE_BLOCK_UP_TO = 4096
@@ -79,12 +72,7 @@ class Times(NamedTuple):
 def _within(run: Run, cell: Cell, candidates: dict[str, Candidate]) -> tuple[dict[str, float], float | None]:
     """The cell's times in one run."""
     rows = run.cells.get(cell, {})
-    clearing = next((f["median_us"] for f in run.document["floors"] if f["mode"] == cell.mode), 0.0)
-    of = {
-        name: rows[candidate.variant].median_us + (clearing if candidate.is_cleared else 0.0)
-        for name, candidate in candidates.items()
-        if candidate.variant in rows
-    }
+    of = {name: rows[candidate.variant].median_us for name, candidate in candidates.items() if candidate.variant in rows}
     return of, min((row.median_us for variant, row in rows.items() if data.is_cub(variant)), default=None)
 
 
@@ -196,7 +184,7 @@ def _file(name: str, about: str, rungs: list[str], row: str, rows: list[str], co
 
 #include "rungs/tuning/table.cuh"
 
-namespace rungs::v0::tuning {{
+namespace rungs::RUNGS_ABI::tuning {{
 
 // clang-format off
 enum class {name}_rung : unsigned char {{ {", ".join(rungs)} }};
@@ -206,7 +194,7 @@ inline constexpr {row}<{name}_rung> {name}_rows[] = {{
 }};
 // clang-format on
 
-}}  // namespace rungs::v0::tuning
+}}  // namespace rungs::RUNGS_ABI::tuning
 """
 
 
@@ -241,27 +229,25 @@ def _flat(
     collection: data.Collection,
     name: str,
     operations: tuple[str, ...],
-    candidates: dict[str, dict[str, Candidate]],
-    unmeasured: dict[str, str],
+    candidates: dict[str, Candidate],
+    unmeasured: str,
     about: str,
 ) -> str:
-    rungs = list(dict.fromkeys(rung for of in candidates.values() for rung in of))
     rows = []
-    for contract, of in candidates.items():
-        for operation in ("sum", "order", "any"):
-            start = (f"contents::{contract}", f"operators::{operation}")
-            comment = "not measured"
-            rows.append(_row((*start, 0, 0, 0, f"{name}_rung::one_block"), comment))
-            rows.append(_row((*start, 0, 0, ONE_BLOCK_UP_TO + 1, f"{name}_rung::{unmeasured[contract]}"), comment))
-            for capability, machine in _measured(collection):
-                cells = _cells(machine, operations)
-                for begins, size in _sizes(cells):
-                    of_size = [cell for cell in cells if _bytes(cell) == size]
-                    own = [cell for cell in of_size if CLASSES[cell.operator] == operation]
-                    sums = [cell for cell in of_size if CLASSES[cell.operator] == "sum"]
-                    for step in steps(times(machine, _filled(own, sums), of), middle):
-                        rows.append(_row((*start, capability, begins, step.begins, f"{name}_rung::{step.rung}"), step.evidence))
-    return _file(name, about, rungs, "row", rows, collection)
+    for operation in ("sum", "order", "any"):
+        start = f"operators::{operation}"
+        comment = "not measured"
+        rows.append(_row((start, 0, 0, 0, f"{name}_rung::one_block"), comment))
+        rows.append(_row((start, 0, 0, ONE_BLOCK_UP_TO + 1, f"{name}_rung::{unmeasured}"), comment))
+        for capability, machine in _measured(collection):
+            cells = _cells(machine, operations)
+            for begins, size in _sizes(cells):
+                of_size = [cell for cell in cells if _bytes(cell) == size]
+                own = [cell for cell in of_size if CLASSES[cell.operator] == operation]
+                sums = [cell for cell in of_size if CLASSES[cell.operator] == "sum"]
+                for step in steps(times(machine, _filled(own, sums), candidates), middle):
+                    rows.append(_row((start, capability, begins, step.begins, f"{name}_rung::{step.rung}"), step.evidence))
+    return _file(name, about, list(candidates), "row", rows, collection)
 
 
 def reduce_table(collection: data.Collection) -> str:
@@ -269,12 +255,7 @@ def reduce_table(collection: data.Collection) -> str:
 
 
 def scan_table(collection: data.Collection) -> str:
-    about = (
-        "Which rung scans: see table.cuh. Where the storage may hold anything, all but one_block and remote_prefixes\n"
-        "// clear theirs before each call. What that takes was not measured: the time of an empty launch was added."
-    )
-    unmeasured = dict.fromkeys((UNINITIALISED, ZEROED), UNMEASURED_SCAN)
-    return _flat(collection, "scan", ("inclusive_scan", "exclusive_scan"), SCAN, unmeasured, about)
+    return _flat(collection, "scan", ("inclusive_scan", "exclusive_scan"), SCAN, UNMEASURED_SCAN, "Which rung scans: see table.cuh.")
 
 
 def _of_edges(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[Cell]]:

@@ -911,15 +911,11 @@ class examiner {
   void under_disturbance() {
     many_threads();
     if (subject_.deterministic) repeats();
-    if (subject_.forward_progress == progress::guaranteed)
-      makes_progress();
-    else
-      result_.notes.push_back("assumes the order in which blocks start: not run beside a squatter or itself");
+    makes_progress();
   }
 
   void many_threads() {
     const int num_threads = full() ? 8 : 4, calls = full() ? 50 : 6;
-    if (subject_.forward_progress != progress::guaranteed) return;
     const problem base = medium(14);
     one_case("threads", base, [&] {
       std::mutex guard;

@@ -95,17 +95,15 @@ def test_without_results_the_tables_are_conservative_and_whole(tmp_path: Path) -
     tables = tune.files(data.read(tmp_path))
     assert all("on no GPU yet" in table for table in tables.values())
     for name in ("reduce.cuh", "scan.cuh"):
-        assert {(row[0], row[1]) for row in rows(tables[name]) if row[2:5] == ["0", "0", "0"]} == {
-            (f"contents::{contract}", f"operators::{operation}")
-            for contract in ("uninitialised", "zeroed_once")
-            for operation in ("sum", "order", "any")
+        assert {row[0] for row in rows(tables[name]) if row[1:4] == ["0", "0", "0"]} == {
+            f"operators::{operation}" for operation in ("sum", "order", "any")
         }
     assert [row[:5] for row in rows(tables["histogram.cuh"])][::2] == [["false", "0", "0", "0", "0"], ["true", "0", "0", "0", "0"]]
 
 
 def test_every_table_ascends_and_every_group_begins_with_nothing() -> None:
     tables = tune.files(data.read(REPOSITORY / "report" / "data"))
-    for name, fixed in (("reduce.cuh", 2), ("scan.cuh", 2), ("histogram.cuh", 1)):
+    for name, fixed in (("reduce.cuh", 1), ("scan.cuh", 1), ("histogram.cuh", 1)):
         groups: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
         for row in rows(tables[name]):
             groups.setdefault(tuple(row[:fixed]), []).append(tuple(int(column) for column in row[fixed:-1]))
@@ -157,21 +155,9 @@ def test_two_gpus_of_one_capability_are_refused() -> None:
         tune.files(data.Collection([machine, machine], [], 0, 0))
 
 
-def test_storage_that_is_cleared_first_costs_a_launch(repository) -> None:
-    made = synthetic.document()
-    made["floors"] = [{"kind": "empty", "mode": "cold", "median_us": 2.5}]
-    times = {("handwritten", "one_wave"): 8.0, ("handwritten", "one_block"): 9.0, ("library_baselines", "cub_device_scan"): 10.0}
-    synthetic.add_cell(made, 1 << 20, times, operation="inclusive_scan", ladder="scans")
-    synthetic.write(repository / "report/data", made)
-    (machine,) = data.read(repository / "report/data").machines
-    (cleared,) = tune.times(machine, machine.cells, tune.SCAN[tune.UNINITIALISED])
-    (kept,) = tune.times(machine, machine.cells, tune.SCAN[tune.ZEROED])
-    assert cleared.of == pytest.approx({"one_block": 9.0, "one_wave": 10.5}) and kept.of == pytest.approx({"one_block": 9.0, "one_wave": 8.0})
-
-
 def test_runs_that_lack_a_rung_meet_by_cub(repository) -> None:
     """A rung that was measured in one run alone, on a slower day, is compared as if both had run on one."""
-    for hour, slower, rungs in ((1, 1.0, {"two_passes": 10.0, "one_block": 20.0}), (2, 1.5, {"two_passes": 10.0, "overlapped_finish": 9.0})):
+    for hour, slower, rungs in ((1, 1.0, {"two_passes": 10.0, "one_block": 20.0}), (2, 1.5, {"two_passes": 10.0, "tagged_aggregates": 9.0})):
         made = synthetic.document(f"2030-01-02T0{hour}0405Z-abc1234")
         times = {("handwritten", rung): us * slower for rung, us in rungs.items()}
         synthetic.add_cell(made, 1 << 20, {**times, ("library_baselines", "cub_device_reduce"): 12.0 * slower})
@@ -180,8 +166,8 @@ def test_runs_that_lack_a_rung_meet_by_cub(repository) -> None:
             made["variants"] += [synthetic.variant("handwritten", "reductions", rung, 16) for rung in rungs if rung not in known]
         synthetic.write(repository / "report/data", made)
     (machine,) = data.read(repository / "report/data").machines
-    (found,) = tune.times(machine, machine.cells, tune.REDUCE[tune.UNINITIALISED])
-    ratio = found.of["overlapped_finish"] / found.of["two_passes"]
+    (found,) = tune.times(machine, machine.cells, tune.REDUCE)
+    ratio = found.of["tagged_aggregates"] / found.of["two_passes"]
     assert ratio == pytest.approx(0.9) and found.of["one_block"] / found.of["two_passes"] == pytest.approx(2.0)
     assert found.cub == pytest.approx(15.0) and len(found.runs) == 2
 

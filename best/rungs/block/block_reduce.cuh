@@ -26,7 +26,7 @@
 #include "rungs/block/parts/place.cuh"
 #include "rungs/warp/parts/reduce_calls.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
 
@@ -73,4 +73,4 @@ class BlockReduce : public device::reduce_calls<BlockReduce<T, BlockDimX, Algori
   TempStorage& storage_;
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

@@ -25,7 +25,7 @@
 #include "rungs/block/parts/place.cuh"
 #include "rungs/warp/parts/scan_calls.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 
@@ -123,4 +123,4 @@ class BlockScan : public device::collective_scan_calls<BlockScan<T, BlockDimX, A
   TempStorage& storage_;
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

@@ -29,7 +29,7 @@
 #include "rungs/block/block_reduce.cuh"
 #include "rungs/cluster/parts/exchange.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 template <class T, int BlockDimX, int BlockDimY = 1, int BlockDimZ = 1>
 class ClusterReduce : public device::reduce_calls<ClusterReduce<T, BlockDimX, BlockDimY, BlockDimZ>, T> {
@@ -79,4 +79,4 @@ class ClusterReduce : public device::reduce_calls<ClusterReduce<T, BlockDimX, Bl
   TempStorage& storage_;
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

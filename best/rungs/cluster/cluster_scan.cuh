@@ -29,7 +29,7 @@
 #include "rungs/block/block_scan.cuh"
 #include "rungs/cluster/parts/exchange.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 template <class T, int BlockDimX, int BlockDimY = 1, int BlockDimZ = 1>
 class ClusterScan : public device::collective_scan_calls<ClusterScan<T, BlockDimX, BlockDimY, BlockDimZ>, T> {
@@ -85,4 +85,4 @@ class ClusterScan : public device::collective_scan_calls<ClusterScan<T, BlockDim
   TempStorage& storage_;
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

@@ -10,7 +10,7 @@
 
 #include "rungs/device/parts/types.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 template <class T>
 struct known_operator<cuda::std::plus<T>> {
@@ -50,4 +50,4 @@ struct other_limits<T, std::enable_if_t<cuda::std::numeric_limits<T>::is_special
   }
 };
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -38,7 +38,7 @@
 #include "rungs/histograms/front_door.cuh"
 #include "rungs/workspace.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 struct DeviceHistogram {
   // num_levels - 1 bins of one width between two levels.
@@ -74,9 +74,10 @@ struct DeviceHistogram {
                 rows(num_row_samples, num_rows, row_stride_bytes), stream);
   }
 
-  // Of pixels of NUM_CHANNELS samples, the first NUM_ACTIVE_CHANNELS are counted, each between levels of its own.
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Lower, class Upper, class OffsetT>
+  // Of pixels of NUM_CHANNELS samples, the first NUM_ACTIVE_CHANNELS are counted, each between levels of its own. Of
+  // the types that CUB's callers may name, in its order, CounterT and LevelT are told by the arrays.
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Lower, class Upper>
   static cudaError_t MultiHistogramEven(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                         SampleIteratorT d_samples, const Histograms& d_histogram,
                                         const Counts& num_levels, const Lower& lower_level, const Upper& upper_level,
@@ -85,16 +86,16 @@ struct DeviceHistogram {
                                                          d_histogram, num_levels, lower_level, upper_level,
                                                          one_row(num_pixels), stream);
   }
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Lower, class Upper, class OffsetT>
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Lower, class Upper>
   static cudaError_t MultiHistogramEven(workspace& workspace, SampleIteratorT d_samples, const Histograms& d_histogram,
                                         const Counts& num_levels, const Lower& lower_level, const Upper& upper_level,
                                         OffsetT num_pixels, cudaStream_t stream = nullptr) {
     return multi_even<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(kept{workspace}, d_samples, d_histogram, num_levels,
                                                          lower_level, upper_level, one_row(num_pixels), stream);
   }
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Lower, class Upper, class OffsetT>
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Lower, class Upper>
   static cudaError_t MultiHistogramEven(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                         SampleIteratorT d_samples, const Histograms& d_histogram,
                                         const Counts& num_levels, const Lower& lower_level, const Upper& upper_level,
@@ -104,8 +105,8 @@ struct DeviceHistogram {
                                                          d_histogram, num_levels, lower_level, upper_level,
                                                          rows(num_row_pixels, num_rows, row_stride_bytes), stream);
   }
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Lower, class Upper, class OffsetT>
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Lower, class Upper>
   static cudaError_t MultiHistogramEven(workspace& workspace, SampleIteratorT d_samples, const Histograms& d_histogram,
                                         const Counts& num_levels, const Lower& lower_level, const Upper& upper_level,
                                         OffsetT num_row_pixels, OffsetT num_rows, std::size_t row_stride_bytes,
@@ -145,8 +146,8 @@ struct DeviceHistogram {
                  rows(num_row_samples, num_rows, row_stride_bytes), stream);
   }
 
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Levels, class OffsetT>
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Levels>
   static cudaError_t MultiHistogramRange(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                          SampleIteratorT d_samples, const Histograms& d_histogram,
                                          const Counts& num_levels, const Levels& d_levels, OffsetT num_pixels,
@@ -155,16 +156,16 @@ struct DeviceHistogram {
                                                           d_histogram, num_levels, d_levels, one_row(num_pixels),
                                                           stream);
   }
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Levels, class OffsetT>
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Levels>
   static cudaError_t MultiHistogramRange(workspace& workspace, SampleIteratorT d_samples, const Histograms& d_histogram,
                                          const Counts& num_levels, const Levels& d_levels, OffsetT num_pixels,
                                          cudaStream_t stream = nullptr) {
     return multi_range<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(kept{workspace}, d_samples, d_histogram, num_levels, d_levels,
                                                           one_row(num_pixels), stream);
   }
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Levels, class OffsetT>
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Levels>
   static cudaError_t MultiHistogramRange(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                          SampleIteratorT d_samples, const Histograms& d_histogram,
                                          const Counts& num_levels, const Levels& d_levels, OffsetT num_row_pixels,
@@ -174,8 +175,8 @@ struct DeviceHistogram {
                                                           d_histogram, num_levels, d_levels,
                                                           rows(num_row_pixels, num_rows, row_stride_bytes), stream);
   }
-  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class Histograms, class Counts,
-            class Levels, class OffsetT>
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class SampleIteratorT, class CounterT = void,
+            class LevelT = void, class OffsetT, class Histograms, class Counts, class Levels>
   static cudaError_t MultiHistogramRange(workspace& workspace, SampleIteratorT d_samples, const Histograms& d_histogram,
                                          const Counts& num_levels, const Levels& d_levels, OffsetT num_row_pixels,
                                          OffsetT num_rows, std::size_t row_stride_bytes,
@@ -278,4 +279,4 @@ struct DeviceHistogram {
   }
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

@@ -35,10 +35,10 @@
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
-#include "rungs/reductions/front_door_workspace.cuh"
+#include "rungs/reductions/front_door.cuh"
 #include "rungs/workspace.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 // What CUB's older ArgMin and ArgMax write: the index as key.
 template <class Key, class Value>
@@ -111,15 +111,15 @@ struct DeviceReduce {
                                      OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op,
                                      TransformOpT transform_op, T init, cudaStream_t stream = nullptr) {
     return Reduce(d_temp_storage, temp_storage_bytes,
-                  device::transformed<InputIteratorT, TransformOpT>{d_in, transform_op}, d_out, num_items, reduction_op,
-                  init, stream);
+                  device::transformed<InputIteratorT, TransformOpT, T>{d_in, transform_op}, d_out, num_items,
+                  reduction_op, init, stream);
   }
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class TransformOpT, class T,
             class NumItemsT>
   static cudaError_t TransformReduce(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out,
                                      NumItemsT num_items, ReductionOpT reduction_op, TransformOpT transform_op, T init,
                                      cudaStream_t stream = nullptr) {
-    return Reduce(workspace, device::transformed<InputIteratorT, TransformOpT>{d_in, transform_op}, d_out, num_items,
+    return Reduce(workspace, device::transformed<InputIteratorT, TransformOpT, T>{d_in, transform_op}, d_out, num_items,
                   reduction_op, init, stream);
   }
 
@@ -171,7 +171,7 @@ struct DeviceReduce {
 
  private:
   using pair = device::storage_pair<reductions::front_door>;
-  using kept = device::kept_storage<reductions::front_door_with<contents::zeroed_once, device::storage_is::workspaces>>;
+  using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
@@ -245,4 +245,4 @@ struct DeviceReduce {
   }
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

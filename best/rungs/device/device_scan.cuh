@@ -41,7 +41,7 @@
 #include "rungs/scans/front_door.cuh"
 #include "rungs/workspace.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 struct DeviceScan {
   // d_out[i] = d_in[0] + … + d_in[i]
@@ -154,7 +154,7 @@ struct DeviceScan {
 
  private:
   using pair = device::storage_pair<scans::front_door>;
-  using kept = device::kept_storage<scans::front_door_with<contents::zeroed_once, device::storage_is::workspaces>>;
+  using kept = device::kept_storage<scans::front_door_of<device::storage_is::workspaces>>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
   static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
@@ -237,4 +237,4 @@ struct DeviceScan {
   }
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

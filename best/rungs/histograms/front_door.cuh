@@ -3,7 +3,7 @@
 // anything in the storage, so it is the same for both contracts.
 #pragma once
 
-#include "rungs/cluster/histograms/04_one_cluster.cuh"
+#include "rungs/cluster/histograms/05_compact_cluster.cuh"
 #include "rungs/contract.cuh"
 #include "rungs/device/parts/channels.cuh"
 #include "rungs/device/parts/choice.cuh"
@@ -17,7 +17,7 @@
 #include "rungs/parts/multi_histogram_calls.cuh"
 #include "rungs/tuning/histogram.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_calls<front_door> {
   static constexpr auto idea = "the rung that the tables name for a call";
@@ -33,7 +33,7 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
     using tuning::histogram_rung;
     histogram_rung rung{};
     if (const cudaError_t error = choice::ask(bins.num_bins, num_samples, rung)) return error;
-    return device::take<choice, device::storage_is::callers>(
+    return device::call_chosen<choice, device::storage_is::callers>(
         rung, d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
           return decltype(variant)::named::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
@@ -44,7 +44,7 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
         device::candidate<histogram_rung::lane_private, lane_private>{},
         device::candidate<histogram_rung::split_bins, split_bins>{},
         device::candidate<histogram_rung::hot_bins, hot_bins>{},
-        device::candidate<histogram_rung::one_cluster, cluster::histograms::one_cluster>{});
+        device::candidate<histogram_rung::compact_cluster, cluster::histograms::compact_cluster>{});
   }
 
   // Even bins: those of bytes in two or four channels were measured, and go to the rung for bytes.
@@ -52,7 +52,7 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
   static cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                   std::size_t num_pixels, const Channels& channels, cudaStream_t stream) {
     constexpr bool is_for_bytes = parts::is_vectorisable<SampleIteratorT> &&
-                                  sizeof(parts::item_of<SampleIteratorT>) == 1 &&
+                                  parts::is_byte<parts::item_of<SampleIteratorT>> &&
                                   (num_channels == 2 || num_channels == 4);
     if constexpr (is_for_bytes)
       return lane_private::count_pixels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels,
@@ -71,6 +71,8 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
     using bins = parts::range_bins<parts::item_of<SampleIteratorT>, LevelT>;
     parts::active_channels<num_active, bins, CounterT> channels{};
     if (const cudaError_t error = channels.set(d_histogram, num_levels, d_levels)) return error;
+    for (const LevelT* const levels : d_levels)
+      if (d_temp_storage != nullptr && levels == nullptr) return cudaErrorInvalidValue;
     return device::count_pixels<num_channels>(d_temp_storage, temp_storage_bytes, d_samples, num_pixels, channels,
                                               stream);
   }
@@ -95,4 +97,4 @@ struct front_door : parts::histogram_calls<front_door>, parts::multi_histogram_c
   };
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

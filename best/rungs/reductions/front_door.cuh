@@ -2,7 +2,7 @@
 // stands here has the arguments of a rung, so that it is tested and measured like one.
 #pragma once
 
-#include "rungs/cluster/reductions/00_remote_stores.cuh"
+#include "rungs/cluster/reductions/05_compact_cluster.cuh"
 #include "rungs/contract.cuh"
 #include "rungs/device/parts/choice.cuh"
 #include "rungs/device/parts/dispatch.cuh"
@@ -10,24 +10,23 @@
 #include "rungs/parts/maybe.cuh"
 #include "rungs/reductions/10_two_passes.cuh"
 #include "rungs/reductions/14_one_block.cuh"
-#include "rungs/reductions/15_early_ticket.cuh"
-#include "rungs/reductions/16_overlapped_finish.cuh"
+#include "rungs/reductions/17_tagged_aggregates.cuh"
 #include "rungs/tuning/reduce.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
-template <contents storage, device::storage_is whose = device::storage_is::callers>
-struct front_door_with {
-  static constexpr int block_threads = early_ticket::block_threads, items_per_thread = early_ticket::items_per_thread;
+template <device::storage_is whose>
+struct front_door_of {
+  static constexpr int block_threads = tagged_aggregates::block_threads;
+  static constexpr int items_per_thread = tagged_aggregates::items_per_thread;
   static constexpr bool deterministic = true;
-  static constexpr contents temp_storage = storage;
+  static constexpr progress forward_progress = progress::by_block_order;
   // Of the rungs that a call with so many items can come to, on any device.
   static std::size_t summation_height(std::size_t num_items) {
     std::size_t most = 0;
     for (const auto& each : tuning::reduce_rows) {
-      if (each.storage != storage) continue;
       const std::size_t height = height_of(
-          tuning::choose(tuning::reduce_rows, storage, each.operation, each.cc, each.item_bytes, num_items), num_items);
+          tuning::choose(tuning::reduce_rows, each.operation, each.cc, each.item_bytes, num_items), num_items);
       most = most < height ? height : most;
     }
     return most;
@@ -46,17 +45,16 @@ struct front_door_with {
       using tuning::reduce_rung;
       reduce_rung rung{};
       if (const cudaError_t error = choice::ask(num_items, rung)) return error;
-      return device::take<choice, whose>(
+      return device::call_chosen<choice, whose>(
           rung, d_temp_storage, temp_storage_bytes,
           [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
             return decltype(variant)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
                                                     reduction_op, init, stream);
           },
           device::candidate<reduce_rung::one_block, one_block>{},
-          device::candidate<reduce_rung::remote_stores, cluster::reductions::remote_stores>{},
+          device::candidate<reduce_rung::compact_cluster, cluster::reductions::compact_cluster>{},
           device::candidate<reduce_rung::two_passes, two_passes>{},
-          device::candidate<reduce_rung::overlapped_finish, overlapped_finish>{},
-          device::candidate<reduce_rung::early_ticket, early_ticket>{});
+          device::candidate<reduce_rung::tagged_aggregates, tagged_aggregates>{});
     }
   }
 
@@ -65,43 +63,50 @@ struct front_door_with {
     switch (rung) {
       case tuning::reduce_rung::one_block:
         return one_block::summation_height(num_items);
-      case tuning::reduce_rung::remote_stores:
-        return cluster::reductions::remote_stores::summation_height(num_items);
+      case tuning::reduce_rung::compact_cluster:
+        return cluster::reductions::compact_cluster::summation_height(num_items);
       case tuning::reduce_rung::two_passes:
         return two_passes::summation_height(num_items);
-      case tuning::reduce_rung::overlapped_finish:
-        return overlapped_finish::summation_height(num_items);
-      case tuning::reduce_rung::early_ticket:
-        return early_ticket::summation_height(num_items);
+      case tuning::reduce_rung::tagged_aggregates:
+        return tagged_aggregates::summation_height(num_items);
     }
     return num_items;
   }
 
-  // Items that are read by vectors, and words that are accumulated, were measured. Items that are read one by one take
-  // the same rows; what is not accumulated as words, or hardly fits into registers, takes those of compute capability
-  // 0.
+  // Items that are read by vectors, and words that are accumulated, were measured. Others take the same rows, but for
+  // clusters, whose blocks are to fit one multiprocessor, and for mailboxes where the accumulator hardly fits
+  // registers.
   template <class InputIteratorT, class T, tuning::operators operation>
   struct chooser {
-    static constexpr bool is_measured = sizeof(T) % 4 == 0 && alignof(T) >= 4 && sizeof(T) <= 40;
-    static constexpr int greatest_cc = is_measured ? device::greatest_cc : 0;
+    using reduce_rung = tuning::reduce_rung;
     static constexpr std::size_t item_bytes = sizeof(parts::item_of<InputIteratorT>);
+    static constexpr bool fits_registers = sizeof(T) <= 40;
+    static constexpr bool suits_cluster =
+        parts::is_vectorisable<InputIteratorT> && (sizeof(T) == 4 || sizeof(T) == 8) && alignof(T) >= 4;
+    static constexpr int greatest_cc = fits_registers ? device::greatest_cc : 0;
 
-    template <tuning::reduce_rung rung>
-    static constexpr bool names = tuning::names(tuning::reduce_rows, rung, storage, operation, greatest_cc, item_bytes);
+    static constexpr reduce_rung suited(reduce_rung rung) {
+      if (rung == reduce_rung::compact_cluster && !suits_cluster) rung = reduce_rung::tagged_aggregates;
+      if (rung == reduce_rung::tagged_aggregates && !fits_registers) rung = reduce_rung::two_passes;
+      return rung;
+    }
+    template <reduce_rung rung>
+    static constexpr bool names = tuning::names_suited(tuning::reduce_rows, rung, operation, greatest_cc, item_bytes,
+                                                       suited);
 
-    static cudaError_t ask(std::size_t num_items, tuning::reduce_rung& rung) {
+    static cudaError_t ask(std::size_t num_items, reduce_rung& rung) {
       int cc = 0;
-      const cudaError_t error = is_measured ? device::capability(cc) : cudaSuccess;
-      rung = tuning::choose(tuning::reduce_rows, storage, operation, cc, item_bytes,
-                            device::measured_items(num_items, item_bytes));
+      const cudaError_t error = fits_registers ? device::capability(cc) : cudaSuccess;
+      rung = suited(tuning::choose(tuning::reduce_rows, operation, cc, item_bytes,
+                                   device::measured_items(num_items, item_bytes)));
       return error;
     }
   };
 };
 
-// The storage may hold anything.
-struct front_door : front_door_with<contents::uninitialised> {
-  static constexpr auto idea = "the rung that the tables name for a call, with storage that may hold anything";
+// Of a call whose storage is the caller's, and may hold anything.
+struct front_door : front_door_of<device::storage_is::callers> {
+  static constexpr auto idea = "the rung that the tables name for a call";
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

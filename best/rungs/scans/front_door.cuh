@@ -2,48 +2,32 @@
 // here has the arguments of a rung, so that it is tested and measured like one.
 #pragma once
 
-#include "rungs/cluster/scans/00_remote_prefixes.cuh"
+#include "rungs/cluster/scans/02_compact_cluster.cuh"
 #include "rungs/contract.cuh"
 #include "rungs/device/parts/choice.cuh"
 #include "rungs/device/parts/dispatch.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/shared_launch.cuh"
-#include "rungs/scans/09_warp_look_back.cuh"
 #include "rungs/scans/10_one_block.cuh"
-#include "rungs/scans/11_one_wave.cuh"
-#include "rungs/scans/12_bulk_pipeline.cuh"
+#include "rungs/scans/14_tagged_wave.cuh"
+#include "rungs/scans/15_tagged_look_back.cuh"
+#include "rungs/scans/16_claimed_pipeline.cuh"
 #include "rungs/tuning/scan.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
-// A rung that wants zeros, for storage that may hold anything: they are written before each call, as CUB's scan writes
-// the state of its tiles. A captured call clears again on every replay.
-template <class Scan>
-struct cleared {
-  template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
-  static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
-                          OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    std::size_t needed = 0;
-    cudaError_t error = Scan::template scan<kind>(nullptr, needed, d_in, d_out, scan_op, seed, num_items, stream);
-    if (error == cudaSuccess && d_temp_storage != nullptr && temp_storage_bytes >= needed && num_items > 0)
-      error = cudaMemsetAsync(d_temp_storage, 0, needed, stream);
-    if (error != cudaSuccess) return error;
-    return Scan::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op, seed, num_items, stream);
-  }
-};
-
-template <contents storage, device::storage_is whose = device::storage_is::callers>
-struct front_door_with : parts::scan_calls<front_door_with<storage, whose>> {
-  static constexpr int block_threads = one_wave::block_threads, items_per_thread = one_wave::items_per_thread;
+template <device::storage_is whose>
+struct front_door_of : parts::scan_calls<front_door_of<whose>> {
+  static constexpr int block_threads = tagged_wave::block_threads, items_per_thread = tagged_wave::items_per_thread;
   static constexpr bool deterministic = false;  // large scans add up their prefixes as they come
-  static constexpr contents temp_storage = storage;
+  static constexpr progress forward_progress = progress::by_block_order;
   static std::size_t summation_height(std::size_t num_items) {
     std::size_t most = 0;
     for (const std::size_t height :
-         {warp_look_back::summation_height(num_items), one_block::summation_height(num_items),
-          one_wave::summation_height(num_items), bulk_pipeline::summation_height(num_items),
-          cluster::scans::remote_prefixes::summation_height(num_items)})
+         {tagged_look_back::summation_height(num_items), one_block::summation_height(num_items),
+          tagged_wave::summation_height(num_items), claimed_pipeline::summation_height(num_items),
+          cluster::scans::compact_cluster::summation_height(num_items)})
       most = most < height ? height : most;
     return most;
   }
@@ -51,68 +35,66 @@ struct front_door_with : parts::scan_calls<front_door_with<storage, whose>> {
   template <parts::scan_kind kind, class InputIteratorT, class OutputIteratorT, class ScanOpT, class T>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
-    using choice = chooser<InputIteratorT, OutputIteratorT, device::class_of<ScanOpT>>;
+    using choice = chooser<InputIteratorT, OutputIteratorT, T, device::class_of<ScanOpT>>;
     using tuning::scan_rung;
     scan_rung rung{};
     if (const cudaError_t error = choice::ask(num_items, rung)) return error;
-    return device::take<choice, whose>(
+    return device::call_chosen<choice, whose>(
         rung, d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
           return decltype(variant)::named::template scan<kind>(d_temp_storage, temp_storage_bytes, d_in, d_out, scan_op,
                                                                seed, num_items, stream);
         },
         device::candidate<scan_rung::one_block, one_block>{},
-        device::candidate<scan_rung::remote_prefixes, cluster::scans::remote_prefixes>{},
-        device::candidate<scan_rung::warp_look_back, zeroed<warp_look_back>>{},
-        device::candidate<scan_rung::one_wave, zeroed<one_wave>>{},
-        device::candidate<scan_rung::bulk_pipeline, zeroed<bulk_pipeline>>{});
+        device::candidate<scan_rung::compact_cluster, cluster::scans::compact_cluster>{},
+        device::candidate<scan_rung::tagged_look_back, tagged_look_back>{},
+        device::candidate<scan_rung::tagged_wave, tagged_wave>{},
+        device::candidate<scan_rung::claimed_pipeline, claimed_pipeline>{});
   }
 
  private:
-  template <class Scan>
-  using zeroed = std::conditional_t<storage == contents::zeroed_once, Scan, cleared<Scan>>;
-
   // Items that are read and written by vectors were measured. Others take the same rows, but for the pipeline: what it
-  // cannot copy as it lies in memory comes faster to 09_warp_look_back. Items that hardly fit into registers take the
-  // rows of compute capability 0.
-  template <class InputIteratorT, class OutputIteratorT, tuning::operators operation>
+  // cannot copy as it lies in memory comes faster to 15_tagged_look_back; and for the cluster, whose blocks are to fit
+  // one multiprocessor. Where an item or an accumulator hardly fits into registers, the rows of compute capability 0
+  // answer.
+  template <class InputIteratorT, class OutputIteratorT, class T, tuning::operators operation>
   struct chooser {
     using scan_rung = tuning::scan_rung;
     static constexpr std::size_t item_bytes = sizeof(parts::item_of<InputIteratorT>);
     static constexpr bool is_copied = parts::is_vectorisable<InputIteratorT> && parts::is_vectorisable<OutputIteratorT>;
-    static constexpr bool is_measured = item_bytes <= 32;
-    static constexpr int greatest_cc = is_measured ? device::greatest_cc : 0;
+    static constexpr bool fits_registers = item_bytes <= 32 && sizeof(T) <= 40;
+    static constexpr bool suits_cluster = is_copied && sizeof(T) <= 8;
+    static constexpr int greatest_cc = fits_registers ? device::greatest_cc : 0;
 
     static constexpr scan_rung suited(scan_rung rung) {
-      return rung == scan_rung::bulk_pipeline && !is_copied ? scan_rung::warp_look_back : rung;
+      if (rung == scan_rung::compact_cluster && !suits_cluster) return scan_rung::tagged_wave;
+      if (rung == scan_rung::claimed_pipeline && !is_copied) return scan_rung::tagged_look_back;
+      return rung;
     }
     template <scan_rung rung>
-    static constexpr bool is_named = tuning::names(tuning::scan_rows, rung, storage, operation, greatest_cc,
-                                                   item_bytes);
-    template <scan_rung rung>
-    static constexpr bool names = suited(rung) == rung &&
-                                  (is_named<rung> ||
-                                   (suited(scan_rung::bulk_pipeline) == rung && is_named<scan_rung::bulk_pipeline>));
+    static constexpr bool names = tuning::names_suited(tuning::scan_rows, rung, operation, greatest_cc, item_bytes,
+                                                       suited);
 
-    // bulk_pipeline fills the shared memory of the chips that were measured; one with less is not like them (sm_120).
+    // claimed_pipeline fills the shared memory of the chips that were measured; one with less is not like them
+    // (sm_120).
     static cudaError_t ask(std::size_t num_items, scan_rung& rung) {
       int cc = 0;
-      cudaError_t error = is_measured ? device::capability(cc) : cudaSuccess;
-      if (error == cudaSuccess && cc >= bulk_pipeline::min_cc) {
+      cudaError_t error = fits_registers ? device::capability(cc) : cudaSuccess;
+      if (error == cudaSuccess && cc >= claimed_pipeline::min_cc) {
         std::size_t shared_bytes = 0;
         error = parts::most_shared_bytes(shared_bytes);
-        if (shared_bytes < 220 * 1024) cc = bulk_pipeline::min_cc - 1;
+        if (shared_bytes < 220 * 1024) cc = claimed_pipeline::min_cc - 1;
       }
-      rung = suited(tuning::choose(tuning::scan_rows, storage, operation, cc, item_bytes,
-                                   device::measured_items(num_items, item_bytes)));
+      rung = suited(
+          tuning::choose(tuning::scan_rows, operation, cc, item_bytes, device::measured_items(num_items, item_bytes)));
       return error;
     }
   };
 };
 
-// The storage may hold anything.
-struct front_door : front_door_with<contents::uninitialised> {
-  static constexpr auto idea = "the rung that the tables name for a call, with storage that may hold anything";
+// Of a call whose storage is the caller's, and may hold anything.
+struct front_door : front_door_of<device::storage_is::callers> {
+  static constexpr auto idea = "the rung that the tables name for a call";
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

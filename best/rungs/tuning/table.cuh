@@ -9,17 +9,16 @@
 
 #include <cstddef>
 
-#include "rungs/contract.cuh"
+#include "rungs/version.cuh"
 
-namespace rungs::v0::tuning {
+namespace rungs::RUNGS_ABI::tuning {
 
 // What a reduction or scan is made with: additions, minimum or maximum, or anything else.
 enum class operators : unsigned char { sum, order, any };
 
 template <class Rung>
 struct row {
-  contents storage;     // what the call's storage holds: uninitialised, or zeroed once
-  operators operation;  // these two are not steps, but have to be equal
+  operators operation;  // not a step, but has to be equal
   int cc;               // 10 * major + minor
   int item_bytes;       // of an item of the input
   std::size_t num_items;
@@ -38,12 +37,12 @@ struct histogram_row {
 
 // The rung for num_items items.
 template <class Rung, std::size_t num_rows>
-constexpr Rung choose(const row<Rung> (&rows)[num_rows], contents storage, operators operation, int cc,
-                      std::size_t item_bytes, std::size_t num_items) {
+constexpr Rung choose(const row<Rung> (&rows)[num_rows], operators operation, int cc, std::size_t item_bytes,
+                      std::size_t num_items) {
   Rung chosen = rows[0].rung;
   for (const row<Rung>& each : rows)
-    if (each.storage == storage && each.operation == operation && each.cc <= cc &&
-        static_cast<std::size_t>(each.item_bytes) <= item_bytes && each.num_items <= num_items)
+    if (each.operation == operation && each.cc <= cc && static_cast<std::size_t>(each.item_bytes) <= item_bytes &&
+        each.num_items <= num_items)
       chosen = each.rung;
   return chosen;
 }
@@ -62,12 +61,20 @@ constexpr Rung choose(const histogram_row<Rung> (&rows)[num_rows], bool has_edge
 
 // Whether a call of this kind can come to this rung, on any device up to compute capability `cc`.
 template <class Rung, std::size_t num_rows>
-constexpr bool names(const row<Rung> (&rows)[num_rows], Rung rung, contents storage, operators operation, int cc,
+constexpr bool names(const row<Rung> (&rows)[num_rows], Rung rung, operators operation, int cc,
                      std::size_t item_bytes) {
   for (const row<Rung>& each : rows)
-    if (each.rung == rung && each.storage == storage && each.operation == operation && each.cc <= cc &&
-        choose(rows, storage, operation, each.cc, item_bytes, each.num_items) == rung)
+    if (each.rung == rung && each.operation == operation && each.cc <= cc &&
+        choose(rows, operation, each.cc, item_bytes, each.num_items) == rung)
       return true;
+  return false;
+}
+// The same where the call takes suited(rung) for a rung that the table names.
+template <class Rung, std::size_t num_rows>
+constexpr bool names_suited(const row<Rung> (&rows)[num_rows], Rung rung, operators operation, int cc,
+                            std::size_t item_bytes, Rung (*suited)(Rung)) {
+  for (const row<Rung>& each : rows)
+    if (suited(each.rung) == rung && names(rows, each.rung, operation, cc, item_bytes)) return true;
   return false;
 }
 template <class Rung, std::size_t num_rows>
@@ -80,4 +87,4 @@ constexpr bool names(const histogram_row<Rung> (&rows)[num_rows], Rung rung, boo
   return false;
 }
 
-}  // namespace rungs::v0::tuning
+}  // namespace rungs::RUNGS_ABI::tuning

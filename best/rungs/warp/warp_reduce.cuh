@@ -21,7 +21,7 @@
 
 #include "rungs/warp/parts/reduce_calls.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 template <class T, int LogicalWarpThreads = parts::warp_threads>
 class WarpReduce : public device::reduce_calls<WarpReduce<T, LogicalWarpThreads>, T> {
@@ -65,4 +65,4 @@ class WarpReduce : public device::reduce_calls<WarpReduce<T, LogicalWarpThreads>
   }
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

@@ -20,7 +20,7 @@
 
 #include "rungs/warp/parts/scan_calls.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 template <class T, int LogicalWarpThreads = parts::warp_threads>
 class WarpScan : public device::collective_scan_calls<WarpScan<T, LogicalWarpThreads>, T> {
@@ -62,4 +62,4 @@ class WarpScan : public device::collective_scan_calls<WarpScan<T, LogicalWarpThr
   device::lanes<LogicalWarpThreads> at_;
 };
 
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

@@ -6,7 +6,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic_update.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 template <class Op, class T>
 __global__ void global_kernel(T* d_values, parts::updates work, Op op) {
@@ -35,4 +35,4 @@ struct global : parts::update_calls<global> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

@@ -6,7 +6,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic_update.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 // `never` is no sum of answers, but the compiler does not know: so they have to come back.
 template <class Op, class T>
@@ -40,4 +40,4 @@ struct returning : parts::update_calls<returning> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

@@ -7,7 +7,7 @@
 #include "rungs/parts/atomic_update.cuh"
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 // What the values of the lanes in `peers` come to. All of these lanes call it, with the same peers.
 template <class Op, class T>
@@ -54,4 +54,4 @@ struct warp_aggregated : parts::update_calls<warp_aggregated> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

@@ -7,7 +7,7 @@
 #include "rungs/parts/atomic_update.cuh"
 #include "rungs/parts/block.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 template <int block_threads, class Op, class T>
 __global__ void one_per_block_kernel(T* d_values, parts::updates work, Op op) {
@@ -38,4 +38,4 @@ struct one_per_block : parts::update_calls<one_per_block> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

@@ -7,7 +7,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic_update.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 template <class Op, class T>
 __device__ void swap_until_done(T* address, T value) {
@@ -51,4 +51,4 @@ struct compare_and_swap : parts::update_calls<compare_and_swap> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

@@ -7,7 +7,7 @@
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/atomic_update.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 template <class Op, class T>
 __global__ void ordered_bits_kernel(T* d_values, parts::updates work, Op op) {
@@ -36,4 +36,4 @@ struct ordered_bits : parts::update_calls<ordered_bits> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

@@ -8,7 +8,7 @@
 #include "rungs/parts/atomic_update.cuh"
 #include "rungs/parts/counters.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 template <class Op, class T>
 __global__ void shared_kernel(T* d_values, parts::updates work, Op op) {
@@ -44,4 +44,4 @@ struct shared : parts::update_calls<shared> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

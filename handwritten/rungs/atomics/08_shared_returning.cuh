@@ -7,7 +7,7 @@
 #include "rungs/parts/atomic_update.cuh"
 #include "rungs/parts/counters.cuh"
 
-namespace rungs::v0::atomics {
+namespace rungs::RUNGS_ABI::atomics {
 
 template <class Op, class T>
 __global__ void shared_returning_kernel(T* d_values, parts::updates work, Op op, unsigned long long never) {
@@ -47,4 +47,4 @@ struct shared_returning : parts::update_calls<shared_returning> {
   }
 };
 
-}  // namespace rungs::v0::atomics
+}  // namespace rungs::RUNGS_ABI::atomics

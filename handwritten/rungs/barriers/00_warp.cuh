@@ -3,7 +3,7 @@
 
 #include "rungs/parts/phase_calls.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 template <class Word>
 __global__ void __launch_bounds__(32) warp_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
@@ -24,4 +24,4 @@ struct warp : parts::phase_calls<warp> {
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

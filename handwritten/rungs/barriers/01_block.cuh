@@ -4,7 +4,7 @@
 
 #include "rungs/parts/phase_calls.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 template <class Word>
 __global__ void __launch_bounds__(1024) block_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
@@ -23,4 +23,4 @@ struct block : parts::phase_calls<block> {
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

@@ -6,7 +6,7 @@
 
 #include "rungs/parts/phase_calls.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 // The counter only grows, so that nobody has to set it back between two phases; it may wrap around.
 inline __device__ void meet_grid(unsigned* arrivals, unsigned phase) {
@@ -49,4 +49,4 @@ struct grid : parts::phase_calls<grid> {
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

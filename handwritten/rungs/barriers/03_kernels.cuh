@@ -5,7 +5,7 @@
 
 #include "rungs/parts/phase_calls.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 template <class Word>
 __global__ void first_words_kernel(Word* words, parts::phase_chain chain) {
@@ -39,4 +39,4 @@ struct kernels : parts::phase_calls<kernels> {
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

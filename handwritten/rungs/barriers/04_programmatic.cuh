@@ -7,7 +7,7 @@
 #include "rungs/parts/phase_calls.cuh"
 #include "rungs/parts/shared_launch.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 template <class Word>
 __global__ void overlapped_first_words_kernel(Word* words, parts::phase_chain chain) {
@@ -52,4 +52,4 @@ struct programmatic : parts::phase_calls<programmatic> {
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

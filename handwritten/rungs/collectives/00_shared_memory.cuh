@@ -4,7 +4,7 @@
 
 #include "rungs/parts/collective_calls.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct shared_memory : parts::collective_calls<shared_memory> {
   static constexpr auto idea = "a tree through shared memory, no shuffles";
@@ -32,4 +32,4 @@ struct shared_memory : parts::collective_calls<shared_memory> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

@@ -4,7 +4,7 @@
 
 #include "rungs/parts/collective_calls.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct shuffle_down : parts::collective_calls<shuffle_down> {
   static constexpr auto idea = "shuffles down, the result in lane 0";
@@ -21,4 +21,4 @@ struct shuffle_down : parts::collective_calls<shuffle_down> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

@@ -4,7 +4,7 @@
 
 #include "rungs/parts/collective_calls.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct shuffle_xor : parts::collective_calls<shuffle_xor> {
   static constexpr auto idea = "a butterfly of xor shuffles, the result in every lane";
@@ -20,4 +20,4 @@ struct shuffle_xor : parts::collective_calls<shuffle_xor> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

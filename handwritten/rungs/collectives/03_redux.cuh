@@ -4,7 +4,7 @@
 
 #include "rungs/parts/collective_calls.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct redux : parts::collective_calls<redux> {
   static constexpr auto idea = "redux.sync, one instruction for 32-bit integers";
@@ -30,4 +30,4 @@ struct redux : parts::collective_calls<redux> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

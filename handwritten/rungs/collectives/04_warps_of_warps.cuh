@@ -5,7 +5,7 @@
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/collective_calls.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct warps_of_warps : parts::collective_calls<warps_of_warps> {
   static constexpr auto idea = "warps by shuffles or redux, their aggregates through shared memory to the first warp";
@@ -21,4 +21,4 @@ struct warps_of_warps : parts::collective_calls<warps_of_warps> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

@@ -4,7 +4,7 @@
 
 #include "rungs/parts/collective_calls.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct shuffle_up : parts::collective_calls<shuffle_up> {
   static constexpr auto idea = "an inclusive scan by shuffles up";
@@ -23,4 +23,4 @@ struct shuffle_up : parts::collective_calls<shuffle_up> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

@@ -6,7 +6,7 @@
 #include "rungs/parts/collective_calls.cuh"
 #include "rungs/parts/warp_scan.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct scan_of_warps : parts::collective_calls<scan_of_warps> {
   static constexpr auto idea = "an inclusive scan of each warp by shuffles, then the aggregates of the warps before";
@@ -31,4 +31,4 @@ struct scan_of_warps : parts::collective_calls<scan_of_warps> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

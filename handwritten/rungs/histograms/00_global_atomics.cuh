@@ -8,7 +8,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <class SampleIteratorT, class CounterT, class Bins>
 __global__ void global_atomics_kernel(SampleIteratorT d_samples, std::size_t num_samples, CounterT* d_histogram,
@@ -39,4 +39,4 @@ struct global_atomics : parts::histogram_calls<global_atomics> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

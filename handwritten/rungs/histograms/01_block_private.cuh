@@ -9,7 +9,7 @@
 #include "rungs/parts/histogram_calls.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <class SampleIteratorT, class CounterT, class Bins>
 __global__ void block_private_kernel(SampleIteratorT d_samples, std::size_t num_samples, CounterT* d_histogram,
@@ -49,4 +49,4 @@ struct block_private : parts::histogram_calls<block_private> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

@@ -8,7 +8,7 @@
 #include "rungs/parts/histogram_calls.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <class SampleIteratorT, class CounterT, class Bins>
 __global__ void grid_stride_kernel(SampleIteratorT d_samples, std::size_t num_samples, CounterT* d_histogram,
@@ -53,4 +53,4 @@ struct grid_stride : parts::histogram_calls<grid_stride> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

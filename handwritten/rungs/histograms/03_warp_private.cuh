@@ -11,7 +11,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <class SampleIteratorT, class CounterT, class Bins>
 __global__ void warp_private_kernel(SampleIteratorT d_samples, std::size_t num_samples, CounterT* d_histogram,
@@ -59,4 +59,4 @@ struct warp_private : parts::histogram_calls<warp_private> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

@@ -11,7 +11,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <int block_threads, class SampleIteratorT, class CounterT, class Bins>
 __global__ void __launch_bounds__(block_threads)
@@ -56,4 +56,4 @@ struct vector_loads : parts::histogram_calls<vector_loads> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

@@ -12,7 +12,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <int block_threads, class SampleIteratorT, class CounterT, class Bins>
 __global__ void __launch_bounds__(block_threads)
@@ -56,4 +56,4 @@ struct matched_lanes : parts::histogram_calls<matched_lanes> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

@@ -12,7 +12,7 @@
 #include "rungs/parts/samples.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <int block_threads, class SampleIteratorT, class CounterT, class Bins>
 __global__ void __launch_bounds__(block_threads)
@@ -73,4 +73,4 @@ struct packed_counters : parts::histogram_calls<packed_counters> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

@@ -10,7 +10,7 @@
 #include "rungs/parts/samples.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 // Counts bins first_bin to first_bin + num_counters - 1.
 template <int block_threads, class SampleIteratorT, class CounterT, class Bins>
@@ -61,4 +61,4 @@ struct bin_ranges : parts::histogram_calls<bin_ranges> {
   }
 };
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

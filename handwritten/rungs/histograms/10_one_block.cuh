@@ -12,7 +12,7 @@
 #include "rungs/parts/sample_rows.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 template <bool in_shared_memory, class Rows, class CounterT, class Finder>
 __global__ void __launch_bounds__(Rows::block_threads)
@@ -85,4 +85,4 @@ cudaError_t one_block::count(void* d_temp_storage, std::size_t& temp_storage_byt
   });
 }
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

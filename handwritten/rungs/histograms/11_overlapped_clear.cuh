@@ -15,7 +15,7 @@
 #include "rungs/parts/sample_rows.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 // The finder has what it needs of shared memory finder_at bytes from its beginning.
 template <class Rows, class CounterT, class Finder>
@@ -99,4 +99,4 @@ cudaError_t overlapped_clear::count(void* d_temp_storage, std::size_t& temp_stor
   });
 }
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

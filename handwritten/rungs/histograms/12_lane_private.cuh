@@ -9,7 +9,7 @@
 #include "rungs/parts/multi_histogram_calls.cuh"
 #include "rungs/parts/value_counters.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 // Channels: parts::active_channels; the first of num_channels that follow each other in turn.
 template <int num_channels, int copies, class Rows, class Channels>
@@ -74,7 +74,7 @@ struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogr
   static cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                   std::size_t num_pixels, const Channels& channels, cudaStream_t stream,
                                   std::size_t finder_bytes = 0) {
-    static_assert(sizeof(parts::item_of<SampleIteratorT>) == 1, "channels of one byte");
+    static_assert(parts::is_byte<parts::item_of<SampleIteratorT>>, "channels of one byte");
     static_assert(num_channels == 1 || num_channels == 2 || num_channels == 4, "one, two or four channels");
     using small_rows = parts::sample_rows<small_block_threads, 1, SampleIteratorT>;
     using large_rows = parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
@@ -109,7 +109,7 @@ struct lane_private : parts::histogram_calls<lane_private>, parts::multi_histogr
 template <class Bins, class SampleIteratorT, class CounterT>
 cudaError_t lane_private::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                 std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-  if constexpr (sizeof(parts::item_of<SampleIteratorT>) == 1)
+  if constexpr (parts::is_byte<parts::item_of<SampleIteratorT>>)
     return parts::with_quick_finder(bins, most_finder_bytes, [&](const auto& finder, std::size_t finder_bytes) {
       using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
       return count_pixels<1>(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
@@ -120,4 +120,4 @@ cudaError_t lane_private::count(void* d_temp_storage, std::size_t& temp_storage_
                                    stream);
 }
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

@@ -14,7 +14,7 @@
 #include "rungs/parts/sample_rows.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 // private_bins::send for many bins. A thread's bins lie a row apart, and so do their counters, so several are read
 // before the first is sent, and an empty bin costs seven instructions, not 15 (65536 bins, 16 Mi i32 in one of them on
@@ -118,7 +118,8 @@ cudaError_t split_bins::count(void* d_temp_storage, std::size_t& temp_storage_by
     num_parts *= 2;
   if (num_parts > num_multiprocessors)
     return global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins, stream);
-  while (num_parts < most_parts && bins_of(num_parts) > least_bins && num_rows * num_parts < 4 * num_multiprocessors)
+  while (num_parts < most_parts && 2 * num_parts <= num_multiprocessors && bins_of(num_parts) > least_bins &&
+         num_rows * num_parts < 4 * num_multiprocessors)
     num_parts *= 2;
   error = parts::launch_clear(d_histogram, bins.num_bins, stream);
   if (error != cudaSuccess || num_samples == 0) return error;
@@ -140,4 +141,4 @@ cudaError_t split_bins::count(void* d_temp_storage, std::size_t& temp_storage_by
                                  });
 }
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

@@ -13,7 +13,7 @@
 #include "rungs/parts/sample_rows.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::histograms {
+namespace rungs::RUNGS_ABI::histograms {
 
 // A table of 2^log2_slots bins and their counters.
 struct hot_table {
@@ -129,4 +129,4 @@ cudaError_t hot_bins::count(void* d_temp_storage, std::size_t& temp_storage_byte
   });
 }
 
-}  // namespace rungs::v0::histograms
+}  // namespace rungs::RUNGS_ABI::histograms

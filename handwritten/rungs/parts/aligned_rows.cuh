@@ -7,7 +7,7 @@
 
 #include "rungs/parts/rows.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // The same rows where there is nothing but whole vectors: a short straight path. Where a kernel runs for microseconds,
 // its instructions come from DRAM as its items do.
@@ -90,4 +90,4 @@ cudaError_t with_rows(typename Rows::input_iterator d_in, typename Rows::output_
   return call(type<Rows>{});
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -8,7 +8,7 @@
 #include "rungs/operators.cuh"
 #include "rungs/parts/launch.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // *address = reduction_op(*address, value), atomically, relaxed, at device scope.
 //
@@ -56,4 +56,4 @@ cudaError_t initialise(OutputIteratorT d_out, T init, cudaStream_t stream) {
   return launch(store_value<T>, 1, 1, stream, d_out, init);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -11,7 +11,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/updates.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 enum class scope { device, system };
 
@@ -162,4 +162,4 @@ struct update_calls {
   static constexpr std::size_t most_addresses() { return limit<Rung>::addresses; }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

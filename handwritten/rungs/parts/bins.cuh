@@ -17,10 +17,14 @@
 
 #include "rungs/version.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
+
+// A number of one byte, which is told by its bits. A struct that converts to a number is not.
+template <class T>
+inline constexpr bool is_byte = sizeof(T) == 1 && (std::is_integral_v<T> || std::is_enum_v<T>);
 
 // What samples and levels are compared as: halves as floats, 32-bit integers of different signs as 64-bit ones.
 template <class SampleT, class LevelT>
@@ -230,7 +234,7 @@ struct range_bins {
   const LevelT* levels = nullptr;  // num_bins + 1, ascending, where the kernel can read them
 
   cudaError_t set(int num_levels, const LevelT* d_levels) {
-    if (num_levels < 2 || d_levels == nullptr) return cudaErrorInvalidValue;
+    if (num_levels < 2) return cudaErrorInvalidValue;
     num_bins = static_cast<unsigned>(num_levels - 1);
     levels = d_levels;
     return cudaSuccess;
@@ -267,4 +271,4 @@ struct range_bins {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

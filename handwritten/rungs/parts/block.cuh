@@ -3,7 +3,7 @@
 
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // The aggregate of the block's values, valid in thread 0. All threads call it; between two calls they meet at a
 // barrier, because the calls share their shared memory.
@@ -22,4 +22,4 @@ __device__ T block_reduce(T value, ReductionOpT reduction_op) {
   return value;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

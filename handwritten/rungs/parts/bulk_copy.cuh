@@ -6,7 +6,7 @@
 
 #include "rungs/parts/phase_barrier.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // Lets bulk copies overwrite what was stored the ordinary way.
 __device__ inline void order_bulk_after_stores() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
@@ -33,4 +33,4 @@ struct ring_position {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

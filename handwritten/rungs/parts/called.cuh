@@ -7,7 +7,7 @@
 
 #include "rungs/operators.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 template <class T, class Op>
 __device__ __noinline__ T call(Op op, T a, T b) {
@@ -75,4 +75,4 @@ auto as_scanned(const Op& op) {
     return op;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -9,7 +9,7 @@
 
 #include "rungs/version.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 inline constexpr unsigned golden = 0x9E3779B1u;
 // So many links take seconds; a counter of 32 bits holds them.
@@ -55,4 +55,4 @@ struct phase_chain {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -9,7 +9,7 @@
 
 #include "rungs/version.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::v0::workspaces {
 
 class checked_use {
  public:
@@ -66,4 +66,4 @@ class checked_use {
   cudaStream_t stream_ = nullptr;
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::v0::workspaces

@@ -14,7 +14,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // The lanes of one warp that take part, whose block has no more threads than these.
 template <int threads>
@@ -91,4 +91,4 @@ struct collective_calls {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

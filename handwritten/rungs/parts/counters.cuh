@@ -8,7 +8,7 @@
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 inline constexpr int plain_counters = plain_shared_bytes / sizeof(unsigned);
 
@@ -55,4 +55,4 @@ __device__ void send_replicas(const unsigned* counters, unsigned num_replicas, u
   }
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

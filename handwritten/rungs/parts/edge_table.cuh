@@ -14,7 +14,7 @@
 
 #include "rungs/parts/bins.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 template <class SampleT, class LevelT>
 class edge_table {
@@ -24,7 +24,7 @@ class edge_table {
   static constexpr bool is_narrow = std::is_integral_v<number> && sizeof(number) <= 4;
   static constexpr unsigned holds_more = 0x80000000u;  // edges than one
   static constexpr unsigned least_cells = 64, most_cells = 8192;
-  struct alignas(2 * sizeof(number) < 16 ? 2 * sizeof(number) : 16) cell {
+  struct alignas(sizeof(number) <= 4 ? 8 : 16) cell {
     number end;      // of the bin in which the cell begins
     unsigned first;  // that bin, and whether the cell holds more edges than one
   };
@@ -218,4 +218,4 @@ cudaError_t with_fast_finder(const range_bins<SampleT, LevelT>& bins, unsigned m
 template <class Bins>
 inline constexpr std::size_t finder_bytes = Bins::has_edges ? 2048 : 0;
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

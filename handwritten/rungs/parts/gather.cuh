@@ -1,18 +1,19 @@
 // Reading many mailboxes at once.
 #pragma once
 
-#include "rungs/parts/state.cuh"
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/warp_scan.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
-// The aggregate of what was posted to the mailboxes first to last - 1 under `epoch`, in every lane of the warp that
+// The aggregate of what was posted to the mailboxes first to last - 1 under `tag`, in every lane of the warp that
 // calls it; waits for what is still to come. Each lane has `batch` reads in flight, and what each lane adds up depends
 // on first and last alone: the bits repeat. Neighbouring lanes read neighbours where the order does not matter; where
 // it does, neighbours are read by one lane, for the order of the lanes to be the order of all.
 template <int batch, class T, class ScanOpT>
-__device__ aggregate_of<T, ScanOpT> gather(const mailboxes<T>& mailboxes, std::size_t first, std::size_t last,
-                                           unsigned epoch, ScanOpT scan_op) {
+__device__ aggregate_of<T, ScanOpT> gather(const mailboxes<T>& mailboxes, std::size_t first, std::size_t last, tag tag,
+                                           ScanOpT scan_op) {
   constexpr bool any_order = is_commutative<ScanOpT>;
   const unsigned lane = threadIdx.x % warp_threads;
   constexpr int step = any_order ? warp_threads : 1;
@@ -29,7 +30,7 @@ __device__ aggregate_of<T, ScanOpT> gather(const mailboxes<T>& mailboxes, std::s
       complete = true;
 #pragma unroll
       for (int k = 0; k < batch; ++k)
-        if (k * step + begin < left && !letters[k].is_of(epoch)) {
+        if (k * step + begin < left && !letters[k].bears(tag)) {
           complete = false;
           letters[k] = mailboxes.read(from + k * step + begin);
         }
@@ -53,4 +54,4 @@ __device__ aggregate_of<T, ScanOpT> gather(const mailboxes<T>& mailboxes, std::s
   return aggregate;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

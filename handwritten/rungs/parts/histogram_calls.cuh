@@ -8,7 +8,7 @@
 #include "rungs/parts/bins.cuh"
 #include "rungs/parts/iterator_traits.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // A rung derives from histogram_calls<rung> and writes one function,
 //
@@ -37,6 +37,7 @@ struct histogram_calls {
                                      std::size_t num_samples, cudaStream_t stream = nullptr) {
     range_bins<typename std::iterator_traits<SampleIteratorT>::value_type, LevelT> bins;
     if (const cudaError_t error = bins.set(num_levels, d_levels)) return error;
+    if (d_temp_storage != nullptr && d_levels == nullptr) return cudaErrorInvalidValue;
     return Rung::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram, bins, stream);
   }
 };
@@ -47,4 +48,4 @@ cudaError_t clear(CounterT* d_histogram, unsigned num_bins, cudaStream_t stream)
   return cudaMemsetAsync(d_histogram, 0, num_bins * sizeof(CounterT), stream);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -7,34 +7,42 @@
 
 #include "rungs/version.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // `arguments` points to one argument of the kernel after the other. No template: what all launches share is compiled
 // once.
-inline cudaError_t launch_untyped(cudaLaunchAttribute* attribute, const void* kernel, void** arguments,
-                                  std::size_t grid_blocks, int block_threads, std::size_t dynamic_bytes,
-                                  cudaStream_t stream) {
+inline cudaError_t launch_untyped(cudaLaunchAttribute* attributes, unsigned num_attributes, const void* kernel,
+                                  void** arguments, std::size_t grid_blocks, int block_threads,
+                                  std::size_t dynamic_bytes, cudaStream_t stream) {
   if (grid_blocks > 0x7fffffff) return cudaErrorInvalidConfiguration;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(grid_blocks));
   config.blockDim = dim3(block_threads);
   config.dynamicSmemBytes = dynamic_bytes;
   config.stream = stream;
-  config.attrs = attribute;
-  config.numAttrs = attribute != nullptr;
+  config.attrs = attributes;
+  config.numAttrs = num_attributes;
   return cudaLaunchKernelExC(&config, kernel, arguments);
+}
+
+template <class... Parameters, class... Arguments>
+cudaError_t launch_with(cudaLaunchAttribute* attributes, unsigned num_attributes, void (*kernel)(Parameters...),
+                        std::size_t grid_blocks, int block_threads, std::size_t dynamic_bytes, cudaStream_t stream,
+                        Arguments... arguments) {
+  const auto launch_converted = [=](Parameters... values) {
+    void* pointers[] = {&values..., nullptr};
+    return launch_untyped(attributes, num_attributes, reinterpret_cast<const void*>(kernel), pointers, grid_blocks,
+                          block_threads, dynamic_bytes, stream);
+  };
+  return launch_converted(Parameters(arguments)...);
 }
 
 // With one attribute, or none where it is null.
 template <class... Parameters, class... Arguments>
 cudaError_t launch_as(cudaLaunchAttribute* attribute, void (*kernel)(Parameters...), std::size_t grid_blocks,
                       int block_threads, std::size_t dynamic_bytes, cudaStream_t stream, Arguments... arguments) {
-  const auto launch_with = [=](Parameters... values) {
-    void* pointers[] = {&values..., nullptr};
-    return launch_untyped(attribute, reinterpret_cast<const void*>(kernel), pointers, grid_blocks, block_threads,
-                          dynamic_bytes, stream);
-  };
-  return launch_with(Parameters(arguments)...);
+  return launch_with(attribute, attribute != nullptr, kernel, grid_blocks, block_threads, dynamic_bytes, stream,
+                     arguments...);
 }
 
 template <class... Parameters, class... Arguments>
@@ -80,4 +88,4 @@ inline cudaError_t multiprocessors(int& count) {
   return cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

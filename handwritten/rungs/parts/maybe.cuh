@@ -5,7 +5,7 @@
 
 #include "rungs/operators.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 template <class T>
 struct maybe {
@@ -80,4 +80,4 @@ __device__ void store(maybe<T>* d_out, const maybe<T>& result) {
   *d_out = result;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -9,7 +9,7 @@
 #include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // What is counted of pixels of several channels: the first ones of each pixel, each with its own bins and counters.
 template <int num_active_, class Bins, class CounterT>
@@ -62,4 +62,4 @@ struct multi_histogram_calls {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

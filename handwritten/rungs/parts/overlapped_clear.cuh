@@ -9,7 +9,7 @@
 
 #include "rungs/parts/shared_launch.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 inline constexpr int clearing_threads = 256, counters_per_clearing_thread = 4;
 
@@ -56,4 +56,4 @@ cudaError_t launch_clear(CounterT* d_histogram, unsigned num_bins, cudaStream_t 
   return launch_clear(counters_to_clear<CounterT, 1>{{d_histogram}, {num_bins}}, stream);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -5,7 +5,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // Most additions one item passes through when tiles of `tile` items are reduced by trees of `tree_height` levels.
 constexpr std::size_t height_in_passes(std::size_t num_items, std::size_t tile, std::size_t tree_height) {
@@ -46,4 +46,4 @@ cudaError_t reduce_in_passes(void* d_temp_storage, std::size_t& temp_storage_byt
   return error;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

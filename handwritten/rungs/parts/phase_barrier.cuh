@@ -6,7 +6,7 @@
 
 #include "rungs/version.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // An mbarrier in shared memory. Its phases complete one after the other; who waits names the parity of the phase.
 struct phase_barrier {
@@ -49,4 +49,4 @@ struct phase_barrier {
 // initialised them, once.
 __device__ inline void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

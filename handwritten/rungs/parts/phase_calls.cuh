@@ -10,7 +10,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // Kernels in the rungs are templates of the word: a header may be included by many units.
 //
@@ -81,4 +81,4 @@ struct phase_calls {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -4,7 +4,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // One block a tile of d_in, at most blocks_per_multiprocessor on each multiprocessor of the current device, at least
 // one.
@@ -35,4 +35,4 @@ inline std::size_t grid_height(std::size_t num_items, int block_threads, int vec
          ceil_div(most_blocks, block_threads) + 1;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

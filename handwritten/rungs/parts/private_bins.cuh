@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // Where a bin's counters lie. Skewed, so that bins at a distance of 32 or 1024, as even data has them, do not share a
 // bank.
@@ -59,4 +59,4 @@ struct private_bins {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -4,7 +4,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/rows.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 template <int block_threads, class Rows>
 inline constexpr int row_tile_items = block_threads / warp_threads* Rows::warp_items;
@@ -45,4 +45,4 @@ __device__ void store_tile(const Rows& rows, typename Rows::output_iterator d_ou
     rows.store_present(d_out, first, num_items, by_vectors);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -13,7 +13,7 @@
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp_scan.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // Moves the words of two vectors down by `offset` bytes, a multiple of `unit` less than a vector: the first num_words
 // become the vector that begins there.
@@ -530,4 +530,4 @@ __device__ aggregate_of<T, ScanOpT> before_warp(const T* warp_aggregates, int wa
     return aggregate_of_lanes(warp_aggregates[lane < warp ? lane : 0], warp, scan_op);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

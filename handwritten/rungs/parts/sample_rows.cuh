@@ -14,7 +14,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // One sample, where vectors cannot be read.
 template <class Sample>
@@ -118,4 +118,4 @@ struct sample_rows {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -12,7 +12,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 inline constexpr int samples_per_thread = 16;
 
@@ -97,4 +97,4 @@ __device__ void for_each_sample(SampleIteratorT d_samples, std::size_t num_sampl
   for_each_sample<block_threads>(d_samples, num_samples, visit, [] {});
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

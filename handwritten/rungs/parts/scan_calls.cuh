@@ -11,7 +11,7 @@
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // Item i of the output: seed and the items 0 … i, or seed and the items 0 … i - 1.
 enum class scan_kind { inclusive, exclusive };
@@ -75,4 +75,4 @@ struct scan_calls {
   }
 };
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

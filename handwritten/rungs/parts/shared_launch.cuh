@@ -6,9 +6,10 @@
 
 #include <cstddef>
 
+#include "rungs/parts/capability.cuh"
 #include "rungs/parts/launch.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // What a block has without asking for more.
 inline constexpr std::size_t plain_shared_bytes = 48 * 1024;
@@ -24,8 +25,8 @@ inline cudaError_t most_shared_bytes(std::size_t& bytes) {
 
 // What of the current device decides a launch that fills its shared memory, or overlaps with another.
 struct device_limits {
-  int multiprocessors = 0, major = 0;
-  std::size_t shared_bytes = 0;  // most that a block can be allowed
+  int multiprocessors = 0, cc = 0;  // cc: of the code that it runs
+  std::size_t shared_bytes = 0;     // most that a block can be allowed
 
   cudaError_t ask() {
     int device = 0, most_shared = 0;
@@ -33,11 +34,11 @@ struct device_limits {
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
     if (error == cudaSuccess)
       error = cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == cudaSuccess) error = code_capability(cc);
     shared_bytes = static_cast<std::size_t>(most_shared);
     return error;
   }
-  bool overlaps() const { return major >= 9; }
+  bool overlaps() const { return cc >= 90; }
 };
 
 // `overlapping` lets it start while the launch before it still runs (programmatic dependent launch). Shared memory is
@@ -61,4 +62,4 @@ cudaError_t launch_with_shared_memory(void (*kernel)(Parameters...), std::size_t
   return launch_overlapped(kernel, grid_blocks, block_threads, dynamic_bytes, false, stream, arguments...);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -8,7 +8,7 @@
 
 #include "rungs/version.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 inline constexpr std::size_t storage_alignment = 256;
 
@@ -32,4 +32,4 @@ inline bool answered(void* d_temp_storage, std::size_t& temp_storage_bytes, std:
   return false;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

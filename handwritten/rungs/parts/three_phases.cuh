@@ -7,7 +7,7 @@
 #include "rungs/parts/row_tile.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 enum class access { by_items, by_vectors };
 
@@ -117,4 +117,4 @@ cudaError_t scan_in_three_phases(void* d_temp_storage, std::size_t& temp_storage
   return error;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -3,7 +3,7 @@
 
 #include "rungs/parts/state.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // The ticket of the calling block and the epoch of the call; of num_tickets blocks each draws once. Whoever holds
 // ticket i knows that the holders of all lower ones have started, and so may wait for them. The last one knows that
@@ -14,4 +14,4 @@ __device__ inline unsigned long long draw(state* state, unsigned num_tickets) {
   return drawn;
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

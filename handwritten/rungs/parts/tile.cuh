@@ -14,7 +14,7 @@
 #include "rungs/operators.cuh"
 #include "rungs/parts/iterator_traits.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 template <class InputIteratorT>
 using item_of = std::remove_cv_t<typename std::iterator_traits<InputIteratorT>::value_type>;
@@ -61,7 +61,8 @@ __device__ T fold(const Items& items, ReductionOpT reduction_op) {
 // All items of a vector. Four bytes at once where they are summed into a 32-bit integer: dp4a with ones.
 template <class T, class Item, class ReductionOpT>
 __device__ T fold_vector(const vector<Item>& loaded, ReductionOpT reduction_op) {
-  if constexpr (sizeof(Item) == 1 && sizeof(T) == 4 && std::is_integral_v<T> && std::is_same_v<ReductionOpT, plus>) {
+  if constexpr (sizeof(Item) == 1 && std::is_integral_v<Item> && sizeof(T) == 4 && std::is_integral_v<T> &&
+                std::is_same_v<ReductionOpT, plus>) {
     using word = std::conditional_t<std::is_signed_v<Item>, int, unsigned>;
     word sum = 0;
 #pragma unroll
@@ -337,4 +338,4 @@ cudaError_t with_quick_reader(InputIteratorT d_in, std::size_t num_items, std::s
   return with_tile_reader<block_threads, vectors_per_thread>(d_in, call);
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -12,7 +12,7 @@
 
 #include "rungs/operators.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 // What can be done to an address beside plus, minimum and maximum. increment adds 1, which hardware may know; exchange
 // leaves one of the values that were brought to the address.
@@ -122,4 +122,4 @@ struct updates {
 };
 
 }  // namespace parts
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

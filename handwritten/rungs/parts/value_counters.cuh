@@ -8,7 +8,7 @@
 
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 inline constexpr int byte_values = 256;
 
@@ -60,4 +60,4 @@ __device__ void send_merged(int value, unsigned total, const unsigned* bin_of_va
   if (is_first && sum != 0 && bin < num_bins) atomicAdd(&d_histogram[bin], CounterT(sum));
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -6,7 +6,7 @@
 
 #include "rungs/operators.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 inline constexpr int warp_threads = 32;
 inline constexpr unsigned full_mask = 0xffffffffu;
@@ -56,4 +56,4 @@ __device__ T warp_reduce(T value, ReductionOpT reduction_op) {
   }
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

@@ -5,7 +5,7 @@
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::parts {
+namespace rungs::RUNGS_ABI::parts {
 
 // Operators whose operands may be swapped; any other functor is taken at its order.
 template <class Op>
@@ -82,4 +82,4 @@ __device__ aggregate_of<T, ScanOpT> aggregate_of_lanes(T value, int count, ScanO
   }
 }
 
-}  // namespace rungs::v0::parts
+}  // namespace rungs::RUNGS_ABI::parts

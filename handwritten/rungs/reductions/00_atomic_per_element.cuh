@@ -6,7 +6,7 @@
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class InputIteratorT, class T, class ReductionOpT>
 __global__ void atomic_per_element_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out,
@@ -36,4 +36,4 @@ struct atomic_per_element {
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

@@ -7,7 +7,7 @@
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <int block_threads, class InputIteratorT, class T, class ReductionOpT>
 __global__ void atomic_per_block_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out,
@@ -45,4 +45,4 @@ struct atomic_per_block {
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

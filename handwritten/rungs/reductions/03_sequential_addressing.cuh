@@ -6,7 +6,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/passes.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void sequential_addressing_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
@@ -45,4 +45,4 @@ struct sequential_addressing {
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

@@ -7,7 +7,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/passes.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void unrolled_last_warp_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
@@ -57,4 +57,4 @@ struct unrolled_last_warp {
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

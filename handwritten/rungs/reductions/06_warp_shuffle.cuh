@@ -7,7 +7,7 @@
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/passes.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void warp_shuffle_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
@@ -41,4 +41,4 @@ struct warp_shuffle {
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

@@ -9,7 +9,7 @@
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <int block_threads, class InputIteratorT, class T, class ReductionOpT>
 __global__ void chunk_per_thread_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out,
@@ -52,4 +52,4 @@ struct chunk_per_thread_shaped {
 
 using chunk_per_thread = chunk_per_thread_shaped<256, 8>;
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

@@ -8,7 +8,7 @@
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <int block_threads, class InputIteratorT, class T, class ReductionOpT>
 __global__ void grid_stride_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out, ReductionOpT reduction_op) {
@@ -48,4 +48,4 @@ struct grid_stride_shaped {
 
 using grid_stride = grid_stride_shaped<256, 8>;
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

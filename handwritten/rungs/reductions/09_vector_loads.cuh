@@ -10,7 +10,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class T, class ReductionOpT>
 __global__ void vector_loads_kernel(typename Tile::iterator d_in, std::size_t num_items, T* d_out,
@@ -50,4 +50,4 @@ struct vector_loads_shaped {
 
 using vector_loads = vector_loads_shaped<256, 8>;
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

@@ -9,7 +9,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void two_passes_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
@@ -57,4 +57,4 @@ cudaError_t two_passes::reduce(void* d_temp_storage, std::size_t& temp_storage_b
                        aggregates, grid_blocks, d_out, reduction_op, init);
 }
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

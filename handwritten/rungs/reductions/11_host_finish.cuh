@@ -10,7 +10,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class ReductionOpT, class T>
 __global__ void host_finish_kernel(typename Tile::iterator d_in, std::size_t num_items, T* aggregates,
@@ -59,4 +59,4 @@ struct host_finish {
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

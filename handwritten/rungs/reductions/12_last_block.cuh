@@ -10,7 +10,7 @@
 #include "rungs/parts/state.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void last_block_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
@@ -53,19 +53,19 @@ struct last_block {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using mailboxes = parts::mailboxes<T>;
     std::size_t grid_blocks;
     char* region;
     cudaError_t error =
         parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(grid_blocks), region, error)) return error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<T>(grid_blocks), region, error))
+      return error;
     return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch(last_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>,
                            grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
-                           mailboxes(region), reinterpret_cast<parts::state*>(region));
+                           parts::behind_state<T>(region), reinterpret_cast<parts::state*>(region));
     });
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

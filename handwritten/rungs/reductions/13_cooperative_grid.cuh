@@ -14,7 +14,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void cooperative_grid_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
@@ -63,4 +63,4 @@ struct cooperative_grid {
   }
 };
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

@@ -9,7 +9,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void __launch_bounds__(Tile::block_threads)
@@ -50,4 +50,4 @@ cudaError_t one_block::reduce(void* d_temp_storage, std::size_t& temp_storage_by
   });
 }
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

@@ -14,7 +14,7 @@
 #include "rungs/parts/state.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 // That two blocks fit a multiprocessor is said for doubles alone: of their minima ptxas spills a word otherwise, and
 // finds its way without being told for all else.
@@ -83,22 +83,21 @@ cudaError_t early_ticket_shaped<block_threads_, blocks_per_multiprocessor_>::red
     return reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, parts::lifted<ReductionOpT>{reduction_op},
                   parts::maybe<T>(init, true), stream);
   } else {
-    using mailboxes = parts::mailboxes<T>;
     std::size_t grid_blocks;
     char* region;
     cudaError_t error =
         parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = mailboxes::bytes(grid_blocks);
+    const std::size_t bytes = parts::bytes_with_state<T>(grid_blocks);
     if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
     return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
       return parts::launch(early_ticket_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>,
                            grid_blocks, block_threads, stream, d_in, num_items, d_out, reduction_op, init,
-                           mailboxes(region), reinterpret_cast<parts::state*>(region));
+                           parts::behind_state<T>(region), reinterpret_cast<parts::state*>(region));
     });
   }
 }
 
 using early_ticket = early_ticket_shaped<512, 2>;
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

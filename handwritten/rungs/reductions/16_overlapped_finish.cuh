@@ -16,7 +16,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::reductions {
+namespace rungs::RUNGS_ABI::reductions {
 
 template <class Tile, class ReductionOpT, class T>
 __global__ void __launch_bounds__(Tile::block_threads)
@@ -103,4 +103,4 @@ cudaError_t overlapped_finish::reduce(void* d_temp_storage, std::size_t& temp_st
   }
 }
 
-}  // namespace rungs::v0::reductions
+}  // namespace rungs::RUNGS_ABI::reductions

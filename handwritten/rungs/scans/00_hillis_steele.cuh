@@ -9,7 +9,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/three_phases.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class InputIteratorT, class ScanOpT, class T>
 __global__ void __launch_bounds__(block_threads)
@@ -53,4 +53,4 @@ struct hillis_steele : parts::scan_calls<hillis_steele> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

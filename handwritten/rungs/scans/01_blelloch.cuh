@@ -8,7 +8,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/three_phases.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class InputIteratorT, class ScanOpT, class T>
 __global__ void __launch_bounds__(block_threads)
@@ -69,4 +69,4 @@ struct blelloch : parts::scan_calls<blelloch> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

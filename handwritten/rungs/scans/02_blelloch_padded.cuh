@@ -8,7 +8,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/three_phases.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 // Where item i is: one item is left out after as many as fill the 32 banks of four bytes.
 template <class T>
@@ -75,4 +75,4 @@ struct blelloch_padded : parts::scan_calls<blelloch_padded> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

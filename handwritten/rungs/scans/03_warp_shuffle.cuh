@@ -10,7 +10,7 @@
 #include "rungs/parts/three_phases.cuh"
 #include "rungs/parts/warp_scan.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class InputIteratorT, class ScanOpT, class T>
 __global__ void __launch_bounds__(block_threads)
@@ -53,4 +53,4 @@ struct warp_shuffle : parts::scan_calls<warp_shuffle> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

@@ -9,7 +9,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/three_phases.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -52,4 +52,4 @@ struct vector_items : parts::scan_calls<vector_items> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

@@ -10,7 +10,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/three_phases.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -84,4 +84,4 @@ struct three_phases : parts::scan_calls<three_phases> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

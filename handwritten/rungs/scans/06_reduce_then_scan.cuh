@@ -10,7 +10,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -98,4 +98,4 @@ struct reduce_then_scan : parts::scan_calls<reduce_then_scan> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

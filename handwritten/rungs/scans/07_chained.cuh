@@ -1,9 +1,9 @@
 // Rung 7. A single pass: each tile waits for the prefix of the tile before it and hands its own on.
 // Against 06_reduce_then_scan: one launch instead of three or five, and one read and one write of every item, which is
 // what a scan has to move. In exchange, all tiles hang on one chain of stores and loads through L2: with tiles of 32 KB
-// a hop of 0.3 us (on an H200) allows no more than 110 GB/s read, whatever the DRAM could do. A block takes its tile by a
-// ticket from an atomic, so it waits only for blocks that have started. A prefix travels with the epoch of the call in
-// one store: no fence, and no reset of the mailboxes between two calls.
+// a hop of 0.3 us (on an H200) allows no more than 110 GB/s read, whatever the DRAM could do. A block takes its tile by
+// a ticket from an atomic, so it waits only for blocks that have started. A prefix travels with the epoch of the call
+// in one store: no fence, and no reset of the mailboxes between two calls.
 #pragma once
 
 #include "rungs/contract.cuh"
@@ -11,7 +11,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/ticket.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -60,17 +60,16 @@ struct chained : parts::scan_calls<chained> {
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
     using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-    using mailboxes = parts::mailboxes<T>;
     const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_tiles), region, error) ||
+    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<T>(num_tiles), region, error) ||
         num_items == 0)
       return error;
     return parts::launch(chained_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream, d_in,
-                         num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out), mailboxes(region),
+                         num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out), parts::behind_state<T>(region),
                          reinterpret_cast<parts::state*>(region));
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

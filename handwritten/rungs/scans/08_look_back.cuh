@@ -11,7 +11,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/ticket.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -67,17 +67,16 @@ struct look_back : parts::scan_calls<look_back> {
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
     using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-    using mailboxes = parts::mailboxes<T>;
     const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_tiles), region, error) ||
+    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<T>(num_tiles), region, error) ||
         num_items == 0)
       return error;
     return parts::launch(look_back_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream, d_in,
-                         num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out), mailboxes(region),
+                         num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out), parts::behind_state<T>(region),
                          reinterpret_cast<parts::state*>(region));
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

@@ -10,12 +10,12 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/ticket.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 // What precedes tile `tile`, in every lane of the warp that calls it.
 template <class T, class ScanOpT>
 __device__ parts::aggregate_of<T, ScanOpT> prefix_before(const parts::mailboxes<T>& mailboxes, long long tile,
-                                                         unsigned epoch, ScanOpT scan_op) {
+                                                         parts::tag tag, ScanOpT scan_op) {
   const int lane = threadIdx.x % parts::warp_threads;
   auto prefix = ScanOpT::template identity<parts::aggregate_of<T, ScanOpT>>();
   for (long long first = tile - parts::warp_threads;; first -= parts::warp_threads) {  // of a window of 32 tiles
@@ -25,9 +25,9 @@ __device__ parts::aggregate_of<T, ScanOpT> prefix_before(const parts::mailboxes<
     do {
       if (!is_here && first + lane >= 0) {
         letter = mailboxes.read(first + lane);
-        is_here = letter.is_of(epoch);
+        is_here = letter.is_of(tag);
       }
-      prefixes = __ballot_sync(parts::full_mask, is_here && letter.what() == parts::posted::prefix);
+      prefixes = __ballot_sync(parts::full_mask, is_here && letter.what(tag) == parts::posted::prefix);
       needed = prefixes == 0 ? parts::full_mask : parts::full_mask << (31 - __clz(prefixes));  // from the last one on
     } while ((needed & ~__ballot_sync(parts::full_mask, is_here)) != 0);
     if constexpr (std::is_same_v<T, parts::aggregate_of<T, ScanOpT>>) {
@@ -99,15 +99,16 @@ cudaError_t warp_look_back::scan(void* d_temp_storage, std::size_t& temp_storage
                                  OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items,
                                  cudaStream_t stream) {
   using rows = parts::rows<num_rows, InputIteratorT, OutputIteratorT, T>;
-  using mailboxes = parts::mailboxes<typename rows::item>;
   const std::size_t num_tiles = parts::ceil_div(num_items, parts::row_tile_items<block_threads, rows>);
   char* region;
   cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_tiles), region, error) || num_items == 0)
+  if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<typename rows::item>(num_tiles),
+                      region, error) ||
+      num_items == 0)
     return error;
   return parts::launch(warp_look_back_kernel<kind, block_threads, rows, ScanOpT>, num_tiles, block_threads, stream,
-                       d_in, num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out), mailboxes(region),
-                       reinterpret_cast<parts::state*>(region));
+                       d_in, num_items, d_out, scan_op, seed, rows::vectorised(d_in, d_out),
+                       parts::behind_state<typename rows::item>(region), reinterpret_cast<parts::state*>(region));
 }
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

@@ -12,7 +12,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -84,4 +84,4 @@ cudaError_t one_block::scan(void* d_temp_storage, std::size_t& temp_storage_byte
   });
 }
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

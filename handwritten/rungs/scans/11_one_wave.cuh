@@ -15,7 +15,7 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/state.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 // Whole vectors come in one tile a block; only what is ragged, or too much for one wave, comes in more. One tile needs
 // neither a loop nor 64-bit indices: the shorter code is up to 0.6 us faster on an H200, because it comes from DRAM
@@ -110,7 +110,6 @@ struct one_wave : parts::scan_calls<one_wave> {
                                  typename Rows::input_iterator d_in, typename Rows::output_iterator d_out,
                                  ScanOpT scan_op, typename Rows::accumulator seed, std::size_t num_items, int ahead,
                                  int num_multiprocessors, cudaStream_t stream) {
-    using mailboxes = parts::mailboxes<typename Rows::item>;
     const auto kernel = one_wave_kernel<kind, block_threads, Rows, ScanOpT>;
     constexpr int num_warps = block_threads / parts::warp_threads;
     const std::size_t num_tiles = parts::ceil_div(num_items, num_warps * Rows::warp_items);
@@ -122,7 +121,8 @@ struct one_wave : parts::scan_calls<one_wave> {
         std::max(parts::ceil_div(tiles_of_a_row, num_rows), parts::at_most(tiles_of_a_row, num_multiprocessors + 1));
     char* region;
     cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, mailboxes::bytes(num_mailboxes), region, error) ||
+    if (parts::answered(d_temp_storage, temp_storage_bytes, parts::bytes_with_state<typename Rows::item>(num_mailboxes),
+                        region, error) ||
         num_items == 0)
       return error;
     int resident_blocks;
@@ -137,7 +137,8 @@ struct one_wave : parts::scan_calls<one_wave> {
     }
     return parts::launch_cooperatively(kernel, parts::at_most(num_tiles, most_blocks), block_threads, 0, stream, d_in,
                                        num_items, d_out, scan_op, seed, ahead, Rows::vectorised(d_in, d_out),
-                                       mailboxes(region), reinterpret_cast<parts::state*>(region));
+                                       parts::behind_state<typename Rows::item>(region),
+                                       reinterpret_cast<parts::state*>(region));
   }
 };
 
@@ -159,4 +160,4 @@ cudaError_t one_wave::scan(void* d_temp_storage, std::size_t& temp_storage_bytes
   return with_rows<many>(d_in, d_out, num_items, launch);
 }
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

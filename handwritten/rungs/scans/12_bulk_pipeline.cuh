@@ -16,7 +16,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/scan_pipeline.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 struct bulk_pipeline : parts::scan_calls<bulk_pipeline> {
   static constexpr auto idea = "a pipeline of bulk copies that publishes aggregates ahead of its own scan";
@@ -25,7 +25,6 @@ struct bulk_pipeline : parts::scan_calls<bulk_pipeline> {
   static constexpr int blocks_per_multiprocessor = 1;
   static constexpr bool deterministic = false;  // how the prefix is added up depends on which tiles a block draws
   static constexpr int min_cc = 90;
-  static constexpr contents temp_storage = contents::zeroed_once;
   static constexpr std::size_t summation_height(std::size_t num_items) {
     return parts::ceil_div(num_items, scan_warps * num_rows * parts::warp_threads) + 64;
   }
@@ -48,4 +47,4 @@ cudaError_t bulk_pipeline::scan(void* d_temp_storage, std::size_t& temp_storage_
   return parts::with_aligned_rows<true, any>(d_in, d_out, num_items, launch);
 }
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

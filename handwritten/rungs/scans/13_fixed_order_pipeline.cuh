@@ -5,7 +5,7 @@
 
 #include "rungs/scans/12_bulk_pipeline.cuh"
 
-namespace rungs::v0::scans {
+namespace rungs::RUNGS_ABI::scans {
 
 struct fixed_order_pipeline : parts::scan_calls<fixed_order_pipeline> {
   static constexpr auto idea = "the pipeline with a fixed order of tiles, whose bits repeat";
@@ -14,7 +14,6 @@ struct fixed_order_pipeline : parts::scan_calls<fixed_order_pipeline> {
   static constexpr int items_per_thread = bulk_pipeline::items_per_thread, blocks_per_multiprocessor = 1;
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
-  static constexpr contents temp_storage = contents::zeroed_once;
   static constexpr std::size_t summation_height(std::size_t num_items) {
     return bulk_pipeline::summation_height(num_items);
   }
@@ -32,4 +31,4 @@ struct fixed_order_pipeline : parts::scan_calls<fixed_order_pipeline> {
   }
 };
 
-}  // namespace rungs::v0::scans
+}  // namespace rungs::RUNGS_ABI::scans

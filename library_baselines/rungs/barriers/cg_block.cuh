@@ -5,11 +5,10 @@
 
 #include "rungs/parts/phase_calls.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 template <class Word>
-__global__ void __launch_bounds__(1024)
-    cg_block_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
+__global__ void __launch_bounds__(1024) cg_block_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
   parts::block_phases<1024>(d_words, num_phases, chain, [] { cooperative_groups::this_thread_block().sync(); });
 }
 
@@ -25,4 +24,4 @@ struct cg_block : parts::phase_calls<cg_block> {
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

@@ -7,7 +7,7 @@
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/parts/phase_calls.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 template <class Word>
 __global__ void __launch_bounds__(256) cg_cluster_kernel(Word* d_words, unsigned num_phases, parts::phase_chain chain) {
@@ -54,4 +54,4 @@ struct cg_cluster : parts::phase_calls<cg_cluster> {
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

@@ -5,7 +5,7 @@
 
 #include "rungs/parts/phase_calls.cuh"
 
-namespace rungs::v0::barriers {
+namespace rungs::RUNGS_ABI::barriers {
 
 template <class Word>
 __global__ void __launch_bounds__(256)
@@ -23,9 +23,9 @@ struct cg_grid : parts::phase_calls<cg_grid> {
 
   static cudaError_t enqueue(char* region, unsigned* d_words, unsigned num_phases, const parts::phase_chain& chain,
                              cudaStream_t stream) {
-    return parts::launch_cooperatively(cg_grid_kernel<unsigned>, chain.num_blocks, chain.num_threads, 0, stream, d_words,
-                                       reinterpret_cast<unsigned*>(region), num_phases, chain);
+    return parts::launch_cooperatively(cg_grid_kernel<unsigned>, chain.num_blocks, chain.num_threads, 0, stream,
+                                       d_words, reinterpret_cast<unsigned*>(region), num_phases, chain);
   }
 };
 
-}  // namespace rungs::v0::barriers
+}  // namespace rungs::RUNGS_ABI::barriers

@@ -3,8 +3,8 @@
 
 #include "rungs/baselines/cg_block_reduce.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 using cg_block_512_reduce = cg_block_reduce_shaped<512>;
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -7,7 +7,7 @@
 #include "rungs/baselines/parts/shuffle_passes.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 template <int block_threads_>
 struct cg_block_reduce_shaped {
@@ -39,4 +39,4 @@ struct cg_block_reduce_shaped {
 
 using cg_block_reduce = cg_block_reduce_shaped<256>;
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -7,7 +7,7 @@
 #include "rungs/baselines/parts/shuffle_passes.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cg_block_tiles {
   static constexpr auto idea = "cg::reduce over tiles of 32, then over one tile padded with the identity";
@@ -43,4 +43,4 @@ struct cg_block_tiles {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

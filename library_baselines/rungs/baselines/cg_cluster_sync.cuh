@@ -11,7 +11,7 @@
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 template <int block_threads, class T, class LibraryOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -56,7 +56,7 @@ struct cg_cluster_sync {
     const auto kernel = cg_cluster_sync_kernel<block_threads, T, std::remove_const_t<decltype(library_op)>>;
     char* unused;
     cudaError_t error;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     constexpr std::size_t block_items = block_threads * items_per_thread;
     int cluster_blocks = cluster::parts::least_cluster_blocks;
     while (cluster_blocks < cluster::parts::greatest_cluster_blocks && cluster_blocks * block_items < num_items)
@@ -68,4 +68,4 @@ struct cg_cluster_sync {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -11,7 +11,7 @@
 #include "rungs/baselines/parts/shuffle_passes.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cg_coalesced_reduce {
   static constexpr auto idea = "cg::reduce over the lanes of a warp that have an item, nobody else";
@@ -49,4 +49,4 @@ struct cg_coalesced_reduce {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

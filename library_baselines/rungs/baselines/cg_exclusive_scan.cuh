@@ -9,9 +9,9 @@
 #include "rungs/baselines/parts/three_phases.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-struct cg_exclusive_scan : v0::parts::scan_calls<cg_exclusive_scan> {
+struct cg_exclusive_scan : rungs::parts::scan_calls<cg_exclusive_scan> {
   static constexpr auto idea = "cg::exclusive_scan over tiles of 32, twice, in a scan of three phases";
   static constexpr int block_threads = parts::three_phases_threads, items_per_thread = parts::three_phases_items;
   static constexpr bool deterministic = true;
@@ -53,4 +53,4 @@ struct cg_exclusive_scan : v0::parts::scan_calls<cg_exclusive_scan> {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -12,7 +12,7 @@
 #include "rungs/baselines/parts/two_kernels.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 template <class T, class LibraryOpT>
 __global__ void __launch_bounds__(parts::two_kernels_threads)
@@ -51,20 +51,21 @@ struct cg_grid_sync {
     const auto library_op = parts::library_operator<ReductionOpT, T, T>(reduction_op);
     const auto kernel = cg_grid_sync_kernel<T, std::remove_const_t<decltype(library_op)>>;
     int num_multiprocessors, resident_blocks;
-    cudaError_t error = v0::parts::multiprocessors(num_multiprocessors);
+    cudaError_t error = rungs::parts::multiprocessors(num_multiprocessors);
     if (error == cudaSuccess)
       error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident_blocks, kernel, block_threads, 0);
     if (error != cudaSuccess) return error;
     const std::size_t most_blocks =
         std::size_t(num_multiprocessors) * std::min(resident_blocks, blocks_per_multiprocessor);
-    const std::size_t num_tiles = v0::parts::ceil_div(num_items, block_threads * items_per_thread);
-    const std::size_t grid_blocks = v0::parts::at_most(num_tiles > 0 ? num_tiles : 1, most_blocks);
+    const std::size_t num_tiles = rungs::parts::ceil_div(num_items, block_threads * items_per_thread);
+    const std::size_t grid_blocks = rungs::parts::at_most(num_tiles > 0 ? num_tiles : 1, most_blocks);
     char* region;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error)) return error;
-    return v0::parts::launch_cooperatively(kernel, grid_blocks, block_threads, 0, stream, d_in, num_items, d_out, init,
-                                           ReductionOpT::template identity<T>(), library_op,
-                                           reinterpret_cast<T*>(region));
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, grid_blocks * sizeof(T), region, error))
+      return error;
+    return rungs::parts::launch_cooperatively(kernel, grid_blocks, block_threads, 0, stream, d_in, num_items, d_out,
+                                              init, ReductionOpT::template identity<T>(), library_op,
+                                              reinterpret_cast<T*>(region));
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -8,9 +8,9 @@
 #include "rungs/baselines/parts/three_phases.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-struct cg_inclusive_scan : v0::parts::scan_calls<cg_inclusive_scan> {
+struct cg_inclusive_scan : rungs::parts::scan_calls<cg_inclusive_scan> {
   static constexpr auto idea = "cg::inclusive_scan over tiles of 32, twice, in a scan of three phases";
   static constexpr int block_threads = parts::three_phases_threads, items_per_thread = parts::three_phases_items;
   static constexpr bool deterministic = true;
@@ -51,4 +51,4 @@ struct cg_inclusive_scan : v0::parts::scan_calls<cg_inclusive_scan> {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -13,7 +13,7 @@
 #include "rungs/baselines/parts/two_kernels.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 template <int block_threads, int vectors_per_thread, class T, class LibraryOpT>
 __global__ void __launch_bounds__(block_threads)
@@ -81,17 +81,18 @@ struct cg_memcpy_async {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    using v0::parts::at_most, v0::parts::ceil_div, v0::parts::launch;
+    using rungs::parts::at_most, rungs::parts::ceil_div, rungs::parts::launch;
     const auto library_op = parts::library_operator<ReductionOpT, T, T>(reduction_op);
     using library_op_t = std::remove_const_t<decltype(library_op)>;
     const auto kernel = cg_memcpy_async_kernel<block_threads, vectors_per_thread, T, library_op_t>;
     const T identity = ReductionOpT::template identity<T>();
     int num_multiprocessors;
-    cudaError_t error = v0::parts::multiprocessors(num_multiprocessors);
+    cudaError_t error = rungs::parts::multiprocessors(num_multiprocessors);
     if (error != cudaSuccess) return error;
     const std::size_t most_blocks = std::size_t(num_multiprocessors) * blocks_per_multiprocessor;
     char* region;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, most_blocks * sizeof(T), region, error)) return error;
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, most_blocks * sizeof(T), region, error))
+      return error;
 
     const std::size_t tile_items = 16 / sizeof(T) * block_threads * vectors_per_thread;
     const std::size_t grid_blocks = at_most(ceil_div(num_items, tile_items), most_blocks);
@@ -105,4 +106,4 @@ struct cg_memcpy_async {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -6,7 +6,7 @@
 #include "rungs/baselines/parts/shuffle_passes.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cg_store_async {
   static constexpr auto idea = "cg::reduce_store_async over one tile of 256: the last warp to arrive stores the result";
@@ -35,4 +35,4 @@ struct cg_store_async {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -7,7 +7,7 @@
 #include "rungs/baselines/parts/two_kernels.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cg_tile_8_reduce {
   static constexpr auto idea = "cg::reduce over tiles of 8, three times, as the block's tree of a two-kernel reduction";
@@ -30,4 +30,4 @@ struct cg_tile_8_reduce {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

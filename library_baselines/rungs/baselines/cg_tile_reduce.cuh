@@ -1,5 +1,6 @@
-// cg::reduce over tiles of 32 threads, called with cooperative groups' own operators: integers take the redux instruction,
-// everything else five shuffles. The tiles' aggregates meet in shared memory and the first tile reduces those the same way.
+// cg::reduce over tiles of 32 threads, called with cooperative groups' own operators: integers take the redux
+// instruction, everything else five shuffles. The tiles' aggregates meet in shared memory and the first tile reduces
+// those the same way.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -8,16 +9,20 @@
 #include "rungs/baselines/parts/two_kernels.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-// cg::reduce goes by the type of its operator, which has to be handed over as a temporary: a const object matches only its
-// general form, which never takes redux.
+// cg::reduce goes by the type of its operator, which has to be handed over as a temporary: a const object matches only
+// its general form, which never takes redux.
 template <class T, class LibraryOpT>
 __device__ auto cooperative_operator(LibraryOpT library_op) {
-  if constexpr (std::is_same_v<LibraryOpT, cuda::std::plus<>>) return cooperative_groups::plus<T>{};
-  else if constexpr (std::is_same_v<LibraryOpT, cuda::minimum<>>) return cooperative_groups::less<T>{};
-  else if constexpr (std::is_same_v<LibraryOpT, cuda::maximum<>>) return cooperative_groups::greater<T>{};
-  else return library_op;
+  if constexpr (std::is_same_v<LibraryOpT, cuda::std::plus<>>)
+    return cooperative_groups::plus<T>{};
+  else if constexpr (std::is_same_v<LibraryOpT, cuda::minimum<>>)
+    return cooperative_groups::less<T>{};
+  else if constexpr (std::is_same_v<LibraryOpT, cuda::maximum<>>)
+    return cooperative_groups::greater<T>{};
+  else
+    return library_op;
 }
 
 struct cg_tile_reduce {
@@ -51,4 +56,4 @@ struct cg_tile_reduce {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -14,7 +14,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 template <class T, class LibraryOpT>
 __global__ void __launch_bounds__(parts::two_kernels_threads)
@@ -46,15 +46,16 @@ struct cg_update_async {
     char* unused;
     int num_multiprocessors;
     cudaError_t error;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = v0::parts::multiprocessors(num_multiprocessors);
-    if (error == cudaSuccess) error = v0::parts::initialise(d_out, init, stream);
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = rungs::parts::multiprocessors(num_multiprocessors);
+    if (error == cudaSuccess) error = rungs::parts::initialise(d_out, init, stream);
     if (error != cudaSuccess || num_items == 0) return error;
-    const std::size_t grid_blocks = v0::parts::at_most(v0::parts::ceil_div(num_items, block_threads * items_per_thread),
-                                                       std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-    return v0::parts::launch(cg_update_async_kernel<T, library_op_t>, grid_blocks, block_threads, stream, d_in,
-                             num_items, d_out, ReductionOpT::template identity<T>(), library_op);
+    const std::size_t grid_blocks =
+        rungs::parts::at_most(rungs::parts::ceil_div(num_items, block_threads * items_per_thread),
+                              std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
+    return rungs::parts::launch(cg_update_async_kernel<T, library_op_t>, grid_blocks, block_threads, stream, d_in,
+                                num_items, d_out, ReductionOpT::template identity<T>(), library_op);
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

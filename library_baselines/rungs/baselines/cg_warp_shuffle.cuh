@@ -1,11 +1,12 @@
-// reductions/06_warp_shuffle with cooperative groups: the same passes, the same two items a thread, and cg::reduce where
-// that rung writes out its shuffles. Integers take the redux instruction, which the hand-written rung takes as well.
+// reductions/06_warp_shuffle with cooperative groups: the same passes, the same two items a thread, and cg::reduce
+// where that rung writes out its shuffles. Integers take the redux instruction, which the hand-written rung takes as
+// well.
 #pragma once
 
 #include "rungs/baselines/cg_tile_reduce.cuh"
 #include "rungs/parts/passes.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 template <int block_threads, class InputIteratorT, class OutputIteratorT, class LibraryOpT, class T>
 __global__ void cg_warp_shuffle_kernel(InputIteratorT d_in, std::size_t num_items, OutputIteratorT d_out,
@@ -24,7 +25,7 @@ struct cg_warp_shuffle {
   static constexpr bool deterministic = true;
   static constexpr bool propagates_nan = false;
   static constexpr std::size_t summation_height(std::size_t num_items) {
-    return v0::parts::height_in_passes(num_items, block_threads * items_per_thread, 9);
+    return rungs::parts::height_in_passes(num_items, block_threads * items_per_thread, 9);
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
@@ -34,13 +35,13 @@ struct cg_warp_shuffle {
     const auto reduction_op = parts::library_operator<ReductionOpT, T, T>(ours);
     using library_op_t = std::remove_const_t<decltype(reduction_op)>;
     const auto pass = [&](auto d_in, std::size_t num_items, auto d_out, T init, std::size_t grid_blocks) {
-      return v0::parts::launch(
+      return rungs::parts::launch(
           cg_warp_shuffle_kernel<block_threads, decltype(d_in), decltype(d_out), library_op_t, T>, grid_blocks,
           block_threads, stream, d_in, num_items, d_out, reduction_op, init, ReductionOpT::template identity<T>());
     };
-    return v0::parts::reduce_in_passes<block_threads * items_per_thread>(
-        d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, ours, init, pass);
+    return rungs::parts::reduce_in_passes<block_threads * items_per_thread>(d_temp_storage, temp_storage_bytes, d_in,
+                                                                            d_out, num_items, ours, init, pass);
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

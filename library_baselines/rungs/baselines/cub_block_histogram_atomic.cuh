@@ -4,9 +4,9 @@
 #include "rungs/baselines/parts/block_histogram.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-struct cub_block_histogram_atomic : v0::parts::histogram_calls<cub_block_histogram_atomic> {
+struct cub_block_histogram_atomic : rungs::parts::histogram_calls<cub_block_histogram_atomic> {
   static constexpr auto idea = "cub::BlockHistogram, an atomic addition in shared memory for each sample";
   static constexpr int block_threads = parts::block_histogram_threads;
   static constexpr int items_per_thread = parts::block_histogram_items;
@@ -22,4 +22,4 @@ struct cub_block_histogram_atomic : v0::parts::histogram_calls<cub_block_histogr
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

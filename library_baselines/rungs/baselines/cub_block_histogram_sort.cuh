@@ -5,9 +5,9 @@
 #include "rungs/baselines/parts/block_histogram.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-struct cub_block_histogram_sort : v0::parts::histogram_calls<cub_block_histogram_sort> {
+struct cub_block_histogram_sort : rungs::parts::histogram_calls<cub_block_histogram_sort> {
   static constexpr auto idea = "cub::BlockHistogram, each tile sorted and its runs measured";
   static constexpr int block_threads = parts::block_histogram_threads;
   static constexpr int items_per_thread = parts::block_histogram_items;
@@ -23,4 +23,4 @@ struct cub_block_histogram_sort : v0::parts::histogram_calls<cub_block_histogram
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

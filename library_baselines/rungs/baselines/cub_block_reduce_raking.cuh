@@ -1,5 +1,6 @@
-// cub::BlockReduce by raking: every thread leaves its value in shared memory, one warp walks over them in order and ends in
-// shuffles. Two barriers' worth of traffic through shared memory; keeps the order, so it serves operators that do not commute.
+// cub::BlockReduce by raking: every thread leaves its value in shared memory, one warp walks over them in order and
+// ends in shuffles. Two barriers' worth of traffic through shared memory; keeps the order, so it serves operators that
+// do not commute.
 #pragma once
 
 #include <cub/block/block_reduce.cuh>
@@ -7,7 +8,7 @@
 #include "rungs/baselines/parts/two_kernels.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_block_reduce_raking {
   static constexpr auto idea = "cub::BlockReduce, raking, as the block's tree of a two-kernel reduction";
@@ -27,9 +28,9 @@ struct cub_block_reduce_raking {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    return parts::reduce_in_two_kernels<cub_block_reduce_raking, T>(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
-                                               reduction_op, init, stream);
+    return parts::reduce_in_two_kernels<cub_block_reduce_raking, T>(d_temp_storage, temp_storage_bytes, d_in, d_out,
+                                                                    num_items, reduction_op, init, stream);
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

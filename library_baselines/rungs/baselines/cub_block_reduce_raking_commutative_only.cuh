@@ -1,5 +1,5 @@
-// cub::BlockReduce by raking, for operators that commute: the raking warp keeps its own values in registers and reads only
-// the other warps' from shared memory, one warp's worth less of it than in cub_block_reduce_raking.
+// cub::BlockReduce by raking, for operators that commute: the raking warp keeps its own values in registers and reads
+// only the other warps' from shared memory, one warp's worth less of it than in cub_block_reduce_raking.
 #pragma once
 
 #include <cub/block/block_reduce.cuh>
@@ -7,10 +7,11 @@
 #include "rungs/baselines/parts/two_kernels.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_block_reduce_raking_commutative_only {
-  static constexpr auto idea = "cub::BlockReduce, raking for commutative operators, as the block's tree of a two-kernel reduction";
+  static constexpr auto idea =
+      "cub::BlockReduce, raking for commutative operators, as the block's tree of a two-kernel reduction";
   static constexpr int block_threads = parts::two_kernels_threads, items_per_thread = 4 * parts::two_kernels_unroll;
   static constexpr bool deterministic = true;
   static constexpr bool propagates_nan = false;
@@ -27,9 +28,9 @@ struct cub_block_reduce_raking_commutative_only {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    return parts::reduce_in_two_kernels<cub_block_reduce_raking_commutative_only, T>(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
-                                               reduction_op, init, stream);
+    return parts::reduce_in_two_kernels<cub_block_reduce_raking_commutative_only, T>(
+        d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, stream);
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -1,5 +1,5 @@
-// cub::BlockReduce by warp reductions: shuffles in every warp, one value a warp through shared memory, thread 0 adds those
-// up one after the other. What cub::DeviceReduce itself uses.
+// cub::BlockReduce by warp reductions: shuffles in every warp, one value a warp through shared memory, thread 0 adds
+// those up one after the other. What cub::DeviceReduce itself uses.
 #pragma once
 
 #include <cub/block/block_reduce.cuh>
@@ -7,7 +7,7 @@
 #include "rungs/baselines/parts/two_kernels.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_block_reduce_warp_reductions {
   static constexpr auto idea = "cub::BlockReduce, a shuffle tree a warp, as the block's tree of a two-kernel reduction";
@@ -27,9 +27,9 @@ struct cub_block_reduce_warp_reductions {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    return parts::reduce_in_two_kernels<cub_block_reduce_warp_reductions, T>(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
-                                               reduction_op, init, stream);
+    return parts::reduce_in_two_kernels<cub_block_reduce_warp_reductions, T>(
+        d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, stream);
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -8,9 +8,9 @@
 #include "rungs/baselines/parts/three_phases.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-struct cub_block_scan_raking : v0::parts::scan_calls<cub_block_scan_raking> {
+struct cub_block_scan_raking : rungs::parts::scan_calls<cub_block_scan_raking> {
   static constexpr auto idea = "cub::BlockScan, raking, in a scan of three phases";
   static constexpr int block_threads = parts::three_phases_threads, items_per_thread = parts::three_phases_items;
   static constexpr bool deterministic = true;
@@ -33,4 +33,4 @@ struct cub_block_scan_raking : v0::parts::scan_calls<cub_block_scan_raking> {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

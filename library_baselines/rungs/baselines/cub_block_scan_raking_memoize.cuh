@@ -7,9 +7,9 @@
 #include "rungs/baselines/parts/three_phases.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-struct cub_block_scan_raking_memoize : v0::parts::scan_calls<cub_block_scan_raking_memoize> {
+struct cub_block_scan_raking_memoize : rungs::parts::scan_calls<cub_block_scan_raking_memoize> {
   static constexpr auto idea = "cub::BlockScan, raking with rows kept in registers, in a scan of three phases";
   static constexpr int block_threads = parts::three_phases_threads, items_per_thread = parts::three_phases_items;
   static constexpr bool deterministic = true;
@@ -32,4 +32,4 @@ struct cub_block_scan_raking_memoize : v0::parts::scan_calls<cub_block_scan_raki
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

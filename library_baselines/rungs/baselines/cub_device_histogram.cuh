@@ -13,7 +13,7 @@
 #include "rungs/baselines/parts/cub_offset.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_device_histogram {
   static constexpr auto idea = "cub::DeviceHistogram::HistogramEven and HistogramRange";
@@ -42,4 +42,4 @@ struct cub_device_histogram {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -16,7 +16,7 @@
 
 #include "rungs/baselines/cub_device_histogram.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 // A sample as a type that holds the number of every bin.
 template <class To>
@@ -87,4 +87,4 @@ struct cub_device_histogram_expert {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

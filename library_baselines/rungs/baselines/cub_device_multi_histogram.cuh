@@ -8,7 +8,7 @@
 #include "rungs/baselines/parts/cub_offset.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_device_multi_histogram {
   static constexpr auto idea = "cub::DeviceHistogram::MultiHistogramEven";
@@ -38,4 +38,4 @@ struct cub_device_multi_histogram {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

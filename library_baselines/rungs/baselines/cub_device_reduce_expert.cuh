@@ -1,12 +1,13 @@
 // CUB's device-wide reduction as an expert feeds it, so that a win over the naive call is not sold as a win over CUB.
 //   32-bit counts   CUB's offset type follows the type of num_items: below 2^32 items 32-bit arithmetic does.
-//   narrow types    CUB loads at most 4 items at once, and __half and __nv_bfloat16 one by one (they are not "primitive"
+//   narrow types    CUB loads at most 4 items at once, and __half and __nv_bfloat16 one by one (they are not
+//   "primitive"
 //                   to it). Here its input is an iterator whose item is the aggregate of 16 bytes, loaded at once.
 #pragma once
 
-#include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include <cub/device/device_reduce.cuh>
 
 #include <cstdint>
 #include <limits>
@@ -14,10 +15,10 @@
 #include "rungs/baselines/parts/library_operator.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-// Item i of the iterator: the aggregate of 16-byte vector i, or, behind the vectors, a single item from the ends that fill
-// no vector.
+// Item i of the iterator: the aggregate of 16-byte vector i, or, behind the vectors, a single item from the ends that
+// fill no vector.
 template <class InputT, class T, class LibraryOpT>
 struct vector_aggregate {
   static constexpr unsigned vector_items = 16 / sizeof(InputT);
@@ -86,4 +87,4 @@ struct cub_device_reduce_expert {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -8,7 +8,7 @@
 #include "rungs/baselines/parts/one_phase.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_device_reduce_not_guaranteed {
   static constexpr auto idea = "cub::DeviceReduce::Reduce in one phase, no order guaranteed: an atomic per block";
@@ -29,4 +29,4 @@ struct cub_device_reduce_not_guaranteed {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

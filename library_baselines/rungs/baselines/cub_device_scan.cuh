@@ -10,7 +10,7 @@
 #include "rungs/baselines/parts/library_operator.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_device_scan {
   static constexpr auto idea = "cub::DeviceScan::InclusiveScan and its relatives on a pointer and a size_t";
@@ -20,7 +20,7 @@ struct cub_device_scan {
   static constexpr bool deterministic = false;
   static constexpr bool propagates_nan = false;
   // Block b takes tile b and waits for the tiles before it: they must have started.
-  static constexpr progress forward_progress = progress::assumed;
+  static constexpr progress forward_progress = progress::by_block_order;
 
   // At worst each tile's prefix is the one before it and an aggregate. CUB's smallest tile: 128 threads with 7 doubles.
   static constexpr std::size_t summation_height(std::size_t num_items) {
@@ -56,4 +56,4 @@ struct cub_device_scan {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -22,7 +22,7 @@
 #include "rungs/baselines/cub_device_scan.cuh"
 #include "rungs/parts/launch.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 // Vector i of the items. In place of a last one with holes, vector 0: a load without a branch, so that many are in
 // flight.
@@ -171,7 +171,7 @@ struct cub_device_scan_expert {
     };
     const auto library_op = parts::library_operator<ScanOpT, T, T>(scan_op);
     using library_op_t = std::remove_const_t<decltype(library_op)>;
-    const std::size_t num_vectors = v0::parts::ceil_div(num_items, 4);
+    const std::size_t num_vectors = rungs::parts::ceil_div(num_items, 4);
     const auto by_vectors = [&](std::size_t& bytes) {
       const auto aggregates = thrust::make_transform_iterator(
           thrust::make_counting_iterator(0u), aggregate_of_four<InputT, T, library_op_t>{d_in, num_items});
@@ -193,4 +193,4 @@ struct cub_device_scan_expert {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -7,7 +7,7 @@
 
 #include "rungs/baselines/parts/one_phase_scan.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 // The shape that CUB takes on sm_90 where it has to (run to run), which is its general one for sm_100.
 template <class InputT, class T>
@@ -39,4 +39,4 @@ struct cub_device_scan_lookahead : parts::one_phase_scan<cub_device_scan_lookahe
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -5,7 +5,7 @@
 
 #include "rungs/baselines/parts/one_phase_scan.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct cub_device_scan_run_to_run : parts::one_phase_scan<cub_device_scan_run_to_run> {
   static constexpr auto idea = "cub::DeviceScan in one phase, asked for the same bits run to run";
@@ -18,4 +18,4 @@ struct cub_device_scan_run_to_run : parts::one_phase_scan<cub_device_scan_run_to
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

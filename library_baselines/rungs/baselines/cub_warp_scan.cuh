@@ -7,9 +7,9 @@
 #include "rungs/baselines/parts/three_phases.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
-struct cub_warp_scan : v0::parts::scan_calls<cub_warp_scan> {
+struct cub_warp_scan : rungs::parts::scan_calls<cub_warp_scan> {
   static constexpr auto idea = "cub::WarpScan, twice, in a scan of three phases";
   static constexpr int block_threads = parts::three_phases_threads, items_per_thread = parts::three_phases_items;
   static constexpr bool deterministic = true;
@@ -46,4 +46,4 @@ struct cub_warp_scan : v0::parts::scan_calls<cub_warp_scan> {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

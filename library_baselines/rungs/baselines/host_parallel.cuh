@@ -1,6 +1,7 @@
-// Every core and the standard library: std::reduce with par_unseq, which libstdc++ runs on oneTBB. Chosen over OpenMP because
-// it is the call that a C++ programmer has; without TBB libstdc++ would quietly run it on one core, so CMakeLists.txt enrols
-// this file only where TBB is found. Work stealing decides who adds what: floats do not repeat bit for bit.
+// Every core and the standard library: std::reduce with par_unseq, which libstdc++ runs on oneTBB. Chosen over OpenMP
+// because it is the call that a C++ programmer has; without TBB libstdc++ would quietly run it on one core, so
+// CMakeLists.txt enrols this file only where TBB is found. Work stealing decides who adds what: floats do not repeat
+// bit for bit.
 #pragma once
 
 #include <execution>
@@ -9,7 +10,7 @@
 #include "rungs/baselines/parts/host.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct host_parallel {
   static constexpr auto idea = "std::reduce with std::execution::par_unseq on every core";
@@ -29,4 +30,4 @@ struct host_parallel {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -10,7 +10,7 @@
 
 #include "rungs/baselines/host_serial_histogram.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct host_parallel_histogram : parts::host_histogram_calls<host_parallel_histogram> {
   static constexpr auto idea =
@@ -36,4 +36,4 @@ struct host_parallel_histogram : parts::host_histogram_calls<host_parallel_histo
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

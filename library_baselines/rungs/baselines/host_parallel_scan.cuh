@@ -11,7 +11,7 @@
 #include "rungs/baselines/parts/host.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct host_parallel_scan {
   static constexpr auto idea = "std::inclusive_scan and std::exclusive_scan with std::execution::par on every core";
@@ -56,4 +56,4 @@ struct host_parallel_scan {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

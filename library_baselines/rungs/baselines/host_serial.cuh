@@ -1,5 +1,5 @@
-// One core and the standard library. std::reduce rather than std::accumulate: it may group the items as it likes, so the
-// additions do not form one chain (libstdc++ takes four at a time).
+// One core and the standard library. std::reduce rather than std::accumulate: it may group the items as it likes, so
+// the additions do not form one chain (libstdc++ takes four at a time).
 #pragma once
 
 #include <numeric>
@@ -7,7 +7,7 @@
 #include "rungs/baselines/parts/host.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct host_serial {
   static constexpr auto idea = "std::reduce on one core";
@@ -21,10 +21,9 @@ struct host_serial {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t = nullptr) {
-    return parts::on_host(d_temp_storage, temp_storage_bytes, d_out, [=] {
-      return std::reduce(d_in, d_in + num_items, init, reduction_op);
-    });
+    return parts::on_host(d_temp_storage, temp_storage_bytes, d_out,
+                          [=] { return std::reduce(d_in, d_in + num_items, init, reduction_op); });
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -4,7 +4,7 @@
 #include "rungs/baselines/parts/host_bins.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct host_serial_histogram : parts::host_histogram_calls<host_serial_histogram> {
   static constexpr auto idea = "a loop on one core";
@@ -23,4 +23,4 @@ struct host_serial_histogram : parts::host_histogram_calls<host_serial_histogram
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

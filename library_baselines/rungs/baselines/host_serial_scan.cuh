@@ -6,7 +6,7 @@
 #include "rungs/baselines/parts/host.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct host_serial_scan {
   static constexpr auto idea = "std::inclusive_scan and std::exclusive_scan on one core";
@@ -43,4 +43,4 @@ struct host_serial_scan {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -23,7 +23,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 // The smallest sample that is not below bin k.
 struct even_edge {
@@ -69,7 +69,7 @@ struct thrust_histogram {
   static cudaError_t run(void* d_temp_storage, std::size_t& temp_storage_bytes, const SampleT* d_samples,
                          CounterT* d_histogram, int num_levels, EdgeIteratorT edges, std::size_t num_samples,
                          cudaStream_t stream) {
-    using v0::parts::ceil_div, v0::parts::storage_alignment;
+    using rungs::parts::ceil_div, rungs::parts::storage_alignment;
     const auto rounded_up = [](std::size_t bytes) { return ceil_div(bytes, storage_alignment) * storage_alignment; };
     // The allocator hands Thrust's sort a second copy of the samples and CUB's own scratch.
     std::size_t sort_bytes = 0;
@@ -82,10 +82,10 @@ struct thrust_histogram {
     const std::size_t position_bytes = rounded_up(num_levels * sizeof(std::size_t));
     const std::size_t thrust_bytes = copy_bytes + rounded_up(sort_bytes) + 2 * storage_alignment;
     char* region;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, copy_bytes + position_bytes + thrust_bytes, region,
-                            error))
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, copy_bytes + position_bytes + thrust_bytes, region,
+                               error))
       return error;
-    if (num_samples == 0) return v0::parts::clear(d_histogram, static_cast<unsigned>(num_levels - 1), stream);
+    if (num_samples == 0) return rungs::parts::clear(d_histogram, static_cast<unsigned>(num_levels - 1), stream);
 
     const auto sorted = reinterpret_cast<SampleT*>(region);
     const auto positions = reinterpret_cast<std::size_t*>(region + copy_bytes);
@@ -108,4 +108,4 @@ struct thrust_histogram {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

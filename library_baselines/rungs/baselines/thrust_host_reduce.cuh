@@ -8,7 +8,7 @@
 #include "rungs/baselines/parts/host.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct thrust_host_reduce {
   static constexpr auto idea = "thrust::reduce with thrust::host, on one core";
@@ -22,10 +22,9 @@ struct thrust_host_reduce {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t = nullptr) {
-    return parts::on_host(d_temp_storage, temp_storage_bytes, d_out, [=] {
-      return thrust::reduce(thrust::host, d_in, d_in + num_items, init, reduction_op);
-    });
+    return parts::on_host(d_temp_storage, temp_storage_bytes, d_out,
+                          [=] { return thrust::reduce(thrust::host, d_in, d_in + num_items, init, reduction_op); });
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -7,7 +7,7 @@
 #include "rungs/baselines/parts/host.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct thrust_host_scan {
   static constexpr auto idea = "thrust::inclusive_scan and thrust::exclusive_scan with thrust::host, on one core";
@@ -44,4 +44,4 @@ struct thrust_host_scan {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

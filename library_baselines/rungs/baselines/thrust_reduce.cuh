@@ -15,7 +15,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct thrust_reduce {
   static constexpr auto idea = "thrust::reduce, scratch from the caller's workspace, the result fetched by the host";
@@ -43,9 +43,9 @@ struct thrust_reduce {
                                         library_op, init, stream);
     if (error != cudaSuccess) return error;
     const std::size_t bytes =
-        (cub_bytes > cub_bytes_32 ? cub_bytes : cub_bytes_32) + sizeof(T) + 2 * v0::parts::storage_alignment;
+        (cub_bytes > cub_bytes_32 ? cub_bytes : cub_bytes_32) + sizeof(T) + 2 * rungs::parts::storage_alignment;
     char* region;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
     try {
       parts::workspace_allocator allocator{region, bytes};
       const T result =
@@ -60,4 +60,4 @@ struct thrust_reduce {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

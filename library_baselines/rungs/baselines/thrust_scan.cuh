@@ -16,7 +16,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines {
+namespace rungs::RUNGS_ABI::baselines {
 
 struct thrust_scan {
   static constexpr auto idea = "thrust::inclusive_scan and thrust::exclusive_scan, scratch from the caller's workspace";
@@ -24,7 +24,7 @@ struct thrust_scan {
   static constexpr int items_per_thread = cub_device_scan::items_per_thread;
   static constexpr bool deterministic = false;
   static constexpr bool propagates_nan = false;
-  static constexpr progress forward_progress = progress::assumed;
+  static constexpr progress forward_progress = progress::by_block_order;
   static constexpr std::size_t summation_height(std::size_t num_items) {
     return cub_device_scan::summation_height(num_items);
   }
@@ -79,9 +79,10 @@ struct thrust_scan {
     cudaError_t error = cub_bytes(bytes_64, num_items);
     if (error == cudaSuccess) error = cub_bytes(bytes_32, static_cast<std::uint32_t>(num_items));
     if (error != cudaSuccess) return error;
-    const std::size_t bytes = (bytes_64 > bytes_32 ? bytes_64 : bytes_32) + v0::parts::storage_alignment;
+    const std::size_t bytes = (bytes_64 > bytes_32 ? bytes_64 : bytes_32) + rungs::parts::storage_alignment;
     char* region;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error) || num_items == 0) return error;
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error) || num_items == 0)
+      return error;
     try {
       parts::workspace_allocator allocator{region, bytes};
       scan(thrust::cuda::par_nosync(allocator).on(stream));
@@ -95,4 +96,4 @@ struct thrust_scan {
   }
 };
 
-}  // namespace rungs::v0::baselines
+}  // namespace rungs::RUNGS_ABI::baselines

@@ -3,7 +3,7 @@
 
 #include "rungs/collectives/parts/library_collective.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct cg_tile_reduction : parts::collective_calls<cg_tile_reduction> {
   static constexpr auto idea = "cg::reduce over a tile";
@@ -18,4 +18,4 @@ struct cg_tile_reduction : parts::collective_calls<cg_tile_reduction> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

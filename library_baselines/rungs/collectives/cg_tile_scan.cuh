@@ -5,7 +5,7 @@
 
 #include "rungs/collectives/parts/library_collective.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct cg_tile_scan : parts::collective_calls<cg_tile_scan> {
   static constexpr auto idea = "cg::inclusive_scan over a tile";
@@ -20,4 +20,4 @@ struct cg_tile_scan : parts::collective_calls<cg_tile_scan> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

@@ -5,7 +5,7 @@
 
 #include "rungs/collectives/parts/library_collective.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct cub_block_inclusive_scan_warp_scans : parts::collective_calls<cub_block_inclusive_scan_warp_scans> {
   static constexpr auto idea = "cub::BlockScan, warp scans";
@@ -23,4 +23,4 @@ struct cub_block_inclusive_scan_warp_scans : parts::collective_calls<cub_block_i
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

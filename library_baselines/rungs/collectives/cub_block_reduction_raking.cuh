@@ -5,7 +5,7 @@
 
 #include "rungs/collectives/parts/library_collective.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct cub_block_reduction_raking : parts::collective_calls<cub_block_reduction_raking> {
   static constexpr auto idea = "cub::BlockReduce, raking";
@@ -23,4 +23,4 @@ struct cub_block_reduction_raking : parts::collective_calls<cub_block_reduction_
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

@@ -5,9 +5,10 @@
 
 #include "rungs/collectives/parts/library_collective.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
-struct cub_block_reduction_raking_commutative_only : parts::collective_calls<cub_block_reduction_raking_commutative_only> {
+struct cub_block_reduction_raking_commutative_only
+    : parts::collective_calls<cub_block_reduction_raking_commutative_only> {
   static constexpr auto idea = "cub::BlockReduce, raking commutative only";
   static constexpr int block_threads = 256;
   static constexpr bool is_scan = false;
@@ -23,4 +24,4 @@ struct cub_block_reduction_raking_commutative_only : parts::collective_calls<cub
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

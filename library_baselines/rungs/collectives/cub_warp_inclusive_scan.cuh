@@ -5,7 +5,7 @@
 
 #include "rungs/collectives/parts/library_collective.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct cub_warp_inclusive_scan : parts::collective_calls<cub_warp_inclusive_scan> {
   static constexpr auto idea = "cub::WarpScan";
@@ -22,4 +22,4 @@ struct cub_warp_inclusive_scan : parts::collective_calls<cub_warp_inclusive_scan
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

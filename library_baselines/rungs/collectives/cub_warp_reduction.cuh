@@ -5,7 +5,7 @@
 
 #include "rungs/collectives/parts/library_collective.cuh"
 
-namespace rungs::v0::collectives {
+namespace rungs::RUNGS_ABI::collectives {
 
 struct cub_warp_reduction : parts::collective_calls<cub_warp_reduction> {
   static constexpr auto idea = "cub::WarpReduce";
@@ -21,4 +21,4 @@ struct cub_warp_reduction : parts::collective_calls<cub_warp_reduction> {
   }
 };
 
-}  // namespace rungs::v0::collectives
+}  // namespace rungs::RUNGS_ABI::collectives

@@ -1,10 +1,10 @@
-// The ceiling of everything that reads and writes as much: each item once from d_in to d_out, 16 bytes a load and store.
-// Addresses that are not equally far from a 16-byte boundary are left to cudaMemcpyAsync.
+// The ceiling of everything that reads and writes as much: each item once from d_in to d_out, 16 bytes a load and
+// store. Addresses that are not equally far from a 16-byte boundary are left to cudaMemcpyAsync.
 #pragma once
 
 #include "rungs/roofs/parts/tiles.cuh"
 
-namespace rungs::v0::roofs {
+namespace rungs::RUNGS_ABI::roofs {
 
 template <int vectors_per_thread>
 __global__ void __launch_bounds__(parts::block_threads)
@@ -39,11 +39,11 @@ struct copy {
     const bool alike = reinterpret_cast<std::uintptr_t>(d_in) % 16 == reinterpret_cast<std::uintptr_t>(d_out) % 16;
     return parts::for_tiles(d_temp_storage, temp_storage_bytes, layout, [&](auto per_thread, std::size_t grid_blocks) {
       if (!alike) return cudaMemcpyAsync(d_out, d_in, num_items * sizeof(T), cudaMemcpyDeviceToDevice, stream);
-      return v0::parts::launch(copy_kernel<per_thread()>, grid_blocks, block_threads, stream,
-                               reinterpret_cast<const unsigned char*>(d_in), reinterpret_cast<unsigned char*>(d_out),
-                               layout);
+      return rungs::parts::launch(copy_kernel<per_thread()>, grid_blocks, block_threads, stream,
+                                  reinterpret_cast<const unsigned char*>(d_in), reinterpret_cast<unsigned char*>(d_out),
+                                  layout);
     });
   }
 };
 
-}  // namespace rungs::v0::roofs
+}  // namespace rungs::RUNGS_ABI::roofs

@@ -3,7 +3,7 @@
 
 #include "rungs/roofs/parts/tiles.cuh"
 
-namespace rungs::v0::roofs {
+namespace rungs::RUNGS_ABI::roofs {
 
 // A template, so that only the units that launch it hold a copy.
 template <int block_threads>
@@ -21,9 +21,9 @@ struct empty {
                           cudaStream_t stream = nullptr) {
     char* unused;
     cudaError_t error;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    return v0::parts::launch(empty_kernel<block_threads>, 1, block_threads, stream);
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    return rungs::parts::launch(empty_kernel<block_threads>, 1, block_threads, stream);
   }
 };
 
-}  // namespace rungs::v0::roofs
+}  // namespace rungs::RUNGS_ABI::roofs

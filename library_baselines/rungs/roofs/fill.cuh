@@ -3,7 +3,7 @@
 
 #include "rungs/roofs/parts/tiles.cuh"
 
-namespace rungs::v0::roofs {
+namespace rungs::RUNGS_ABI::roofs {
 
 template <int vectors_per_thread>
 __global__ void __launch_bounds__(parts::block_threads)
@@ -29,10 +29,10 @@ struct fill {
                           std::size_t num_items, cudaStream_t stream = nullptr) {
     const parts::vectors_and_ends layout(d_out, num_items * sizeof(T));
     return parts::for_tiles(d_temp_storage, temp_storage_bytes, layout, [&](auto per_thread, std::size_t grid_blocks) {
-      return v0::parts::launch(fill_kernel<per_thread()>, grid_blocks, block_threads, stream,
-                               reinterpret_cast<unsigned char*>(d_out), layout);
+      return rungs::parts::launch(fill_kernel<per_thread()>, grid_blocks, block_threads, stream,
+                                  reinterpret_cast<unsigned char*>(d_out), layout);
     });
   }
 };
 
-}  // namespace rungs::v0::roofs
+}  // namespace rungs::RUNGS_ABI::roofs

@@ -1,10 +1,10 @@
-// The ceiling of everything that only reads: all of the input once, 16 bytes a load, and no result. What a reduction does on
-// top of this (adding up, and above all combining blocks) is what its percentage of the ceiling is about.
+// The ceiling of everything that only reads: all of the input once, 16 bytes a load, and no result. What a reduction
+// does on top of this (adding up, and above all combining blocks) is what its percentage of the ceiling is about.
 #pragma once
 
 #include "rungs/roofs/parts/tiles.cuh"
 
-namespace rungs::v0::roofs {
+namespace rungs::RUNGS_ABI::roofs {
 
 template <int vectors_per_thread>
 __global__ void __launch_bounds__(parts::block_threads)
@@ -36,10 +36,11 @@ struct stream_read {
                           std::size_t num_items, cudaStream_t stream = nullptr) {
     const parts::vectors_and_ends layout(d_in, num_items * sizeof(T));
     return parts::for_tiles(d_temp_storage, temp_storage_bytes, layout, [&](auto per_thread, std::size_t grid_blocks) {
-      return v0::parts::launch(stream_read_kernel<per_thread()>, grid_blocks, block_threads, stream,
-                               reinterpret_cast<const unsigned char*>(d_in), layout, static_cast<unsigned*>(nullptr));
+      return rungs::parts::launch(stream_read_kernel<per_thread()>, grid_blocks, block_threads, stream,
+                                  reinterpret_cast<const unsigned char*>(d_in), layout,
+                                  static_cast<unsigned*>(nullptr));
     });
   }
 };
 
-}  // namespace rungs::v0::roofs
+}  // namespace rungs::RUNGS_ABI::roofs

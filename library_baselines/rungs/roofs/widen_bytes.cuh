@@ -4,10 +4,10 @@
 
 #include "rungs/roofs/parts/widening.cuh"
 
-namespace rungs::v0::roofs {
+namespace rungs::RUNGS_ABI::roofs {
 
 struct widen_bytes : parts::widening<catalog::operation::widen_bytes> {
   static constexpr auto idea = "read bytes once and write each as a word, 16 bytes a store";
 };
 
-}  // namespace rungs::v0::roofs
+}  // namespace rungs::RUNGS_ABI::roofs

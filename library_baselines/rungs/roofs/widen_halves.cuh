@@ -4,10 +4,10 @@
 
 #include "rungs/roofs/parts/widening.cuh"
 
-namespace rungs::v0::roofs {
+namespace rungs::RUNGS_ABI::roofs {
 
 struct widen_halves : parts::widening<catalog::operation::widen_halves> {
   static constexpr auto idea = "read items of 16 bits once and write each as a word, 16 bytes a store";
 };
 
-}  // namespace rungs::v0::roofs
+}  // namespace rungs::RUNGS_ABI::roofs

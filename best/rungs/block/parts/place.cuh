@@ -4,7 +4,7 @@
 
 #include "rungs/warp/parts/lanes.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 template <int dim_x, int dim_y, int dim_z>
 struct place_in_block {
@@ -35,4 +35,4 @@ __device__ TempStorage& own_storage() {
   return storage;
 }
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -5,7 +5,7 @@
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/warp/parts/lanes.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 inline constexpr int most_cluster_blocks = 16;
 
@@ -34,4 +34,4 @@ struct exchange {
   }
 };
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

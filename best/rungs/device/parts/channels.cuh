@@ -12,7 +12,7 @@
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 // Channels is parts::active_channels. A thread takes a pixel at a time.
 template <bool in_shared_memory, int num_channels, class SampleIteratorT, class Channels>
@@ -75,4 +75,4 @@ cudaError_t count_pixels(void* d_temp_storage, std::size_t& temp_storage_bytes, 
                                           num_pixels, channels);
 }
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

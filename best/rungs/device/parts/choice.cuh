@@ -4,36 +4,21 @@
 #include <cuda_runtime.h>
 
 #include "rungs/operators.cuh"
+#include "rungs/parts/capability.cuh"
 #include "rungs/tuning/table.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
-// The compute capabilities that the caller's program is being compiled for, ascending, and the greatest of them. A
-// kernel behaves as the capability it was compiled for, which may be below the device's.
-#ifdef __CUDA_ARCH_LIST__
-inline constexpr int compiled_capabilities[] = {__CUDA_ARCH_LIST__};
-#else
-inline constexpr int compiled_capabilities[] = {0};
-#endif
-constexpr int compiled_for(int device_cc) {
-  int greatest = 0;
-  for (const int each : compiled_capabilities)
-    if (each / 10 <= device_cc && each / 10 > greatest) greatest = each / 10;
-  return greatest;
-}
-inline constexpr int greatest_cc = compiled_for(1 << 20);
+// The greatest compute capability that the caller's file is being compiled for.
+inline constexpr int greatest_cc = parts::compiled_for(1 << 20);
 
-// Of the code that the current device runs; below 90 where it has no clusters to offer, as a part of a device may. The
-// runtime answers attributes from memory, so nothing is kept here, and nothing can be shared by threads or go stale.
+// Of the code that the current device runs; below 90 where it has no clusters to offer, as a part of a device may.
 inline cudaError_t capability(int& cc) {
-  int device = 0, major = 0, minor = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-  cc = compiled_for(10 * major + minor);
+  cudaError_t error = parts::code_capability(cc);
   if (error == cudaSuccess && cc >= 90) {
-    int has_clusters = 0;
-    error = cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, device);
+    int device = 0, has_clusters = 0;
+    error = cudaGetDevice(&device);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, device);
     if (!has_clusters) cc = 89;
   }
   return error;
@@ -52,4 +37,4 @@ inline constexpr tuning::operators class_of =
     : std::is_same_v<Op, minimum> || std::is_same_v<Op, maximum> ? tuning::operators::order
                                                                  : tuning::operators::any;
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -10,7 +10,7 @@
 #include "rungs/parts/storage_of.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 // A name in a table, and the variant that it stands for.
 template <auto name_, class Variant>
@@ -28,7 +28,7 @@ enum class storage_is : unsigned char { callers, workspaces };
 // Choice::names are instantiated. The size that is asked for is the most that any of them needs for this call, so that
 // it does not shrink as items are added.
 template <class Choice, storage_is whose, class Name, class Call, class... Candidates>
-cudaError_t take(Name chosen, void* d_temp_storage, std::size_t& temp_storage_bytes, Call call, Candidates...) {
+cudaError_t call_chosen(Name chosen, void* d_temp_storage, std::size_t& temp_storage_bytes, Call call, Candidates...) {
   cudaError_t error = cudaSuccess;
   if (whose == storage_is::callers || d_temp_storage == nullptr) {
     std::size_t most_bytes = parts::storage_alignment;  // what answered() says of no bytes
@@ -49,6 +49,7 @@ cudaError_t take(Name chosen, void* d_temp_storage, std::size_t& temp_storage_by
     }
     if (temp_storage_bytes < most_bytes) return cudaErrorInvalidValue;
   }
+  error = cudaErrorInvalidDeviceFunction;  // a rung that was not compiled
   const auto call_if_chosen = [&](auto each) {
     if constexpr (Choice::template names<decltype(each)::name>)
       if (each.name == chosen) error = call(typename decltype(each)::variant{}, d_temp_storage, temp_storage_bytes);
@@ -57,4 +58,4 @@ cudaError_t take(Name chosen, void* d_temp_storage, std::size_t& temp_storage_by
   return error;
 }
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

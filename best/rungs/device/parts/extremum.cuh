@@ -12,7 +12,7 @@
 #include "rungs/parts/iterator_traits.cuh"
 #include "rungs/reductions/front_door.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 template <class T>
 inline constexpr bool has_rank = std::is_arithmetic_v<T> && sizeof(T) <= 8;
@@ -123,43 +123,48 @@ struct unranked {
   }
 };
 
-// The front door for ranks of either width: they take the rows of words.
-template <contents storage, storage_is whose>
+// The front door for ranks of either width, and for what keeps its index beside it: they take the rows of words.
+template <storage_is whose>
 struct extremum_door {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream) {
     using tuning::reduce_rung;
+    using choice = chooser<T>;
     int cc = 0;
     if (const cudaError_t error = capability(cc)) return error;
-    return take<choice, whose>(
-        tuning::choose(tuning::reduce_rows, storage, tuning::operators::order, cc, item_bytes, num_items),
+    return call_chosen<choice, whose>(
+        choice::suited(tuning::choose(tuning::reduce_rows, tuning::operators::order, cc, item_bytes, num_items)),
         d_temp_storage, temp_storage_bytes,
         [&](auto variant, void* d_temp_storage, std::size_t& temp_storage_bytes) {
           return decltype(variant)::named::reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items,
                                                   reduction_op, init, stream);
         },
         candidate<reduce_rung::one_block, reductions::one_block>{},
-        candidate<reduce_rung::remote_stores, cluster::reductions::remote_stores>{},
         candidate<reduce_rung::two_passes, reductions::two_passes>{},
-        candidate<reduce_rung::overlapped_finish, reductions::overlapped_finish>{},
-        candidate<reduce_rung::early_ticket, reductions::early_ticket>{});
+        candidate<reduce_rung::tagged_aggregates, reductions::tagged_aggregates>{});
   }
 
  private:
   static constexpr std::size_t item_bytes = 4;
-  struct choice {
+  // What is no pointer is not for clusters, and what hardly fits into registers not for mailboxes.
+  template <class T>
+  struct chooser {
+    static constexpr tuning::reduce_rung suited(tuning::reduce_rung rung) {
+      if (rung == tuning::reduce_rung::one_block) return rung;
+      return sizeof(T) <= 40 ? tuning::reduce_rung::tagged_aggregates : tuning::reduce_rung::two_passes;
+    }
     template <tuning::reduce_rung rung>
-    static constexpr bool names = tuning::names(tuning::reduce_rows, rung, storage, tuning::operators::order,
-                                                greatest_cc, item_bytes);
+    static constexpr bool names = tuning::names_suited(tuning::reduce_rows, rung, tuning::operators::order, greatest_cc,
+                                                       item_bytes, suited);
   };
 };
 
 // The one with a door's contract.
-template <contents storage, storage_is whose>
-extremum_door<storage, whose> for_extrema(const reductions::front_door_with<storage, whose>&);
+template <storage_is whose>
+extremum_door<whose> for_extrema(const reductions::front_door_of<whose>&);
 template <class Door>
 using for_extrema_of = decltype(for_extrema(std::declval<Door>()));
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -9,7 +9,7 @@
 #include "rungs/parts/iterator_traits.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 
 // As cub::FutureValue.
 template <class T, class IterT = T*>
@@ -98,4 +98,4 @@ struct headed {
 };
 
 }  // namespace device
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

@@ -10,7 +10,7 @@
 struct __half;
 struct __nv_bfloat16;
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
@@ -42,4 +42,4 @@ template <class Op, class InitT, class InputIteratorT, class OutputIteratorT,
 using widened_accumulator =
     std::conditional_t<is_known<typename known_operator<Op>::type>, widened<T, InputIteratorT, OutputIteratorT>, T>;
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -9,13 +9,13 @@
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/iterator_traits.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
-// Item i is transform_op(d_in[i]).
-template <class InputIteratorT, class TransformOpT>
+// Item i is transform_op(d_in[i]), of type Otherwise where transform_op does not name its result.
+template <class InputIteratorT, class TransformOpT, class Otherwise>
 struct transformed {
   using iterator_category = std::random_access_iterator_tag;
-  using value_type = std::decay_t<std::invoke_result_t<TransformOpT&, parts::item_of<InputIteratorT>>>;
+  using value_type = typename decltype(result_or<Otherwise, TransformOpT, parts::item_of<InputIteratorT>>())::type;
   using difference_type = std::ptrdiff_t;
   using pointer = void;
   using reference = value_type;
@@ -182,4 +182,4 @@ struct pairing {
   }
 };
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -9,7 +9,7 @@
 #include "rungs/parts/iterator_traits.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 // Sample i stands in row i / row_samples, which is found as a bin is: without a division.
 template <class SampleIteratorT>
@@ -65,4 +65,4 @@ struct rows_apart {
   }
 };
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -8,7 +8,7 @@
 #include "rungs/parts/tile.cuh"
 #include "rungs/workspace.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 // Either runs call(type<Door>, d_temp_storage, temp_storage_bytes), a call of the two-phase contract.
 template <class Door>
@@ -36,4 +36,4 @@ struct kept_storage {
   }
 };
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -22,7 +22,7 @@
 #include "rungs/parts/maybe.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0 {
+namespace rungs::RUNGS_ABI {
 namespace device {
 
 // The operator that stands for the caller's: our own where it means the same, because rungs know that one.
@@ -38,6 +38,11 @@ struct known_operator<std::plus<T>> {
   using accumulator = T;
 };
 
+template <class T>
+struct type_is {
+  using type = T;
+};
+
 template <class Op>
 decltype(auto) ours(const Op& op) {
   using known = typename known_operator<Op>::type;
@@ -47,12 +52,35 @@ decltype(auto) ours(const Op& op) {
     return known{};
 }
 
+// Extended __device__ lambdas. nvcc's host pass sees a wrapper in their place, whose call operator is not const, and
+// which answers int where the lambda does not name its result behind an arrow. What is decided here must not depend on
+// the pass, or the host would launch kernels that were never compiled: so such a lambda is always copied, and a result
+// that it does not name is never asked for.
+#ifdef __CUDACC_EXTENDED_LAMBDA__
+template <class Op>
+inline constexpr bool is_device_lambda = __nv_is_extended_device_lambda_closure_type(Op) &&
+                                         !__nv_is_extended_host_device_lambda_closure_type(Op);
+template <class Op>
+inline constexpr bool names_result =
+    !is_device_lambda<Op> || __nv_is_extended_device_lambda_with_preserved_return_type(Op);
+#else
+template <class Op>
+inline constexpr bool is_device_lambda = false;
+template <class Op>
+inline constexpr bool names_result = true;
+#endif
+
+// What Op makes of Args, or Otherwise where it does not say.
+template <class Otherwise, class Op, class... Args>
+constexpr auto result_or() {
+  if constexpr (names_result<Op>)
+    return type_is<std::decay_t<std::invoke_result_t<Op&, Args...>>>{};
+  else
+    return type_is<Otherwise>{};
+}
+
 // The type of init op item, as the language has it: bytes are added up as ints. Where that is ambiguous (a float and a
-// half), the type of init.
-template <class T>
-struct type_is {
-  using type = T;
-};
+// half), the type of init; of a lambda that does not name its result likewise.
 template <class InitT, class ItemT, class = void>
 inline constexpr bool can_be_added = false;
 template <class InitT, class ItemT>
@@ -66,6 +94,8 @@ constexpr auto type_of_result() {
     return type_is<std::decay_t<decltype(std::declval<InitT>() + std::declval<ItemT>())>>{};
   else if constexpr (is_order && std::is_arithmetic_v<InitT> && std::is_arithmetic_v<ItemT>)
     return type_is<decltype(std::common_type_t<InitT, ItemT>{} + 0)>{};  // bytes are compared as ints
+  else if constexpr (!names_result<Op>)
+    return type_is<InitT>{};
   else if constexpr (std::is_invocable_v<Op&, InitT, ItemT>)
     return type_is<std::decay_t<std::invoke_result_t<Op&, InitT, ItemT>>>{};
   else
@@ -227,7 +257,7 @@ struct copied {
 
 template <class T, class Op>
 auto callable(const Op& op) {
-  if constexpr (std::is_invocable_v<const Op&, T, T> || !std::is_invocable_v<Op&, T, T>)
+  if constexpr (!is_device_lambda<Op> && (std::is_invocable_v<const Op&, T, T> || !std::is_invocable_v<Op&, T, T>))
     return op;
   else
     return copied<Op>{op};
@@ -255,4 +285,4 @@ cudaError_t with_carried(OutputIteratorT d_out, Op as_given, Call call) {
 }
 
 }  // namespace device
-}  // namespace rungs::v0
+}  // namespace rungs::RUNGS_ABI

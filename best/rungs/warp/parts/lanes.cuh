@@ -5,7 +5,7 @@
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/warp_scan.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 // A value as it lies in shared memory.
 template <class T>
@@ -132,4 +132,4 @@ __device__ T from_before(const T& value, Lanes at) {
   return moved(value, [=](auto word) { return __shfl_up_sync(at.mask, word, 1); });
 }
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -3,7 +3,7 @@
 
 #include "rungs/warp/parts/lanes.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 // The rungs' operator for the caller's, where it means the same on values of type T.
 template <class T, class Op>
@@ -75,4 +75,4 @@ class reduce_calls {
   __device__ Collective& self() { return static_cast<Collective&>(*this); }
 };
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

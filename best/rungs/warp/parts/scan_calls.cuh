@@ -3,7 +3,7 @@
 
 #include "rungs/warp/parts/reduce_calls.cuh"
 
-namespace rungs::v0::device {
+namespace rungs::RUNGS_ABI::device {
 
 // What a collective makes of one value a thread: the aggregate of the values up to the thread's own, or of those before
 // (anything in the first thread), and the aggregate of all.
@@ -160,4 +160,4 @@ class collective_scan_calls {
   }
 };
 
-}  // namespace rungs::v0::device
+}  // namespace rungs::RUNGS_ABI::device

@@ -6,7 +6,7 @@
 #include "rungs/cluster/histograms/00_cluster_merged.cuh"
 #include "rungs/cluster/parts/near_edges.cuh"
 
-namespace rungs::v0::cluster::histograms {
+namespace rungs::RUNGS_ABI::cluster::histograms {
 
 template <int block_threads, class SampleIteratorT, class CounterT, class Bins>
 __global__ void __launch_bounds__(block_threads)
@@ -15,10 +15,10 @@ __global__ void __launch_bounds__(block_threads)
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char shared_memory[];
   unsigned* const counters = reinterpret_cast<unsigned*>(shared_memory);
-  v0::parts::clear_counters(counters, given.num_bins);
+  rungs::parts::clear_counters(counters, given.num_bins);
   const auto bins = given.staged(shared_memory + edges_at);
   __syncthreads();
-  v0::parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
+  rungs::parts::for_each_sample<block_threads>(d_samples, num_samples, [&](bool present, auto sample) {
     const unsigned bin = present ? bins.bin_of(sample) : bins.num_bins;
     if (bin < bins.num_bins) atomicAdd(&counters[bin], 1u);
   });
@@ -32,4 +32,4 @@ struct staged_edges : parts::near_edge_calls<staged_edges> {
   static constexpr auto kernel = staged_edges_kernel<block_threads, SampleIteratorT, CounterT, Bins>;
 };
 
-}  // namespace rungs::v0::cluster::histograms
+}  // namespace rungs::RUNGS_ABI::cluster::histograms

@@ -20,7 +20,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/warp.cuh"
 
-namespace rungs::v0::cluster::histograms {
+namespace rungs::RUNGS_ABI::cluster::histograms {
 
 // Where in a block's shared memory what begins. Slices are of whole quads: four bins, sixteen bytes.
 struct slice_places {
@@ -28,7 +28,7 @@ struct slice_places {
 };
 
 template <class Rows, class CounterT, class Finder>
-__global__ void __launch_bounds__(Rows::block_threads)
+__global__ void __launch_bounds__(Rows::block_threads, Rows::block_threads <= 128 ? 8 : 1)
     one_cluster_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram, Finder bins,
                        slice_places places) {
 #if __CUDA_ARCH__ >= 900
@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(Rows::block_threads)
   const auto inbox = reinterpret_cast<uint4*>(shared_memory + places.inbox_at);
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks(), num_bins = bins.num_bins;
   const unsigned slice_quads = places.slice_quads, slice_bins = 4 * slice_quads;
-  const v0::parts::private_bins counters{reinterpret_cast<unsigned*>(shared_memory), num_bins, 1};
-  if (threadIdx.x < v0::parts::warp_threads) parts::expect(barrier, cluster_blocks * slice_quads * sizeof(uint4));
+  const rungs::parts::private_bins counters{reinterpret_cast<unsigned*>(shared_memory), num_bins, 1};
+  if (threadIdx.x < rungs::parts::warp_threads) parts::expect(barrier, cluster_blocks * slice_quads * sizeof(uint4));
   parts::arrive_started();
   Rows::for_each(
       d_samples, num_samples, rank, cluster_blocks,
@@ -70,10 +70,62 @@ __global__ void __launch_bounds__(Rows::block_threads)
 #endif
 }
 
-struct one_cluster : v0::parts::histogram_calls<one_cluster> {
+// How much shared memory a block takes for these bins: its counters, and its inbox for a slice of them from each block.
+struct cluster_storage {
+  std::size_t counter_bytes, num_quads;
+
+  explicit cluster_storage(std::size_t num_bins)
+      : counter_bytes((rungs::parts::private_bins_bytes(num_bins, 1) + 15) / 16 * 16),
+        num_quads(rungs::parts::ceil_div(num_bins, 4)) {}
+  std::size_t most_bytes() const {
+    constexpr std::size_t barrier_bytes = 16;
+    return counter_bytes + (num_quads + parts::greatest_cluster_blocks) * sizeof(uint4) + barrier_bytes;
+  }
+};
+
+// Launches the kernel in one cluster of at most most_blocks blocks that have most_bytes of shared memory each.
+template <class Rows, int most_blocks, class Bins, class CounterT>
+cudaError_t count_by_cluster(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram,
+                             const Bins& bins, std::size_t most_bytes, cudaStream_t stream) {
+  constexpr std::size_t least_bins_per_block = 512;  // more blocks than the samples ask for send less each
+  const cluster_storage storage(bins.num_bins);
+  const std::size_t by_samples = rungs::parts::ceil_div(num_samples, Rows::row_samples);
+  const std::size_t by_bins = rungs::parts::ceil_div(bins.num_bins, least_bins_per_block);
+  const std::size_t wanted_blocks =
+      rungs::parts::at_most(by_samples > by_bins ? by_samples : by_bins, std::size_t(most_blocks));
+  const auto launch = [&](const auto& finder, std::size_t finder_bytes) {
+    using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
+    const auto kernel = one_cluster_kernel<Rows, CounterT, found>;
+    parts::cluster_shape shape{0, Rows::block_threads};
+    shape.balanced = most_blocks <= parts::blocks_on_one_multiprocessor;
+    cudaError_t error =
+        parts::choose_cluster<parts::any_size>(kernel, Rows::block_threads, wanted_blocks, shape.cluster_blocks);
+    if (error == cudaSuccess && shape.cluster_blocks > parts::portable_cluster_blocks &&
+        storage.most_bytes() + finder_bytes > rungs::parts::plain_shared_bytes) {
+      // A block fills a multiprocessor, and sixteen of those may not lie together.
+      std::size_t most_clusters;
+      shape.dynamic_bytes = storage.most_bytes() + finder_bytes;
+      error = parts::resident_clusters(kernel, shape, most_clusters);
+      if (error == cudaErrorNotSupported) {
+        shape.cluster_blocks = parts::portable_cluster_blocks;
+        error = cudaSuccess;
+      }
+    }
+    if (error != cudaSuccess) return error;
+    const std::size_t slice_quads = rungs::parts::ceil_div(storage.num_quads, shape.cluster_blocks);
+    const std::size_t finder_at = storage.counter_bytes + shape.cluster_blocks * slice_quads * sizeof(uint4);
+    shape.dynamic_bytes = finder_at + finder_bytes;
+    return parts::launch_clusters(
+        kernel, 1, shape, stream, d_samples, num_samples, d_histogram, finder,
+        slice_places{static_cast<unsigned>(slice_quads), static_cast<unsigned>(storage.counter_bytes),
+                     static_cast<unsigned>(finder_at)});
+  };
+  return rungs::parts::with_quick_finder(bins, most_bytes - storage.most_bytes(), launch);
+}
+
+struct one_cluster : rungs::parts::histogram_calls<one_cluster> {
   static constexpr auto idea = "one cluster, whose blocks send each other their counts of a slice of the bins";
   static constexpr int block_threads = 512, rows_in_flight = 2, items_per_thread = 4 * rows_in_flight;
-  static constexpr std::size_t least_bins_per_block = 512;  // more blocks than the samples ask for send less each
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
@@ -88,49 +140,18 @@ struct one_cluster : v0::parts::histogram_calls<one_cluster> {
 template <class Bins, class SampleIteratorT, class CounterT>
 cudaError_t one_cluster::count(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
-  using rows = v0::parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
-  constexpr std::size_t barrier_bytes = 16;
+  using rows = rungs::parts::sample_rows<block_threads, rows_in_flight, SampleIteratorT>;
   char* unused;
   std::size_t allowed_bytes;
   cudaError_t error;
-  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  error = v0::parts::most_shared_bytes(allowed_bytes);
+  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = rungs::parts::most_shared_bytes(allowed_bytes);
   if (error != cudaSuccess) return error;
-  const std::size_t counter_bytes = (v0::parts::private_bins_bytes(bins.num_bins, 1) + 15) / 16 * 16;
-  const std::size_t num_quads = v0::parts::ceil_div(bins.num_bins, 4);
-  const std::size_t most_bytes =
-      counter_bytes + (num_quads + parts::greatest_cluster_blocks) * sizeof(uint4) + barrier_bytes;
-  if (most_bytes > allowed_bytes)
-    return v0::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
-                                                 d_histogram, bins, stream);
-  const std::size_t by_samples = v0::parts::ceil_div(num_samples, rows::row_samples);
-  const std::size_t by_bins = v0::parts::ceil_div(bins.num_bins, least_bins_per_block);
-  const auto launch = [&](const auto& finder, std::size_t finder_bytes) {
-    using found = std::remove_cv_t<std::remove_reference_t<decltype(finder)>>;
-    const auto kernel = one_cluster_kernel<rows, CounterT, found>;
-    parts::cluster_shape shape{0, block_threads};
-    cudaError_t error = parts::choose_cluster<parts::any_size>(
-        kernel, block_threads, by_samples > by_bins ? by_samples : by_bins, shape.cluster_blocks);
-    if (error == cudaSuccess && shape.cluster_blocks > parts::portable_cluster_blocks &&
-        most_bytes + finder_bytes > v0::parts::plain_shared_bytes) {
-      // A block fills a multiprocessor, and sixteen of those may not lie together.
-      std::size_t most_clusters;
-      shape.dynamic_bytes = most_bytes + finder_bytes;
-      error = parts::resident_clusters(kernel, shape, most_clusters);
-      if (error == cudaErrorNotSupported) {
-        shape.cluster_blocks = parts::portable_cluster_blocks;
-        error = cudaSuccess;
-      }
-    }
-    if (error != cudaSuccess) return error;
-    const std::size_t slice_quads = v0::parts::ceil_div(num_quads, shape.cluster_blocks);
-    const std::size_t finder_at = counter_bytes + shape.cluster_blocks * slice_quads * sizeof(uint4);
-    shape.dynamic_bytes = finder_at + finder_bytes;
-    return parts::launch_clusters(kernel, 1, shape, stream, d_samples, num_samples, d_histogram, finder,
-                                  slice_places{static_cast<unsigned>(slice_quads), static_cast<unsigned>(counter_bytes),
-                                               static_cast<unsigned>(finder_at)});
-  };
-  return v0::parts::with_quick_finder(bins, allowed_bytes - most_bytes, launch);
+  if (cluster_storage(bins.num_bins).most_bytes() > allowed_bytes)
+    return rungs::histograms::global_atomics::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples,
+                                                    d_histogram, bins, stream);
+  return count_by_cluster<rows, parts::greatest_cluster_blocks>(d_samples, num_samples, d_histogram, bins,
+                                                                allowed_bytes, stream);
 }
 
-}  // namespace rungs::v0::cluster::histograms
+}  // namespace rungs::RUNGS_ABI::cluster::histograms

@@ -4,7 +4,7 @@
 
 #include "rungs/cluster/parts/remote.cuh"
 
-namespace rungs::v0::cluster::parts {
+namespace rungs::RUNGS_ABI::cluster::parts {
 
 // Copies `bytes` bytes, a multiple of 16, from `shared`, aligned to 16, to the same place in block `rank`'s shared
 // memory, and counts them on `barrier` there. What the block has stored there itself it orders first
@@ -19,4 +19,4 @@ __device__ inline void bulk_pass(const void* shared, unsigned bytes, const phase
       : "memory");
 }
 
-}  // namespace rungs::v0::cluster::parts
+}  // namespace rungs::RUNGS_ABI::cluster::parts

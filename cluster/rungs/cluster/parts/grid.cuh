@@ -3,7 +3,7 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 
-namespace rungs::v0::cluster::parts {
+namespace rungs::RUNGS_ABI::cluster::parts {
 
 // Stands for a cluster's size where the queries choose it.
 inline constexpr int any_size = 0;
@@ -28,8 +28,8 @@ cudaError_t resident_clusters(void (*kernel)(Parameters...), const cluster_shape
   int fitting_blocks = shape.cluster_blocks, most = 0;
   cudaError_t error = fit_cluster(kernel, shape.block_threads, fitting_blocks);
   if (error == cudaSuccess && fitting_blocks < shape.cluster_blocks) error = cudaErrorNotSupported;
-  if (error == cudaSuccess && shape.dynamic_bytes > v0::parts::plain_shared_bytes)
-    error = v0::parts::allow_shared_memory(kernel, shape.dynamic_bytes);
+  if (error == cudaSuccess && shape.dynamic_bytes > rungs::parts::plain_shared_bytes)
+    error = rungs::parts::allow_shared_memory(kernel, shape.dynamic_bytes);
   if (error != cudaSuccess) return error;
   cudaLaunchAttribute dimension{};
   dimension.id = cudaLaunchAttributeClusterDimension;
@@ -46,4 +46,4 @@ cudaError_t resident_clusters(void (*kernel)(Parameters...), const cluster_shape
   return error == cudaSuccess && most == 0 ? cudaErrorNotSupported : error;
 }
 
-}  // namespace rungs::v0::cluster::parts
+}  // namespace rungs::RUNGS_ABI::cluster::parts

@@ -3,7 +3,19 @@
 
 #include "rungs/parts/shared_launch.cuh"
 
-namespace rungs::v0::cluster::parts {
+namespace rungs::RUNGS_ABI::cluster::parts {
+
+// Where clusters can be placed, as tried on an H200 beside kernels that stay on multiprocessors and take all their
+// shared memory. By default the blocks of a cluster lie on different multiprocessors of one GPC, and a cluster of two
+// waits until a GPC has two that are free; with 32 of 132 free, spread over the chip, none was placed. Where the
+// hardware may balance the load, which it does not where there is room, up to eight blocks share a multiprocessor: a
+// cluster of up to eight blocks begins beside kernels on all others but one, as an ordinary kernel does, if one
+// multiprocessor holds all its blocks. Sixteen blocks need two in one GPC. Parts of a device (green contexts) have no
+// clusters of more than eight.
+inline constexpr int blocks_on_one_multiprocessor = 8;
+
+// Threads that one multiprocessor holds, with up to 32 registers each.
+inline constexpr int threads_on_one_multiprocessor = 2048;
 
 // One block is no cluster: compute-sanitizer, for one, refuses remote stores to oneself.
 inline constexpr int least_cluster_blocks = 2, portable_cluster_blocks = 8, greatest_cluster_blocks = 16;
@@ -38,6 +50,7 @@ cudaError_t fit_cluster(void (*kernel)(Parameters...), int block_threads, int& c
 struct cluster_shape {
   int cluster_blocks, block_threads;
   std::size_t dynamic_bytes = 0;  // of shared memory, for each block
+  bool balanced = false;          // whether blocks may share a multiprocessor
 };
 
 template <class... Parameters, class... Arguments>
@@ -45,15 +58,17 @@ cudaError_t launch_clusters(void (*kernel)(Parameters...), std::size_t num_clust
                             cudaStream_t stream, Arguments... arguments) {
   if (num_clusters > 0x7fffffffu / shape.cluster_blocks) return cudaErrorInvalidConfiguration;
   cudaError_t error = allow_cluster(kernel, shape.cluster_blocks);
-  if (error == cudaSuccess && shape.dynamic_bytes > v0::parts::plain_shared_bytes)
-    error = v0::parts::allow_shared_memory(kernel, shape.dynamic_bytes);
+  if (error == cudaSuccess && shape.dynamic_bytes > rungs::parts::plain_shared_bytes)
+    error = rungs::parts::allow_shared_memory(kernel, shape.dynamic_bytes);
   if (error != cudaSuccess) return error;
-  cudaLaunchAttribute dimension{};
-  dimension.id = cudaLaunchAttributeClusterDimension;
-  dimension.val.clusterDim.x = shape.cluster_blocks;
-  dimension.val.clusterDim.y = dimension.val.clusterDim.z = 1;
-  return v0::parts::launch_as(&dimension, kernel, num_clusters * shape.cluster_blocks, shape.block_threads,
-                              shape.dynamic_bytes, stream, arguments...);
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim.x = shape.cluster_blocks;
+  attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+  attributes[1].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+  attributes[1].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicyLoadBalancing;
+  return rungs::parts::launch_with(attributes, shape.balanced ? 2 : 1, kernel, num_clusters * shape.cluster_blocks,
+                                   shape.block_threads, shape.dynamic_bytes, stream, arguments...);
 }
 
-}  // namespace rungs::v0::cluster::parts
+}  // namespace rungs::RUNGS_ABI::cluster::parts

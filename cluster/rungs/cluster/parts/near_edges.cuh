@@ -9,7 +9,7 @@
 #include "rungs/parts/samples.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::cluster::parts {
+namespace rungs::RUNGS_ABI::cluster::parts {
 
 // A rung derives from near_edge_calls<rung> and names its kernel,
 //
@@ -21,8 +21,8 @@ namespace rungs::v0::cluster::parts {
 // and merges over the cluster. Where bins and edges do not fit together, the edges stay in memory: cluster_merged. The
 // call needs no workspace; it returns cudaErrorNotSupported where the device has no clusters.
 template <class Rung>
-struct near_edge_calls : v0::parts::histogram_calls<Rung> {
-  static constexpr int block_threads = 1024, items_per_thread = v0::parts::samples_per_thread;
+struct near_edge_calls : rungs::parts::histogram_calls<Rung> {
+  static constexpr int block_threads = 1024, items_per_thread = rungs::parts::samples_per_thread;
   static constexpr int blocks_per_multiprocessor = 2;
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
@@ -33,27 +33,27 @@ struct near_edge_calls : v0::parts::histogram_calls<Rung> {
                            std::size_t num_samples, CounterT* d_histogram, const Bins& bins, cudaStream_t stream) {
     constexpr std::size_t static_bytes = 16;  // at most, for a barrier
     const auto kernel = Rung::template kernel<SampleIteratorT, CounterT, Bins>;
-    const std::size_t num_tiles = v0::parts::ceil_div(num_samples, block_threads * items_per_thread);
+    const std::size_t num_tiles = rungs::parts::ceil_div(num_samples, block_threads * items_per_thread);
     const std::size_t edges_at = (bins.num_bins * sizeof(unsigned) + 15) / 16 * 16;
     cluster_shape shape{0, block_threads, edges_at + bins.edge_bytes() + 16};
     char* unused;
     std::size_t allowed_bytes, most_clusters;
     cudaError_t error;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error = v0::parts::most_shared_bytes(allowed_bytes);
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    error = rungs::parts::most_shared_bytes(allowed_bytes);
     if (error != cudaSuccess) return error;
     if (shape.dynamic_bytes + static_bytes > allowed_bytes)
       return histograms::cluster_merged::count(d_temp_storage, temp_storage_bytes, d_samples, num_samples, d_histogram,
                                                bins, stream);
-    error = choose_cluster<any_size>(kernel, block_threads, v0::parts::at_most(num_tiles, portable_cluster_blocks),
+    error = choose_cluster<any_size>(kernel, block_threads, rungs::parts::at_most(num_tiles, portable_cluster_blocks),
                                      shape.cluster_blocks);
     if (error == cudaSuccess) error = resident_clusters(kernel, shape, most_clusters);
-    if (error == cudaSuccess) error = v0::parts::clear(d_histogram, bins.num_bins, stream);
+    if (error == cudaSuccess) error = rungs::parts::clear(d_histogram, bins.num_bins, stream);
     if (error != cudaSuccess || num_samples == 0) return error;
-    return launch_clusters(kernel,
-                           v0::parts::at_most(v0::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters),
-                           shape, stream, d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(edges_at));
+    return launch_clusters(
+        kernel, rungs::parts::at_most(rungs::parts::ceil_div(num_tiles, shape.cluster_blocks), most_clusters), shape,
+        stream, d_samples, num_samples, d_histogram, bins, static_cast<unsigned>(edges_at));
   }
 };
 
-}  // namespace rungs::v0::cluster::parts
+}  // namespace rungs::RUNGS_ABI::cluster::parts

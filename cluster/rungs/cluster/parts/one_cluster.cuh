@@ -6,7 +6,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
-namespace rungs::v0::cluster::parts {
+namespace rungs::RUNGS_ABI::cluster::parts {
 
 // A rung derives from one_cluster<rung, cluster_blocks> and names its kernel,
 //
@@ -25,7 +25,7 @@ struct one_cluster {
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
   static constexpr std::size_t summation_height(std::size_t num_items) {
-    return v0::parts::ceil_div(num_items, block_threads * vectors_per_thread) + 64;
+    return rungs::parts::ceil_div(num_items, block_threads * vectors_per_thread) + 64;
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
@@ -35,11 +35,11 @@ struct one_cluster {
     char* unused;
     int cluster_blocks;
     cudaError_t error;
-    if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+    if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     const auto choose = [&](auto reader) {
       using tile = typename decltype(reader)::named;
       return choose_cluster<asked_blocks>(Rung::template kernel<tile, OutputIteratorT, ReductionOpT, T>,
-                                          tile::block_threads, v0::parts::ceil_div(num_items, tile::tile_items),
+                                          tile::block_threads, rungs::parts::ceil_div(num_items, tile::tile_items),
                                           cluster_blocks);
     };
     const auto launch = [&](auto reader) {
@@ -47,22 +47,23 @@ struct one_cluster {
       return launch_clusters(Rung::template kernel<tile, OutputIteratorT, ReductionOpT, T>, 1,
                              {cluster_blocks, tile::block_threads}, stream, d_in, num_items, d_out, reduction_op, init);
     };
-    using usual = v0::parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
-    using wide = v0::parts::one_tile_reader<wide_block_threads, vectors_per_thread, InputIteratorT>;
-    error = choose(v0::parts::type<usual>{});
+    using usual = rungs::parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
+    using wide = rungs::parts::one_tile_reader<wide_block_threads, vectors_per_thread, InputIteratorT>;
+    error = choose(rungs::parts::type<usual>{});
     if (error != cudaSuccess) return error;
     if constexpr (asked_blocks == any_size) {
       if (num_items > std::size_t(cluster_blocks) * usual::tile_items) {
-        error = choose(v0::parts::type<wide>{});
+        error = choose(rungs::parts::type<wide>{});
         if (error != cudaSuccess) return error;
-        return v0::parts::with_quick_reader<wide_block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks,
-                                                                                    launch);
+        return rungs::parts::with_quick_reader<wide_block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks,
+                                                                                       launch);
       }
-      return v0::parts::with_one_tile_reader<block_threads, vectors_per_thread>(d_in, launch);
+      return rungs::parts::with_one_tile_reader<block_threads, vectors_per_thread>(d_in, launch);
     } else {
-      return v0::parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks, launch);
+      return rungs::parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, cluster_blocks,
+                                                                                launch);
     }
   }
 };
 
-}  // namespace rungs::v0::cluster::parts
+}  // namespace rungs::RUNGS_ABI::cluster::parts

@@ -5,7 +5,7 @@
 
 #include "rungs/cluster/parts/remote.cuh"
 
-namespace rungs::v0::cluster::parts {
+namespace rungs::RUNGS_ABI::cluster::parts {
 
 // Both halves of the cluster's barrier at once.
 __device__ inline void meet() {
@@ -28,4 +28,4 @@ __device__ inline void count_remote(const unsigned* counter, unsigned rank) {
   asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], 1;" ::"r"(there) : "memory");
 }
 
-}  // namespace rungs::v0::cluster::parts
+}  // namespace rungs::RUNGS_ABI::cluster::parts

@@ -6,7 +6,7 @@
 
 #include "rungs/parts/phase_barrier.cuh"
 
-namespace rungs::v0::cluster::parts {
+namespace rungs::RUNGS_ABI::cluster::parts {
 
 __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
@@ -33,7 +33,7 @@ __device__ inline void wait() { asm volatile("barrier.cluster.wait.acquire.align
 // too (64 Ki floats reduced on an H200: 4.3 us against 4.45).
 __device__ inline void arrive_started() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 
-using v0::parts::phase_barrier;
+using rungs::parts::phase_barrier;
 
 // Makes `barrier` complete its first phase when `bytes` bytes have been stored by store_remote. One whole warp calls
 // it, and the cluster meets before the first store. The warp meets in between for compute-sanitizer, which takes the
@@ -42,7 +42,7 @@ __device__ inline void expect(phase_barrier& barrier, unsigned bytes) {
   const bool elected = threadIdx.x % 32 == 0;
   if (elected) {
     barrier.initialise(1);
-    v0::parts::publish_barriers();
+    rungs::parts::publish_barriers();
   }
   __syncwarp();
   if (elected) barrier.arrive_and_expect(bytes);
@@ -81,4 +81,4 @@ __device__ void store_remote(T* to, const phase_barrier& barrier, unsigned rank,
   }
 }
 
-}  // namespace rungs::v0::cluster::parts
+}  // namespace rungs::RUNGS_ABI::cluster::parts

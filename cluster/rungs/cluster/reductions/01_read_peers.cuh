@@ -10,7 +10,7 @@
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/parts/block.cuh"
 
-namespace rungs::v0::cluster::reductions {
+namespace rungs::RUNGS_ABI::cluster::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void __launch_bounds__(Tile::block_threads)
@@ -21,13 +21,13 @@ __global__ void __launch_bounds__(Tile::block_threads)
   const unsigned rank = parts::block_rank(), cluster_blocks = parts::num_blocks(), lane = threadIdx.x;
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
-  value = v0::parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  value = rungs::parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (threadIdx.x == 0) aggregate = value;
   parts::meet();
-  if (rank == 0 && threadIdx.x < v0::parts::warp_threads) {
+  if (rank == 0 && threadIdx.x < rungs::parts::warp_threads) {
     if (lane > 0)
       value = lane < cluster_blocks ? *parts::of_rank(&aggregate, lane) : ReductionOpT::template identity<T>();
-    value = v0::parts::warp_reduce(value, reduction_op);
+    value = rungs::parts::warp_reduce(value, reduction_op);
     if (lane == 0) *d_out = value;
   }
   parts::meet();
@@ -48,4 +48,4 @@ using read_peers_4 = read_peers_of<4>;
 using read_peers_8 = read_peers_of<8>;
 using read_peers_16 = read_peers_of<16>;
 
-}  // namespace rungs::v0::cluster::reductions
+}  // namespace rungs::RUNGS_ABI::cluster::reductions

@@ -8,7 +8,7 @@
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/parts/block.cuh"
 
-namespace rungs::v0::cluster::reductions {
+namespace rungs::RUNGS_ABI::cluster::reductions {
 
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void __launch_bounds__(Tile::block_threads)
@@ -20,13 +20,13 @@ __global__ void __launch_bounds__(Tile::block_threads)
   parts::arrive_started();
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
-  value = v0::parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  value = rungs::parts::block_reduce<Tile::block_threads>(value, reduction_op);
   parts::wait();
   if (rank != 0 && threadIdx.x == 0) *parts::of_rank(inbox + rank, 0) = value;
   parts::meet();
-  if (rank != 0 || threadIdx.x >= v0::parts::warp_threads) return;
+  if (rank != 0 || threadIdx.x >= rungs::parts::warp_threads) return;
   if (lane > 0) value = lane < cluster_blocks ? inbox[lane] : ReductionOpT::template identity<T>();
-  value = v0::parts::warp_reduce(value, reduction_op);
+  value = rungs::parts::warp_reduce(value, reduction_op);
   if (lane == 0) *d_out = value;
 #endif
 }
@@ -45,4 +45,4 @@ using push_and_wait_4 = push_and_wait_of<4>;
 using push_and_wait_8 = push_and_wait_of<8>;
 using push_and_wait_16 = push_and_wait_of<16>;
 
-}  // namespace rungs::v0::cluster::reductions
+}  // namespace rungs::RUNGS_ABI::cluster::reductions

@@ -11,7 +11,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 inline constexpr int block_histogram_threads = 256, block_histogram_items = 16, block_histogram_blocks = 8;
 
@@ -64,16 +64,17 @@ cudaError_t count_in_blocks(void* d_temp_storage, std::size_t& temp_storage_byte
   static_assert(sizeof(SampleT) == 1, "a counter a value: for samples of one byte");
   char* unused;
   cudaError_t error;
-  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  error = v0::parts::clear(d_histogram, bins.num_bins, stream);
+  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  error = rungs::parts::clear(d_histogram, bins.num_bins, stream);
   if (error != cudaSuccess || num_samples == 0) return error;
   int num_multiprocessors = 0;
-  error = v0::parts::multiprocessors(num_multiprocessors);
+  error = rungs::parts::multiprocessors(num_multiprocessors);
   if (error != cudaSuccess) return error;
-  const std::size_t num_tiles = v0::parts::ceil_div(num_samples, block_histogram_threads * block_histogram_items);
-  return v0::parts::launch(block_histogram_kernel<algorithm, SampleT, CounterT, Bins>,
-                           v0::parts::at_most(num_tiles, std::size_t(num_multiprocessors) * block_histogram_blocks),
-                           block_histogram_threads, stream, d_samples, num_samples, d_histogram, bins);
+  const std::size_t num_tiles = rungs::parts::ceil_div(num_samples, block_histogram_threads * block_histogram_items);
+  return rungs::parts::launch(
+      block_histogram_kernel<algorithm, SampleT, CounterT, Bins>,
+      rungs::parts::at_most(num_tiles, std::size_t(num_multiprocessors) * block_histogram_blocks),
+      block_histogram_threads, stream, d_samples, num_samples, d_histogram, bins);
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

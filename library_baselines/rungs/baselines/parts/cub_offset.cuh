@@ -7,7 +7,7 @@
 
 #include "rungs/version.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 // Whether CUB's kernel can step over the end of the samples in an int. The widest step is what all blocks of a GPU read
 // at a time, a few million samples.
@@ -23,4 +23,4 @@ cudaError_t with_offset(std::size_t num_samples, Call call) {
   return call(static_cast<long long>(num_samples));
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

@@ -1,18 +1,19 @@
-// The contract of the host baselines: pointers are host pointers, nothing runs on the device, no byte of workspace is used.
+// The contract of the host baselines: pointers are host pointers, nothing runs on the device, no byte of workspace is
+// used.
 #pragma once
 
 #include <new>
 
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 // Calls run() behind the two phases of d_temp_storage; an exception becomes an error code.
 template <class Run>
 cudaError_t run_on_host(void* d_temp_storage, std::size_t& temp_storage_bytes, Run run) {
   char* unused;
   cudaError_t error;
-  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
   try {
     run();
     return cudaSuccess;
@@ -35,4 +36,4 @@ auto widening(ScanOpT scan_op) {
   return [scan_op](const T& so_far, const auto& item) { return scan_op(so_far, static_cast<T>(item)); };
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

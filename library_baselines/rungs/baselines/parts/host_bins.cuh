@@ -10,7 +10,7 @@
 
 #include "rungs/baselines/parts/host.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 // Halves are compared and scaled as floats.
 template <class SampleT>
@@ -89,4 +89,4 @@ struct host_histogram_calls {
   }
 };
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

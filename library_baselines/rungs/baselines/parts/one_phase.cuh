@@ -9,7 +9,7 @@
 
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 // Without a region it refuses every request, but remembers its size: that is how the first phase learns it.
 struct workspace_resource {
@@ -44,9 +44,9 @@ cudaError_t in_one_phase(void* d_temp_storage, std::size_t& temp_storage_bytes, 
   }
   char* region;
   cudaError_t error;
-  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, asked_bytes, region, error)) return error;
-  error = with_storage(region, temp_storage_bytes - v0::parts::storage_alignment);
+  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, asked_bytes, region, error)) return error;
+  error = with_storage(region, temp_storage_bytes - rungs::parts::storage_alignment);
   return error == cudaErrorMemoryAllocation ? cudaErrorInvalidValue : error;
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

@@ -5,14 +5,14 @@
 #include "rungs/baselines/parts/one_phase.cuh"
 #include "rungs/contract.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 // A rung derives from one_phase_scan<rung> and answers environment<InputT, AccumulatorT>().
 template <class Rung>
 struct one_phase_scan {
   static constexpr bool propagates_nan = false;
   // On sm_90 tiles are handed out by an atomic; elsewhere in the order in which the hardware starts blocks.
-  static constexpr progress forward_progress = progress::assumed;
+  static constexpr progress forward_progress = progress::by_block_order;
 
   // A tile of these kernels is longer than cub_device_scan's, and so is a thread's share: up to 127 items, passed
   // twice.
@@ -58,4 +58,4 @@ struct one_phase_scan {
   }
 };
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

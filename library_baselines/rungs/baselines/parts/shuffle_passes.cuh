@@ -9,7 +9,7 @@
 #include "rungs/baselines/parts/library_operator.cuh"
 #include "rungs/parts/passes.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 inline constexpr int shuffle_threads = 256, shuffle_items = 2;
 
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(Block::block_threads)
 }
 
 constexpr std::size_t shuffle_passes_height(std::size_t num_items, int block_threads = shuffle_threads) {
-  return v0::parts::height_in_passes(num_items, block_threads * shuffle_items, 12);
+  return rungs::parts::height_in_passes(num_items, block_threads * shuffle_items, 12);
 }
 
 template <class Block, class InputIteratorT, class T, class ReductionOpT>
@@ -37,12 +37,12 @@ cudaError_t reduce_in_shuffle_passes(void* d_temp_storage, std::size_t& temp_sto
   const auto library_op = library_operator<ReductionOpT, T, T>(ours);
   using library_op_t = std::remove_const_t<decltype(library_op)>;
   const auto pass = [&](auto d_in, std::size_t num_items, T* d_out, T init, std::size_t grid_blocks) {
-    return v0::parts::launch(shuffle_pass_kernel<Block, decltype(d_in), T, library_op_t>, grid_blocks,
-                             Block::block_threads, stream, d_in, num_items, d_out, library_op, init,
-                             ReductionOpT::template identity<T>());
+    return rungs::parts::launch(shuffle_pass_kernel<Block, decltype(d_in), T, library_op_t>, grid_blocks,
+                                Block::block_threads, stream, d_in, num_items, d_out, library_op, init,
+                                ReductionOpT::template identity<T>());
   };
-  return v0::parts::reduce_in_passes<Block::block_threads * shuffle_items>(d_temp_storage, temp_storage_bytes, d_in,
-                                                                           d_out, num_items, ours, init, pass);
+  return rungs::parts::reduce_in_passes<Block::block_threads * shuffle_items>(d_temp_storage, temp_storage_bytes, d_in,
+                                                                              d_out, num_items, ours, init, pass);
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

@@ -13,9 +13,9 @@
 #include "rungs/parts/scan_calls.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
-using v0::parts::scan_kind;
+using rungs::parts::scan_kind;
 
 inline constexpr int three_phases_threads = 256, three_phases_items = 4,
                      three_phases_tile = three_phases_threads * three_phases_items;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(three_phases_threads)
 constexpr std::size_t three_phases_height(std::size_t num_items) {
   std::size_t height = 1;  // seed
   do {
-    num_items = v0::parts::ceil_div(num_items, three_phases_tile);
+    num_items = rungs::parts::ceil_div(num_items, three_phases_tile);
     height += 2 * three_phases_items + 42;
   } while (num_items > 1);
   return height;
@@ -99,16 +99,16 @@ constexpr std::size_t three_phases_height(std::size_t num_items) {
 // Aggregates of all levels.
 constexpr std::size_t num_tile_aggregates(std::size_t num_items) {
   std::size_t count = 0;
-  while (num_items > three_phases_tile) count += num_items = v0::parts::ceil_div(num_items, three_phases_tile);
+  while (num_items > three_phases_tile) count += num_items = rungs::parts::ceil_div(num_items, three_phases_tile);
   return count;
 }
 
 template <scan_kind kind, class BlockScan, class T, class ScanOpT>
 cudaError_t scan_tiles(const T* d_in, std::size_t num_items, T* d_out, T* tile_aggregates, T seed, T identity,
                        ScanOpT scan_op, cudaStream_t stream) {
-  using v0::parts::launch;
+  using rungs::parts::launch;
   const auto kernel = scan_tiles_kernel<kind, BlockScan, T, ScanOpT>;
-  const std::size_t num_tiles = v0::parts::ceil_div(num_items, three_phases_tile);
+  const std::size_t num_tiles = rungs::parts::ceil_div(num_items, three_phases_tile);
   T* const none = nullptr;
   if (num_tiles == 1)
     return launch(kernel, 1, three_phases_threads, stream, d_in, num_items, d_out, none, seed, identity, scan_op);
@@ -129,12 +129,12 @@ cudaError_t scan_in_three_phases(void* d_temp_storage, std::size_t& temp_storage
                                  ScanOpT ours, T seed, std::size_t num_items, cudaStream_t stream) {
   char* region;
   cudaError_t error;
-  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, num_tile_aggregates(num_items) * sizeof(T), region,
-                          error))
+  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, num_tile_aggregates(num_items) * sizeof(T), region,
+                             error))
     return error;
   if (num_items == 0) return cudaSuccess;
   return scan_tiles<kind, BlockScan>(d_in, num_items, d_out, reinterpret_cast<T*>(region), seed,
                                      ScanOpT::template identity<T>(), library_operator<ScanOpT, T, T>(ours), stream);
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

@@ -6,7 +6,7 @@
 
 #include "rungs/baselines/cg_tile_reduce.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 // The aggregate of the values of the block's first num_values threads, valid in thread 0: tiles reduce them, then tiles
 // of their aggregates, until one is left. All threads call it; between two calls they meet at a barrier.
@@ -31,4 +31,4 @@ __device__ T reduce_by_tiles(T value, LibraryOpT library_op) {
   return value;
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

@@ -1,5 +1,5 @@
-// The frame around a block-wide reduction of a library: a grid-stride kernel that leaves one partial a block, and one block
-// that adds those up. Four 16-byte loads in flight a thread.
+// The frame around a block-wide reduction of a library: a grid-stride kernel that leaves one partial a block, and one
+// block that adds those up. Four 16-byte loads in flight a thread.
 //
 // Item i always belongs to the same thread: an address that cannot be read 16 bytes at once is read item by item in the
 // same order. So the bits do not depend on the address, only on the number of multiprocessors.
@@ -11,7 +11,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 inline constexpr int two_kernels_threads = 256, two_kernels_unroll = 4, blocks_per_multiprocessor = 8;
 
@@ -55,8 +55,7 @@ __device__ T thread_aggregate(const T* d_in, std::size_t num_items, T identity, 
 template <class BlockReduce, class T, class ReductionOpT>
 __global__ void __launch_bounds__(two_kernels_threads)
     reduce_kernel(const T* d_in, std::size_t num_items, T* d_out, T init, T identity, ReductionOpT reduction_op) {
-  const T aggregate =
-      BlockReduce::combine(thread_aggregate(d_in, num_items, identity, reduction_op), reduction_op);
+  const T aggregate = BlockReduce::combine(thread_aggregate(d_in, num_items, identity, reduction_op), reduction_op);
   if (threadIdx.x == 0) d_out[blockIdx.x] = reduction_op(init, aggregate);
 }
 
@@ -69,17 +68,17 @@ constexpr std::size_t two_kernels_height(std::size_t num_items) {
 template <class BlockReduce, class T, class ReductionOpT>
 cudaError_t reduce_in_two_kernels(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_out,
                                   std::size_t num_items, ReductionOpT ours, T init, cudaStream_t stream) {
-  using v0::parts::at_most, v0::parts::ceil_div, v0::parts::launch;
+  using rungs::parts::at_most, rungs::parts::ceil_div, rungs::parts::launch;
   const auto reduction_op = library_operator<ReductionOpT, T, T>(ours);
   using library_op_t = std::remove_const_t<decltype(reduction_op)>;
   const T identity = ReductionOpT::template identity<T>();
 
   int num_multiprocessors = 0;
-  cudaError_t error = v0::parts::multiprocessors(num_multiprocessors);
+  cudaError_t error = rungs::parts::multiprocessors(num_multiprocessors);
   if (error != cudaSuccess) return error;
   const std::size_t max_blocks = std::size_t(num_multiprocessors) * blocks_per_multiprocessor;
   char* region;
-  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, max_blocks * sizeof(T), region, error)) return error;
+  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, max_blocks * sizeof(T), region, error)) return error;
 
   constexpr std::size_t tile_bytes = std::size_t(16) * two_kernels_threads * two_kernels_unroll;
   const std::size_t grid_blocks = at_most(ceil_div(num_items * sizeof(T), tile_bytes), max_blocks);
@@ -93,4 +92,4 @@ cudaError_t reduce_in_two_kernels(void* d_temp_storage, std::size_t& temp_storag
   return launch(kernel, 1, two_kernels_threads, stream, partials, grid_blocks, d_out, init, identity, reduction_op);
 }
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

@@ -6,7 +6,7 @@
 
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::baselines::parts {
+namespace rungs::RUNGS_ABI::baselines::parts {
 
 // Hands Thrust the caller's workspace, front to back.
 struct workspace_allocator {
@@ -15,7 +15,7 @@ struct workspace_allocator {
   std::size_t bytes_left;
 
   char* allocate(std::ptrdiff_t num_bytes) {
-    constexpr std::size_t alignment = v0::parts::storage_alignment;
+    constexpr std::size_t alignment = rungs::parts::storage_alignment;
     const std::size_t taken = (static_cast<std::size_t>(num_bytes) + alignment - 1) / alignment * alignment;
     if (taken > bytes_left) throw std::bad_alloc();
     char* const allocated = next;
@@ -26,4 +26,4 @@ struct workspace_allocator {
   void deallocate(char*, std::size_t) {}
 };
 
-}  // namespace rungs::v0::baselines::parts
+}  // namespace rungs::RUNGS_ABI::baselines::parts

@@ -13,7 +13,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
-namespace rungs::v0::roofs::parts {
+namespace rungs::RUNGS_ABI::roofs::parts {
 
 inline constexpr int block_threads = 512, max_vectors_per_thread = 8;
 
@@ -23,7 +23,7 @@ struct vectors_and_ends {
 
   vectors_and_ends(const void* address, std::size_t num_bytes) {
     const std::size_t to_boundary = (16 - reinterpret_cast<std::uintptr_t>(address) % 16) % 16;
-    head = v0::parts::at_most(to_boundary, num_bytes);
+    head = rungs::parts::at_most(to_boundary, num_bytes);
     num_vectors = (num_bytes - head) / 16;
     tail = (num_bytes - head) % 16;
   }
@@ -34,12 +34,13 @@ template <class Run>
 cudaError_t for_tiles(void* d_temp_storage, std::size_t& temp_storage_bytes, const vectors_and_ends& layout, Run run) {
   char* unused;
   cudaError_t error;
-  if (v0::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
+  if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
   if (layout.num_vectors + layout.head + layout.tail == 0) return cudaSuccess;
   int num_multiprocessors = 0;
-  if ((error = v0::parts::multiprocessors(num_multiprocessors))) return error;
+  if ((error = rungs::parts::multiprocessors(num_multiprocessors))) return error;
   const auto grid_blocks = [&](int vectors_per_thread) {
-    const std::size_t blocks = v0::parts::ceil_div(layout.num_vectors, std::size_t(block_threads) * vectors_per_thread);
+    const std::size_t blocks =
+        rungs::parts::ceil_div(layout.num_vectors, std::size_t(block_threads) * vectors_per_thread);
     return blocks == 0 ? 1 : blocks;
   };
   const std::size_t enough = std::size_t(4) * num_multiprocessors;
@@ -63,4 +64,4 @@ __device__ void for_ends(const vectors_and_ends& layout, Visit visit) {
   if (threadIdx.x < layout.tail) visit(layout.head + 16 * layout.num_vectors + threadIdx.x);
 }
 
-}  // namespace rungs::v0::roofs::parts
+}  // namespace rungs::RUNGS_ABI::roofs::parts

@@ -7,7 +7,7 @@
 
 #include "rungs/roofs/parts/tiles.cuh"
 
-namespace rungs::v0::roofs::parts {
+namespace rungs::RUNGS_ABI::roofs::parts {
 
 inline constexpr int max_stores_per_thread = 4;
 
@@ -68,13 +68,13 @@ struct widening {
     const bool aligned = first_four % sizeof(four<Input>) == 0;
     return for_tiles(d_temp_storage, temp_storage_bytes, layout, [&](auto per_thread, std::size_t grid_blocks) {
       if (!aligned)
-        return v0::parts::launch(widen_items_kernel<Input>, v0::parts::ceil_div(num_items, block_threads),
-                                 block_threads, stream, d_in, d_out, num_items);
+        return rungs::parts::launch(widen_items_kernel<Input>, rungs::parts::ceil_div(num_items, block_threads),
+                                    block_threads, stream, d_in, d_out, num_items);
       constexpr int stores = per_thread() < max_stores_per_thread ? per_thread() : max_stores_per_thread;
-      return v0::parts::launch(widen_kernel<stores, Input>, grid_blocks * (per_thread() / stores), block_threads,
-                               stream, d_in, d_out, layout);
+      return rungs::parts::launch(widen_kernel<stores, Input>, grid_blocks * (per_thread() / stores), block_threads,
+                                  stream, d_in, d_out, layout);
     });
   }
 };
 
-}  // namespace rungs::v0::roofs::parts
+}  // namespace rungs::RUNGS_ABI::roofs::parts
