@@ -26,6 +26,11 @@ inline constexpr int calls_per_graph = 20;
 
 // Warm and graph samples end here: beyond four L2 caches they equal cold ones.
 constexpr std::size_t largest_warm_bytes(std::size_t l2_bytes) { return 4 * l2_bytes; }
+// A warm ceiling is known only of what the L2 holds with room. Of more, a part stays warm, and which part depends on
+// the order of reading: a kernel may beat a roof that reads in another order.
+constexpr bool has_ceiling(mode how, std::size_t footprint, std::size_t l2_bytes) {
+  return (how != mode::warm && how != mode::graph) || footprint <= l2_bytes / 2;
+}
 
 // What every device instrument shares: stream, events, flush buffer, stamps.
 class event_bench {

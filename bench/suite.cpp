@@ -78,6 +78,7 @@ suite::suite(const run_plan& plan, std::span<const catalog::record> records, con
   }
   host_ = std::make_unique<host_place>();
   if (device && on_device) {
+    l2_bytes_ = device->l2_bytes;
     device_ = std::make_unique<device_place>(*device, largest_input, largest_output);
     device_->warm_up();
   }
@@ -245,6 +246,7 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
   rule.patience = 0.03;
   rule.share = rule_for(about).share / 16;
   auto kinds = measured_roofs(about);
+  if (!has_ceiling(how, about.footprint(), l2_bytes_)) kinds.clear();
   kinds.insert(kinds.begin(), catalog::operation::empty);
   for (const catalog::operation kind : kinds) {
     const auto record = std::find_if(records_.begin(), records_.end(), [&](const catalog::record& one) {

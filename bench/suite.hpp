@@ -83,6 +83,7 @@ class suite {
   std::unique_ptr<host_place> host_;
   clock_guard clocks_;
   double start_;
+  std::size_t l2_bytes_ = 0;
   std::vector<bool> visited_;
   std::size_t num_cells_ = 0, cells_done_ = 0;
   bool failed_ = false, unfinished_ = false;

@@ -15,6 +15,7 @@
 #include "rungs/reductions/12_last_block.cuh"
 #include "rungs/reductions/15_early_ticket.cuh"
 #include "rungs/reductions/16_overlapped_finish.cuh"
+#include "rungs/reductions/17_tagged_aggregates.cuh"
 #include "rungs/workspace.cuh"
 
 namespace {
@@ -22,6 +23,7 @@ namespace {
 using namespace rungs::tests;
 using rungs::reductions::early_ticket;
 using rungs::reductions::overlapped_finish;
+using rungs::reductions::tagged_aggregates;
 
 template <class Variant, class In, class Out, class Op, class T>
 void reduce(rungs::workspace& workspace, In d_in, Out d_out, std::size_t num_items, Op op, T init) {
@@ -71,6 +73,8 @@ void expect_bundles(rungs::workspace& workspace, std::size_t num_items) {
 
 TEST_P(Generic, ItemsOf12Bytes) { expect_bundles<early_ticket, 3>(workspace_, GetParam()); }
 TEST_P(Generic, ItemsOf24Bytes) { expect_bundles<early_ticket, 6>(workspace_, GetParam()); }
+TEST_P(Generic, ItemsOf12BytesUnderATag) { expect_bundles<tagged_aggregates, 3>(workspace_, GetParam()); }
+TEST_P(Generic, ItemsOf24BytesUnderATag) { expect_bundles<tagged_aggregates, 6>(workspace_, GetParam()); }
 TEST_P(Generic, ItemsOf24BytesInTwoLaunches) { expect_bundles<overlapped_finish, 6>(workspace_, GetParam()); }
 
 TEST_P(Generic, IteratorsThatAreNoPointers) {
@@ -83,6 +87,8 @@ TEST_P(Generic, IteratorsThatAreNoPointers) {
   EXPECT_EQ(d_out.front(), -(sum + 5));
   reduce<overlapped_finish>(workspace_, squares, negated, GetParam(), rungs::plus{}, 6ll);
   EXPECT_EQ(d_out.front(), -(sum + 6));
+  reduce<tagged_aggregates>(workspace_, squares, negated, GetParam(), rungs::plus{}, 7ll);
+  EXPECT_EQ(d_out.front(), -(sum + 7));
 }
 
 TEST_P(Generic, OneWorkspaceServesManyVariants) {
@@ -105,6 +111,8 @@ TEST_P(Generic, OneWorkspaceServesManyVariants) {
     EXPECT_EQ(d_wide_out.front(), most) << "early_ticket of doubles, round " << round;
     reduce<rungs::reductions::last_block>(workspace_, in, d_out.items, items.size(), rungs::plus{}, 3);
     EXPECT_EQ(d_out.front(), sum) << "last_block, round " << round;
+    reduce<tagged_aggregates>(workspace_, in, d_out.items, items.size(), rungs::plus{}, 3);
+    EXPECT_EQ(d_out.front(), sum) << "tagged_aggregates, round " << round;
   }
 }
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "generic/support.cuh"
-#include "rungs/cluster/scans/00_remote_prefixes.cuh"
+#include "rungs/cluster/scans/02_compact_cluster.cuh"
 #include "rungs/operators.cuh"
-#include "rungs/scans/09_warp_look_back.cuh"
 #include "rungs/scans/10_one_block.cuh"
-#include "rungs/scans/11_one_wave.cuh"
-#include "rungs/scans/12_bulk_pipeline.cuh"
+#include "rungs/scans/14_tagged_wave.cuh"
+#include "rungs/scans/15_tagged_look_back.cuh"
+#include "rungs/scans/16_claimed_pipeline.cuh"
 #include "rungs/workspace.cuh"
 
 namespace {
@@ -142,8 +142,8 @@ class ScanAlignment : public ::testing::Test {
 };
 
 // One for each way that rows are loaded and stored in.
-using variants = ::testing::Types<rungs::scans::warp_look_back, rungs::scans::one_wave, rungs::scans::bulk_pipeline,
-                                  rungs::cluster::scans::remote_prefixes>;
+using variants = ::testing::Types<rungs::scans::tagged_look_back, rungs::scans::tagged_wave,
+                                  rungs::scans::claimed_pipeline, rungs::cluster::scans::compact_cluster>;
 TYPED_TEST_SUITE(ScanAlignment, variants);
 
 TYPED_TEST(ScanAlignment, BytesToWords) { this->template expect_scans<unsigned char, unsigned, rungs::plus>(3u); }

@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "generic/support.cuh"
-#include "rungs/cluster/scans/00_remote_prefixes.cuh"
 #include "rungs/cluster/scans/01_cluster_look_back.cuh"
+#include "rungs/cluster/scans/02_compact_cluster.cuh"
 #include "rungs/operators.cuh"
 #include "rungs/reductions/12_last_block.cuh"
 #include "rungs/reductions/15_early_ticket.cuh"
-#include "rungs/scans/09_warp_look_back.cuh"
 #include "rungs/scans/10_one_block.cuh"
 #include "rungs/scans/11_one_wave.cuh"
-#include "rungs/scans/12_bulk_pipeline.cuh"
+#include "rungs/scans/14_tagged_wave.cuh"
+#include "rungs/scans/15_tagged_look_back.cuh"
+#include "rungs/scans/16_claimed_pipeline.cuh"
 #include "rungs/workspace.cuh"
 
 namespace {
@@ -26,9 +27,9 @@ namespace {
 using namespace rungs::tests;
 
 // The scans that take anything: each is tested with everything below.
-using variants = ::testing::Types<rungs::scans::warp_look_back, rungs::scans::one_block, rungs::scans::one_wave,
-                                  rungs::scans::bulk_pipeline, rungs::cluster::scans::remote_prefixes,
-                                  rungs::cluster::scans::cluster_look_back>;
+using variants = ::testing::Types<rungs::scans::one_block, rungs::scans::one_wave, rungs::scans::tagged_wave,
+                                  rungs::scans::tagged_look_back, rungs::scans::claimed_pipeline,
+                                  rungs::cluster::scans::compact_cluster, rungs::cluster::scans::cluster_look_back>;
 
 constexpr std::size_t sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 700'001};
 

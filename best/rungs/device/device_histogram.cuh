@@ -27,8 +27,16 @@
 // a rounded edge where samples and levels are integers, and halves are binned as floats, where CUB rounds each step to
 // a half.
 //
+// No call needs more of the device at once than CUB's, with one condition. On sm_90 few samples take one cluster of at
+// most eight blocks, which begins wherever one multiprocessor is free (cluster/parts/launch.cuh). Many bins take up to
+// all the shared memory that a block can have, so the call begins once one multiprocessor has so much free.
+//
 // Which rung runs is said in rungs/tuning/histogram.cuh, with the times it was chosen by.
 #pragma once
+
+#if !__has_include("rungs/version.cuh") || !__has_include("rungs/cluster/parts/launch.cuh")
+#error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
+#endif
 
 #include <cstddef>
 #include <type_traits>

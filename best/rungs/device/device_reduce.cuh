@@ -1,7 +1,7 @@
 // rungs::DeviceReduce: cub::DeviceReduce's calls, on the rung that was measured to be the fastest.
 //
 //   rungs::DeviceReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
-//   rungs::DeviceReduce::Sum(workspace, d_in, d_out, num_items, stream);                            // simpler, faster
+//   rungs::DeviceReduce::Sum(workspace, d_in, d_out, num_items, stream);                            // simpler
 //
 // Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
@@ -9,6 +9,11 @@
 // large enough. Any number of host threads may call at once, each with its own storage or workspace.
 // cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
 // misused; else what the runtime answered to a launch is returned.
+//
+// No call needs more of the device at once than CUB's: blocks wait only for blocks of lower indices, which start first,
+// as CUB's scan assumes, too. On sm_90 few items take one cluster of at most eight blocks, which begins wherever one
+// multiprocessor is free (cluster/parts/launch.cuh). What blocks tell each other bears a tag of the call; storage that
+// holds it by chance is met with a probability below 2^-55 a call (parts/tags.cuh).
 //
 // d_in      num_items items: any random-access iterator. Pointers to items of 1, 2, 4, 8 or 16 bytes are read by
 //           vectors, at any alignment that their type allows.
@@ -18,7 +23,7 @@
 //
 // The same bits for the same input on the same device, whatever the address, the alignment or the stream. The error of
 // a sum of floats is at most rungs::reductions::front_door::summation_height(num_items) rounding errors of the sum of
-// magnitudes (front_door_workspace's with a workspace), and 24 more where d_in is not a pointer: its items are added up
+// magnitudes, and 24 more where d_in is not a pointer: its items are added up
 // one by one.
 //
 // On purpose other than CUB: Min, Max, ArgMin and ArgMax propagate NaN wherever one stands, and order -0 before +0
@@ -29,6 +34,10 @@
 //
 // Which rung runs is said in rungs/tuning/reduce.cuh, with the times it was chosen by.
 #pragma once
+
+#if !__has_include("rungs/version.cuh") || !__has_include("rungs/cluster/parts/launch.cuh")
+#error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
+#endif
 
 #include "rungs/device/parts/extremum.cuh"
 #include "rungs/device/parts/halves.cuh"
@@ -167,6 +176,14 @@ struct DeviceReduce {
   static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, int num_items,
                             cudaStream_t stream = nullptr) {
     return extremum_pair<false>(kept{workspace}, d_in, d_out, num_items, stream);
+  }
+
+  // Not here yet.
+  template <class... Arguments>
+  static cudaError_t ReduceByKey(Arguments&&...) {
+    static_assert(sizeof...(Arguments) == ~std::size_t{0},
+                  "rungs::DeviceReduce has no ReduceByKey yet: call cub::DeviceReduce::ReduceByKey");
+    return cudaErrorNotSupported;
   }
 
  private:

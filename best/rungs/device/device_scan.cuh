@@ -1,15 +1,22 @@
 // rungs::DeviceScan: cub::DeviceScan's calls, on the rung that was measured to be the fastest.
 //
 //   rungs::DeviceScan::ExclusiveSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
-//   rungs::DeviceScan::ExclusiveSum(workspace, d_in, d_out, num_items, stream);                            // faster
+//   rungs::DeviceScan::ExclusiveSum(workspace, d_in, d_out, num_items, stream);                            // simpler
 //
 // Every call exists in both forms, and but for InclusiveScanInit also in place: with one iterator d_data for d_in and
 // d_out, which may also be named twice. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
-// and may allocate (see there); it spares the call the clearing of its state. Neither waits for the device; both may be
-// captured, the second once the workspace is large enough. Any number of host threads may call at once, each with its
-// own storage or workspace. cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked
-// build) a workspace that is misused; else what the runtime answered to a launch is returned.
+// and may allocate (see there). Neither waits for the device; both may be captured, the second once the workspace is
+// large enough. Any number of host threads may call at once, each with its own storage or workspace.
+// cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
+// misused; else what the runtime answered to a launch is returned.
+//
+// No call needs more of the device at once than CUB's, with one condition. Blocks wait only for blocks of lower
+// indices, which start first, as CUB's scan assumes, too. On sm_90 few items take one cluster of at most eight blocks,
+// which begins wherever one multiprocessor is free (cluster/parts/launch.cuh); and from about 2 Mi words on a block
+// takes 200 KB of shared memory, so the call begins once one multiprocessor has so much free. What blocks tell each
+// other bears a tag of the call; storage that holds it by chance is met with a probability below 2^-46 a call
+// (parts/tags.cuh).
 //
 // d_in       num_items items: any random-access iterator; pointers are read by vectors where their alignment allows it.
 // d_out      num_items outputs: any random-access iterator. It may be d_in, and else does not overlap it.
@@ -21,7 +28,7 @@
 //            rounded where they are written.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
-// bit for bit; no block waits for one that is not known to have started. The error of an output is at most
+// bit for bit. The error of an output is at most
 // rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
 //
 // On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
@@ -30,6 +37,10 @@
 //
 // Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by.
 #pragma once
+
+#if !__has_include("rungs/version.cuh") || !__has_include("rungs/cluster/parts/launch.cuh")
+#error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
+#endif
 
 #include <type_traits>
 
@@ -150,6 +161,32 @@ struct DeviceScan {
   static cudaError_t ExclusiveScan(workspace& workspace, IteratorT d_data, ScanOpT scan_op, InitValueT init_value,
                                    NumItemsT num_items, cudaStream_t stream = nullptr) {
     return ExclusiveScan(workspace, d_data, d_data, scan_op, init_value, num_items, stream);
+  }
+
+  // Not here yet.
+  template <class... Arguments>
+  static cudaError_t InclusiveSumByKey(Arguments&&...) {
+    static_assert(sizeof...(Arguments) == ~std::size_t{0},
+                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::InclusiveSumByKey");
+    return cudaErrorNotSupported;
+  }
+  template <class... Arguments>
+  static cudaError_t ExclusiveSumByKey(Arguments&&...) {
+    static_assert(sizeof...(Arguments) == ~std::size_t{0},
+                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::ExclusiveSumByKey");
+    return cudaErrorNotSupported;
+  }
+  template <class... Arguments>
+  static cudaError_t InclusiveScanByKey(Arguments&&...) {
+    static_assert(sizeof...(Arguments) == ~std::size_t{0},
+                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::InclusiveScanByKey");
+    return cudaErrorNotSupported;
+  }
+  template <class... Arguments>
+  static cudaError_t ExclusiveScanByKey(Arguments&&...) {
+    static_assert(sizeof...(Arguments) == ~std::size_t{0},
+                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::ExclusiveScanByKey");
+    return cudaErrorNotSupported;
   }
 
  private:
