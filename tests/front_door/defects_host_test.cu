@@ -208,6 +208,7 @@ TEST_F(Defects, TheSizeOfAnUnevenHistogramNeedsNoLevels) {
 TEST_F(Defects, AWorkspaceThatWouldGrowInACaptureRefuses) {
   workspace workspace;
   for (const std::size_t largest_before : {std::size_t{0}, std::size_t{1000}}) {
+    fake::current() = {};
     if (largest_before != 0) EXPECT_EQ(use(workspace, first, largest_before), cudaSuccess);
     fake::current() = {};
     fake::current().capture = cudaStreamCaptureStatusActive;

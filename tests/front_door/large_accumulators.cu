@@ -27,11 +27,11 @@ struct large {
     return true;
   }
 };
+template <class T>
 struct add {
-  template <int num_bytes>
-  __host__ __device__ large<num_bytes> operator()(const large<num_bytes>& a, const large<num_bytes>& b) const {
-    large<num_bytes> sum = a;
-    for (int k = 0; k < num_bytes / 4; ++k) sum.numbers[k] += b.numbers[k];
+  __host__ __device__ T operator()(const T& a, const T& b) const {
+    T sum = a;
+    for (std::size_t k = 0; k < sizeof(T) / 4; ++k) sum.numbers[k] += b.numbers[k];
     return sum;
   }
 };
@@ -79,15 +79,15 @@ TYPED_TEST(LargeAccumulators, AreReducedAndScanned) {
     std::vector<T> in, inclusive, sum{T(7)};
     for (const int each : items<int>(n)) {
       in.push_back(T(each));
-      inclusive.push_back(inclusive.empty() ? in.back() : add{}(inclusive.back(), in.back()));
-      sum[0] = add{}(sum[0], in.back());
+      inclusive.push_back(inclusive.empty() ? in.back() : add<T>{}(inclusive.back(), in.back()));
+      sum[0] = add<T>{}(sum[0], in.back());
     }
     const device_array<T> d_in(in), d_out(n);
     this->expect("Reduce", sum, d_out, [&](auto&... storage) {
-      return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, add{}, T(7));
+      return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, add<T>{}, T(7));
     });
     this->expect("InclusiveScan", inclusive, d_out, [&](auto&... storage) {
-      return DeviceScan::InclusiveScan(storage..., d_in.read(), d_out.get(), add{}, n);
+      return DeviceScan::InclusiveScan(storage..., d_in.read(), d_out.get(), add<T>{}, n);
     });
   }
 }
@@ -97,16 +97,16 @@ TYPED_TEST(LargeAccumulators, AreMadeOfSmallItems) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{1000}, std::size_t{70'001}}) {
     const std::vector<int> in = items<int>(n);
     std::vector<T> exclusive{T(7)}, sum;
-    for (const int each : in) exclusive.push_back(add{}(exclusive.back(), T(each)));
+    for (const int each : in) exclusive.push_back(add<T>{}(exclusive.back(), T(each)));
     sum.push_back(exclusive.back());
     exclusive.pop_back();
     const device_array<int> d_in(in);
     const device_array<T> d_out(n);
     this->expect("Reduce of ints", sum, d_out, [&](auto&... storage) {
-      return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, add{}, T(7));
+      return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, add<T>{}, T(7));
     });
     this->expect("ExclusiveScan of ints", exclusive, d_out, [&](auto&... storage) {
-      return DeviceScan::ExclusiveScan(storage..., d_in.read(), d_out.get(), add{}, T(7), n);
+      return DeviceScan::ExclusiveScan(storage..., d_in.read(), d_out.get(), add<T>{}, T(7), n);
     });
   }
 }
