@@ -35,6 +35,8 @@ constexpr std::size_t most_in_graphs = 10'000'019;               // larger ones 
 constexpr std::size_t most_on_few_multiprocessors = 30'000'001;  // else CUB's call exceeds the limit
 constexpr std::size_t most_beside_another = 90'000'049;
 
+const clock::time_point start_of_all_tests = clock::now();
+
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 class buffer {
@@ -171,7 +173,8 @@ class Progress : public ::testing::Test {
   }
   void SetUp() override {
     if (all_ == nullptr) GTEST_SKIP() << "no usable GPU";
-    if (seconds_since(all_->start) > seconds_for_all_tests) GTEST_SKIP() << "the tests before have taken all the time";
+    if (seconds_since(start_of_all_tests) > seconds_for_all_tests)
+      GTEST_SKIP() << "the tests before have taken all the time";
   }
 
   // What all tests share.
@@ -215,7 +218,6 @@ class Progress : public ::testing::Test {
               static_cast<const int*>(levels.get())};
     }
 
-    clock::time_point start = clock::now();
     std::vector<operation> by_cub = operations_by_cub(), by_rungs = operations_by_rungs();
     std::size_t most_items = sizes[0];
     std::vector<buffer> inputs;  // as item_type counts them
