@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,12 +16,26 @@ struct call {
   bool enqueues = false;  // puts work on a stream
   unsigned long long grid_blocks = 0;
   unsigned block_threads = 0;
+  // What it was given, where it takes such a thing.
+  cudaStream_t stream = nullptr;
+  const void* memory = nullptr;
+  // Of a launch.
+  const void* kernel = nullptr;
+  int cluster_blocks = 0;  // 0: no attribute asks for clusters
+  bool overlaps = false;   // may start before the launch in front of it has ended
+  bool is_cooperative = false;
+
+  bool launches() const { return kernel != nullptr; }
 };
 
 struct runtime {
   // The device.
   int multiprocessors = 132, capability = 90, shared_bytes_optin = 232448, blocks_per_multiprocessor = 8, clusters = 16,
       cluster_blocks = 16;
+  // What kernels were compiled for, and what their code is for now; 0: the device's capability.
+  int ptx_version = 0, binary_version = 0;
+  // What every stream says of its capture.
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   // The fault: the failing_call-th call from now on returns `error`; 0: none does.
   int failing_call = 0;
   bool failing_ever_after = false;
@@ -29,10 +44,19 @@ struct runtime {
   std::vector<call> calls;
   cudaError_t last_error = cudaSuccess;
   std::map<const void*, std::size_t> shared_bytes_allowed;  // of kernels that were allowed more than others have
+  std::vector<const void*> unregistered;  // what was launched or asked about, and is no kernel of this program
 
   bool failed() const { return failing_call > 0 && static_cast<int>(calls.size()) >= failing_call; }
 };
 
+// Assigning {} to it begins anew.
 runtime& current();
+
+// The kernels that the files of this program have registered: what the host launches them by, and their mangled names.
+// Anything else cannot be launched.
+const std::map<const void*, std::string>& registered_kernels();
+
+// How many allocations have not been freed. It outlives what current() is assigned.
+std::size_t num_allocations();
 
 }  // namespace rungs::tests::fake

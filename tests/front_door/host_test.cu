@@ -5,20 +5,14 @@
 #include <rungs/rungs.cuh>
 
 #include <atomic>
-#include <cstdint>
 #include <thread>
 #include <vector>
 
 #include "faults/fake_runtime.hpp"
+#include "front_door/far_away.hpp"
 
 namespace rungs::tests {
 namespace {
-
-// Addresses that no kernel will touch.
-template <class T>
-T* far_away(int i) {
-  return reinterpret_cast<T*>(std::uintptr_t(i) << 40);
-}
 
 template <class Call>
 std::size_t runtime_calls(Call call) {

@@ -1,0 +1,8 @@
+#include <cub/device/device_histogram.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+
+#define DOOR cub
+#define HAS_WORKSPACES false
+#define OPERATIONS operations_by_cub
+#include "progress/calls.cuh"

@@ -1,0 +1,8 @@
+#include <rungs/device/device_histogram.cuh>
+#include <rungs/device/device_reduce.cuh>
+#include <rungs/device/device_scan.cuh>
+
+#define DOOR rungs
+#define HAS_WORKSPACES true
+#define OPERATIONS operations_by_rungs
+#include "progress/calls.cuh"
