@@ -55,7 +55,7 @@ u64 near(dice& dice, u64 number) {
 u64 at_tile_edge(dice& dice) {
   constexpr u64 threads[] = {32, 64, 128, 256, 384, 512, 1024};
   const u64 tile = threads[dice.below(std::size(threads))] * (1 + dice.below(24));
-  return near(dice, tile * (1 + dice.below(dice.one_in(4) ? 140 : 8)));
+  return near(dice, tile * (1 + dice.below(dice.one_in(16) ? 140 : 8)));
 }
 
 u64 num_items(dice& dice) {
@@ -67,7 +67,8 @@ u64 num_items(dice& dice) {
   if (choice < 650) return at_tile_edge(dice);
   if (choice < 965) return dice.between_powers(6, 17);
   if (choice < 985) return dice.between_powers(16, 20);
-  if (choice < 995) return dice.between_powers(19, 22);
+  if (choice < 990) return dice.between_powers(19, 22);
+  if (choice < 998) return dice.between_powers(1, 14);
   return near(dice, u64{1} << (17 + dice.below(6)));
 }
 
@@ -151,7 +152,7 @@ fuzz_case draw(u64 seed, std::span<const traits> kinds) {
   drawn.kind = dice.below(kinds.size());
   const traits& of = kinds[drawn.kind];
   drawn.n = num_items(dice);
-  if (dice.one_in(10'000)) drawn.n = (u64{64} << 20) - 32 + dice.below(64);
+  if (dice.one_in(20'000)) drawn.n = (u64{64} << 20) - 32 + dice.below(64);
   draw_common(dice, drawn, of);
   if (dice.one_in(3)) {
     drawn.before = dice.next() | 1;
@@ -207,6 +208,7 @@ fuzz_case case_of(std::string_view text, std::span<const traits> kinds) {
     text = comma == text.npos ? std::string_view{} : text.substr(comma + 1);
     return part;
   };
+  if (text.ends_with(',')) throw std::invalid_argument("nothing comes after the last comma");
   fuzz_case read = draw(number(next()), kinds);
   while (!text.empty()) {
     const std::string_view part = next();

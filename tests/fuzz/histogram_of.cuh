@@ -85,7 +85,8 @@ struct levels_drawn {
   int num_bins;
 
   levels_drawn(const fuzz_case& one, unsigned channel, bool is_range) {
-    const u64 bits = mixed(one.seed, 2000 + channel), more = mixed(one.seed, 3000 + channel);
+    const u64 drawn_by = mixed(one.seed, 5000) % 4 == 0 ? channel : 0;  // usually near each other
+    const u64 bits = mixed(one.seed, 2000 + drawn_by), more = mixed(one.seed, 3000 + drawn_by);
     num_bins = static_cast<int>(std::max<u64>(1, one.bins - std::min<u64>(one.bins - 1, 7 * channel)));
     if constexpr (is_float<Sample> || is_float<Level>) {
       const __int128 width = __int128{1} << bits % 6;  // of a bin, in quarters

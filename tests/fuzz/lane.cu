@@ -132,7 +132,7 @@ lane::lane(const kind_table& kinds, std::size_t device_bytes, std::size_t host_b
   for (const auto& each : kinds) traits_.push_back(each->about());
   try {
     check(cudaMalloc(&device_.base, device_bytes), "cudaMalloc");
-    check(cudaMallocHost(&host_.base, host_bytes), "cudaMallocHost");
+    check(cudaHostAlloc(&host_.base, host_bytes, cudaHostAllocDefault), "cudaHostAlloc");
     device_.size = device_bytes;
     host_.size = host_bytes;
     for (cudaStream_t* each : {&streams_[0], &streams_[1], &capturing_})
@@ -258,6 +258,7 @@ bool lane::enqueue(const fuzz_case& one) {
     main = {};
     main.one = one;
     main.complaint = "the case needs more memory than a lane has";
+    main.is_out_of_memory = true;
     runs_.push_back(std::move(main));
     return true;
   } catch (const failed& failure) {
@@ -382,10 +383,8 @@ void lane::replay(run& main) {
     }
   } made;
   if (main.one.form == shared_workspace) {  // what is captured must not allocate: this call does
-    check(cudaEventRecord(meeting_[0], main.stream), "cudaEventRecord");
-    check(cudaStreamWaitEvent(capturing_, meeting_[0], 0), "cudaStreamWaitEvent");
-    begin(main, 0, capturing_);
-    call(main, capturing_);
+    begin(main, 0, main.stream);
+    call(main, main.stream);
   }
   {
     const capture_turn turn;
@@ -396,7 +395,6 @@ void lane::replay(run& main) {
     check(ended, "cudaStreamEndCapture");
     check(cudaGraphInstantiate(&made.replayable, made.graph, 0), "cudaGraphInstantiate");
   }
-  if (main.one.form == shared_workspace) use_workspace_on(main.stream);
   for (u64 shot = 0; shot < main.one.replays; ++shot) {
     begin(main, shot, main.stream);
     check(cudaGraphLaunch(made.replayable, main.stream), "cudaGraphLaunch");

@@ -8,12 +8,16 @@
 
 namespace rungs::fuzz {
 
+namespace {
+
 template <class Item>
 void add_members(kind_table& table) {
   const std::string size = std::to_string(sizeof(Item)) + "_bytes";
   add_scan<from_memory<Item>, Item>(table, "inclusive_by_member." + size, call_inclusive_scan<by_member_in_order>{},
                                     as_written<by_member_in_order>{});
 }
+
+}  // namespace
 
 void add_large_scans(kind_table& table) {
   add_members<pack<u64, 5>>(table);

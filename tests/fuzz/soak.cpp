@@ -74,7 +74,7 @@ class program {
   program(u64 num_threads, u64 seed, double hang_seconds)
       : seed_(seed), watchdog_(std::make_unique<watchdog>(hang_seconds)) {
     for (u64 i = 0; i < num_threads; ++i) {
-      lanes_.push_back(std::make_unique<lane>(kinds(), 64 * mebi, 12 * mebi));
+      lanes_.push_back(std::make_unique<lane>(kinds(), 64 * mebi, 24 * mebi));
       watchdog_->watch_over(*lanes_.back());
     }
   }

@@ -3,11 +3,15 @@
 
 namespace rungs::fuzz {
 
+namespace {
+
 template <class Item>
 void add_members(kind_table& table) {
   add_reduction<from_memory<Item>, Item, Item>(table, "by_member." + std::to_string(sizeof(Item)) + "_bytes",
                                                call_reduce<by_member>{}, as_written<by_member>{});
 }
+
+}  // namespace
 
 void add_struct_reductions(kind_table& table) {
   add_members<pack<u8, 3>>(table);

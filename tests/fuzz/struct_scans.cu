@@ -3,11 +3,15 @@
 
 namespace rungs::fuzz {
 
+namespace {
+
 template <class Item>
 void add_members(kind_table& table) {
   add_scan<from_memory<Item>, Item>(table, "inclusive_by_member." + std::to_string(sizeof(Item)) + "_bytes",
                                     call_inclusive_scan<by_member_in_order>{}, as_written<by_member_in_order>{});
 }
+
+}  // namespace
 
 void add_struct_scans(kind_table& table) {
   add_scan<from_memory<affine>, affine>(table, "inclusive_affine", call_inclusive_scan<compose>{}, composed{});
