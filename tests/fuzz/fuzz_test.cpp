@@ -1,0 +1,226 @@
+// The fuzzer itself, on the host: drawing, the line that replays a case, shrinking, and what must be refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "fuzz/check.hpp"
+#include "fuzz/draw.hpp"
+#include "fuzz/kind.hpp"
+#include "fuzz/options.hpp"
+
+namespace rungs::fuzz {
+namespace {
+
+fuzz_case small_case(std::size_t kind, u64 seed) {
+  fuzz_case one;
+  one.seed = seed;
+  one.kind = kind;
+  one.n = 100 + seed % 300;
+  one.bins = 1 + seed % 40;
+  one.rows = 1 + seed % 3;
+  one.gap = seed % 5;
+  one.values = seed % (special_values + 1);
+  one.levels = seed % 3;
+  return valid(one, all_traits());
+}
+
+TEST(Fuzz, DrawingIsAFunctionOfTheSeed) {
+  for (u64 seed = 0; seed < 20'000; ++seed) {
+    const fuzz_case once = draw(mixed(7, seed), all_traits()), again = draw(mixed(7, seed), all_traits());
+    ASSERT_EQ(once, again);
+    ASSERT_EQ(once, valid(once, all_traits())) << text_of(once, all_traits());
+  }
+}
+
+TEST(Fuzz, DrawingReachesEveryKindAndEveryValueOfEveryMember) {
+  std::set<u64> kinds_seen, forms, contents, streams, replays, values;
+  u64 num_empty = 0, num_huge = 0, num_items = 0, num_before = 0, num_companions = 0, num_in_place = 0;
+  constexpr u64 num_cases = 200'000;
+  for (u64 i = 0; i < num_cases; ++i) {
+    const fuzz_case one = draw(mixed(3, i), all_traits());
+    kinds_seen.insert(one.kind);
+    forms.insert(one.form);
+    contents.insert(one.contents);
+    streams.insert(one.stream);
+    replays.insert(one.replays);
+    values.insert(one.values);
+    num_empty += one.n == 0;
+    num_huge += one.n >= 1 << 25;
+    num_items += one.n * one.rows;
+    num_before += one.before != 0;
+    num_companions += one.companion != 0;
+    num_in_place += one.in_place;
+  }
+  EXPECT_EQ(kinds_seen.size(), all_traits().size());
+  EXPECT_EQ(forms.size(), 2u);
+  EXPECT_EQ(contents.size(), 5u);
+  EXPECT_EQ(streams.size(), 3u);
+  EXPECT_EQ(replays.size(), 1 + most_replays);
+  EXPECT_EQ(values.size(), 1u + special_values);
+  EXPECT_GT(num_empty, 1000u);
+  EXPECT_GT(num_huge, 0u);
+  EXPECT_GT(num_before, num_cases / 10);
+  EXPECT_GT(num_companions, num_cases / 40);
+  EXPECT_GT(num_in_place, num_cases / 50);
+  EXPECT_LT(num_items / num_cases, 40'000u) << "a million cases would take too long";
+}
+
+TEST(Fuzz, NamesAreDifferent) {
+  std::set<std::string> names;
+  for (const traits& each : all_traits()) EXPECT_TRUE(names.insert(each.name).second) << each.name;
+}
+
+TEST(Fuzz, TheLineReadsBackAsTheSameCase) {
+  for (u64 i = 0; i < 5000; ++i) {
+    fuzz_case one = draw(mixed(11, i), all_traits());
+    ASSERT_EQ(case_of(text_of(one, all_traits()), all_traits()), one);
+    for (const field& each : fields())  // as shrinking changes it
+      if (mixed(i, each.least + each.name.size()) % 3 == 0) one.*each.member /= 2;
+    one.kind = mixed(i, 5) % all_traits().size();
+    one = valid(one, all_traits());
+    ASSERT_EQ(case_of(text_of(one, all_traits()), all_traits()), one) << text_of(one, all_traits());
+  }
+}
+
+TEST(Fuzz, BadLinesAreRefused) {
+  for (const char* text : {"", "x", "0x", "12,", "12,n", "12,n=", "12,n=x", "12,unknown=1", "12,kind=unknown",
+                           "99999999999999999999", "12,n=-1"})
+    EXPECT_THROW(case_of(text, all_traits()), std::invalid_argument) << text;
+  const char* const unknown[] = {"rungs_fuzz", "--unknown=1"};
+  EXPECT_THROW(options(2, unknown, {"--cases"}), std::invalid_argument);
+  const char* const not_a_number[] = {"rungs_fuzz", "--cases=1x"};
+  EXPECT_THROW(options(2, not_a_number, {"--cases"}).number("--cases", 0), std::invalid_argument);
+}
+
+TEST(Fuzz, ShrinkingEndsAtTheSimplestCase) {
+  for (u64 i = 0; i < 200; ++i) {
+    const fuzz_case one = draw(mixed(13, i), all_traits());
+    const fuzz_case simplest = shrunk(
+        one, all_traits(), [](const fuzz_case&) { return true; }, 100'000);
+    EXPECT_EQ(simplest.n, 0u);
+    EXPECT_EQ(simplest.form + simplest.before + simplest.companion + simplest.replays + simplest.out_offset, 0u);
+    EXPECT_EQ(shrunk(
+                  one, all_traits(), [](const fuzz_case&) { return false; }, 100'000),
+              one);
+  }
+}
+
+TEST(Fuzz, ShrinkingKeepsWhatMakesItFail) {
+  for (u64 i = 0; i < 200; ++i) {
+    fuzz_case one = draw(mixed(17, i), all_traits());
+    one.n = 20'000 + i;
+    one.rows = 1;
+    one.storage_offset = 5;
+    one.form = two_phases;
+    one = valid(one, all_traits());
+    int num_calls = 0;
+    const auto fails = [&](const fuzz_case& other) {
+      ++num_calls;
+      return other.n >= 4097 && other.storage_offset % 2 == 1;
+    };
+    const fuzz_case simplest = shrunk(one, all_traits(), fails, 400);
+    EXPECT_LE(num_calls, 400);
+    EXPECT_GE(simplest.n, 4097u);
+    EXPECT_LT(simplest.n, 4400u);
+    EXPECT_EQ(simplest.storage_offset, 1u);
+    EXPECT_EQ(simplest.replays, 0u);
+  }
+}
+
+// Of every kind: what is expected passes; a wrong bit of any output, and a byte around them, are refused.
+TEST(Fuzz, PlantedErrorsAreRefused) {
+  for (std::size_t k = 0; k < kinds().size(); ++k)
+    for (u64 seed = 1; seed <= 12; ++seed) {
+      const kind& of = *kinds()[k];
+      const fuzz_case one = small_case(k, mixed(19, seed));
+      const std::vector<unsigned char> expected = of.expected(one, 0, canary);
+      ASSERT_EQ(expected.size(), of.out_bytes(one)) << text_of(one, all_traits());
+      ASSERT_EQ(of.expected(one, 0, canary), expected);
+      std::vector<unsigned char> found(red_zone_bytes + expected.size() + red_zone_bytes, canary);
+      std::ranges::copy(expected, found.begin() + red_zone_bytes);
+      ASSERT_EQ(complaint(of, one, 0, found, red_zone_bytes, expected), "") << text_of(one, all_traits());
+      for (std::size_t at :
+           {std::size_t{0}, red_zone_bytes - 1, red_zone_bytes, red_zone_bytes + expected.size() / 2,
+            red_zone_bytes + expected.size() - 1, red_zone_bytes + expected.size(), found.size() - 1}) {
+        const bool is_inside = at >= red_zone_bytes && at < red_zone_bytes + expected.size();
+        std::vector<unsigned char> spoilt = found;
+        spoilt[at] ^= 1;
+        std::vector<unsigned char> settled(
+            spoilt.begin() + red_zone_bytes,
+            spoilt.begin() + red_zone_bytes + static_cast<std::ptrdiff_t>(expected.size())),
+            settled_expected = expected;
+        of.settle(settled.data(), settled.size());
+        of.settle(settled_expected.data(), settled_expected.size());
+        if (is_inside && settled == settled_expected) continue;  // one NaN for another
+        ASSERT_NE(complaint(of, one, 0, spoilt, red_zone_bytes, expected), "")
+            << text_of(one, all_traits()) << " " << at;
+      }
+    }
+}
+
+std::size_t kind_called(std::string_view name) {
+  const auto all = all_traits();
+  return static_cast<std::size_t>(std::ranges::find(all, name, &traits::name) - all.begin());
+}
+template <class T>
+std::vector<T> as(const std::vector<unsigned char>& bytes) {
+  std::vector<T> items(bytes.size() / sizeof(T));
+  std::memcpy(items.data(), bytes.data(), bytes.size());
+  return items;
+}
+
+// The oracle against itself: a sum is the last output of a scan, and replays differ.
+TEST(Fuzz, ReductionsEndWhereScansDo) {
+  for (u64 seed = 0; seed < 100; ++seed) {
+    const fuzz_case reduce = small_case(kind_called("reduce.sum.i32"), seed);
+    const fuzz_case scan = small_case(kind_called("scan.inclusive_sum.i32"), seed);
+    const auto sum = as<int>(kinds()[reduce.kind]->expected(reduce, 0, canary));
+    const auto sums = as<int>(kinds()[scan.kind]->expected(scan, 0, canary));
+    ASSERT_EQ(sum.front(), sums.back());
+  }
+}
+
+// What the header promises of nothing.
+TEST(Fuzz, OfNoItemsTheResultIsTheOneOfTheHeader) {
+  const auto result = [](const char* name) {
+    fuzz_case one = small_case(kind_called(name), 0);
+    one.n = 0;
+    return kinds()[one.kind]->expected(one, 0, canary);
+  };
+  EXPECT_EQ(as<int>(result("reduce.sum.i32")).front(), 0);
+  EXPECT_EQ(as<float>(result("reduce.min.f32")).front(), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(as<signed char>(result("reduce.min.i8")).front(), 127);
+  EXPECT_EQ(as<long long>(result("reduce.max.i64")).front(), std::numeric_limits<long long>::min());
+  const auto arg = result("reduce.arg_min.i32");
+  EXPECT_EQ(as<int>(arg).front(), std::numeric_limits<int>::max());
+  EXPECT_EQ(as<long long>(arg).back(), 1);
+  EXPECT_TRUE(result("scan.inclusive_sum.i32").empty());
+}
+
+// Samples within the levels are all counted, whatever these are; and nearly all drawn samples are.
+TEST(Fuzz, HistogramsCountMostSamples) {
+  for (std::size_t k = 0; k < kinds().size(); ++k) {
+    if (kinds()[k]->about().family != family::histogram) continue;
+    for (u64 seed = 0; seed < 60; ++seed) {
+      fuzz_case one = small_case(k, mixed(23, seed));
+      one.values = random_values;
+      const auto bytes = kinds()[k]->expected(one, 0, canary);
+      u64 total = 0;
+      if (kinds()[k]->about().out_bytes == 8)
+        for (const auto each : as<u64>(bytes)) total += each;
+      else
+        for (const auto each : as<unsigned>(bytes)) total += each;
+      const u64 channels = kinds()[k]->about().channels, num_active = channels == 1 ? 1 : channels - 1;
+      ASSERT_LE(total, one.n * one.rows * num_active) << text_of(one, all_traits());
+      if (num_active == 1 && one.bins > 20) {
+        ASSERT_GT(total, one.n * one.rows / 3) << text_of(one, all_traits());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rungs::fuzz
