@@ -40,6 +40,7 @@ int main() {
   std::printf("3 replays, the last sum is %d: ", sum[0]);
   check(cudaGraphExecDestroy(replayable));
   check(cudaGraphDestroy(graph));
+  check(workspace.release(stream));  // before the stream that used it has gone
   check(cudaStreamDestroy(stream));
   return verdict(is_right);
 }

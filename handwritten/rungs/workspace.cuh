@@ -123,16 +123,17 @@ class workspace_of : private Use {
 
   buffer& buffer_for(contents kind) { return kind == contents::zeroed_once ? zeroed_ : scratch_; }
 
-  // What a stream that is being captured would free belongs to the graph.
-  static bool is_captured(cudaStream_t stream) {
+  // What a stream that is being captured allocates or frees belongs to the graph.
+  static cudaError_t refuse_capture(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(stream, &status);
+    return error == cudaSuccess && status != cudaStreamCaptureStatusNone ? cudaErrorStreamCaptureUnsupported : error;
   }
 
   cudaError_t free_on(cudaStream_t stream) {
     if (zeroed_.memory == nullptr && scratch_.memory == nullptr) return cudaSuccess;
-    if (is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
-    cudaError_t error = cudaSuccess;
+    cudaError_t error = refuse_capture(stream);
+    if (error != cudaSuccess) return error;
     for (buffer* const held : {&zeroed_, &scratch_}) {
       if (held->memory == nullptr) continue;
       const cudaError_t freed = cudaFreeAsync(held->memory, stream);
@@ -145,9 +146,10 @@ class workspace_of : private Use {
   cudaError_t grow(contents kind, std::size_t bytes, cudaStream_t stream) {
     buffer& held = buffer_for(kind);
     if (bytes <= held.bytes) return cudaSuccess;
-    if (is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
+    cudaError_t error = refuse_capture(stream);
+    if (error != cudaSuccess) return error;
     void* memory = nullptr;
-    cudaError_t error = cudaMallocAsync(&memory, bytes, stream);
+    error = cudaMallocAsync(&memory, bytes, stream);
     if (error == cudaSuccess && kind == contents::zeroed_once) error = cudaMemsetAsync(memory, 0, bytes, stream);
     if (error == cudaSuccess && held.memory != nullptr) error = cudaFreeAsync(held.memory, stream);
     if (error == cudaSuccess)

@@ -22,7 +22,7 @@ std::size_t runtime_calls(Call call) {
 }
 
 // The device is asked for its compute capability and for clusters; for a scan for its shared memory, too.
-constexpr std::size_t choice_of_reduction = 4, choice_of_scan = 6;
+constexpr std::size_t choice_of_reduction = 5, choice_of_scan = 7;
 
 constexpr device::storage_is workspaces = device::storage_is::workspaces;
 
@@ -35,8 +35,8 @@ TEST(Host, WithAWorkspaceAReductionAsksNoRungButTheChosenOne) {
                                            plus{}, 0.0f);
     });
   };
-  using door = reductions::front_door_with<contents::zeroed_once, workspaces>;
-  EXPECT_EQ(reduce(parts::type<door>{}), choice_of_reduction + reduce(parts::type<reductions::early_ticket>{}));
+  using door = reductions::front_door_of<workspaces>;
+  EXPECT_EQ(reduce(parts::type<door>{}), choice_of_reduction + reduce(parts::type<reductions::tagged_aggregates>{}));
 }
 
 TEST(Host, WithAWorkspaceAScanAsksNoRungButTheChosenOne) {
@@ -48,8 +48,8 @@ TEST(Host, WithAWorkspaceAScanAsksNoRungButTheChosenOne) {
                                                    far_away<float>(3), plus{}, n);
     });
   };
-  using door = scans::front_door_with<contents::zeroed_once, workspaces>;
-  EXPECT_EQ(scan(parts::type<door>{}), choice_of_scan + scan(parts::type<scans::one_wave>{}));
+  using door = scans::front_door_of<workspaces>;
+  EXPECT_EQ(scan(parts::type<door>{}), choice_of_scan + scan(parts::type<scans::tagged_wave>{}));
 }
 
 // What is enough for a call is enough for all that have fewer items: after the largest, none allocates.

@@ -30,7 +30,9 @@ class FrontDoor : public ::testing::Test {
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
   }
   void TearDown() override {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    if (stream_ == nullptr) return;
+    EXPECT_EQ(workspace_.release(stream_), cudaSuccess);
+    cudaStreamDestroy(stream_);
   }
 
   template <class T>

@@ -81,6 +81,7 @@ class worker {
   }
   ~worker() {
     cudaFree(d_temp_storage_);
+    EXPECT_EQ(workspace_.release(stream_), cudaSuccess);
     cudaStreamDestroy(stream_);
   }
 

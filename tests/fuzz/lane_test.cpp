@@ -55,6 +55,10 @@ cudaError_t __wrap_cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { r
 cudaError_t __wrap_cudaStreamDestroy(cudaStream_t stream) { return gone(stream); }
 cudaError_t __wrap_cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 cudaError_t __wrap_cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t __wrap_cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
 cudaError_t __wrap_cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return cudaSuccess; }
 cudaError_t __wrap_cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) { return made(graph); }
 cudaError_t __wrap_cudaGraphInstantiate(cudaGraphExec_t* graph, cudaGraph_t, unsigned long long) { return made(graph); }

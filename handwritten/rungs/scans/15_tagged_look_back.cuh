@@ -10,7 +10,7 @@
 namespace rungs::RUNGS_ABI::scans {
 
 template <parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, 1)
     tagged_look_back_kernel(typename Rows::input_iterator d_in, std::size_t num_items,
                             typename Rows::output_iterator d_out, ScanOpT scan_op, typename Rows::accumulator seed,
                             bool by_vectors, parts::mailboxes<typename Rows::item> mailboxes, parts::tag tag) {

@@ -11,13 +11,13 @@ namespace rungs::RUNGS_ABI::cluster::reductions {
 struct compact_cluster {
   static constexpr auto idea = "one cluster that one multiprocessor can hold, so that it can be placed anywhere";
   static constexpr int block_threads = 256, vectors_per_thread = 4, items_per_thread = 16;
-  static constexpr int small_vectors_per_thread = 2;   // while eight such blocks hold it all
-  static constexpr int unaligned_block_threads = 128;  // two loads a vector take twice the registers
+  static constexpr int small_vectors_per_thread = 2;  // while eight such blocks hold it all
+  static constexpr int many_block_threads = 128;      // several tiles, or two loads a vector, take more registers
   static constexpr bool deterministic = true;
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
   static constexpr std::size_t summation_height(std::size_t num_items) {
-    return rungs::parts::ceil_div(num_items, unaligned_block_threads * vectors_per_thread) + 64;
+    return rungs::parts::ceil_div(num_items, many_block_threads * vectors_per_thread) + 64;
   }
 
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
@@ -49,14 +49,14 @@ cudaError_t compact_cluster::reduce(void* d_temp_storage, std::size_t& temp_stor
   using small = rungs::parts::one_tile_reader<block_threads, small_vectors_per_thread, InputIteratorT>;
   if constexpr (rungs::parts::is_vectorisable<InputIteratorT>) {
     if (reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0)
-      return launch(rungs::parts::type<rungs::parts::tile_reader<unaligned_block_threads, vectors_per_thread,
+      return launch(rungs::parts::type<rungs::parts::tile_reader<many_block_threads, vectors_per_thread,
                                                                  rungs::parts::reading::unaligned, InputIteratorT>>{});
   }
   if (num_items <= std::size_t(parts::blocks_on_one_multiprocessor) * small::tile_items)
     return launch(rungs::parts::type<small>{});
   using one_tile = rungs::parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
   using tiles =
-      rungs::parts::tile_reader<block_threads, vectors_per_thread, rungs::parts::reading::aligned, InputIteratorT>;
+      rungs::parts::tile_reader<many_block_threads, vectors_per_thread, rungs::parts::reading::aligned, InputIteratorT>;
   if (num_items <= std::size_t(parts::blocks_on_one_multiprocessor) * one_tile::tile_items)
     return launch(rungs::parts::type<one_tile>{});
   return launch(rungs::parts::type<tiles>{});
