@@ -56,6 +56,7 @@ HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "
 # For chips that were never measured, and for what is not read by vectors: no clusters, nothing that asks for sm_90.
 UNMEASURED_REDUCE, UNMEASURED_SCAN = "tagged_aggregates", "tagged_look_back"
 UNMEASURED_HISTOGRAM = ("split_bins", "hot_bins", 65537)  # from that many bins on the second one
+MOST_COMPACT_BINS = 3000
 MANY_SAMPLES = 1048577  # beyond the most edges measured the second one is taken for so many, since the first reads them once a part
 ONE_BLOCK_UP_TO = 4096
 
@@ -282,11 +283,16 @@ def _stand_ins(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[C
     return found
 
 
+def _counting(bins: int) -> dict[str, Candidate]:
+    """Of more bins than a small cluster holds, compact_cluster's time is split_bins'."""
+    return {rung: candidate for rung, candidate in HISTOGRAM.items() if rung != "compact_cluster" or bins <= MOST_COMPACT_BINS}
+
+
 def _by_bins(machine: Machine, start: tuple[bool, int, int], by_bins: dict[int, list[Cell]]) -> list[str]:
     rows: list[str] = []
     before, last = -1, None
     for bins, of_bins in sorted(by_bins.items()):
-        found = steps(times(machine, of_bins, HISTOGRAM), max)
+        found = steps(times(machine, of_bins, _counting(bins)), max)
         chosen = [(step.begins, step.rung) for step in found]
         if found and chosen != last:
             for step in found:
