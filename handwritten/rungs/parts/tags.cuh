@@ -5,6 +5,9 @@
 // hold is taken for a post of the call with a probability of 2^-64 for each word that is read as a tag: for a scan of
 // 2^30 items, of 2^17 tiles, less than 2^-46.
 //
+// Who waits for a post reads words that may never have been written; compute-sanitizer's initcheck reports that, where
+// nobody has filled the storage.
+//
 // A call that is captured keeps its tag, and every replay has it again. So a captured call clears its storage first, by
 // a launch with which its own overlaps. Storage whose earlier contents are copied back while a replay runs is outside
 // of this, and of CUB's contract.
