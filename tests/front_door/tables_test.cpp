@@ -73,7 +73,7 @@ TEST(Tables, AHistogramComesToARungThatTakesSoManySamples) {
             }
             // What was measured by itself: so few samples, and bins among edges up to so many.
             if (bytes > 1 && bins > 65536 && has_edges) {  // some read few samples once for each part of them
-              const bool is_few = cc >= 90 && n <= 1 << 14;
+              const bool is_few = cc >= 90 && n <= 1 << 16;
               const bool is_measured = bytes >= 4 && bytes < 8 && bins <= 1u << 19;
               const bool in_parts = cc >= 90 && (n <= 1 << 20 || is_measured);
               ASSERT_EQ(rung, is_few && is_measured ? histogram_rung::overlapped_clear

@@ -28,7 +28,7 @@ struct slice_places {
 };
 
 template <class Rows, class CounterT, class Finder>
-__global__ void __launch_bounds__(Rows::block_threads, Rows::block_threads <= 128 ? 8 : 1)
+__global__ void __launch_bounds__(Rows::block_threads, parts::blocks_to_fit<Rows::block_threads <= 128>)
     one_cluster_kernel(typename Rows::iterator d_samples, std::size_t num_samples, CounterT* d_histogram, Finder bins,
                        slice_places places) {
 #if __CUDA_ARCH__ >= 900

@@ -14,8 +14,15 @@ namespace rungs::RUNGS_ABI::cluster::parts {
 // clusters of more than eight.
 inline constexpr int blocks_on_one_multiprocessor = 8;
 
-// Threads that one multiprocessor holds, with up to 32 registers each.
-inline constexpr int threads_on_one_multiprocessor = 2048;
+// The second bound of a kernel whose blocks are small enough for that. Below sm_90, where such kernels are empty, and
+// from sm_120 on, a multiprocessor holds fewer threads.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 900 || __CUDA_ARCH__ >= 1200)
+template <bool is_compact>
+inline constexpr int blocks_to_fit = 1;
+#else
+template <bool is_compact>
+inline constexpr int blocks_to_fit = is_compact ? blocks_on_one_multiprocessor : 1;
+#endif
 
 // One block is no cluster: compute-sanitizer, for one, refuses remote stores to oneself.
 inline constexpr int least_cluster_blocks = 2, portable_cluster_blocks = 8, greatest_cluster_blocks = 16;

@@ -16,7 +16,8 @@ namespace rungs::RUNGS_ABI::cluster::reductions {
 
 // Small blocks are to fit eight to a multiprocessor: see 05_compact_cluster.
 template <class Tile, class OutputIteratorT, class ReductionOpT, class T>
-__global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads <= 256 && sizeof(T) <= 8 ? 8 : 1)
+__global__ void __launch_bounds__(Tile::block_threads,
+                                  parts::blocks_to_fit<Tile::block_threads <= 256 && sizeof(T) <= 8>)
     remote_stores_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
                          ReductionOpT reduction_op, T init) {
 #if __CUDA_ARCH__ >= 900

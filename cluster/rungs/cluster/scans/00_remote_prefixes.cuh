@@ -47,7 +47,7 @@ using index_in = std::conditional_t<Rows::is_whole, unsigned, std::size_t>;
 // and the shorter code is 0.4 us faster on an H200.
 template <rungs::parts::scan_kind kind, int block_threads, class Rows, class ScanOpT>
 __global__ void __launch_bounds__(block_threads,
-                                  block_threads <= 128 && sizeof(typename Rows::accumulator) <= 8 ? 8 : 1)
+                                  parts::blocks_to_fit<block_threads <= 128 && sizeof(typename Rows::accumulator) <= 8>)
     remote_prefixes_kernel(typename Rows::input_iterator d_in, index_in<Rows> num_items,
                            typename Rows::output_iterator d_out, ScanOpT scan_op, typename Rows::accumulator prefix,
                            bool by_vectors) {
