@@ -1,5 +1,5 @@
 // Rung 4. Each thread adds two items on the way in.
-// Against 03_sequential_addressing: half the blocks for the same items, and no thread that only loads. Two loads are in
+// Against 02_sequential_addressing: half the blocks for the same items, and no thread that only loads. Two loads are in
 // flight instead of one.
 #pragma once
 

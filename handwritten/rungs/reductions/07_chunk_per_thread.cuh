@@ -19,6 +19,7 @@ __global__ void chunk_per_thread_kernel(InputIteratorT d_in, std::size_t num_ite
   const std::size_t chunk = num_items / num_threads + (num_items % num_threads != 0);
   const std::size_t first = thread * chunk, last = first + chunk < num_items ? first + chunk : num_items;
   T value = ReductionOpT::template identity<T>();
+#pragma unroll 1  // as in 08_grid_stride: the compiler would unroll this loop and not that one
   for (std::size_t i = first; i < last; ++i) value = reduction_op(value, static_cast<T>(d_in[i]));
   value = parts::block_reduce<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) parts::atomic_combine(d_out, value, reduction_op);

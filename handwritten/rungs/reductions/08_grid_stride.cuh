@@ -15,6 +15,7 @@ __global__ void grid_stride_kernel(InputIteratorT d_in, std::size_t num_items, T
   const std::size_t thread = std::size_t(blockIdx.x) * block_threads + threadIdx.x;
   const std::size_t num_threads = std::size_t(gridDim.x) * block_threads;
   T value = ReductionOpT::template identity<T>();
+#pragma unroll 1
   for (std::size_t i = thread; i < num_items; i += num_threads) value = reduction_op(value, static_cast<T>(d_in[i]));
   value = parts::block_reduce<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) parts::atomic_combine(d_out, value, reduction_op);

@@ -1,23 +1,48 @@
 // Rung 9. Sixteen bytes a load, four loads in flight before the first addition.
 // Against 08_grid_stride: a quarter of the load instructions for 4-byte items, a sixteenth for bytes, and four times
 // the bytes in flight per thread, which is what DRAM latency asks for. Only here do narrow types reach the bandwidth.
+// The few items ahead of the first 16-byte boundary and behind the last whole vector are read one by one.
 #pragma once
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/block.cuh"
-#include "rungs/parts/plan.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tile.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
 
-template <class Tile, class T, class ReductionOpT>
-__global__ void vector_loads_kernel(typename Tile::iterator d_in, std::size_t num_items, T* d_out,
-                                    ReductionOpT reduction_op) {
+template <int block_threads, class InputIteratorT, class T, class ReductionOpT>
+__global__ void vector_loads_kernel(InputIteratorT d_in, std::size_t num_items, T* d_out, ReductionOpT reduction_op) {
+  const std::size_t thread = std::size_t(blockIdx.x) * block_threads + threadIdx.x;
+  const std::size_t num_threads = std::size_t(gridDim.x) * block_threads;
   T value = ReductionOpT::template identity<T>();
-  value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
-  value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
+  std::size_t ahead = num_items, behind = num_items;  // items before this one, and from that one on, come one by one
+  if constexpr (parts::is_vectorisable<InputIteratorT>) {
+    using item = parts::item_of<InputIteratorT>;
+    constexpr std::size_t vector_items = 16 / sizeof(item);
+    const std::size_t bytes_ahead = -reinterpret_cast<std::uintptr_t>(d_in) % 16;
+    if (bytes_ahead % sizeof(item) == 0) ahead = parts::at_most(bytes_ahead / sizeof(item), num_items);
+    const std::size_t num_vectors = (num_items - ahead) / vector_items;
+    behind = ahead + num_vectors * vector_items;
+    const uint4* const vectors = reinterpret_cast<const uint4*>(d_in + ahead);
+    const auto fold = [&](uint4 v) {
+      return parts::fold_vector<T>(parts::vector<item>{{v.x, v.y, v.z, v.w}}, reduction_op);
+    };
+    std::size_t i = thread;
+    for (; i + 3 * num_threads < num_vectors; i += 4 * num_threads) {
+      const uint4 a = vectors[i], b = vectors[i + num_threads];
+      const uint4 c = vectors[i + 2 * num_threads], d = vectors[i + 3 * num_threads];
+      const T of_four = reduction_op(reduction_op(fold(a), fold(b)), reduction_op(fold(c), fold(d)));
+      value = reduction_op(value, of_four);
+    }
+    for (; i < num_vectors; i += num_threads) value = reduction_op(value, fold(vectors[i]));
+  }
+  const std::size_t num_single = ahead + (num_items - behind);
+#pragma unroll 1
+  for (std::size_t i = thread; i < num_single; i += num_threads)
+    value = reduction_op(value, static_cast<T>(d_in[i < ahead ? i : behind + (i - ahead)]));
+  value = parts::block_reduce<block_threads>(value, reduction_op);
   if (threadIdx.x == 0) parts::atomic_combine(d_out, value, reduction_op);
 }
 
@@ -33,18 +58,17 @@ struct vector_loads_shaped {
   static cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, std::size_t num_items, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    std::size_t grid_blocks;
     char* unused;
+    int num_multiprocessors;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    error =
-        parts::plan_grid<block_threads, vectors_per_thread>(d_in, num_items, blocks_per_multiprocessor, grid_blocks);
+    error = parts::multiprocessors(num_multiprocessors);
     if (error == cudaSuccess) error = parts::initialise(d_out, init, stream);
     if (error != cudaSuccess || num_items == 0) return error;
-    return parts::with_tile_reader<block_threads, vectors_per_thread>(d_in, [&](auto tile) {
-      return parts::launch(vector_loads_kernel<typename decltype(tile)::named, T, ReductionOpT>, grid_blocks,
-                           block_threads, stream, d_in, num_items, d_out, reduction_op);
-    });
+    const std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads * items_per_thread),
+                                                   std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
+    return parts::launch(vector_loads_kernel<block_threads, InputIteratorT, T, ReductionOpT>, grid_blocks,
+                         block_threads, stream, d_in, num_items, d_out, reduction_op);
   }
 };
 

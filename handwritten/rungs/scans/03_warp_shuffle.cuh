@@ -20,11 +20,18 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ T warp_aggregates[num_warps];
   const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
   const std::size_t i = std::size_t(blockIdx.x) * block_threads + threadIdx.x;
-  T value = i < num_items ? static_cast<T>(d_in[i]) : ScanOpT::template identity<T>();
-  value = parts::warp_scan(value, scan_op);
+  const auto scan_lanes = [&](T value) {
+#pragma unroll
+    for (int offset = 1; offset < parts::warp_threads; offset *= 2) {
+      const T before = parts::shuffle_up(value, offset);
+      if (lane >= offset) value = scan_op(before, value);
+    }
+    return value;
+  };
+  T value = scan_lanes(i < num_items ? static_cast<T>(d_in[i]) : ScanOpT::template identity<T>());
   if (lane == last_lane) warp_aggregates[warp] = value;
   __syncthreads();
-  const T of_warps = parts::warp_scan(warp_aggregates[lane], scan_op);
+  const T of_warps = scan_lanes(warp_aggregates[lane]);
   const T of_earlier_warps = parts::shuffle_from(of_warps, (warp - 1) % num_warps);
   const T of_earlier_lanes = parts::shuffle_up(value, 1);
   if (kind == parts::scan_kind::exclusive) value = lane > 0 ? of_earlier_lanes : ScanOpT::template identity<T>();

@@ -1,6 +1,6 @@
-// Rung 1. A block folds its items in shared memory, and sends one atomic.
-// Against 00_atomic_per_element: 1024 atomics become one, at the price of ten barriers. Half of the threads idle after
-// the first fold, three quarters after the second.
+// Rung 3. A block folds its items in shared memory, and sends one atomic.
+// Against 02_sequential_addressing: one launch reads everything, and no aggregate goes through memory, but the order of
+// the atomics differs from call to call, and so do the bits of floating-point sums.
 #pragma once
 
 #include "rungs/contract.cuh"
@@ -26,7 +26,7 @@ __global__ void atomic_per_block_kernel(InputIteratorT d_in, std::size_t num_ite
 
 struct atomic_per_block {
   static constexpr auto idea = "a tree in shared memory, then one atomic per block";
-  static constexpr int block_threads = 1024, items_per_thread = 1;
+  static constexpr int block_threads = 256, items_per_thread = 1;
   static constexpr bool deterministic = false;
   static constexpr contents temp_storage = contents::none;
 

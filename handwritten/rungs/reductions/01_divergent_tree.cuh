@@ -1,6 +1,7 @@
-// Rung 2. The tree of the textbooks, neighbours first, in as many launches as it takes: the classic starting point.
-// Against 01_atomic_per_block: no atomic, so the bits repeat; aggregates go through memory and are reduced by the next
-// launch. The active threads lie 2, 4, 8 … apart, so a warp stays busy until one lane of it is left.
+// Rung 1. The tree of the textbooks, neighbours first, in as many launches as it takes: the classic starting point.
+// Against 00_atomic_per_element: no atomic, so the bits repeat. A block folds its items in shared memory with eight
+// barriers, and the next launch reduces the blocks' aggregates. The active threads lie 2, 4, 8 … apart, so a warp stays
+// busy until one lane of it is left.
 #pragma once
 
 #include "rungs/contract.cuh"

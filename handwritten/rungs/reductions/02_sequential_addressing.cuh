@@ -1,5 +1,5 @@
-// Rung 3. The upper half of the threads is folded onto the lower half.
-// Against 02_divergent_tree: the active threads are contiguous, so whole warps retire and no warp diverges until the
+// Rung 2. The upper half of the threads is folded onto the lower half.
+// Against 01_divergent_tree: the active threads are contiguous, so whole warps retire and no warp diverges until the
 // last five folds. The modulo goes away. Traffic and barriers stay the same.
 #pragma once
 
