@@ -16,30 +16,32 @@ template <class T>
 struct alignas(std::is_arithmetic_v<T> && sizeof(T) >= 4 ? 16 : alignof(T)) quad {
   T items[4];
 };
+template <class T, class InputIteratorT>
+inline constexpr bool is_made_of =
+    std::is_pointer_v<InputIteratorT>&& std::is_same_v<parts::item_of<InputIteratorT>, T>;
 
 template <parts::scan_kind kind, int block_threads, int num_rows, class InputIteratorT, class ScanOpT, class T>
 __global__ void __launch_bounds__(block_threads)
     vector_items_kernel(InputIteratorT d_in, std::size_t num_items, T* d_scanned, T* d_sums, ScanOpT scan_op,
                         bool are_aligned) {
   constexpr int num_warps = block_threads / parts::warp_threads, last_lane = parts::warp_threads - 1;
-  constexpr std::size_t warp_items = 4 * num_rows * parts::warp_threads;
+  constexpr std::size_t row_items = 4 * parts::warp_threads, warp_items = row_items * num_rows;
   const T identity = ScanOpT::template identity<T>();
   __shared__ T warp_aggregates[num_warps];
   const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
   const std::size_t first = (std::size_t(blockIdx.x) * num_warps + warp) * warp_items;
-  const std::size_t left = first < num_items ? num_items - first : 0;
-  const bool by_vectors = are_aligned && left >= warp_items;
+  const std::size_t mine = first + 4 * lane;  // the lane's first item
+  const bool by_vectors = are_aligned && first + warp_items <= num_items;
 
   quad<T> rows[num_rows];
   T before_lane[num_rows], of_warp = identity;  // what precedes the lane's items of a row, within the warp
 #pragma unroll
   for (int row = 0; row < num_rows; ++row) {
-    const std::size_t at = row * parts::warp_threads + lane;
-    if constexpr (std::is_pointer_v<InputIteratorT> && std::is_same_v<parts::item_of<InputIteratorT>, T>)
-      if (by_vectors) rows[row] = reinterpret_cast<const quad<T>*>(d_in + first)[at];
+    const std::size_t at = mine + row * row_items;
+    if constexpr (is_made_of<T, InputIteratorT>)
+      if (by_vectors) rows[row] = *reinterpret_cast<const quad<T>*>(d_in + at);
     if (!by_vectors)
-      for (int i = 0; i < 4; ++i)
-        rows[row].items[i] = 4 * at + i < left ? static_cast<T>(d_in[first + 4 * at + i]) : identity;
+      for (int i = 0; i < 4; ++i) rows[row].items[i] = at + i < num_items ? static_cast<T>(d_in[at + i]) : identity;
   }
 #pragma unroll
   for (int row = 0; row < num_rows; ++row) {
@@ -63,13 +65,11 @@ __global__ void __launch_bounds__(block_threads)
       sum = scan_op(sum, item);
       item = kind == parts::scan_kind::inclusive ? sum : before;
     }
-    const std::size_t at = row * parts::warp_threads + lane;
-    if (by_vectors) {
-      reinterpret_cast<quad<T>*>(d_scanned + first)[at] = rows[row];
-    } else {
+    const std::size_t at = mine + row * row_items;
+    if (by_vectors) *reinterpret_cast<quad<T>*>(d_scanned + at) = rows[row];
+    if (!by_vectors)
       for (int i = 0; i < 4; ++i)
-        if (4 * at + i < left) d_scanned[first + 4 * at + i] = rows[row].items[i];
-    }
+        if (at + i < num_items) d_scanned[at + i] = rows[row].items[i];
   }
   if (threadIdx.x == block_threads - 1) d_sums[blockIdx.x] = scan_op(before_warp, of_warp);
 }
@@ -87,11 +87,9 @@ struct vector_items : parts::scan_calls<vector_items> {
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                           OutputIteratorT d_out, ScanOpT scan_op, T seed, std::size_t num_items, cudaStream_t stream) {
     const auto scan_tiles = [&](T* d_scanned, T* d_sums, std::size_t num_tiles) {
-      bool are_aligned = reinterpret_cast<std::uintptr_t>(d_scanned) % alignof(quad<T>) == 0;
-      if constexpr (std::is_pointer_v<InputIteratorT> && std::is_same_v<parts::item_of<InputIteratorT>, T>)
-        are_aligned = are_aligned && reinterpret_cast<std::uintptr_t>(d_in) % alignof(quad<T>) == 0;
-      else
-        are_aligned = false;
+      const auto is_aligned = [](auto p) { return reinterpret_cast<std::uintptr_t>(p) % alignof(quad<T>) == 0; };
+      bool are_aligned = false;
+      if constexpr (is_made_of<T, InputIteratorT>) are_aligned = is_aligned(d_in) && is_aligned(d_scanned);
       return parts::launch(vector_items_kernel<kind, block_threads, num_rows, InputIteratorT, ScanOpT, T>, num_tiles,
                            block_threads, stream, d_in, num_items, d_scanned, d_sums, scan_op, are_aligned);
     };
