@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "check.hpp"
+#include "rules.hpp"
 #include "sizes.hpp"
 
 namespace rungs::bench {
@@ -16,15 +17,6 @@ namespace {
 
 using catalog::op;
 using catalog::scalar;
-
-constexpr std::size_t ladder_sizes[] = {std::size_t{1} << 20, std::size_t{16} << 20, std::size_t{256} << 20};
-constexpr std::size_t odd_sizes[] = {1000, 100'000, 10'000'019, (std::size_t{1} << 24) + 1};
-
-std::vector<std::size_t> powers_of_two(int step) {
-  std::vector<std::size_t> sizes;
-  for (int exponent = 10; exponent <= 30; exponent += step) sizes.push_back(std::size_t{1} << exponent);
-  return sizes;
-}
 
 // One line of the suite: records that answer the same question.
 struct question {
@@ -43,113 +35,24 @@ question question_of(const catalog::record& record) {
           record.num_channels, record.num_active_channels};
 }
 
-bool is_basic(const question& line) {
-  return line.input == line.accumulator && (line.input == scalar::f32 || line.input == scalar::i32);
+rules::cell cell_of(const question& line, shape of = {}, distribution from = distribution::uniform,
+                    std::size_t num_items = 0) {
+  return {line.operation, line.combine, line.input, line.accumulator, line.on_host, std::move(of), from, num_items};
 }
 
-bool is_sum(const question& line) { return line.combine == op::plus || line.combine == op::compose; }
-
-bool is_ladder_size(std::size_t size) { return std::count(std::begin(ladder_sizes), std::end(ladder_sizes), size) > 0; }
-
-constexpr std::size_t Ki = 1024;
-
-// The whole sweep for sums of floats, every second power of two for those of integers, and a few sizes for the rest.
-std::vector<std::size_t> reduction_sizes(const question& line) {
-  if (is_sum(line) && (is_basic(line) || line.on_host)) return powers_of_two(2);
-  if (is_sum(line))
-    return {Ki, 4 * Ki, 64 * Ki, 256 * Ki, ladder_sizes[0], 4 * Ki * Ki, ladder_sizes[1], ladder_sizes[2]};
-  if (!is_basic(line)) return {ladder_sizes[0], ladder_sizes[1]};
-  return {64 * Ki, ladder_sizes[0], ladder_sizes[1]};
-}
-
-// Likewise. Exclusive scans of other types, or with other operators, are left to --full.
-std::vector<std::size_t> scan_sizes(const question& line) {
-  const bool inclusive = line.operation == catalog::operation::inclusive_scan;
-  if (line.combine == op::plus && is_basic(line)) {
-    if (inclusive) return powers_of_two(2);
-    return {64 * Ki, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
-  }
-  if (!inclusive) return {};
-  if (is_sum(line)) return {4 * Ki, 16 * Ki, 64 * Ki, ladder_sizes[0], ladder_sizes[1], ladder_sizes[2]};
-  return {ladder_sizes[0], ladder_sizes[1]};
-}
-
-std::vector<std::size_t> flat_sizes(const question& line, bool full) {
-  const bool scan = catalog::is_scan(line.operation), exclusive = line.operation == catalog::operation::exclusive_scan;
-  const bool whole_sweep = line.input == scalar::f32 && line.combine == op::plus && !line.on_host && !exclusive;
-  std::vector<std::size_t> sizes = scan ? scan_sizes(line) : reduction_sizes(line);
-  if (full || whole_sweep) {
-    sizes = powers_of_two(1);
-    sizes.insert(sizes.end(), std::begin(odd_sizes), std::end(odd_sizes));
-  }
-  return sizes;
-}
-
-// So many counters, with a gap behind every 32, take 223 of the 227 KiB that an H200's block can have: 56 Ki of them
-// and what finds uneven bins no longer fit.
-constexpr std::size_t most_block_bins = 54 * Ki;
-constexpr std::size_t known_bins[] = {
-    2, 64, 256, 1000, 4096, 16384, most_block_bins, 65536, std::size_t{1} << 19, std::size_t{1} << 20};
+bool is_ladder_size(std::size_t size) { return std::ranges::count(rules::numbers("ladder"), size) > 0; }
 
 bool is_hard(distribution from) {  // the four that every headline is measured with
   return from == distribution::uniform || from == distribution::constant || from == distribution::eight_hot ||
          from == distribution::zipf;
 }
 
-// Whether samples of the type tell so many bins apart.
-bool holds(scalar type, std::size_t bins) {
-  const std::size_t size = catalog::size_of(type);
-  return bins <= (type == scalar::f16 ? 2048u : size == 1 ? 256u : size == 2 ? 65536u : most_bins);
-}
-
-bool is_headline_type(scalar type) { return type == scalar::u8 || type == scalar::i32 || type == scalar::f32; }
-
-// The headline's samples and bins at four sizes with the four hard distributions and at one with the others; the other
-// types, numbers of bins, ranges and pixels at a few sizes and distributions: at least where the front door's choice
-// changes. Nothing: not in the default suite.
-std::vector<std::size_t> histogram_sizes(const question& line, std::size_t bins, distribution from) {
-  using catalog::operation;
-  const std::size_t small = 64 * Ki;
-  const std::size_t mega = ladder_sizes[0], large = ladder_sizes[1], huge = ladder_sizes[2];
-  const bool uniform = from == distribution::uniform, constant = from == distribution::constant;
-  const bool spotted = bins == 256 || bins == 4096 || bins == 65536;
-  const bool half_a_million = bins == std::size_t{1} << 19;
-  if (line.on_host) {
-    const bool shown = line.operation == operation::histogram_even && bins == 256 && uniform &&
-                       (line.input == scalar::u8 || line.input == scalar::i32);
-    return shown ? std::vector{mega, large} : std::vector<std::size_t>{};
-  }
-  if (line.operation == operation::histogram_range) {
-    const bool shown = is_headline_type(line.input) || line.input == scalar::u16 || line.input == scalar::f64;
-    if (!uniform || !shown) return {};
-    if (spotted && (bins <= 4096 || holds(line.input, bins))) return {small, mega, large};
-    if (half_a_million && line.input == scalar::i32) return {mega, large};
-    if (bins == most_block_bins && holds(line.input, bins)) return {small};
-    return {};
-  }
-  if (bins == most_block_bins) return {};
-  if (line.operation == operation::multi_histogram_even) {
-    if (bins == 256 && (uniform || constant)) return {mega, large, huge};
-    return {};
-  }
-  const bool headline = bins == 256 ? is_headline_type(line.input)
-                                    : line.input == scalar::i32 && (bins == 4096 || bins == 16384 || bins == 65536);
-  if (headline && is_hard(from)) return {small, mega, large, huge};
-  if (headline) return {large};
-  if (half_a_million)
-    return line.input == scalar::i32 && is_hard(from) ? std::vector{mega, large} : std::vector<std::size_t>{};
-  if (line.input == scalar::i32 && (uniform || constant)) return {mega, large, huge};
-  if (spotted && holds(line.input, bins) && uniform) return {small, mega, large};
-  if (spotted && holds(line.input, bins) && from == distribution::eight_hot) return {mega, large};
-  return {};
-}
-
-std::vector<std::size_t> full_histogram_sizes(const question& line, std::size_t bins, distribution from) {
-  if (!holds(line.input, bins) || (line.on_host && from != distribution::uniform))
-    return histogram_sizes(line, bins, from);
-  auto sizes = powers_of_two(2);
-  sizes.insert(sizes.end(), {odd_sizes[0], odd_sizes[2]});
-  return sizes;
+// Nothing: not in the suite.
+std::vector<std::size_t> sizes_of(const rules::cell& cell, bool full) {
+  std::optional<std::vector<std::size_t>> sizes;
+  if (full) sizes = rules::sizes("full_sizes", cell);
+  if (!sizes) sizes = rules::sizes("sizes", cell);
+  return sizes.value_or(std::vector<std::size_t>{});
 }
 
 // One shape and distribution of a line, at its sizes.
@@ -167,56 +70,37 @@ bool wants_distribution(const selection& wanted, distribution from) {
 // has. What was asked for and has no sizes there gets those of the ladder.
 std::vector<setting> histogram_settings(const question& line, const selection& wanted) {
   const bool asked = !wanted.bins.empty() || !wanted.distributions.empty();
-  std::vector<std::size_t> all_bins = wanted.bins;
-  if (all_bins.empty()) all_bins.assign(std::begin(known_bins), std::end(known_bins));
+  const std::vector<std::size_t>& all_bins = wanted.bins.empty() ? rules::numbers("bins") : wanted.bins;
   std::vector<setting> settings;
   for (const std::size_t bins : all_bins) {
+    shape of{{{"bins", bins}}};
     bool any = wanted.full;
-    for (const distribution from : all_distributions) any = any || !histogram_sizes(line, bins, from).empty();
+    for (const distribution from : all_distributions) any = any || !sizes_of(cell_of(line, of, from), false).empty();
+    if (line.num_channels > 1) {
+      of.dimensions.push_back({"channels", static_cast<std::size_t>(line.num_channels)});
+      of.dimensions.push_back({"active", static_cast<std::size_t>(line.num_active_channels)});
+    }
     for (const distribution from : all_distributions) {
       if (from == distribution::out_of_range && !has_outside(line.input)) continue;
       if (!wants_distribution(wanted, from)) continue;
-      auto sizes = wanted.full ? full_histogram_sizes(line, bins, from) : histogram_sizes(line, bins, from);
+      auto sizes = sizes_of(cell_of(line, of, from), wanted.full);
       const bool wanted_here = wanted.bins.empty() ? any : !wanted.distributions.empty() || is_hard(from);
-      if (sizes.empty() && asked && wanted_here) sizes.assign(std::begin(ladder_sizes), std::end(ladder_sizes));
+      if (sizes.empty() && asked && wanted_here) sizes = rules::numbers("ladder");
       if (sizes.empty()) continue;
       if (!wanted.sizes.empty()) sizes = wanted.sizes;
-      shape of{{{"bins", bins}}};
-      if (line.num_channels > 1) {
-        of.dimensions.push_back({"channels", static_cast<std::size_t>(line.num_channels)});
-        of.dimensions.push_back({"active", static_cast<std::size_t>(line.num_active_channels)});
-      }
-      settings.push_back({std::move(of), from, std::move(sizes)});
+      settings.push_back({of, from, std::move(sizes)});
     }
   }
   return settings;
 }
 
-// Primes and threefold powers of two: nothing that another plan measures, or that a tile or a vector divides
-// throughout.
-constexpr std::size_t held_out_sizes[] = {37,         769,        1536,        3079,       12'289,
-                                          49'152,     196'613,    786'432,     1'572'869,  6'291'469,
-                                          25'165'824, 50'331'653, 201'326'592, 402'653'189};
-constexpr std::size_t held_out_samples[] = {49'157, 786'433, 12'582'917};
-constexpr std::size_t held_out_bins[] = {17, 200, 3000, 40'000, 300'000};
-
-// Sums of floats at every size, other sums at every second, other operators and exclusive scans at a few; sums also
-// where the input, and a scan's output, begins one or three items behind an alignment.
 std::vector<setting> held_out_flat(const question& line) {
-  const bool exclusive = line.operation == catalog::operation::exclusive_scan;
-  std::vector<std::size_t> sizes;
-  constexpr std::size_t num_sizes = std::size(held_out_sizes);
-  if (line.combine == op::plus && line.input == scalar::f32 && !exclusive)
-    sizes.assign(std::begin(held_out_sizes), std::end(held_out_sizes));
-  else if (is_sum(line) && !exclusive)
-    for (std::size_t i = 0; i < num_sizes; i += 2) sizes.push_back(held_out_sizes[i]);
-  else
-    for (std::size_t i = 1; i + 1 < num_sizes; i += 3) sizes.push_back(held_out_sizes[i]);
-  std::vector<setting> settings = {{{}, distribution::uniform, sizes}};
-  for (const std::size_t offset : {1u, 3u}) {
-    if (!is_sum(line) || (exclusive && offset > 1)) continue;
-    settings.push_back(
-        {{{{"offset", offset}}}, distribution::uniform, {held_out_sizes[3], held_out_sizes[7], held_out_sizes[10]}});
+  std::vector<setting> settings;
+  for (const std::size_t offset : {0u, 1u, 3u}) {
+    shape of;
+    if (offset > 0) of.dimensions.push_back({"offset", offset});
+    auto sizes = rules::sizes("held_out", cell_of(line, of)).value();
+    if (!sizes.empty()) settings.push_back({std::move(of), distribution::uniform, std::move(sizes)});
   }
   return settings;
 }
@@ -225,39 +109,31 @@ std::vector<setting> held_out_flat(const question& line) {
 std::vector<setting> held_out_histograms(const question& line) {
   const bool even = line.operation == catalog::operation::histogram_even;
   std::vector<setting> settings;
-  for (std::size_t i = 0; i < std::size(held_out_bins) && holds(line.input, held_out_bins[i]); ++i) {
-    const std::size_t bins = held_out_bins[i];
+  const auto &all_bins = rules::numbers("held_out_bins"), &all_sizes = rules::numbers("held_out_samples");
+  for (std::size_t i = 0; i < all_bins.size() && rules::holds(line.input, all_bins[i]); ++i) {
+    const std::size_t bins = all_bins[i];
     std::size_t turn = i;
     for (const distribution from : all_distributions) {
       const bool one_of_two = from == distribution::uniform || from == distribution::zipf;
       if ((from == distribution::out_of_range && !has_outside(line.input)) || (!even && !one_of_two)) continue;
-      settings.push_back({{{{"bins", bins}}}, from, {held_out_samples[turn++ % std::size(held_out_samples)]}});
+      settings.push_back({{{{"bins", bins}}}, from, {all_sizes[turn++ % all_sizes.size()]}});
       if (!even || !one_of_two || (i != 1 && i != 2)) continue;
       for (const std::size_t offset : {1u, 3u})
-        settings.push_back({{{{"bins", bins}, {"offset", offset}}}, from, {std::end(held_out_samples)[-1]}});
+        settings.push_back({{{{"bins", bins}, {"offset", offset}}}, from, {all_sizes.back()}});
     }
   }
   return settings;
 }
 
-// Even bins. Where samples cannot tell so many apart, CUB may be wrong, and uniform ones show that; the largest size
-// for a few.
 std::vector<setting> grid_of_histograms(const question& line) {
-  constexpr std::size_t all_bins[] = {2, 64, 256, 1000, 4096, 65536, std::size_t{1} << 20};
-  const auto& [mega, large, huge] = ladder_sizes;
   std::vector<setting> settings;
   if (line.operation != catalog::operation::histogram_even) return settings;
-  for (const std::size_t bins : all_bins) {
-    if (line.input == scalar::f16 && !holds(line.input, bins)) continue;  // nor do levels so high have a half
+  for (const std::size_t bins : rules::numbers("grid_bins")) {
     for (const distribution from : all_distributions) {
-      const bool uniform = from == distribution::uniform;
-      if ((from == distribution::out_of_range && !has_outside(line.input)) || (!uniform && !holds(line.input, bins)))
-        continue;
-      std::vector<std::size_t> sizes = {std::size_t{64} << 10, mega, large};
-      const bool headline = is_headline_type(line.input) && bins == 256;
-      const bool many = line.input == scalar::i32 && (bins == 4096 || bins == 65536);
-      if ((headline || many) && (uniform || from == distribution::constant)) sizes.push_back(huge);
-      settings.push_back({{{{"bins", bins}}}, from, std::move(sizes)});
+      if (from == distribution::out_of_range && !has_outside(line.input)) continue;
+      const shape of{{{"bins", bins}}};
+      auto sizes = rules::sizes("histogram_grid", cell_of(line, of, from)).value();
+      if (!sizes.empty()) settings.push_back({of, from, std::move(sizes)});
     }
   }
   return settings;
@@ -277,34 +153,19 @@ std::vector<setting> grid_settings(const question& line, const selection& wanted
   return settings;
 }
 
-// Distinct addresses: every power of two for additions to 32-bit words, which are the study's backbone, at a size at
-// which even one address is done within a millisecond, and where many share the work, at a larger one too. Some
-// addresses for other types and operators; integers' operators on other types than u32 are left to --full.
 std::vector<setting> atomics_settings(const question& line, const selection& wanted) {
-  const std::size_t mega = ladder_sizes[0], large = ladder_sizes[1];
   std::vector<setting> settings;
   for (int exponent = 0; exponent <= 20; ++exponent) {
-    const std::size_t addresses = std::size_t{1} << exponent;
-    std::vector<std::size_t> sizes;
-    if (wanted.full || (line.combine == op::plus && line.input == scalar::u32)) {
-      sizes = {mega};
-      if (addresses >= 64 && (wanted.full || exponent % 2 == 0)) sizes.push_back(large);
-    } else if (line.combine == op::plus) {
-      if (exponent == 0 || exponent == 10 || exponent == 16 || exponent == 20) sizes = {mega};
-    } else if (line.input == scalar::u32 || line.input == scalar::f32 || line.input == scalar::f64) {
-      if (exponent == 0 || exponent == 10 || exponent == 20) sizes = {mega};
-    }
+    const shape of{{{"addresses", std::size_t{1} << exponent}}};
+    auto sizes = sizes_of(cell_of(line, of), wanted.full);
     if (sizes.empty()) continue;
-    settings.push_back(
-        {{{{"addresses", addresses}}}, distribution::uniform, wanted.sizes.empty() ? sizes : wanted.sizes});
+    settings.push_back({of, distribution::uniform, wanted.sizes.empty() ? std::move(sizes) : wanted.sizes});
   }
   return settings;
 }
 
 // Who takes part in a chain of collectives: half a warp, a warp, a block. In one of barriers: a warp, a block, as many
-// blocks as a cluster may have, and one, two and eight blocks a multiprocessor. Costs are differences between two
-// lengths: short ones where many blocks wait, since what they wait for may be a launch, and the launches of sixteen are
-// hidden behind the flush.
+// blocks as a cluster may have, and one, two and eight blocks a multiprocessor.
 std::vector<setting> chain_settings(const question& line, const selection& wanted, std::size_t multiprocessors) {
   std::vector<setting> settings;
   const auto add = [&](std::size_t blocks, std::size_t threads) {
@@ -314,10 +175,7 @@ std::vector<setting> chain_settings(const question& line, const selection& wante
     const bool known =
         std::any_of(settings.begin(), settings.end(), [&](const setting& one) { return one.shape == of; });
     if (known) return;
-    std::vector<std::size_t> sizes = {1024, 16384};
-    if (blocks > 1) sizes = {4, 16, 256};
-    if (wanted.full) sizes.push_back(blocks > 1 ? 64 : 4096);
-    if (!wanted.sizes.empty()) sizes = wanted.sizes;
+    auto sizes = wanted.sizes.empty() ? sizes_of(cell_of(line, of), wanted.full) : wanted.sizes;
     settings.push_back({std::move(of), distribution::uniform, std::move(sizes)});
   };
   if (line.operation != catalog::operation::barrier) {
@@ -342,53 +200,18 @@ std::vector<setting> settings_of(const question& line, const selection& wanted, 
   else if (catalog::is_chain(line.operation))
     settings = chain_settings(line, wanted, static_cast<std::size_t>(target.multiprocessors));
   else
-    settings = {{{}, distribution::uniform, wanted.sizes.empty() ? flat_sizes(line, wanted.full) : wanted.sizes}};
+    settings = {
+        {{}, distribution::uniform, wanted.sizes.empty() ? sizes_of(cell_of(line), wanted.full) : wanted.sizes}};
   if (line.on_host && wanted.sizes.empty()) {
     for (setting& one : settings) std::erase_if(one.sizes, [](std::size_t size) { return size > largest_host_items; });
   }
   return settings;
 }
 
-// Warm and graph for sums of floats at a few sizes, for integers' reductions at the ladder's, and for histograms of 256
-// bins at three.
 std::vector<mode> default_modes(const question& line, const setting& how, std::size_t size, const selection& wanted) {
-  const bool full = wanted.full;
   if (line.on_host) return {mode::host};
   if (wanted.grid != grid::none) return {mode::cold};
-  constexpr std::size_t Mi = Ki * Ki;
-  const auto is_among = [&](std::initializer_list<std::size_t> sizes) {
-    return std::count(sizes.begin(), sizes.end(), size) > 0;
-  };
-  bool all = false;
-  if (line.operation == catalog::operation::atomics && !full) return {mode::cold};
-  if (catalog::is_chain(line.operation) && !full) {  // in a graph, a launch is a node
-    if (how.shape["blocks"] > 1 && size <= 16) return {mode::cold, mode::graph};
-    return {mode::cold};
-  }
-  if (catalog::is_histogram(line.operation)) {
-    if (how.distribution != distribution::uniform) return {mode::cold};
-    all = line.operation == catalog::operation::histogram_even && how.shape["bins"] == 256 &&
-          (line.input == scalar::u8 || line.input == scalar::i32) && is_among({64 * Ki, Mi, 16 * Mi});
-  } else if (line.combine == op::plus && is_basic(line) && line.operation != catalog::operation::exclusive_scan) {
-    const bool reduction = line.operation == catalog::operation::reduce;
-    all = line.input == scalar::f32 ? is_among({Ki, 16 * Ki, 64 * Ki, Mi, 4 * Mi, 16 * Mi}) || is_ladder_size(size)
-                                    : reduction && is_ladder_size(size);
-  }
-  if (full || all) return {mode::cold, mode::warm, mode::graph};
-  return {mode::cold};
-}
-
-// Where the ladder is shown: every rung, however slow.
-bool shows_ladder(const question& line, const setting& how, std::size_t size) {
-  if (line.operation == catalog::operation::atomics || catalog::is_chain(line.operation)) return true;
-  if (catalog::is_histogram(line.operation)) {
-    const bool shown = how.distribution == distribution::uniform || how.distribution == distribution::constant;
-    return line.operation == catalog::operation::histogram_even && is_headline_type(line.input) &&
-           how.shape["bins"] == 256 && shown && size == ladder_sizes[1];
-  }
-  if (!is_basic(line) || line.combine != op::plus || !is_ladder_size(size)) return false;
-  if (line.operation == catalog::operation::inclusive_scan) return line.input == scalar::f32 || size == ladder_sizes[1];
-  return line.operation == catalog::operation::reduce;
+  return rules::modes(wanted.full ? "full_modes" : "modes", cell_of(line, how.shape, how.distribution, size));
 }
 
 // The ladder's sizes first, then the others spread: 1/2, 1/4, 3/4, 1/8 … of the way. A run that ends early has seen
@@ -426,17 +249,7 @@ std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<set
   return all;
 }
 
-int priority(const question& line) {
-  if (line.operation == catalog::operation::atomics)
-    return line.combine == op::plus && line.input == scalar::u32 ? 3 : line.combine == op::plus ? 13 : 14;
-  if (catalog::is_chain(line.operation)) return (line.on_host ? 100 : 0) + 4;
-  if (catalog::is_histogram(line.operation)) {
-    const bool headline = line.operation == catalog::operation::histogram_even && is_headline_type(line.input);
-    return (line.on_host ? 100 : 0) + (headline ? 2 : 12);
-  }
-  return (line.on_host ? 100 : 0) + (is_sum(line) ? 0 : 10) +
-         (is_basic(line) ? (line.input == scalar::f32 ? 0 : 1) : 2);
-}
+int priority(const question& line) { return rules::order(cell_of(line)) + (line.on_host ? 100 : 0); }
 
 bool wants_type(const selection& wanted, const catalog::record& record) {
   return wanted.types.empty() || std::any_of(wanted.types.begin(), wanted.types.end(), [&](const std::string& type) {
@@ -597,8 +410,9 @@ problem problem_of(const question& line, const setting& filled, std::size_t size
           .output_type = line.output,
           .num_items = size,
           .on_host = line.on_host,
-          .every_rung =
-              wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() || shows_ladder(line, filled, size)),
+          .every_rung = wanted.grid == grid::none &&
+                        (wanted.full || !wanted.sizes.empty() ||
+                         rules::wants_every_rung(cell_of(line, filled.shape, filled.distribution, size))),
           .most_rungs = most_rungs(wanted.grid),
           .modes = {},
           .contenders = {},
