@@ -20,6 +20,7 @@
 #include <functional>
 #include <iostream>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -49,6 +50,7 @@ struct settings {
   --full                   everything: exhaustive small sizes, 2^32 items for every type, more threads
   --sanitizer              the small subset to run under compute-sanitizer (implies --in-process)
   --few-accesses           with --sanitizer: without what takes racecheck minutes, millions of accesses to shared memory
+  --filled=SOURCE,...      with --sanitizer: fill the workspace of these sources' records before their calls
   --seed=N                 the seed of all data; printed, and in every replay command
   --case=NAME              with --gtest_filter: that case alone
   --records FILE           of the catalog, only the records that this file names, one a line
@@ -122,7 +124,10 @@ settings parse(int argc, char** argv) {
       s.how.seconds = number(v, "--seconds");
     else if (const char* v = value_of(i, "--watchdog"))
       s.watchdog_seconds = number(v, "--watchdog");
-    else if (const char* v = value_of(i, "--records"))
+    else if (const char* v = value_of(i, "--filled")) {
+      std::istringstream list(v);
+      for (std::string source; std::getline(list, source, ',');) s.how.filled.push_back(source);
+    } else if (const char* v = value_of(i, "--records"))
       s.records_file = v;
     else if (const char* v = value_of(i, "--summary"))
       s.summary_file = v;

@@ -1,6 +1,7 @@
 """tests/sanitize over a build folder and a compute-sanitizer that only pretend: without a GPU nothing else goes through more than
 its first lines."""
 
+import json
 import os
 import signal
 import subprocess
@@ -17,6 +18,8 @@ GPU_TESTS = """#!/bin/sh
 for argument in "$@"; do
   case $argument in
     --require-gpu) exit "$WITHOUT_GPU" ;;
+    --list-records) cat "$0.records" && exit ;;
+    --filled=*) [ "$argument" = "--filled=$FILLED" ] || exit 5 ;;
     --kernels=*) printf '%s\\n' _ZN5rungs1kILi${GTEST_SHARD_INDEX}EEv $LAUNCHED >"${argument#*=}" ;;
     --gtest_filter=*) [ "$argument" = '--gtest_filter=catalog.*' ] || exit 5 ;;
   esac
@@ -34,6 +37,7 @@ if [ "$tool.$GTEST_SHARD_INDEX" = racecheck.1 ] && [ -n "$FOUND" ]; then
   exit 86
 fi
 """
+TAGS, MAILBOXES, VERSION = (f"handwritten/rungs/{name}.cuh" for name in ("parts/tags", "parts/mailboxes", "version"))
 KERNELS = [f"_ZN5rungs1kILi{number}EEv" for number in range(3)]
 
 
@@ -44,6 +48,8 @@ class Rehearsal(unittest.TestCase):
         self.scratch = Path(scratch.name)
         self.build = self.scratch / "a build"
         self.put(self.build / "tests/rungs_gpu_tests", GPU_TESTS)
+        records = [{"source": source} for source in (TAGS, VERSION, TAGS, MAILBOXES)]
+        self.put(self.build / "tests/rungs_gpu_tests.records", json.dumps({"records": records}))
         self.put(self.scratch / "bin/compute-sanitizer", SANITIZER)
         self.objects = self.build / "CMakeFiles/rungs_catalog.dir"
         self.put(self.objects / "a.cu.o", "")
@@ -54,8 +60,8 @@ class Rehearsal(unittest.TestCase):
         file.write_text(text)
         file.chmod(0o755)
 
-    def start(self, *options, found="", launched=KERNELS[2], without_gpu="0"):
-        environment = dict(os.environ, FOUND=found, LAUNCHED=launched, WITHOUT_GPU=without_gpu)
+    def start(self, *options, found="", launched=KERNELS[2], without_gpu="0", filled=f"{MAILBOXES},{TAGS}"):
+        environment = dict(os.environ, FOUND=found, LAUNCHED=launched, WITHOUT_GPU=without_gpu, FILLED=filled)
         environment["PATH"] = f"{self.scratch}/bin:{environment['PATH']}"
         command = [sys.executable, str(SANITIZE), "--build", str(self.build), "--shards=2", "--logs", f"{self.scratch}/logs", *options]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
@@ -87,6 +93,10 @@ class Rehearsal(unittest.TestCase):
             found="rungs::k",
         )
         self.expect(0, "  library, 1x: Race in cub::k(int)", "5 passed, 0 failed, 0 skipped", found="cub::k")
+
+    def test_only_storage_that_is_read_before_it_is_written_is_filled(self):
+        told = "memcheck: NOT clean; 3 kernels launched, 0 kinds of finding in ours, 0 in the libraries'; shards ended with [5, 5]"
+        self.expect(1, told, "1 passed, 4 failed, 0 skipped", filled=f"{MAILBOXES},{TAGS},{VERSION}")
 
     def test_a_shard_beyond_its_time_fails(self):
         self.expect(
