@@ -1,5 +1,5 @@
-"""What compute-sanitizer printed, read and judged: what it finds in our kernels fails, what it finds in the libraries' is listed.
-There are no suppressions."""
+"""compute-sanitizer's output, read and judged: findings in our kernels fail, findings in the libraries' are listed. There are no
+suppressions."""
 
 import re
 from collections import Counter
@@ -42,11 +42,11 @@ WIDE_TILES = ("baselines::cg_block_reduce_shaped<", "baselines::cg_store_async,"
 
 
 def is_ours(found: Finding) -> bool:
-    """What is found in an unnamed place is ours too, until it is proved not to be.
+    """A finding in an unnamed place is ours too, until it is proved not to be.
 
-    Races where a block meets in a tile of cooperative groups' that is wider than a warp are the library's, though the kernel is
-    ours. It keeps nothing else in shared memory. The warps wait there for each other by releases and acquires, which racecheck
-    does not follow.
+    Some races in kernels of ours are the library's: a block meets in a tile of cooperative groups that is wider than a warp. Such a
+    kernel keeps nothing else in shared memory. Its warps wait there for each other by releases and acquires, which racecheck does
+    not follow.
     """
     if "Race reported" in found.headline and any(name in found.kernel for name in WIDE_TILES):
         return False

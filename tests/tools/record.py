@@ -1,5 +1,6 @@
-"""The GPU record, tests/gpu_record.json: for every record of the catalog that needs a GPU, what of it passed on which GPU, and a
-hash of what it was made of then. Kernels can thus not change without having been run. One line an entry, in the catalog's order."""
+"""The GPU record, tests/gpu_record.json: an entry for every record of the catalog that needs a GPU. It says how many cases passed
+on which GPU, and bears a hash of the sources of that run. So kernels cannot change without being run again. An entry is one line;
+entries stand in the catalog's order."""
 
 import json
 import os

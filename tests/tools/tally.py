@@ -1,7 +1,7 @@
 """tally.py [--require-gpu] FOLDER: counts the single tests in what tests/run left in a folder.
 
-The folder holds CTest's JUnit files, and <program>.log with <program>.status. CTest counts programs, and calls one passed in
-which every test was skipped. So the numbers come from the summaries that the programs print: ours ("N passed, N failed,
+The folder holds CTest's JUnit files, and <program>.log with <program>.status. CTest counts programs, and a program whose tests
+were all skipped has passed for it. So the numbers come from the summaries that the programs print: ours ("N passed, N failed,
 N skipped"), GoogleTest's, pytest's or unittest's. A program that prints none is one test.
 """
 
