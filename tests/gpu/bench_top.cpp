@@ -10,10 +10,11 @@ namespace rungs::tests {
 using catalog::record;
 using catalog::scalar;
 
-bench_top::bench_top(const record& subject, site& where, bool exact)
+bench_top::bench_top(const record& subject, site& where, bool exact, bool filled)
     : subject_(subject),
       where_(where),
       exact_(exact),
+      filled_(filled),
       counts_(catalog::is_histogram(subject.operation)),
       referee_(referee_of(subject, where)),
       in_(where, exact),
@@ -110,7 +111,7 @@ void bench_top::make_input(const problem& p, cudaStream_t stream) {
 void bench_top::poison_workspace(const problem& p) {
   if (subject_.temp_storage == contents::zeroed_once) {
     where_.fill(d_workspace_, 0, bytes_, stream_);
-  } else if (!exact_ && subject_.temp_storage == contents::uninitialised) {  // initcheck must see what is uninitialised
+  } else if (filled_ && subject_.temp_storage == contents::uninitialised) {
     if (p.poison == 2)
       where_.scramble(d_workspace_, bytes_, p.seed, stream_);
     else

@@ -30,8 +30,10 @@ class stream_handle {
 
 class bench_top {
  public:
-  // `exact`: every buffer is allocated anew and ends where its contents end.
-  bench_top(const catalog::record& subject, site& where, bool exact);
+  // `exact`: every buffer is allocated anew and ends where its contents end. `filled`: a workspace that may hold
+  // anything is written before the call; otherwise it is left as allocated, so that initcheck sees what is read before
+  // it is written.
+  bench_top(const catalog::record& subject, site& where, bool exact, bool filled = true);
   ~bench_top();
 
   site& where() const { return where_; }
@@ -92,7 +94,7 @@ class bench_top {
 
   const catalog::record& subject_;
   site& where_;
-  bool exact_, counts_;
+  bool exact_, filled_, counts_;
   std::unique_ptr<tests::referee> referee_;
   guarded_buffer in_, out_, levels_, workspace_;
   stream_handle stream_;

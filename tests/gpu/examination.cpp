@@ -67,7 +67,8 @@ class examiner {
   verdict run() {
     try {
       refuse_what_cannot_run();
-      top_ = std::make_unique<bench_top>(subject_, where_, sanitizing());
+      const bool filled = !sanitizing() || std::ranges::find(how_.filled, subject_.source) != how_.filled.end();
+      top_ = std::make_unique<bench_top>(subject_, where_, sanitizing(), filled);
       if (on_device_) {
         int device = 0;
         device::check(cudaGetDevice(&device), "cudaGetDevice");

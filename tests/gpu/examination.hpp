@@ -20,6 +20,8 @@ struct examination {
   bool few_accesses = false;   // of the sanitizer's cases, not those of millions of accesses to shared memory
   double seconds = 0.8;        // a record's time for large inputs; beyond it sizes shrink, and a note says so
   std::string only_case = {};  // run this one alone
+  // Under the sanitizer, the workspace is filled before a call for records of these sources alone.
+  std::vector<std::string> filled = {};
   // Only the cases in which this known fault of a library shows, by its name; without one those are left out.
   std::string only_fault = {};
   std::vector<const catalog::record*> peers = {};  // of the same variant: they may share its workspace

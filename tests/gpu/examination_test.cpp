@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "gpu/library_faults.hpp"
 #include "oracles/samples.hpp"
@@ -107,7 +109,7 @@ cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
 }
 
 template <class T, op which, bug planted>
-verdict examined(contents storage = contents::uninitialised, const char* only = "") {
+record planted_record(contents storage = contents::uninitialised) {
   record r{};
   r.ladder = "host";
   r.rung = "planted";
@@ -120,7 +122,12 @@ verdict examined(contents storage = contents::uninitialised, const char* only = 
   r.temp_storage = storage;
   r.executes_on = executor::host;
   r.call = reduce<T, which, planted>;
-  return examine(r, {.seed = 20261121, .only_case = only});
+  return r;
+}
+
+template <class T, op which, bug planted>
+verdict examined(contents storage = contents::uninitialised, const char* only = "") {
+  return examine(planted_record<T, which, planted>(storage), {.seed = 20261121, .only_case = only});
 }
 
 std::string all_findings(const verdict& v) {
@@ -139,6 +146,28 @@ TEST(examination, finds_nothing_where_nothing_is_wrong) {
   EXPECT_TRUE((examined<float, op::minimum, bug::none>(contents::zeroed_once).findings.empty()));
   EXPECT_GT(sum.cases, 100);
   EXPECT_TRUE(sum.skipped.empty());
+}
+
+// How often the workspace was found filled with ones, one of the patterns, under the sanitizer.
+int calls_over_ones(const std::vector<std::string>& filled) {
+  static int calls;
+  calls = 0;
+  record r = planted_record<std::int32_t, op::plus, bug::none>();
+  r.source = "handwritten/rungs/planted.cuh";
+  r.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto* const bytes = static_cast<const unsigned char*>(d_temp_storage);
+    if (bytes != nullptr && std::all_of(bytes, bytes + 16, [](unsigned char b) { return b == 0xff; })) ++calls;
+    return reduce<std::int32_t, op::plus, bug::none>(d_temp_storage, temp_storage_bytes, a, stream);
+  };
+  const verdict v = examine(r, {.seed = 20261121, .how_much = extent::sanitizer, .filled = filled});
+  EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+  return calls;
+}
+
+TEST(examination, of_the_sanitizer_fills_the_workspace_of_the_named_sources_alone) {
+  EXPECT_EQ(calls_over_ones({}), 0);
+  EXPECT_EQ(calls_over_ones({"handwritten/rungs/other.cuh"}), 0);
+  EXPECT_GT(calls_over_ones({"handwritten/rungs/other.cuh", "handwritten/rungs/planted.cuh"}), 0);
 }
 
 #define EXPECT_REFUSED(...)                                        \

@@ -2,6 +2,7 @@
 //
 // The process that is started supervises: the tests run in a child of it, which reports on a pipe. A child that hangs
 // or loses its device fails the test it was in, and the next child goes on after it.
+#include <cuda_runtime_api.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -9,22 +10,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <set>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "catalog.hpp"
 #include "gpu/entries.hpp"
 #include "gpu/launches.hpp"
-#include "record/tree.hpp"
 #include "text.hpp"
 
 namespace rungs::tests {
@@ -32,8 +35,8 @@ namespace {
 
 struct settings {
   examination how;
-  std::string filter = "*", record_file, summary_file, kernels_file;
-  bool changed = false, require_gpu = false, list = false, in_process = false;
+  std::string filter = "*", records_file, summary_file, kernels_file;
+  bool require_gpu = false, list = false, list_records = false, in_process = false;
   double watchdog_seconds = 0;  // without a sign of life; 0: 30, or 120 with --full
   int first = 0;                // children only: where to begin
   int pipe = -1;
@@ -47,17 +50,20 @@ struct settings {
   --full                   everything: exhaustive small sizes, 2^32 items for every type, more threads
   --sanitizer              the small subset to run under compute-sanitizer (implies --in-process)
   --few-accesses           with --sanitizer: without what takes racecheck minutes, millions of accesses to shared memory
+  --filled=SOURCE,...      with --sanitizer: fill the workspace of these sources' records before their calls
   --seed=N                 the seed of all data; printed, and in every replay command
   --case=NAME              with --gtest_filter: that case alone
-  --record FILE            enter what was run into the GPU record
-  --changed                only what is missing, stale or pending in the GPU record (--record's, or the tree's)
+  --records FILE           of the catalog, only the records that this file names, one a line
   --require-gpu            fail, not skip, where there is no usable GPU
   --seconds=S              time for the large inputs of one record (0.8)
   --watchdog=S             seconds without a sign of life after which a test is ended
   --in-process             no supervisor: for debuggers
   --summary FILE           outcome of every test as JSON, in the form of --gtest_output=json
   --kernels FILE           with --in-process or --sanitizer: the mangled names of all kernels that were launched
+  --list-records           the catalog's records that need a GPU, and their sources, as JSON; runs nothing
   --gtest_filter=PATTERN, --gtest_list_tests and GoogleTest's other options
+
+The GPU record is looked after by tests/record, which takes these options too: tests/record run [--record FILE] [--changed].
 
 Exit codes: 0 passed or skipped, 1 something failed, 2 usage, 3 no usable GPU where one was required.
 )";
@@ -101,8 +107,8 @@ settings parse(int argc, char** argv) {
       s.in_process = true;
     } else if (a == "--few-accesses")
       s.how.few_accesses = true;
-    else if (a == "--changed")
-      s.changed = true;
+    else if (a == "--list-records")
+      s.list_records = true;
     else if (a == "--require-gpu")
       s.require_gpu = true;
     else if (a == "--in-process")
@@ -118,8 +124,11 @@ settings parse(int argc, char** argv) {
       s.how.seconds = number(v, "--seconds");
     else if (const char* v = value_of(i, "--watchdog"))
       s.watchdog_seconds = number(v, "--watchdog");
-    else if (const char* v = value_of(i, "--record"))
-      s.record_file = v;
+    else if (const char* v = value_of(i, "--filled")) {
+      std::istringstream list(v);
+      for (std::string source; std::getline(list, source, ',');) s.how.filled.push_back(source);
+    } else if (const char* v = value_of(i, "--records"))
+      s.records_file = v;
     else if (const char* v = value_of(i, "--summary"))
       s.summary_file = v;
     else if (const char* v = value_of(i, "--kernels"))
@@ -137,10 +146,6 @@ settings parse(int argc, char** argv) {
       std::cerr << "rungs_gpu_tests: unknown argument '" << a << "'; --help lists them\n";
       std::exit(2);
     }
-  }
-  if (!s.record_file.empty() && (!s.how.only_case.empty() || s.how.how_much == extent::sanitizer || s.in_process)) {
-    std::cerr << "rungs_gpu_tests: --record takes whole runs only, without --case, --sanitizer and --in-process\n";
-    std::exit(2);
   }
   if (s.how.few_accesses && s.how.how_much != extent::sanitizer) {
     std::cerr << "rungs_gpu_tests: --few-accesses chooses among the cases of --sanitizer: give both\n";
@@ -321,7 +326,7 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
   return index + 1;
 }
 
-std::string quoted(const std::string& s) {
+std::string quoted(std::string_view s) {
   std::string q = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') q += '\\';
@@ -333,6 +338,23 @@ std::string quoted(const std::string& s) {
   return q + '"';
 }
 
+// The GPU, its driver and the toolkit, as JSON.
+std::string this_machine() {
+  const auto version = [](int packed) { return text(packed / 1000, '.', packed % 1000 / 10); };
+  std::string gpu, driver, toolkit;
+  int device = 0, number = 0;
+  cudaDeviceProp properties{};
+  if (cudaGetDevice(&device) == cudaSuccess && cudaGetDeviceProperties(&properties, device) == cudaSuccess)
+    gpu = properties.name;
+  // The driver's own number where the kernel tells it, else the newest CUDA it supports.
+  std::ifstream proc("/proc/driver/nvidia/version");
+  for (std::string word; driver.empty() && proc >> word;)
+    if (std::isdigit(static_cast<unsigned char>(word[0])) && word.find('.') != word.npos) driver = word;
+  if (driver.empty() && cudaDriverGetVersion(&number) == cudaSuccess) driver = version(number);
+  if (cudaRuntimeGetVersion(&number) == cudaSuccess) toolkit = version(number);
+  return text("{\"gpu\": ", quoted(gpu), ", \"driver\": ", quoted(driver), ", \"toolkit\": ", quoted(toolkit), '}');
+}
+
 bool is_skip(const outcome& o) { return o.result == "skipped" || o.result == "known fault"; }
 
 void write_summary(const std::string& file, const std::vector<outcome>& outcomes) {
@@ -342,6 +364,7 @@ void write_summary(const std::string& file, const std::vector<outcome>& outcomes
   std::ofstream out(file + ".part");
   out << "{\"tests\": " << outcomes.size() << ", \"failures\": " << count("failed")
       << ", \"skipped\": " << count("skipped") + count("known fault") << ", \"seed\": " << current.how.seed
+      << ", \"machine\": " << this_machine()
       << ", \"name\": \"rungs_gpu_tests\", \"testsuites\": [{\"name\": \"rungs_gpu_tests\", \"testsuite\": [\n";
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const outcome& o = outcomes[i];
@@ -362,25 +385,30 @@ void write_summary(const std::string& file, const std::vector<outcome>& outcomes
   }
 }
 
-void enter_into_record(const std::vector<outcome>& outcomes) {
-  std::vector<record::run> runs;
-  constexpr std::string_view prefix = "catalog.";
-  for (const outcome& o : outcomes)
-    if (o.name.starts_with(prefix))
-      runs.push_back({o.name.substr(prefix.size()), o.result == "passed", o.result == "skipped", o.cases});
-  record::write(current.record_file, record::with_runs(record::read(current.record_file), record::subjects_of_catalog(),
-                                                       runs, record::this_machine()));
-  std::cout << "entered into " << current.record_file << '\n';
+// The catalog as the GPU record sees it (tests/tools/record.py). Records that execute on the host are tested everywhere
+// and have no entry there.
+void list_records() {
+  std::cout << "{\"compile_flags\": " << quoted(RUNGS_COMPILE_FLAGS) << ", \"records\": [";
+  const char* comma = "\n";
+  for (const catalog::record& r : catalog::all()) {
+    if (r.executes_on == executor::host) continue;
+    std::cout << comma << "{\"family\": " << quoted(name(r.family)) << ", \"ladder\": " << quoted(r.ladder)
+              << ", \"rung\": " << quoted(r.rung) << ", \"operation\": " << quoted(name(r.operation))
+              << ", \"operator\": " << quoted(name(r.op)) << ", \"input_type\": " << quoted(name(r.input_type))
+              << ", \"accumulator_type\": " << quoted(name(r.accumulator_type)) << ", \"source\": " << quoted(r.source)
+              << '}';
+    comma = ",\n";
+  }
+  std::cout << "\n]}\n";
 }
 
-// Which records of the catalog to run: all, or those whose last run is not of the sources as they are.
+// Which records of the catalog to run: all, or those that the file names.
 std::function<bool(const std::string&)> wanted_records() {
-  if (!current.changed) return [](const std::string&) { return true; };
-  const auto file = current.record_file.empty() ? record::default_file() : std::filesystem::path(current.record_file);
-  const record::state s = record::compare(record::read(file), record::subjects_of_catalog());
-  std::set<std::string> names(s.missing.begin(), s.missing.end());
-  names.insert(s.stale.begin(), s.stale.end());
-  names.insert(s.pending.begin(), s.pending.end());
+  if (current.records_file.empty()) return [](const std::string&) { return true; };
+  std::ifstream in(current.records_file);
+  if (!in) throw std::runtime_error("cannot read " + current.records_file);
+  std::set<std::string> names;
+  for (std::string name; std::getline(in, name);) names.insert(name);
   return [names](const std::string& name) { return names.contains(name); };
 }
 
@@ -407,7 +435,6 @@ int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
     if (o.result == "failed" || o.result == "known fault")
       std::cout << o.result << ": " << o.name << ": " << o.reason << '\n';
   if (!current.summary_file.empty()) write_summary(current.summary_file, outcomes);
-  if (!current.record_file.empty()) enter_into_record(outcomes);
   if (known_faults > 0) std::cout << known_faults << " known faults of libraries skipped\n";
   std::cout << cases << " cases, seed " << current.how.seed << '\n'
             << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
@@ -420,6 +447,10 @@ int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
 int main(int argc, char** argv) try {
   using namespace rungs::tests;
   current = parse(argc, argv);
+  if (current.list_records) {
+    list_records();
+    return 0;
+  }
   const bool child = current.pipe >= 0;
   // Asking for the GPU initialises the driver, which does not survive a fork: the supervisor asks in a process of its
   // own.
@@ -430,10 +461,8 @@ int main(int argc, char** argv) try {
     waitpid(asker, &status, 0);
     return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   };
-  if (!child && !current.list && (current.require_gpu || !current.record_file.empty()) && gpu_missing()) {
-    std::cerr << "rungs_gpu_tests: no usable GPU: "
-              << (current.record_file.empty() ? "--require-gpu was given" : "a record can only be written on one")
-              << '\n';
+  if (!child && !current.list && current.require_gpu && gpu_missing()) {
+    std::cerr << "rungs_gpu_tests: no usable GPU, and one is required\n";
     return 3;
   }
   const std::vector<entry> entries = all_entries(wanted_records());

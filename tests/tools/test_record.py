@@ -1,0 +1,192 @@
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import record
+from record import Run, compare, from_json, name, runs_in, to_json, with_pending, with_runs
+from sources import hash_of
+
+ROOT = Path(__file__).resolve().parents[2]
+H200 = {"gpu": "NVIDIA H200", "driver": "580.95", "toolkit": "13.0"}
+
+
+def what(*words):
+    return dict(zip(record.IDENTITY, words))
+
+
+WARP = what("handwritten", "reductions", "warp_shuffle", "reduce", "plus", "f32", "f32")
+BYTES = what("handwritten", "reductions", "vector_loads", "reduce", "plus", "u8", "u32")
+COPY = what("library_baselines", "roofs", "copy", "copy", "", "f32", "")
+GONE = what("handwritten", "reductions", "gone", "reduce", "plus", "f32", "f32")
+
+
+def now(subject, hash_now):
+    return {**subject, "hash": hash_now}
+
+
+def passed(subject, hash_then, cases=1):
+    return {**subject, "hash": hash_then, "outcome": "passed", "cases": cases, **H200}
+
+
+def pending(subject, hash_then):
+    return record.pending(now(subject, hash_then))
+
+
+class GpuRecord(unittest.TestCase):
+    def test_survives_writing_and_reading(self):
+        text = to_json([passed(WARP, "0123456789abcdef", 130), pending(BYTES, "fedcba9876543210")])
+        self.assertEqual(text.count("\n"), 4)  # a line an entry
+        self.assertEqual(to_json(from_json(text, "x")), text)
+        self.assertEqual(from_json(to_json([]), "x"), [])
+
+    def test_that_is_committed_is_written_as_it_was_read(self):
+        committed = ROOT / "tests" / "gpu_record.json"
+        self.assertEqual(to_json(record.read(committed)), committed.read_text())
+
+    def test_names_are_those_of_the_tests(self):
+        self.assertEqual(name(WARP), "handwritten/reductions/warp_shuffle/plus/f32")
+        self.assertEqual(name(BYTES), "handwritten/reductions/vector_loads/plus/u8_u32")
+        self.assertEqual(name(COPY), "library_baselines/roofs/copy/copy/f32")
+        scan = dict(WARP, operation="inclusive_scan")
+        self.assertEqual(name(scan), "handwritten/reductions/warp_shuffle/inclusive_scan/plus/f32")
+
+    def test_refuses_bad_files_with_their_name(self):
+        good = to_json([passed(WARP, "00")])
+        changes = (
+            ('"passed"', '"perhaps"'),
+            ("record/1", "record/9"),
+            ('"cases":1', '"cases":0'),
+            ('"cases":1', '"cases":"1"'),
+            ("NVIDIA H200", ""),
+            ('"hash"', '"hush"'),
+        )
+        spoiled = [good.replace(before, after) for before, after in changes]
+        twice = to_json([passed(WARP, "00"), passed(WARP, "00")])
+        for bad in ("", "[]", "{}", good[: len(good) // 2], twice, *spoiled):
+            with self.subTest(bad), self.assertRaisesRegex(ValueError, "the_file.json"):
+                from_json(bad, "the_file.json")
+
+    def test_a_missing_stale_or_superfluous_line_is_bad_and_a_pending_one_is_counted(self):
+        tree = [now(WARP, "aa"), now(BYTES, "bb")]
+        self.assertTrue(compare([passed(WARP, "aa"), passed(BYTES, "bb")], tree).is_good())
+        none = compare([], tree)
+        self.assertEqual(none.missing, [name(WARP), name(BYTES)])
+        self.assertFalse(none.is_good())
+        stale = compare([passed(WARP, "old"), passed(BYTES, "bb")], tree)
+        self.assertEqual(stale.stale, [name(WARP)])
+        self.assertFalse(stale.is_good())
+        self.assertFalse(compare([pending(WARP, "old"), passed(BYTES, "bb")], tree).is_good())
+        waiting = compare([pending(WARP, "aa"), passed(BYTES, "bb")], tree)
+        self.assertTrue(waiting.is_good())
+        self.assertEqual((waiting.pending, waiting.passed), ([name(WARP)], [name(BYTES)]))
+        left_over = compare([passed(WARP, "aa"), passed(BYTES, "bb"), passed(COPY, "cc")], tree)
+        self.assertEqual(left_over.superfluous, [name(COPY)])
+        self.assertFalse(left_over.is_good())
+
+    def test_pending_heals_what_check_refuses_and_touches_nothing_else(self):
+        tree = [now(WARP, "aa"), now(BYTES, "bb"), now(COPY, "cc")]
+        healed = with_pending([passed(GONE, "dd"), passed(BYTES, "bb", 7), passed(WARP, "old")], tree)
+        self.assertEqual(healed, [pending(WARP, "aa"), passed(BYTES, "bb", 7), pending(COPY, "cc")])
+        self.assertTrue(compare(healed, tree).is_good())
+
+    def test_a_run_enters_what_passed_and_never_what_was_skipped(self):
+        tree = [now(WARP, "aa"), now(BYTES, "bb"), now(COPY, "cc")]
+        runs = {name(WARP): Run(True, False, 130), name(BYTES): Run(False, False, 12), name(COPY): Run(False, True, 0)}
+        after = with_runs([passed(COPY, "cc", 5), passed(WARP, "old")], tree, runs, H200)
+        self.assertEqual(after, [passed(WARP, "aa", 130), pending(BYTES, "bb"), passed(COPY, "cc", 5)])  # skipped: as it was
+        self.assertEqual(with_runs([], tree, {name(WARP): Run(False, True, 0)}, H200), [])
+
+    def test_takes_its_runs_from_the_catalogs_tests_in_a_summary(self):
+        tests = [
+            {"name": "catalog.a", "cases": 3},
+            {"name": "catalog.b", "cases": 2, "failures": [{"failure": "n=1: 2, not 3"}]},
+            {"name": "catalog.c", "cases": 0, "skipped": [{"message": "no usable GPU"}]},
+            {"name": "wrong.a", "cases": 1},
+        ]
+        expected = {"a": Run(True, False, 3), "b": Run(False, False, 2), "c": Run(False, True, 0)}
+        self.assertEqual(runs_in({"testsuites": [{"testsuite": tests}]}), expected)
+
+
+# Pretends to be rungs_gpu_tests: lists $RECORDS, and passes all that are wanted of them.
+PROGRAM = """#!/bin/sh
+printf '%s\\n' "$*" >>"$SCRATCH/told"
+for argument in "$@"; do
+  case $argument in
+    --list-records) cat "$SCRATCH/listing" && exit ;;
+    --records=*) cp "${argument#*=}" "$SCRATCH/wanted" ;;
+    --summary=*) cp "$SCRATCH/ran" "${argument#*=}" ;;
+  esac
+done
+echo '1 passed, 0 failed, 0 skipped'
+exit "$STATUS"
+"""
+
+
+class Command(unittest.TestCase):
+    """tests/record, over a program that only pretends."""
+
+    SOURCE = "handwritten/rungs/reductions/06_warp_shuffle.cuh"
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+        self.file = self.scratch / "gpu_record.json"
+        program = self.scratch / "tests" / "rungs_gpu_tests"
+        program.parent.mkdir()
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+        records = [{**WARP, "source": self.SOURCE}, {**BYTES, "source": self.SOURCE}]
+        (self.scratch / "listing").write_text(json.dumps({"compile_flags": "-O3", "records": records}))
+        tests = [{"name": f"catalog.{name(WARP)}", "cases": 9}]
+        (self.scratch / "ran").write_text(json.dumps({"machine": H200, "testsuites": [{"testsuite": tests}]}))
+        self.hash = hash_of(ROOT, self.SOURCE, "-O3")
+
+    def expect(self, status, printed, *arguments, ends_with=0):
+        command = [sys.executable, str(ROOT / "tests" / "record"), "--build", str(self.scratch), *arguments]
+        environment = dict(os.environ, SCRATCH=str(self.scratch), STATUS=str(ends_with))
+        ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+        self.assertEqual(ended.returncode, status, ended.stdout)
+        self.assertIn(printed, ended.stdout)
+
+    def told(self):
+        return (self.scratch / "told").read_text().splitlines()
+
+    def test_checks_and_enters_as_pending(self):
+        self.expect(1, f"  missing: {name(WARP)}\n", "check", str(self.file))
+        self.expect(0, "GPU record: 0 passed, 2 pending, 0 stale, 0 missing, 0 not built any more\n", "pending", str(self.file))
+        self.expect(0, f"  pending: {name(BYTES)}\n", "check", str(self.file))
+        record.write(self.file, [passed(WARP, self.hash), passed(BYTES, "old"), passed(COPY, "cc")])
+        self.expect(1, "GPU record: 1 passed, 0 pending, 1 stale, 0 missing, 1 not built any more\n", "check", str(self.file))
+
+    def test_an_empty_catalog_is_refused(self):
+        (self.scratch / "listing").write_text('{"compile_flags": "", "records": []}')
+        self.expect(1, "tests/record: the catalog is empty\n", "check", str(self.file))
+
+    def test_runs_what_is_not_as_recorded_and_enters_it(self):
+        record.write(self.file, [passed(WARP, "old"), passed(BYTES, self.hash, 7)])
+        self.expect(0, f"1 passed, 0 failed, 0 skipped\nentered into {self.file}\n", "run", "--record", str(self.file), "--changed", "--full")
+        self.assertEqual((self.scratch / "wanted").read_text(), name(WARP) + "\n")
+        self.assertRegex(self.told()[-1], "^--full --records=.* --summary=.* --require-gpu$")
+        self.assertEqual(record.read(self.file), [passed(WARP, self.hash, 9), passed(BYTES, self.hash, 7)])
+
+    def test_enters_nothing_unless_asked_to(self):
+        self.expect(1, "1 passed", "run", "--gtest_filter=catalog.*", "--seed", "5", ends_with=1)
+        self.assertEqual(self.told(), ["--gtest_filter=catalog.* --seed 5"])
+
+    def test_enters_nothing_without_a_gpu(self):
+        (self.scratch / "ran").unlink()
+        self.expect(3, "tests/record: a record can only be written on a GPU\n", "run", "--record", str(self.file), ends_with=3)
+        self.assertFalse(self.file.exists())
+
+    def test_enters_whole_runs_only(self):
+        for part in ("--case=n=1", "--sanitizer", "--in-process"):
+            self.expect(2, "--record takes whole runs only", "run", "--record", str(self.file), part)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from resources import judge, parse
+
+CLEAN = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
+OUR_KERNEL = "_ZN5rungs9v0_sm_90010reductions17two_passes_kernelEv"
+CUB_KERNEL = "_ZN3cub17CUB_300001_SM_9006detail11EmptyKernelIN5rungs2v04plusEEEvv"
+
+
+def report(name, numbers, used="Used 56 registers, used 1 barriers, 32 bytes smem"):
+    return (
+        f"ptxas info    : Compiling entry function '{name}' for 'sm_90'\nptxas info    : Function properties for {name}\n"
+        f"    {numbers}\nptxas info    : {used}\nptxas info    : Compile time = 192.050 ms\n"
+    )
+
+
+class Ptxas(unittest.TestCase):
+    def test_is_read(self):
+        spills = "16 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads"
+        kernels = parse(
+            "ptxas info    : 0 bytes gmem\n" + report(OUR_KERNEL, CLEAN) + report(CUB_KERNEL, spills, "Used 4 registers, used 0 barriers")
+        )
+        self.assertEqual([kernel.mangled for kernel in kernels], [OUR_KERNEL, CUB_KERNEL])
+        ours, cubs = kernels
+        self.assertEqual((ours.architecture, ours.registers, ours.shared_bytes), ("sm_90", 56, 32))
+        self.assertEqual((cubs.stack_bytes, cubs.spill_store_bytes, cubs.spill_load_bytes), (16, 4, 8))
+        self.assertEqual((cubs.registers, cubs.shared_bytes), (4, 0))
+        self.assertTrue(ours.is_ours())
+        self.assertFalse(cubs.is_ours())  # a library's kernel, of our operator
+
+    def test_that_is_clean_is_good(self):
+        self.assertTrue(judge(parse(report(OUR_KERNEL, CLEAN))).is_good())
+
+    def test_spills_and_stack_frames_of_ours_are_not_good(self):
+        for numbers in (
+            "8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads",
+            "0 bytes stack frame, 4 bytes spill stores, 0 bytes spill loads",
+            "0 bytes stack frame, 0 bytes spill stores, 12 bytes spill loads",
+            "1040 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads",
+        ):
+            with self.subTest(numbers):
+                judgement = judge(parse(report(OUR_KERNEL, CLEAN) + report(OUR_KERNEL, numbers)))
+                self.assertFalse(judgement.is_good())
+                self.assertEqual(judgement.complaints, [f"{OUR_KERNEL} (sm_90): {numbers}"])
+                self.assertTrue(judge(parse(report(OUR_KERNEL, CLEAN) + report(CUB_KERNEL, numbers))).is_good())
+
+    def test_nothing_found_is_not_good(self):
+        for text in ("", "ptxas info    : 0 bytes gmem\n", report(CUB_KERNEL, CLEAN)):
+            self.assertFalse(judge(parse(text)).is_good())
+
+    def test_that_is_incomplete_is_not_good(self):
+        entry = f"ptxas info    : Compiling entry function '{OUR_KERNEL}' for 'sm_90'\n"
+        self.assertFalse(judge(parse(entry)).is_good())
+        self.assertFalse(judge(parse(f"{entry}ptxas info    : Function properties for {OUR_KERNEL}\n    {CLEAN}\n")).is_good())
+        for bad in (
+            f"    {CLEAN}\n",
+            "ptxas info    : Compiling entry function for 'sm_90'\nptxas info    : Compiling entry function '",
+            "ptxas info    : Used 56 registers\n",
+            report(OUR_KERNEL, "many bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"),
+        ):
+            with self.subTest(bad), self.assertRaises(ValueError):
+                parse(bad)
+
+    def test_a_device_function_that_was_not_inlined_is_judged_too(self):
+        helper = (
+            "ptxas info    : Function properties for _ZN5rungs9v0_sm_9005parts6helperEv\n"
+            "    24 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        )
+        judgement = judge(parse(report(OUR_KERNEL, CLEAN) + helper))
+        self.assertFalse(judgement.is_good())
+        self.assertEqual(judgement.ours, 2)
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        (self.folder / "a.cu.o").touch()
+
+    def expect(self, status, printed, *arguments):
+        command = [sys.executable, "-B", str(Path(__file__).with_name("resources.py")), *arguments, str(self.folder)]
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+        self.assertEqual((ended.returncode, ended.stdout), (status, printed))
+
+    def test_judges_the_reports_beside_the_objects(self):
+        (self.folder / "a.cu.o.ptxas").write_text(report(OUR_KERNEL, CLEAN))
+        self.expect(0, "1 objects, 1 kernels of ours (at most 56 registers), 0 of libraries, 0 complaints\n")
+        self.expect(0, f"{OUR_KERNEL}\n", "--kernels")
+
+    def test_a_missing_report_fails(self):
+        missing = f"{self.folder}/a.cu.o: the compiler's report is missing: build through the CMake target\n"
+        none = "1 objects, 0 kernels of ours (at most 0 registers), 0 of libraries, 0 complaints\n"
+        self.expect(1, f"{missing}{none}no kernel was found: nothing was checked\n")
+        self.expect(1, missing, "--kernels")
+
+
+if __name__ == "__main__":
+    unittest.main()
