@@ -15,6 +15,7 @@
 #include "fuzz/lane.hpp"
 #include "fuzz/options.hpp"
 #include "fuzz/watchdog.hpp"
+#include "quick.hpp"
 
 namespace rungs::fuzz {
 namespace {
@@ -261,6 +262,7 @@ int main_of(int argc, const char* const* argv) {
                 static_cast<unsigned long long>(num_skipped));
     return given.has("--require-gpu") ? 3 : 0;
   }
+  tests::tell_if_quick();
   program program(wanted);
   return given.has("--case") ? program.run_one(one, times) : program.run();
 }

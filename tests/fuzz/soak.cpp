@@ -16,6 +16,7 @@
 #include "fuzz/lane.hpp"
 #include "fuzz/options.hpp"
 #include "fuzz/watchdog.hpp"
+#include "quick.hpp"
 
 namespace rungs::fuzz {
 namespace {
@@ -254,6 +255,7 @@ int main_of(int argc, const char* const* argv) {
     std::printf("no usable GPU: skipped\n0 passed, 0 failed, 1 skipped\n");
     return given.has("--require-gpu") ? 3 : 0;
   }
+  tests::tell_if_quick();
   program program(num_threads, seed, hang_seconds);
   ballast most;
   most.take_all_but(left_over);

@@ -18,6 +18,7 @@
 #include "progress/items.hpp"
 #include "progress/residents.hpp"
 #include "progress/watchdog.hpp"
+#include "quick.hpp"
 
 namespace rungs::tests::progress {
 namespace {
@@ -165,6 +166,7 @@ class Progress : public ::testing::Test {
       cudaGetLastError();
       return;
     }
+    tell_if_quick();
     all_ = std::make_unique<everything>();
   }
   static void TearDownTestSuite() {
