@@ -5,7 +5,6 @@ colour, mark and dash everywhere, the colours are Okabe and Ito's for colour-bli
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import vl_convert
 
 from rungs_report import compare, words
 from rungs_report.data import Cell, Machine, Variant
+from rungs_report.svg import small
 
 INK = "#7a7f87"  # 4:1 against white and against GitHub's dark page alike
 FAINT = "#8a8f97"
@@ -88,6 +88,7 @@ def shown_on_hover(*fields: str) -> list[alt.Tooltip]:
 
 
 CONFIG = alt.Config(
+    aria=False,  # an image is described by the line of Markdown that shows it
     background="transparent",
     font=FONT,
     padding={"left": 20, "right": 36, "top": 8, "bottom": 6},  # fonts wider than the one that was measured run over the sides
@@ -814,12 +815,4 @@ def describe(problem: Cell) -> str:
 
 
 def svg(chart: Chart) -> str:
-    drawn = vl_convert.vegalite_to_svg(chart.spec, allowed_base_urls=[])
-    # Vega numbers its clip paths over the life of the process; numbered within the chart, the same chart is the same bytes.
-    names: dict[str, str] = {}
-
-    def renamed(found: re.Match[str]) -> str:
-        return found[1] + names.setdefault(found[2], f"{chart.name}_{len(names)}")
-
-    drawn = re.sub(r'(id="|url\(#|href="#)((?:clip|gradient_)\d+)', renamed, drawn)
-    return drawn + "\n"
+    return small(vl_convert.vegalite_to_svg(chart.spec, allowed_base_urls=[]))

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 
 SCHEMA = "rungs.results/1"
 # Beside the results, but none: see sass.py and counters.py.
-SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"
-COUNTERS, COUNTERS_SCHEMA = "counters.json", "rungs.counters/1"
 PACKED = ".json.gz"
+SASS, SASS_SCHEMA = "sass" + PACKED, "rungs.sass/1"
+COUNTERS, COUNTERS_SCHEMA = "counters" + PACKED, "rungs.counters/1"
+FACTS = frozenset(form for name in (SASS, COUNTERS) for form in (name, name.removesuffix(".gz")))
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -205,6 +206,7 @@ class Machine:
     runs: list[Run]
     refusals: list[Refusal] = field(default_factory=list)
     sass: dict[Variant, list[dict[str, Any]]] = field(default_factory=dict)  # what the kernels are made of, where sass.json tells
+    made_by: dict[str, Any] = field(default_factory=dict)  # from which commit, and by which compiler
     counters: dict[tuple[Cell, Variant], list[dict[str, Any]]] = field(default_factory=dict)  # of a call's kernels, where counters.json tells
     counted_by: dict[str, Any] = field(default_factory=dict)  # with what, and how
     grids: dict[str, "Machine"] = field(default_factory=dict)
@@ -340,7 +342,12 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in (SASS, COUNTERS) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not f".{path.name}".endswith(f".{SAMPLES}"))
+
+
+def facts(folder: Path, name: str) -> Path | None:
+    """sass.json.gz or counters.json.gz of a GPU's folder, packed or not; None where it has none."""
+    return next((path for path in (folder / name, folder / name.removesuffix(".gz")) if path.is_file()), None)
 
 
 def all_result_files(data: Path, earlier: bool) -> list[Path]:
@@ -628,8 +635,12 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
 
 
-def read_sass(path: Path) -> dict[Variant, list[dict[str, Any]]]:
-    """What the compiled kernels are made of (SCHEMA.md), by variant."""
+def _about(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
+
+
+def read_sass(path: Path) -> tuple[dict[Variant, list[dict[str, Any]]], dict[str, Any]]:
+    """What the compiled kernels are made of (SCHEMA.md), by variant, and from what they were compiled."""
     document = parse(path)
     if document.get("schema") != SASS_SCHEMA:
         raise Refused(f"has schema {document.get('schema')!r}; this generator reads {SASS_SCHEMA!r}")
@@ -642,7 +653,7 @@ def read_sass(path: Path) -> dict[Variant, list[dict[str, Any]]]:
         except Refused as refusal:
             raise Refused(f"in entries[{position}] {refusal}") from None
         found.setdefault(Variant(entry["family"], entry["ladder"], entry["rung"]), []).extend(entry["kernels"])
-    return found
+    return found, _about(document)
 
 
 def read_counters(path: Path, gpu: str) -> tuple[dict[tuple[Cell, Variant], list[dict[str, Any]]], dict[str, Any]]:
@@ -668,7 +679,7 @@ def read_counters(path: Path, gpu: str) -> tuple[dict[tuple[Cell, Variant], list
         if key in found:
             raise Refused(f"has {entry['rung']} at {entry['items']} items twice")
         found[key] = entry["kernels"]
-    return found, {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
+    return found, _about(document)
 
 
 # ---- reading a directory
@@ -744,16 +755,14 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
             machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
 
     for gpu, machine in machines.items():
-        path = data / gpu / SASS
-        try:
-            machine.sass = read_sass(path) if path.is_file() else {}
-        except Refused as refusal:
-            refusals.append(Refusal(f"{gpu}/{SASS}", str(refusal), 0, True))
-        path = data / gpu / COUNTERS
-        try:
-            machine.counters, machine.counted_by = read_counters(path, gpu) if path.is_file() else ({}, {})
-        except Refused as refusal:
-            refusals.append(Refusal(f"{gpu}/{COUNTERS}", str(refusal), 0, True))
+        for path in filter(None, (facts(data / gpu, name) for name in (SASS, COUNTERS))):
+            try:
+                if path.name.startswith(stem(Path(SASS))):
+                    machine.sass, machine.made_by = read_sass(path)
+                else:
+                    machine.counters, machine.counted_by = read_counters(path, gpu)
+            except Refused as refusal:
+                refusals.append(Refusal(f"{gpu}/{path.name}", str(refusal), 0, True))
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in machines.items():

@@ -137,14 +137,13 @@ def index(collection: Collection) -> list[str]:
     """report/index.md: one line a GPU."""
     lines = [GENERATED, "", "# Results", ""]
     if collection.machines:
-        lines += ["To filter, zoom and sort everything, offline: [index.html](index.html).", ""]
+        lines += ["To filter, zoom and sort everything: `report/run site` writes one page and all rows, in seconds, into `report/site`.", ""]
     rows = []
     for machine in collection.machines:
         found = topics.of(machine)
         heads = [f"{text(charts.describe(problem))}: {tally(compare.bests(machine, problem))}" for _, problem in mains(machine, found)]
         links = [f"[{topic.name}]({machine.gpu}/{topic.name}.md)" for topic in found]
         links += [f"[{what}]({machine.gpu}/{file})" for what, file, *_ in MORE] if machine.device else []
-        links += [f"[rows]({machine.gpu}/results.csv)"]
         runs = [run for own in (machine, *machine.grids.values()) for run in own.runs]
         rows.append(
             [
@@ -193,8 +192,8 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
         lines += front_table(machine, [topic for topic, _ in heads])
         more = [f"[{topic.name}]({links}{machine.gpu}/{topic.name}.md)" for topic, _ in heads]
         more += [f"[{what}]({links}{machine.gpu}/{file})" for what, file, *_ in MORE]
-        more += [f"[everything, to filter and zoom]({links}index.html)", f"[all pages]({links}{machine.gpu}/index.md)"]
-        lines += [f"Every size, type and rung: {words.listed(more)}.", ""]
+        more += [f"[all pages]({links}{machine.gpu}/index.md)"]
+        lines += [f"Every size, type and rung: {words.listed(more)}. `report/run site` writes a page to filter and zoom.", ""]
     if not lines:
         lines = [f"No GPU has been measured yet: `bench/run` measures yours and writes [the report]({links}index.md).", ""]
     return lines[:-1]

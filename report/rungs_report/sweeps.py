@@ -165,7 +165,7 @@ def front(page: Page, more: list[str]) -> list[str]:
         ]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
-    links.append("- all rows: [results.csv](results.csv), and to filter, sort and zoom: [index.html](../index.html)")
+    links.append("- all rows as `results.csv`, and a page to filter, sort and zoom them: `report/run site` writes both into `report/site`")
     return [*lines, *links, ""]
 
 

@@ -204,10 +204,10 @@ def test_a_grid_changes_no_table_and_no_other_page(repository, suite, run, tmp_p
     tables = tune.files(data.read(repository / "report/data"))
     held_out(repository)
     assert tune.files(data.read(repository / "report/data")) == tables
-    assert run()[0] == 0
+    assert run()[0] == 0 and run("site")[0] == 0
     after = {path.name: path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md")}
     assert {name for name in after if after[name] != before.get(name)} == {"regret.md", "index.md"}
-    lines = (repository / "report/synthetic-gpu/results.csv").read_text().splitlines()
+    lines = (repository / "report/site/synthetic-gpu/results.csv").read_text().splitlines()
     assert len(lines) == 1 + 3 + 15 and sum("offset=1" in line for line in lines) == 5
 
 
