@@ -52,7 +52,10 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
     for machine in machines:
         told[machine.gpu] = machine.name
         known: dict[Variant, int] = {}
+        timed = {variant for run in machine.runs for rows in run.cells.values() for variant in rows}
         for variant, entry in machine.variants.items():
+            if variant not in timed:
+                continue
             look = looks[variant]
             dash = "" if look.dash == (1, 0) else " ".join(map(str, look.dash))
             known[variant] = len(variants)
