@@ -135,8 +135,7 @@ def collected(options: argparse.Namespace, out: Path) -> data.Collection:
     collection = data.read(folder)
     say(collection.accounting())
     for refusal in collection.refusals:
-        rows = f" ({refusal.rows} rows)" if refusal.rows else ""
-        complain(f"refused {refusal.file}: {refusal.reason}{rows}")
+        complain(str(refusal))
     return collection
 
 
@@ -213,7 +212,11 @@ def check_pages(options: argparse.Namespace) -> int:
 def export_header(options: argparse.Namespace) -> int:
     folder = source(options)
     asked = export.question(options.problem, options.workspace, options.repeatable)
-    text = export.header(data.read(folder), options.root or ROOT, asked, options.gpu, complain)
+    collection = data.read(folder)
+    for refusal in collection.refusals:
+        if not refusal.expected:
+            complain(str(refusal))
+    text = export.header(collection, options.root or ROOT, asked, options.gpu, complain)
     if options.output is None:
         print(text, end="")
     else:
