@@ -107,7 +107,7 @@ def parser() -> argparse.ArgumentParser:
     add("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's and of the grid of histograms)")
     add("--check", action="store_true", help="write nothing; fail if a table is not what would be written from the runs that it names")
     add = command("test", "run the report's tests", "run the report's tests; what follows goes to pytest")
-    add("pytest", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
+    add("pytest", nargs="*", metavar="...", help="arguments for pytest")
     return made
 
 
@@ -302,7 +302,9 @@ def _read(path: Path) -> str | None:
 
 
 def run_tests(arguments: list[str]) -> int:
-    arguments = [argument for argument in arguments if argument != "--"] or [str(ROOT / "tests" / "report")]
+    arguments = [argument for argument in arguments if argument != "--"]
+    if not any((ROOT / argument.split("::")[0]).exists() for argument in arguments if not argument.startswith("-")):
+        arguments.append(str(ROOT / "tests" / "report"))
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments], cwd=ROOT, check=False)
     return OK if done.returncode == 0 else WRONG
 
@@ -311,13 +313,15 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or (arguments[0].startswith("-") and not {"-h", "--help"} & set(arguments)):
         arguments.insert(0, "render")
+    if arguments[0] == "test" and not {"-h", "--help"} & set(arguments):  # argparse would take pytest's options for its own
+        return run_tests(arguments[1:])
     options = parser().parse_args(arguments)
     commands = {
         "render": render_pages, "check": check_pages, "site": write_site, "export": export_header, "sass": write_sass,
         "counters": write_counters, "tune": write_tables, "compare": compare_results,
     }  # fmt: skip
     try:
-        return run_tests(options.pytest) if options.command == "test" else commands[options.command](options)
+        return commands[options.command](options)
     except (Usage, facts.Fault, versus.NotFound) as fault:
         complain(str(fault))
     except export.Unknown as fault:

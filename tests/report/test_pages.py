@@ -239,6 +239,13 @@ def test_the_interactive_page_is_whole_and_needs_no_network(little, run):
     assert sorted(told["rows"]["time"]) == sorted(float(f"{float(row['median_us']):.4g}") for row in rows)
 
 
+def test_the_site_links_to_pages_that_lie_elsewhere(little, run):
+    assert run("site", "--pages", "https://host.example/tree/report/")[0] == 0
+    live = (little / "report/site/index.html").read_text()
+    assert '<a href="https://host.example/tree/report/synthetic-gpu/limits.md">' in live and '<a href="synthetic-gpu/results.csv">' in live
+    assert {path.name for path in (little / "report/site").rglob("*") if path.is_file()} == {"index.html", "results.csv"}
+
+
 def test_a_variant_looks_the_same_everywhere(full):
     collection = data.read(full / "report/data")
     looks = charts.styles(collection.machines)
@@ -290,8 +297,7 @@ MEASURED = """
 import re, sys, time
 from pathlib import Path
 from rungs_report import cli
-*places, out = sys.argv[1:]
-code = cli.main(["render", *places, out]) or cli.main(["site", *places, f"{out}/site"])
+code = cli.main(sys.argv[1:])
 print(code, time.process_time(), re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
 """
 
@@ -306,13 +312,14 @@ def test_a_hundred_thousand_rows_take_half_a_minute_and_a_gigabyte(repository):
         synthetic.add_cell(made, 1000 + step, times, input_type=("f32", "i32", "f64", "u8", "bf16")[step % 5], mode=mode, operator=operator)
     assert len(made["rows"]) == 100_000
     synthetic.write(repository / "report/data", made)
-    places = ["--data", str(repository / "report/data"), "--root", str(repository), "--out", str(repository / "report")]
     environment = {**os.environ, "PYTHONPATH": str(Path(render.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", MEASURED, *places], capture_output=True, text=True, env=environment, check=True)
-    assert "100000 rows in = 100000 rows out" in done.stdout
-    code, seconds, kibibytes = done.stdout.split()[-3:]
-    assert (code, done.stderr) == ("0", "")
-    assert float(seconds) < 30 and int(kibibytes) < 1 << 20, done.stdout
+    for command, out in (("render", "report"), ("site", "report/site")):
+        places = ["--data", str(repository / "report/data"), "--out", str(repository / out), "--root", str(repository)]
+        done = subprocess.run([sys.executable, "-c", MEASURED, command, *places], capture_output=True, text=True, env=environment, check=True)
+        assert "100000 rows in = 100000 rows out" in done.stdout
+        code, seconds, kibibytes = done.stdout.split()[-3:]
+        assert (code, done.stderr) == ("0", "")
+        assert float(seconds) < 30 and int(kibibytes) < 1 << 20, done.stdout
     assert (repository / "report/site/index.html").stat().st_size < 8 << 20
 
 
