@@ -131,10 +131,11 @@ def contents(page: Page) -> list[str]:
         several = f"{problem.operation}_{problem.input_type}"
         lines += page.drawn(charts.pareto, (cell, found), several) if compare.is_headline(problem) else []
         ordered = sorted(found, key=lambda each: (each["price"], each["error"]))
-        front = [["**front**" if each["front"] else "", each] for each in ordered]
+        # By the ladder, not by what was measured: the rows keep their places when a GPU is measured again.
+        steady = sorted(found, key=lambda each: machine.order[each["variant"]])
         lines += ["The Pareto front of all variants, what no other beats in one without losing in the other:", ""]
-        lines += priced(page, "Pareto", [line for line in front if line[0]], ordered[0])
-        lines += fold(f"Every variant: {len(front)}", priced(page, "Pareto", front, ordered[0]))
+        lines += priced(page, "Pareto", [["**front**", each] for each in ordered if each["front"]], ordered[0])
+        lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [["**front**" * each["front"], each] for each in steady], ordered[0]))
     if not lines:
         return []
     errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))

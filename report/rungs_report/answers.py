@@ -57,7 +57,7 @@ def answered(page: Page) -> list[tuple[str, str, str]]:
         return []
     found = [
         ("Which variant should I use?", choose.briefly(machine, page.topics), "choose.md"),
-        ("How far from the best is what the front door chooses?", regret.briefly(page), "regret.md"),
+        ("How far from the best is what the front door chooses?", regret.briefly(page), "regret.md" if regret.measured(machine) else ""),
         ("How far from the limit is it?", limits.briefly(machine, page.topics), "limits.md"),
         ("What did each rung gain, and why?", gains.briefly(page), "gains.md"),
         ("Where does CUB win, and where is it a tie?", wins(page), "#where-cub-wins-and-where-it-is-a-tie"),

@@ -5,7 +5,6 @@ colour, mark and dash everywhere, the colours are Okabe and Ito's for colour-bli
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import vl_convert
 
 from rungs_report import compare, words
 from rungs_report.data import Cell, Machine, Variant
+from rungs_report.svg import small
 
 INK = "#7a7f87"  # 4:1 against white and against GitHub's dark page alike
 FAINT = "#8a8f97"
@@ -82,12 +82,8 @@ def key(machine: Machine, variant: Variant) -> str:
     return f"{variant.family}/{variant.ladder}/{machine.labels[variant]}"
 
 
-def shown_on_hover(*fields: str) -> list[alt.Tooltip]:
-    # Named as channels throughout this module: what is given to Altair as a mere text costs it ten milliseconds to look up.
-    return [alt.Tooltip(field) for field in fields]
-
-
 CONFIG = alt.Config(
+    aria=False,  # an image is described by the line of Markdown that shows it
     background="transparent",
     font=FONT,
     padding={"left": 20, "right": 36, "top": 8, "bottom": 6},  # fonts wider than the one that was measured run over the sides
@@ -142,6 +138,38 @@ def _count_axis(counts: Sequence[int], title: str) -> alt.X:
     )
 
 
+def _rate_axis(domain: tuple[float, float]) -> alt.Y:
+    scale = alt.Scale(type="log", domain=list(domain), nice=False)
+    return alt.Y("rate:Q", title="GB/s", scale=scale, axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"))
+
+
+def _looks(keys: dict[str, Style], legend: alt.Legend | None = None) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+    """A variant's colour, mark and dash by its key."""
+
+    def scale(values: Iterable[Any]) -> alt.Scale:
+        return alt.Scale(domain=list(keys), range=list(values))
+
+    return (
+        alt.Color("key:N", legend=legend, scale=scale(look.colour for look in keys.values())),
+        alt.Shape("key:N", legend=legend, scale=scale(look.mark for look in keys.values())),
+        alt.StrokeDash("key:N", legend=legend, scale=scale(list(look.dash) for look in keys.values())),
+    )
+
+
+def _against_one(drawing: Drawing, rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, shape: alt.Shape, size: int) -> list[alt.Chart]:
+    """Where CUB is, the intervals, and the points: hollow where nobody is faster for certain."""
+    base, certain = alt.Chart(drawing.values(rows)), "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
+    level = alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5)
+    low = alt.Y("low:Q", scale=y["scale"], title="speed-up over CUB")
+    told = {"x": x, "y": y, "color": colour, "shape": shape}
+    return [
+        level.encode(y=y),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, y=low, y2=alt.Y2("high:Q"), color=colour),
+        base.transform_filter(certain).mark_point(filled=True, size=size, opacity=1).encode(**told),
+        base.transform_filter(f"!({certain})").mark_point(filled=False, size=size, opacity=1, strokeWidth=1.8).encode(**told),
+    ]
+
+
 def _spread(points: list[tuple[float, Any]], low: float, high: float, log: bool, height: int = HEIGHT) -> dict[Any, float]:
     """Heights for direct labels, in data units, at least a line's height apart and inside the chart."""
     forward = math.log if log else float
@@ -172,34 +200,31 @@ def _highlighted(machine: Machine, problem: Cell) -> list[Variant]:
     return sorted(named, key=machine.order.__getitem__)
 
 
-def _sweep_rows(machine: Machine, problem: Cell, column: str) -> list[dict[str, Any]]:
-    rows = []
-    for cell in compare.sizes(machine, problem):
-        if not cell.items:
-            continue
-        for variant in compare.contenders(machine, cell):
-            if column == "speedup":
-                ratio = compare.told(machine, cell).get(variant)
-                extra = (
-                    {"speedup": ratio.value, "low": ratio.low, "high": ratio.high, "verdict": ratio.verdict} if ratio else None
-                )
-            else:
-                rate = compare.figure(machine, cell, variant, "gb_per_s")
-                extra = {"rate": rate} if rate else None
-            if extra is None or variant.ladder == compare.SWEEP_OF_LAUNCHES:
-                continue
-            time = compare.figure(machine, cell, variant, "median_us")
-            rows.append(
-                {
-                    "items": cell.items,
-                    "n": words.size(cell.items),
-                    "rung": machine.labels[variant],
-                    "key": key(machine, variant),
-                    "time": words.time(time),
-                    **extra,
-                }
-            )
-    return rows
+def _told(ratio: compare.Ratio) -> dict[str, Any]:
+    return {"speedup": ratio.value, "low": ratio.low, "high": ratio.high, "verdict": ratio.verdict}
+
+
+def _row(machine: Machine, variant: Variant, items: int, n: str, **more: Any) -> dict[str, Any]:
+    return {"items": items, "n": n, "rung": machine.labels[variant], "key": key(machine, variant), **more}
+
+
+def _rows(machine: Machine, cells: Iterable[Cell], figures: Callable[[Cell, Variant], dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """A point for each variant at each n that has these figures."""
+    found = []
+    for cell in cells:
+        for variant in compare.contenders(machine, cell) if cell.items else []:
+            figure = figures(cell, variant) if variant.ladder != compare.SWEEP_OF_LAUNCHES else None
+            if figure:
+                found.append(_row(machine, variant, cell.items, words.size(cell.items), **figure))
+    return found
+
+
+def _of(machine: Machine, column: str, name: str) -> Callable[[Cell, Variant], dict[str, Any] | None]:
+    def figure(cell: Cell, variant: Variant) -> dict[str, Any] | None:
+        value = compare.figure(machine, cell, variant, column)
+        return {name: value} if value else None
+
+    return figure
 
 
 def _lines(
@@ -213,26 +238,22 @@ def _lines(
     column: str,
     domain: tuple[float, float],
     log: bool,
-    tooltip: list[alt.Tooltip],
 ) -> list[alt.Chart]:
     """Grey lines for all, the named ones on top in their own look, each with its name at its right-hand end."""
     keys = {key(machine, variant): looks[variant] for variant in named}
-    colour = alt.Color("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[s.colour for s in keys.values()]))
-    shape = alt.Shape("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[s.mark for s in keys.values()]))
-    dash = alt.StrokeDash("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[list(s.dash) for s in keys.values()]))
+    colour, shape, dash = _looks(keys)
     bright = [row for row in rows if row["key"] in keys]
     dim = [row for row in rows if row["key"] not in keys]
     layers = []
     if dim:
         grey = alt.Chart(drawing.values(dim)).encode(x=x, y=y, detail=alt.Detail("key:N"))
-        # No names for screen readers on what is only background: hundreds of them, which the tables say better.
-        layers.append(grey.mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True, aria=False))
+        layers.append(grey.mark_line(color=FAINT, strokeWidth=1, opacity=0.45, clip=True))
         inside = alt.Chart(drawing.values([row for row in dim if domain[0] <= row[column] <= domain[1]]))
-        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5, aria=False).encode(x=x, y=y, tooltip=tooltip))
+        layers.append(inside.mark_circle(color=FAINT, size=14, opacity=0.5).encode(x=x, y=y))
     base = alt.Chart(drawing.values(bright))
     layers.append(base.mark_line(strokeWidth=2, clip=True).encode(x=x, y=y, color=colour, strokeDash=dash, detail=alt.Detail("key:N")))
     shown = alt.Chart(drawing.values([row for row in bright if domain[0] <= row[column] <= domain[1]]))
-    layers.append(shown.mark_point(filled=True, size=46, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip))
+    layers.append(shown.mark_point(filled=True, size=46, opacity=1).encode(x=x, y=y, color=colour, shape=shape))
 
     ends: dict[str, dict[str, Any]] = {}
     for row in bright:
@@ -260,12 +281,12 @@ def _lines(
 def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """GB/s over n, both logarithmic, the measured ceiling drawn in."""
     drawing = Drawing()
-    rows = _sweep_rows(machine, problem, "rate")
+    rows = _rows(machine, compare.sizes(machine, problem), _of(machine, "gb_per_s", "rate"))
     if len({row["items"] for row in rows}) < 2:
         return None
     cells = compare.sizes(machine, problem)
     ceiling = [
-        {"items": cell.items, "rate": limit, "n": words.size(cell.items)}
+        {"items": cell.items, "rate": limit}
         for cell in cells
         if cell.items and (limit := compare.ceiling(machine, cell))
     ]
@@ -274,18 +295,13 @@ def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, nam
     slowest = min(row["rate"] for row in rows if row["key"] in {key(machine, variant) for variant in named})
     domain = (slowest / 2, max(rates) * 1.35)
     x = _n_axis(cells)
-    y = alt.Y(
-        "rate:Q",
-        title="GB/s",
-        scale=alt.Scale(type="log", domain=list(domain), nice=False),
-        axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"),
-    )
-    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, shown_on_hover("rung:N", "n:N", "time:N", "rate:Q"))
+    y = _rate_axis(domain)
+    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True)
     if ceiling:
         limit = alt.Chart(drawing.values(ceiling))
         layers.insert(
             0,
-            limit.mark_line(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, y=y, tooltip=shown_on_hover("n:N", "rate:Q")),
+            limit.mark_line(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x, y=y),
         )
         first = alt.Chart(drawing.values([{**ceiling[len(ceiling) // 2], "label": "measured ceiling"}]))
         layers.append(first.mark_text(align="right", dx=-8, dy=-8, color=CEILING_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")))
@@ -296,21 +312,12 @@ def sweep_rate(machine: Machine, looks: dict[Variant, Style], problem: Cell, nam
 def sweep_bins(machine: Machine, looks: dict[Variant, Style], cells: list[Cell], name: str) -> Chart | None:
     """GB/s over the number of bins, all else alike: what wins somewhere and CUB named, the rest grey."""
     drawing = Drawing()
-    rows = []
-    for cell in cells:
-        for variant in compare.contenders(machine, cell):
-            if rate := compare.figure(machine, cell, variant, "gb_per_s"):
-                bins = cell.sizes["bins"]
-                rows.append(
-                    {
-                        "items": bins,
-                        "n": f"{bins:,} bins",
-                        "rung": machine.labels[variant],
-                        "key": key(machine, variant),
-                        "time": words.time(compare.figure(machine, cell, variant, "median_us")),
-                        "rate": rate,
-                    }
-                )
+    rows = [
+        _row(machine, variant, cell.sizes["bins"], f"{cell.sizes['bins']:,} bins", rate=rate)
+        for cell in cells
+        for variant in compare.contenders(machine, cell)
+        if (rate := compare.figure(machine, cell, variant, "gb_per_s"))
+    ]
     if len({row["items"] for row in rows}) < 2:
         return None
     winners = {found.variant for cell in cells if (found := compare.best(machine, cell))}
@@ -321,13 +328,8 @@ def sweep_bins(machine: Machine, looks: dict[Variant, Style], cells: list[Cell],
     slowest = min(row["rate"] for row in rows if row["key"] in bright or not bright)
     domain = (slowest / 2, max([row["rate"] for row in rows] + [limit or 0]) * 1.35)
     x = _count_axis([row["items"] for row in rows], "number of bins")
-    y = alt.Y(
-        "rate:Q",
-        title="GB/s",
-        scale=alt.Scale(type="log", domain=list(domain), nice=False),
-        axis=alt.Axis(values=[10**e for e in range(-6, 7)], format=",~r"),
-    )
-    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True, shown_on_hover("rung:N", "n:N", "time:N", "rate:Q"))
+    y = _rate_axis(domain)
+    layers = _lines(drawing, machine, looks, named, rows, x, y, "rate", domain, True)
     if limit:
         rule = alt.Chart(drawing.values([{"rate": limit}]))
         layers.insert(0, rule.mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
@@ -341,11 +343,16 @@ def sweep_bins(machine: Machine, looks: dict[Variant, Style], cells: list[Cell],
 def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """Speed-up over CUB over n, with intervals, a rule where both are level."""
     drawing = Drawing()
-    rows = _sweep_rows(machine, problem, "speedup")
+
+    def speedup(cell: Cell, variant: Variant) -> dict[str, Any] | None:
+        ratio = compare.told(machine, cell).get(variant)
+        return _told(ratio) if ratio else None
+
+    rows = _rows(machine, compare.sizes(machine, problem), speedup)
     if len({row["items"] for row in rows}) < 2:
         return None
     named = _highlighted(machine, problem)
-    keys = {key(machine, variant): variant for variant in named}
+    keys = {key(machine, variant): looks[variant] for variant in named}
     bright = [row for row in rows if row["key"] in keys]
     top = max([row["high"] for row in bright] + [1.1]) * 1.04
     # Losers far below are cut off: at 0.01x they would press everything of interest into one line.
@@ -354,29 +361,13 @@ def sweep_speedup(machine: Machine, looks: dict[Variant, Style], problem: Cell, 
     scale = alt.Scale(domain=list(domain), nice=False)
     over = compare.over_main(machine)
     y = alt.Y("speedup:Q", title=f"speed-up {over}", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
-    colour = alt.Color("key:N", legend=None, scale=alt.Scale(domain=list(keys), range=[looks[v].colour for v in keys.values()]))
+    colour, _, _ = _looks(keys)
     band = (
         alt.Chart(drawing.values(bright)).mark_area(opacity=0.18, clip=True, line=False)
         .encode(x=x, y=alt.Y("low:Q", scale=scale, title=f"speed-up {over}"), y2=alt.Y2("high:Q"), color=colour, detail=alt.Detail("key:N"))
     )  # fmt: skip
     level = alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=INK, strokeDash=[4, 4]).encode(y=y)
-    layers = [
-        level,
-        band,
-        *_lines(
-            drawing,
-            machine,
-            looks,
-            named,
-            rows,
-            x,
-            y,
-            "speedup",
-            domain,
-            False,
-            shown_on_hover("rung:N", "n:N", "time:N", "speedup:Q", "low:Q", "high:Q", "verdict:N"),
-        ),
-    ]
+    layers = [level, band, *_lines(drawing, machine, looks, named, rows, x, y, "speedup", domain, False)]
     return drawing.finish(name, f"Speed-up {over} over the number of items: {describe(problem)}", layers)
 
 
@@ -398,13 +389,8 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
     rows = [
         {
             "items": each.cell.items,
-            "n": words.size(each.cell.items),
-            "rung": machine.labels[each.variant],
             "key": key(machine, each.variant),
-            "speedup": each.ratio.value,
-            "low": each.ratio.low,
-            "high": each.ratio.high,
-            "verdict": each.ratio.verdict,
+            **_told(each.ratio),
             "label": "" if crowded else words.ratio(each.ratio.value) if each.ratio.verdict in ("FASTER", "SLOWER") else "tie",
         }
         for each, crowded in zip(found, _crowded([each.cell.items for each in found]), strict=True)
@@ -416,36 +402,17 @@ def best_of_all(machine: Machine, looks: dict[Variant, Style], problem: Cell, na
     scale = alt.Scale(domain=[low, high], nice=False)
     y = alt.Y("speedup:Q", title="speed-up over CUB", scale=scale, axis=alt.Axis(format=".2~f", tickCount=8))
     legend = alt.Legend(
-        title=None,
-        orient="top",
-        symbolSize=70,
-        labelFontSize=11,
-        columns=5,
-        labelExpr="split(datum.label, '/')[2]",
-        symbolStrokeWidth=1.5,
+        title=None, orient="top", symbolSize=70, labelFontSize=11, columns=5, labelExpr="split(datum.label, '/')[2]", symbolStrokeWidth=1.5
     )
-    colour = alt.Color("key:N", legend=legend, scale=alt.Scale(domain=list(keys), range=[s.colour for s in keys.values()]))
-    shape = alt.Shape("key:N", legend=legend, scale=alt.Scale(domain=list(keys), range=[s.mark for s in keys.values()]))
+    colour, shape, _ = _looks(keys, legend)
     base = alt.Chart(drawing.values(rows))
-    tooltip = shown_on_hover("n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N")
-    level = (
-        alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y)
-    )
     cub = alt.Chart(drawing.values([{"speedup": 1, "items": rows[-1]["items"], "label": "CUB"}]))
-    certain = "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
+    level, *points = _against_one(drawing, rows, x, y, colour, shape, 75)
     layers = [
         level,
         cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")),
         base.mark_line(color=FAINT, strokeWidth=1.2, opacity=0.7).encode(x=x, y=y),
-        base.mark_rule(strokeWidth=1.5).encode(
-            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2=alt.Y2("high:Q"), color=colour
-        ),
-        base.transform_filter(certain)
-        .mark_point(filled=True, size=75, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-        base.transform_filter(f"!({certain})")
-        .mark_point(filled=False, size=75, opacity=1, strokeWidth=1.8)
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
+        *points,
         base.mark_text(dy=-9).encode(x=x, y=alt.Y("high:Q", scale=scale, title="speed-up over CUB"), text=alt.Text("label:N")),
     ]
     title = f"Best rung against CUB on {machine.name}: {describe(problem)}; 1.0 is CUB, hollow marks are ties"
@@ -456,22 +423,12 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
     """The best rung's speed-up over CUB, a line for each problem, named at its end; ties drawn hollow. log: where speed-ups
     differ by more than a few times."""
     drawing = Drawing()
-    rows = []
-    for label, problem in series:
-        for each in compare.bests(machine, problem):
-            if each.ratio and each.cell.items:
-                rows.append(
-                    {
-                        "items": each.cell.items,
-                        "n": words.size(each.cell.items),
-                        "series": label,
-                        "rung": machine.labels[each.variant],
-                        "speedup": each.ratio.value,
-                        "low": each.ratio.low,
-                        "high": each.ratio.high,
-                        "verdict": each.ratio.verdict,
-                    }
-                )
+    rows = [
+        {"items": each.cell.items, "series": label, **_told(each.ratio)}
+        for label, problem in series
+        for each in compare.bests(machine, problem)
+        if each.ratio and each.cell.items
+    ]
     if len({row["items"] for row in rows}) < 2:
         return None
     labels = [label for label, _ in series]
@@ -488,30 +445,17 @@ def _several(machine: Machine, series: Sequence[tuple[str, Cell]], name: str, ti
     shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=labels, range=list(MARKS[: len(labels)])))
     patterns = [list(((1, 0), (5, 4))[position % 2]) for position, _ in enumerate(labels)]
     dash = alt.StrokeDash("series:N", legend=None, scale=alt.Scale(domain=labels, range=patterns))
-    base = alt.Chart(drawing.values(rows))
-    tooltip = shown_on_hover("series:N", "n:N", "rung:N", "speedup:Q", "low:Q", "high:Q", "verdict:N")
-    level = (
-        alt.Chart(drawing.values([{"speedup": 1}])).mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(y=y)
-    )
     last = max(row["items"] for row in rows)
     ends = {label: max((row for row in rows if row["series"] == label), key=lambda row: row["items"], default=None) for label in labels}
     ends = {label: row for label, row in ends.items() if row}
     heights = _spread([(row["speedup"], label) for label, row in ends.items()] + [(1.0, "CUB")], low, high, log, 280)
     named = [{"items": last, "speedup": heights[label], "series": label} for label in ends]
     cub = alt.Chart(drawing.values([{"items": last, "speedup": heights["CUB"], "label": "CUB"}]))
-    certain = "datum.verdict == 'FASTER' || datum.verdict == 'SLOWER'"
+    level, *points = _against_one(drawing, rows, x, y, colour, shape, 60)
     layers = [
         level,
-        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
-        base.mark_rule(strokeWidth=1.5).encode(
-            x=x, y=alt.Y("low:Q", scale=scale, title="speed-up over CUB"), y2=alt.Y2("high:Q"), color=colour
-        ),
-        base.transform_filter(certain)
-        .mark_point(filled=True, size=60, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-        base.transform_filter(f"!({certain})")
-        .mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8)
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
+        alt.Chart(drawing.values(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
+        *points,
         cub.mark_text(align="left", dx=9, color=CUB_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")),
         alt.Chart(drawing.values(named)).mark_text(align="left", dx=9, fontSize=12).encode(x=x, y=y, text=alt.Text("series:N"), color=colour),
     ]
@@ -549,13 +493,10 @@ def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Ce
     for variant in compare.contenders(machine, cell):
         rate = compare.figure(machine, cell, variant, "gb_per_s")
         if rate and variant.ladder != compare.SWEEP_OF_LAUNCHES:
-            time = compare.figure(machine, cell, variant, "median_us")
             rows.append(
                 {
-                    "rung": machine.labels[variant],
                     "key": key(machine, variant),
                     "rate": rate,
-                    "time": words.time(time),
                     "label": words.significant(rate),
                     "colour": looks[variant].colour,
                 }
@@ -580,14 +521,14 @@ def ladder_beside(machine: Machine, looks: dict[Variant, Style], about: tuple[Ce
     base = alt.Chart(drawing.values(rows))
     layers = [
         base.mark_bar(height={"band": 0.7}).encode(
-            x=x, y=y, color=alt.Color("colour:N", scale=None), tooltip=shown_on_hover("rung:N", "time:N", "rate:Q")
+            x=x, y=y, color=alt.Color("colour:N", scale=None)
         ),
         base.mark_text(align="left", dx=5).encode(x=alt.X("end:Q", scale=scale, title="GB/s"), y=y, text=alt.Text("label:N")),
     ]
     ticks = [row for row in rows if "beside" in row]
     if ticks:
         mark = alt.Chart(drawing.values(ticks)).mark_tick(color=INK, thickness=3, height=17)
-        layers.append(mark.encode(x=alt.X("beside:Q", scale=scale, title="GB/s"), y=y, tooltip=shown_on_hover("rung:N", "beside:Q")))
+        layers.append(mark.encode(x=alt.X("beside:Q", scale=scale, title="GB/s"), y=y))
     rules = []
     if limit:
         rules.append({"rate": limit, "label": "measured ceiling", "colour": CEILING_COLOUR})
@@ -624,7 +565,7 @@ def heat_map(machine: Machine, looks: dict[Variant, Style], about: HeatMap, name
     scale = alt.Scale(type="log", domain=[min(rates), max(rates) * 1.0001], range=["#2c3e70", "#2f8f8b", "#f2d95c"])
     base = alt.Chart(drawing.values(rows))
     layers = [
-        base.mark_rect().encode(x=x, y=y, color=alt.Color("rate:Q", scale=scale, legend=None), tooltip=shown_on_hover("name:N", "count:O", "label:N")),
+        base.mark_rect().encode(x=x, y=y, color=alt.Color("rate:Q", scale=scale, legend=None)),
         base.mark_text(fontSize=9).encode(x=x, y=y, text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None)),
     ]
     # Each layer has colours of its own: fields by rate, letters as they are given.
@@ -637,16 +578,11 @@ GAIN_COLOUR, LOSS_COLOUR = COLOURS[0], COLOURS[4]  # of a step's bar; the sign s
 def limit(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: str) -> Chart | None:
     """Per cent of the measured ceiling over n: every variant a line, and how much of the ceiling's own time is the launch."""
     drawing = Drawing()
-    rows, floors = [], []
-    for cell in compare.sizes(machine, problem):
-        for variant in compare.contenders(machine, cell) if cell.items else []:
-            share = compare.figure(machine, cell, variant, "percent_of_ceiling")
-            if share and variant.ladder != compare.SWEEP_OF_LAUNCHES:
-                time = compare.figure(machine, cell, variant, "median_us")
-                about = {"items": cell.items, "n": words.size(cell.items), "rung": machine.labels[variant], "time": words.time(time)}
-                rows.append({**about, "key": key(machine, variant), "share": share})
-        if floor := compare.floor_share(machine, cell):
-            floors.append({"items": cell.items, "n": words.size(cell.items), "launch": min(floor, 100.0), "none": 0.0})
+    sizes = compare.sizes(machine, problem)
+    rows = _rows(machine, sizes, _of(machine, "percent_of_ceiling", "share"))
+    floors = [
+        {"items": cell.items, "launch": min(floor, 100.0), "none": 0.0} for cell in sizes if (floor := compare.floor_share(machine, cell))
+    ]
     if len({row["items"] for row in rows}) < 2:
         return None
     domain = (0.0, 112.0)
@@ -659,7 +595,7 @@ def limit(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: st
     if len(floors) > 1:
         launch = alt.Y("launch:Q", scale=scale, axis=axis, title="% of the measured ceiling")
         area = alt.Chart(drawing.values(floors))
-        layers.append(area.mark_area(color=FAINT, opacity=0.2, line=False).encode(x=x, y=launch, y2=alt.Y2("none:Q"), tooltip=shown_on_hover("n:N", "launch:Q")))
+        layers.append(area.mark_area(color=FAINT, opacity=0.2, line=False).encode(x=x, y=launch, y2=alt.Y2("none:Q")))
         ends = [{**floors[0], "share": 5.0, "label": "grey: the launch's share of the ceiling's time"}]
         layers.append(alt.Chart(drawing.values(ends)).mark_text(align="left", dx=4, color=FAINT).encode(x=x, y=y, text=alt.Text("label:N")))
     layers.append(alt.Chart(drawing.values([{"share": 100.0}])).mark_rule(color=CEILING_COLOUR, strokeDash=[4, 4], strokeWidth=1.5).encode(y=y))
@@ -667,7 +603,7 @@ def limit(machine: Machine, looks: dict[Variant, Style], problem: Cell, name: st
     for items, align, label in ((left, "left", "launch floor"), (right, "right", "ceiling of the memory")):
         ends = alt.Chart(drawing.values([{"items": items, "share": 106.0, "label": label}]))
         layers.append(ends.mark_text(align=align, color=CEILING_COLOUR).encode(x=x, y=y, text=alt.Text("label:N")))
-    layers += _lines(drawing, machine, looks, named, rows, x, y, "share", domain, False, shown_on_hover("rung:N", "n:N", "time:N", "share:Q"))
+    layers += _lines(drawing, machine, looks, named, rows, x, y, "share", domain, False)
     return drawing.finish(name, f"Per cent of the measured ceiling over the number of items: {describe(problem)}", layers)
 
 
@@ -684,12 +620,10 @@ def waterfall(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, 
         ratio = compare.within_runs(machine, cell, times[position - 1][0], variant) if position else None
         rows.append(
             {
-                "rung": machine.labels[variant],
                 "key": key(machine, variant),
                 "before": before,
                 "after": time,
                 "end": max(before, time),
-                "time": words.time(time),
                 "label": words.ratio(ratio) if ratio else words.time(time),
                 "colour": LOSS_COLOUR if ratio and ratio < 1 else GAIN_COLOUR,
             }
@@ -714,8 +648,8 @@ def waterfall(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, 
         layers.append(rule.mark_rule(color=CUB_COLOUR, strokeDash=[5, 4], strokeWidth=1.5).encode(x=x))
         layers.append(rule.mark_text(color=CUB_COLOUR, y=-6).encode(x=x, text=alt.Text("label:N")))
     layers += [
-        base.mark_bar(height={"band": 0.6}).encode(x=x, x2=alt.X2("after:Q"), y=y, color=colour, tooltip=shown_on_hover("rung:N", "time:N", "label:N")),
-        base.mark_tick(thickness=3, height=15).encode(x=alt.X("after:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, color=colour, tooltip=shown_on_hover("rung:N", "time:N", "label:N")),
+        base.mark_bar(height={"band": 0.6}).encode(x=x, x2=alt.X2("after:Q"), y=y, color=colour),
+        base.mark_tick(thickness=3, height=15).encode(x=alt.X("after:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, color=colour),
         base.mark_text(align="left", dx=6).encode(x=alt.X("end:Q", scale=scale, axis=axis, title="µs, from the rung before to this one"), y=y, text=alt.Text("label:N")),
     ]  # fmt: skip
     title = f"What each rung gained: {describe(cell.problem)}, {words.size(cell.items)} items; blue is a gain, orange a loss"
@@ -730,10 +664,7 @@ def pareto(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, lis
     drawing = Drawing()
     rows = [
         {
-            "rung": machine.labels[each["variant"]],
-            "key": key(machine, each["variant"]),
             "micros": each["time"],
-            "time": words.time(each["time"]),
             "error": each["error"],
             "repeats": "yes" if each["repeats"] else "no",
             "front": "yes" if each["front"] else "no",
@@ -762,12 +693,11 @@ def pareto(machine: Machine, looks: dict[Variant, Style], about: tuple[Cell, lis
     front = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["micros"])
     stairs = [point for row, after in zip(front, [*front[1:], None], strict=True) for point in ([row, {**after, "error": row["error"]}] if after else [row])]
     path = [{"micros": row["micros"], "error": row["error"], "place": place} for place, row in enumerate(stairs)]
-    tooltip = shown_on_hover("rung:N", "time:N", "error:Q", "repeats:N", "front:N")
     colour = alt.Color("colour:N", scale=None)
     layers = [
         alt.Chart(drawing.values(path)).mark_line(color=COLOURS[0], strokeWidth=1.3, strokeDash=[3, 3]).encode(x=x, y=y, order=alt.Order("place:Q")),
-        base.transform_filter("datum.repeats == 'yes'").mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip),
-        base.transform_filter("datum.repeats == 'no'").mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8).encode(x=x, y=y, color=colour, tooltip=tooltip),
+        base.transform_filter("datum.repeats == 'yes'").mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
+        base.transform_filter("datum.repeats == 'no'").mark_point(filled=False, size=60, opacity=1, strokeWidth=1.8).encode(x=x, y=y, color=colour),
         base.mark_text(align="left", dx=8, dy=-7, angle=345).encode(x=x, y=y, text=alt.Text("label:N"), color=colour),
     ]  # fmt: skip
     title = f"Error over time: {describe(cell.problem)}, {words.size(cell.items)} items; joined is what nothing beats in both, hollow does not repeat"
@@ -814,12 +744,4 @@ def describe(problem: Cell) -> str:
 
 
 def svg(chart: Chart) -> str:
-    drawn = vl_convert.vegalite_to_svg(chart.spec, allowed_base_urls=[])
-    # Vega numbers its clip paths over the life of the process; numbered within the chart, the same chart is the same bytes.
-    names: dict[str, str] = {}
-
-    def renamed(found: re.Match[str]) -> str:
-        return found[1] + names.setdefault(found[2], f"{chart.name}_{len(names)}")
-
-    drawn = re.sub(r'(id="|url\(#|href="#)((?:clip|gradient_)\d+)', renamed, drawn)
-    return drawn + "\n"
+    return small(vl_convert.vegalite_to_svg(chart.spec, allowed_base_urls=[]))

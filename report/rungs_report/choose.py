@@ -30,7 +30,7 @@ class Need:
     says: str
     heading: str
     admits: Callable[[Machine, Cell, Variant], bool]
-    doors: bool = False  # whether the front door is an answer: it keeps CUB's contract where the rungs it calls do not
+    doors: bool = False  # whether the front door is an answer: it keeps CUB's contract
 
 
 @dataclass(frozen=True)

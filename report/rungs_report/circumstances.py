@@ -340,7 +340,7 @@ def omissions(page: Page) -> list[str]:
 def refused(page: Page) -> list[str]:
     if not page.machine.refusals:
         return []
-    return ["## Refused", "", "This report did not believe these:", "", *refusal_table(page.machine.refusals), ""]
+    return ["## Refused", "", "This report uses none of these:", "", *refusal_table(page.machine.refusals), ""]
 
 
 def refusal_table(refusals: list[Refusal]) -> list[str]:

@@ -5,10 +5,12 @@ measured figure is written in this file: what the data cannot answer reads "not 
 that knows rungs by name, because the texts do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import pairwise
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple
 
 from rungs_report import atomics, compare, costs, topics, words
 from rungs_report.data import Cell, Machine, Variant
@@ -93,6 +95,10 @@ class Evidence:
             return None
         return compare.within_runs(self.machine, problem._replace(items=items), numerator, denominator)
 
+    def over_cub(self, name: str, items: int, problem: Cell = SUM) -> compare.Ratio | None:
+        variant = self.rung(name, problem)
+        return compare.headline(self.machine, problem._replace(items=items), variant) if variant else None
+
     def nearest(self, wanted: int, *names: str, problem: Cell = SUM) -> int | None:
         """The n measured for all of these that lies nearest the text's, within a factor of two."""
         near = [n for n in self.sizes(*names, problem=problem) if wanted / 2 <= n <= wanted * 2]
@@ -124,17 +130,150 @@ def rules() -> list[str]:
     ]
 
 
-# ---- A: atomics and reductions, folding up the memory pyramid
+# ---- predicates: what a claim asks of the measurements. `@predicate def f(seen, ...)` is used in the tables below as f(...).
 
 
-def a1_peak(seen: Evidence) -> Answer | None:
-    sizes = [n for n in seen.sizes("atomic_per_element") if n >= MI]
-    shares = [(n, share) for n in sizes if (share := seen.take("atomic_per_element", n, "percent_of_peak")) is not None]
-    if not shares:
+def predicate(measure: Callable[..., Answer | None]) -> Callable[..., Callable[[Evidence], Answer | None]]:
+    @wraps(measure)
+    def asked(*arguments: Any, **named: Any) -> Callable[[Evidence], Answer | None]:
+        return lambda seen: measure(seen, *arguments, **named)
+
+    return asked
+
+
+@predicate
+def stated_wrongly(seen: Evidence, what_is_true: str) -> Answer:
+    return Answer(what_is_true, FALSE)
+
+
+@predicate
+def gain(
+    seen: Evidence, slow: str, fast: str, figure: float, problem: Cell = SUM, *, factor: float = NEAR, wanted: int = 16 * MI,
+    says: str = "{gain} {at}", unit: str = "",
+) -> Answer | None:  # fmt: skip
+    """time(slow) / time(fast) at about the text's size, beside the text's ratio. unit: of the rates that it tells, too."""
+    n = seen.nearest(wanted, slow, fast, problem=problem)
+    ours = n and seen.slower(slow, fast, n, problem)
+    if not ours:
         return None
-    n, share = shares[-1]
-    # The text's own figure is "about 1 to 2".
-    return Answer(f"{words.percent(share)} {at(n)}", between(share, 1 / ABOUT, 2 * ABOUT), share / 1.5)
+    rates = [words.significant(seen.take(name, n, unit, problem)) for name in (slow, fast)] if unit else []
+    return Answer(says.format(*rates, gain=words.ratio(ours), at=at(n)), agrees(ours / figure, factor), ours / figure)
+
+
+@predicate
+def gain_within(seen: Evidence, slow: str, fast: str, low: float, high: float, wanted: int | None = None, says: str = "{gain} {at}") -> Answer | None:
+    """The same beside a range, or a bound alone: at the text's size, or at the largest. A range's middle stands for it."""
+    n = seen.nearest(wanted, slow, fast) if wanted else max(seen.sizes(slow, fast), default=None)
+    ours = n and seen.slower(slow, fast, n)
+    if not ours:
+        return None
+    return Answer(says.format(gain=words.ratio(ours), at=at(n)), between(ours, low, high), ours / ((low + high) / 2) if high < inf else None)
+
+
+@predicate
+def in_order(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell, column: str) -> Answer | None:
+    """Each faster than the one before: told by their times, or by their rates."""
+    n = seen.nearest(wanted, *names, problem=problem)
+    if n is None:
+        return None
+    told = [(words.time if column == "median_us" else words.significant)(seen.take(name, n, column, problem)) for name in names]
+    gains = [seen.slower(before, after, n, problem) for before, after in pairwise(names)]
+    unit = "" if column == "median_us" else " GB/s"
+    return Answer(f"{words.listed(told)}{unit} {at(n)}", HOLDS if all(gain > 1 for gain in gains) else FAILS)
+
+
+@predicate
+def share(
+    seen: Evidence, name: str, column: str, low: float, high: float, figure: float, *, least: int = 0, wanted: int | None = None, says: str = "{share} {at}"
+) -> Answer | None:
+    """Per cent of peak or of the ceiling, at the text's size or at the largest from `least` on."""
+    near = seen.nearest(wanted, name) if wanted else None
+    sizes = [n for n in ([near] if wanted else seen.sizes(name)) if n and n >= least]
+    known = [(n, ours) for n in sizes if (ours := seen.take(name, n, column)) is not None]
+    if not known:
+        return None
+    n, ours = known[-1]
+    return Answer(says.format(share=words.percent(ours), at=at(n)), between(ours, low, high), ours / figure)
+
+
+@predicate
+def scan_share(seen: Evidence, name: str, theirs: float) -> Answer | None:
+    """Whether a scan comes near its limit: the share of peak beside the share that the text's GB/s are of an A100's 1,555."""
+    n = seen.nearest(16 * MI, name, problem=SCAN)
+    share, limit = (n and seen.take(name, n, column, SCAN) for column in ("percent_of_peak", "percent_of_ceiling"))
+    if not share or not limit:
+        return None
+    told = f"{name} runs at {words.percent(share)} of peak, {words.percent(limit)} of what a copy reaches, {at(n)}"
+    return Answer(told, HOLDS if limit >= LIMIT else FAILS, share / (theirs / 1555 * 100))
+
+
+@predicate
+def ends(seen: Evidence, slow: str, fast: str, holds: Callable[[list[float]], bool], problem: Cell = SUM) -> Answer | None:
+    """time(slow) / time(fast) at both ends of the sizes that both have, and at how many of them it is over 1."""
+    sizes = seen.sizes(slow, fast, problem=problem)
+    if not sizes:
+        return None
+    gains = [seen.slower(slow, fast, n, problem) for n in sizes]
+    told = f"{fast} over {slow}: {words.ratio(gains[0])} {at(sizes[0])}, {words.ratio(gains[-1])} {at(sizes[-1])};"
+    told += f" ahead at {sum(gain > 1 for gain in gains)} of {words.plural(len(gains), 'size')}"
+    return Answer(told, HOLDS if holds(gains) else FAILS)
+
+
+def mostly(gains: list[float]) -> bool:
+    return sum(gain > 1 for gain in gains) > len(gains) / 2
+
+
+@predicate
+def alike(seen: Evidence, one: str, other: str, holds: Callable[[float], bool], problem: Cell = SUM) -> Answer | None:
+    """time(one) / time(other) at every n that both have; the median decides."""
+    sizes = seen.sizes(one, other, problem=problem)
+    ratios = [seen.slower(one, other, n, problem) for n in sizes]
+    if not ratios:
+        return None
+    outer = dict.fromkeys((words.ratio(min(ratios)), words.ratio(max(ratios))))
+    middle = words.median(ratios)
+    told = f"time of {one} over {other}: {' to '.join(outer)} at {words.plural(len(sizes), 'size')}, median {words.ratio(middle)}"
+    return Answer(told, HOLDS if holds(middle) else FAILS)
+
+
+@predicate
+def best_against_cub(seen: Evidence, topic: str) -> Answer | None:
+    """How often CUB wins over every problem, mode and size of a topic: the front page's count."""
+    own = next((each for each in topics.of(seen.machine) if each.name == topic), None)
+    found = compare.verdicts(seen.machine, own) if own else None
+    if not found:
+        return None
+    told = f"CUB wins {found['SLOWER']:,}, the best rung wins {found['FASTER']:,}, {found['SAME']:,} are ties, {found['AMBIGUOUS']:,} are undecided"
+    return Answer(f"of {words.plural(found.total(), 'problem')} {told}", HOLDS if found["SLOWER"] > found.total() / 2 else FAILS)
+
+
+@predicate
+def classic_against_cub(seen: Evidence, name: str, problem: Cell = SUM) -> Answer | None:
+    """Whether CUB is faster than this rung at the size the texts speak of."""
+    n = seen.nearest(16 * MI, name, problem=problem)
+    ratio = seen.over_cub(name, n, problem) if n else None
+    if ratio is None:
+        return None
+    return Answer(f"{name} runs at {words.ratio(ratio.value)} of CUB's speed {at(n)}", HOLDS if ratio.verdict == "SLOWER" else FAILS)
+
+
+@predicate
+def against_cub(seen: Evidence, name: str) -> Answer | None:
+    """How one rung stands against CUB over all n."""
+    found = [(n, ratio) for n in seen.sizes(name) if (ratio := seen.over_cub(name, n)) is not None]
+    if not found:
+        return None
+    parts = [f"{words.ratio(ratio.value)} {at(n)}" for n, ratio in (found[0], found[len(found) // 2], found[-1])]
+    ahead = sum(ratio.verdict in ("FASTER", "SAME") for _, ratio in found)
+    told = f"{name} over CUB: {words.listed(list(dict.fromkeys(parts)))}; level or ahead at {ahead} of {words.plural(len(found), 'size')}"
+    return Answer(told, HOLDS if ahead > len(found) / 2 else FAILS)
+
+
+def of_cubs_speed(ratio: compare.Ratio | None) -> str:
+    return f", {words.ratio(ratio.value)} of CUB's speed" if ratio else ""
+
+
+# ---- A: atomics and reductions, folding up the memory pyramid
 
 
 def a1_threads(seen: Evidence) -> Answer | None:
@@ -144,16 +283,8 @@ def a1_threads(seen: Evidence) -> Answer | None:
     first, last = (seen.take("atomic_per_element", n, "gb_per_s") for n in (sizes[0], sizes[-1]))
     if not first or not last:
         return None
-    return Answer(
-        f"{words.significant(first)} GB/s {at(sizes[0])}, {words.significant(last)} GB/s {at(sizes[-1])}",
-        HOLDS if last / first < NEAR else FAILS,
-    )
-
-
-def a2_tree(seen: Evidence) -> Answer | None:
-    n = seen.nearest(16 * MI, "atomic_per_element", "atomic_per_block")
-    gain = n and seen.slower("atomic_per_element", "atomic_per_block", n)
-    return Answer(f"{words.ratio(gain)} faster {at(n)}", HOLDS if gain >= LARGE else FAILS) if gain else None
+    told = f"{words.significant(first)} GB/s {at(sizes[0])}, {words.significant(last)} GB/s {at(sizes[-1])}"
+    return Answer(told, HOLDS if last / first < NEAR else FAILS)
 
 
 def a3_shuffle(seen: Evidence) -> Answer | None:
@@ -164,31 +295,12 @@ def a3_shuffle(seen: Evidence) -> Answer | None:
     return Answer(f"{words.ratio(large)} {at(sizes[-1])}, {words.ratio(small)} {at(sizes[0])}", HOLDS if large < HARDLY else FAILS)
 
 
-def a4_peak(seen: Evidence) -> Answer | None:
-    sizes = seen.sizes("grid_stride")
-    share = seen.take("grid_stride", sizes[-1], "percent_of_peak") if sizes else None
-    if share is None:
-        return None
-    return Answer(f"{words.percent(share)} {at(sizes[-1])}", HOLDS if share >= 85 else FAILS, share / 87)
-
-
-def a4_gain(seen: Evidence) -> Answer | None:
-    sizes = seen.sizes("atomic_per_element", "grid_stride")
-    gain = seen.slower("atomic_per_element", "grid_stride", sizes[-1]) if sizes else None
-    if gain is None:
-        return None
-    # The text's range has no single figure; its middle stands for it in the ratio of ratios.
-    return Answer(f"{words.ratio(gain)} {at(sizes[-1])}", between(gain, 50, 80), gain / 65)
-
-
 def a5_chunks(seen: Evidence) -> Answer | None:
     sizes = seen.sizes("chunk_per_thread", "grid_stride")
     slower = seen.slower("chunk_per_thread", "grid_stride", sizes[-1]) if sizes else None
     if slower is None:
         return None
-    return Answer(
-        f"requests are not among what was counted; in time it is {words.ratio(slower)} slower than grid_stride {at(sizes[-1])}", CANNOT
-    )
+    return Answer(f"requests are not among what was counted; in time it is {words.ratio(slower)} slower than grid_stride {at(sizes[-1])}", CANNOT)
 
 
 def a9_copy(seen: Evidence) -> Answer | None:
@@ -203,8 +315,8 @@ def a9_copy(seen: Evidence) -> Answer | None:
     if not peak or not copies:
         return None
     largest = max(footprint for footprint, _ in copies)
-    share = words.median(rate for footprint, rate in copies if footprint == largest) / peak * 100
-    return Answer(f"{words.percent(share)} of peak at {words.byte_size(largest)}", between(share, LIMIT, 100))
+    ours = words.median(rate for footprint, rate in copies if footprint == largest) / peak * 100
+    return Answer(f"{words.percent(ours)} of peak at {words.byte_size(largest)}", between(ours, LIMIT, 100))
 
 
 def a9_bound(seen: Evidence) -> Answer | None:
@@ -212,39 +324,11 @@ def a9_bound(seen: Evidence) -> Answer | None:
     if not found:
         return None
     last = found[-1]
-    return Answer(
-        f"{last.variant.rung} runs at {words.percent(last.percent_of_ceiling)} of the read-only ceiling {at(last.cell.items)}",
-        HOLDS if last.percent_of_ceiling >= LIMIT else FAILS,
-    )
+    told = f"{last.variant.rung} runs at {words.percent(last.percent_of_ceiling)} of the read-only ceiling {at(last.cell.items)}"
+    return Answer(told, HOLDS if last.percent_of_ceiling >= LIMIT else FAILS)
 
 
 # ---- C: reduction, scan, atomics
-
-
-def c1_order(seen: Evidence) -> Answer | None:
-    n = seen.nearest(16 * MI, *CLASSIC)
-    if n is None:
-        return None
-    rates = [seen.take(name, n, "gb_per_s") for name in CLASSIC]
-    gains = [seen.slower(before, after, n) for before, after in pairwise(CLASSIC)]
-    return Answer(
-        f"{words.listed([words.significant(rate) for rate in rates])} GB/s {at(n)}",
-        HOLDS if all(gain > 1 for gain in gains) else FAILS,
-    )
-
-
-def c1_total(seen: Evidence) -> Answer | None:
-    n = seen.nearest(16 * MI, CLASSIC[0], CLASSIC[-1])
-    gain = n and seen.slower(CLASSIC[0], CLASSIC[-1], n)
-    return Answer(f"{words.ratio(gain)} {at(n)}", agrees(gain / 6), gain / 6) if gain else None
-
-
-def c1_roofline(seen: Evidence) -> Answer | None:
-    n = seen.nearest(16 * MI, "warp_shuffle")
-    share = n and seen.take("warp_shuffle", n, "percent_of_ceiling")
-    return (
-        Answer(f"{words.percent(share)} of the ceiling {at(n)}", HOLDS if share >= LIMIT else FAILS, share / 31.2) if share else None
-    )
 
 
 def c6_maximum(seen: Evidence) -> Answer | None:
@@ -259,83 +343,6 @@ def c6_maximum(seen: Evidence) -> Answer | None:
         f" {words.ratio(worst)} at the most different",
         agrees(words.median(ratios), ALIKE),
     )
-
-
-def best_against_cub(topic: str) -> Callable[[Evidence], Answer | None]:
-    """How often CUB wins over every problem, mode and size of a topic: the front page's count."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        own = next((each for each in topics.of(seen.machine) if each.name == topic), None)
-        found = compare.verdicts(seen.machine, own) if own else None
-        if not found:
-            return None
-        told = f"CUB wins {found['SLOWER']:,}, the best rung wins {found['FASTER']:,}, {found['SAME']:,} are ties, {found['AMBIGUOUS']:,} are undecided"
-        most = found.total() / 2
-        return Answer(f"of {words.plural(found.total(), 'problem')} {told}", HOLDS if found["SLOWER"] > most else FAILS)
-
-    return measure
-
-
-def classic_against_cub(name: str, problem: Cell = SUM) -> Callable[[Evidence], Answer | None]:
-    """Whether CUB is faster than this rung at the size the texts speak of."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        n = seen.nearest(16 * MI, name, problem=problem)
-        variant = seen.rung(name, problem)
-        ratio = compare.headline(seen.machine, problem._replace(items=n), variant) if n and variant else None
-        if ratio is None:
-            return None
-        return Answer(
-            f"{name} runs at {words.ratio(ratio.value)} of CUB's speed {at(n)}", HOLDS if ratio.verdict == "SLOWER" else FAILS
-        )
-
-    return measure
-
-
-def c9_atomics(seen: Evidence) -> Answer | None:
-    n = seen.nearest(MI, "atomic_per_element", "warp_shuffle")
-    slower = n and seen.slower("atomic_per_element", "warp_shuffle", n)
-    if not slower:
-        return None
-    return Answer(f"{words.ratio(slower)} slower than warp_shuffle {at(n)}", agrees(slower / 100, ABOUT), slower / 100)
-
-
-def against_cub(name: str) -> Callable[[Evidence], Answer | None]:
-    """How one rung stands against CUB over all n."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        variant = seen.rung(name)
-        found = [
-            (n, ratio)
-            for n in seen.sizes(name)
-            if (ratio := compare.headline(seen.machine, SUM._replace(items=n), variant)) is not None
-        ]
-        if not found:
-            return None
-        parts = [f"{words.ratio(ratio.value)} {at(n)}" for n, ratio in (found[0], found[len(found) // 2], found[-1])]
-        ahead = sum(ratio.verdict in ("FASTER", "SAME") for _, ratio in found)
-        return Answer(
-            f"{name} over CUB: {words.listed(list(dict.fromkeys(parts)))}; level or ahead at {ahead} of {words.plural(len(found), 'size')}",
-            HOLDS if ahead > len(found) / 2 else FAILS,
-        )
-
-    return measure
-
-
-def alike(one: str, other: str, holds: Callable[[float], bool], problem: Cell = SUM) -> Callable[[Evidence], Answer | None]:
-    """time(one) / time(other) at every n that both have; the median decides."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        sizes = seen.sizes(one, other, problem=problem)
-        ratios = [seen.slower(one, other, n, problem) for n in sizes]
-        if not ratios:
-            return None
-        ends = dict.fromkeys((words.ratio(min(ratios)), words.ratio(max(ratios))))
-        middle = words.median(ratios)
-        told = f"time of {one} over {other}: {' to '.join(ends)} at {words.plural(len(sizes), 'size')}, median {words.ratio(middle)}"
-        return Answer(told, HOLDS if holds(middle) else FAILS)
-
-    return measure
 
 
 def c11_cluster(seen: Evidence) -> Answer | None:
@@ -356,51 +363,8 @@ def c18_billion(seen: Evidence) -> Answer | None:
     n = seen.nearest(GI, "host_finish")
     if n is None:
         return None
-    variant = seen.rung("host_finish")
     time = seen.take("host_finish", n, "median_us")
-    ratio = compare.headline(seen.machine, SUM._replace(items=n), variant)
-    beside = f", {words.ratio(ratio.value)} of CUB's speed" if ratio else ""
-    return Answer(f"verified {at(n)}: {words.time(time)} with copy and wait{beside}", HOLDS)
-
-
-def one_launch(two: str, one: str, expected: bool) -> Callable[[Evidence], Answer | None]:
-    """What the second launch costs: time(two launches) / time(one). expected: whether the text has one launch ahead."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        sizes = seen.sizes(two, one)
-        if not sizes:
-            return None
-        gains = [seen.slower(two, one, n) for n in sizes]
-        return Answer(
-            f"{one} over {two}: {words.ratio(gains[0])} {at(sizes[0])}, {words.ratio(gains[-1])} {at(sizes[-1])};"
-            f" ahead at {sum(gain > 1 for gain in gains)} of {words.plural(len(gains), 'size')}",
-            HOLDS if (sum(gain > 1 for gain in gains) > len(gains) / 2) == expected else FAILS,
-        )
-
-    return measure
-
-
-# ---- C and D: scans
-
-
-def warps_and_block(seen: Evidence) -> Answer | None:
-    """The text prints it as faster for small arrays; both ends of the sweep say whether it is the size that matters."""
-    sizes = seen.sizes("blelloch", "warp_shuffle", problem=SCAN)
-    if not sizes:
-        return None
-    gains = [seen.slower("blelloch", "warp_shuffle", n, SCAN) for n in sizes]
-    return Answer(
-        f"warp_shuffle over blelloch: {words.ratio(gains[0])} {at(sizes[0])}, {words.ratio(gains[-1])} {at(sizes[-1])};"
-        f" ahead at {sum(gain > 1 for gain in gains)} of {words.plural(len(gains), 'size')}",
-        HOLDS if gains[0] > 1 else FAILS,
-    )
-
-
-def shuffled_scan(seen: Evidence) -> Answer | None:
-    """Shuffles against the same steps in shared memory."""
-    n = seen.nearest(16 * MI, "hillis_steele", "warp_shuffle", problem=SCAN)
-    gain = n and seen.slower("hillis_steele", "warp_shuffle", n, SCAN)
-    return Answer(f"warp_shuffle over hillis_steele: {words.ratio(gain)} {at(n)}", agrees(gain / 2), gain / 2) if gain else None
+    return Answer(f"verified {at(n)}: {words.time(time)} with copy and wait{of_cubs_speed(seen.over_cub('host_finish', n))}", HOLDS)
 
 
 def three_phases(seen: Evidence) -> Answer | None:
@@ -408,127 +372,57 @@ def three_phases(seen: Evidence) -> Answer | None:
     sizes = seen.sizes("three_phases", problem=SCAN)
     if not sizes:
         return None
-    variant, last = seen.rung("three_phases", SCAN), sizes[-1]
-    ratio = compare.headline(seen.machine, SCAN._replace(items=last), variant)
-    kernels = words.median(row.kernels for _, row in seen.machine.rows(SCAN._replace(items=last), variant))
-    told = [f"verified at {words.plural(len(sizes), 'size')} up to {words.size(last)}"]
-    if kernels is not None:
-        told.append(f"{words.plural(int(kernels), 'kernel')} there")
-    if ratio:
-        told.append(f"{words.ratio(ratio.value)} of CUB's speed")
-    return Answer(", ".join(told), HOLDS)
-
-
-def scans_in_order(seen: Evidence) -> Answer | None:
-    names = tuple(CLASSIC_SCANS)
-    n = seen.nearest(16 * MI, *names, problem=SCAN)
-    if n is None:
-        return None
-    times = [words.time(seen.take(name, n, "median_us", SCAN)) for name in names]
-    gains = [seen.slower(before, after, n, SCAN) for before, after in pairwise(names)]
-    return Answer(f"{words.listed(times)} {at(n)}", HOLDS if all(gain > 1 for gain in gains) else FAILS)
-
-
-def scan_gain(slow: str, fast: str) -> Callable[[Evidence], Answer | None]:
-    """time(slow) / time(fast) at 16 Mi floats, beside the same ratio of the text's times."""
-    theirs = CLASSIC_SCANS[slow] / CLASSIC_SCANS[fast]
-
-    def measure(seen: Evidence) -> Answer | None:
-        n = seen.nearest(16 * MI, slow, fast, problem=SCAN)
-        ours = n and seen.slower(slow, fast, n, SCAN)
-        return Answer(f"{words.ratio(ours)} {at(n)}", agrees(ours / theirs), ours / theirs) if ours else None
-
-    return measure
+    last = sizes[-1]
+    kernels = words.median(row.kernels for _, row in seen.machine.rows(SCAN._replace(items=last), seen.rung("three_phases", SCAN)))
+    told = f"verified at {words.plural(len(sizes), 'size')} up to {words.size(last)}"
+    told += f", {words.plural(int(kernels), 'kernel')} there" if kernels is not None else ""
+    return Answer(told + of_cubs_speed(seen.over_cub("three_phases", last, SCAN)), HOLDS)
 
 
 # ---- C and D: histograms
 
 
-def histogram_gain(slow: str, fast: str, theirs: float, problem: Cell = COUNTS) -> Callable[[Evidence], Answer | None]:
-    """time(slow) / time(fast) at 16 Mi samples, beside the text's ratio."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        n = seen.nearest(16 * MI, slow, fast, problem=problem)
-        ours = n and seen.slower(slow, fast, n, problem)
-        return Answer(f"{words.ratio(ours)} {at(n)}", agrees(ours / theirs), ours / theirs) if ours else None
-
-    return measure
-
-
-def histograms_in_order(seen: Evidence) -> Answer | None:
-    names = tuple(CLASSIC_HISTOGRAMS)
-    n = seen.nearest(10 * MI, *names, problem=COUNTS)
-    if n is None:
-        return None
-    times = [words.time(seen.take(name, n, "median_us", COUNTS)) for name in names]
-    gains = [seen.slower(before, after, n, COUNTS) for before, after in pairwise(names)]
-    return Answer(f"{words.listed(times)} {at(n)}", HOLDS if all(gain > 1 for gain in gains) else FAILS)
-
-
-def one_bin(seen: Evidence) -> Answer | None:
-    """Every sample in one bin: what contention costs without and with counters of a block's own."""
-    problem = COUNTS._replace(distribution="constant")
-    n = seen.nearest(16 * MI, "global_atomics", "grid_stride", problem=problem)
-    gain = n and seen.slower("global_atomics", "grid_stride", n, problem)
-    if not gain:
-        return None
-    rates = [words.significant(seen.take(name, n, "gb_per_s", problem)) for name in ("global_atomics", "grid_stride")]
-    return Answer(f"{rates[0]} against {rates[1]} GB/s, {words.ratio(gain)}, {at(n)}", agrees(gain / 90), gain / 90)
-
-
 def bins_4096(seen: Evidence) -> Answer | None:
     """4096 counters of 4 bytes are 16 KiB; some rung that keeps them in shared memory was verified."""
     problem = COUNTS._replace(shape="bins=4096")
-    for name in BINS_IN_SHARED_MEMORY:
-        sizes = seen.sizes(name, problem=problem)
-        if sizes:
-            n = seen.nearest(16 * MI, name, problem=problem) or sizes[-1]
-            ratio = compare.headline(seen.machine, problem._replace(items=n), seen.rung(name, problem))
-            beside = f", {words.ratio(ratio.value)} of CUB's speed" if ratio else ""
-            time = words.time(seen.take(name, n, "median_us", problem))
-            return Answer(f"they are 16 KiB and fit: {name} counts them there in {time} {at(n)}{beside}", FALSE)
-    return None
+    name = next((each for each in BINS_IN_SHARED_MEMORY if seen.sizes(each, problem=problem)), None)
+    if name is None:
+        return None
+    n = seen.nearest(16 * MI, name, problem=problem) or seen.sizes(name, problem=problem)[-1]
+    time, beside = words.time(seen.take(name, n, "median_us", problem)), of_cubs_speed(seen.over_cub(name, n, problem))
+    return Answer(f"they are 16 KiB and fit: {name} counts them there in {time} {at(n)}{beside}", FALSE)
 
 
-def bins_beyond(bins: int) -> Callable[[Evidence], Answer | None]:
+@predicate
+def bins_beyond(seen: Evidence, bins: int) -> Answer | None:
     """Bins that truly do not fit: several passes against whatever is best."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        problem = COUNTS._replace(shape=f"bins={bins}")
-        n = seen.nearest(16 * MI, "bin_ranges", problem=problem)
-        found = compare.best(seen.machine, problem._replace(items=n)) if n else None
-        slower = found and seen.slower("bin_ranges", found.variant.rung, n, problem)
-        if not slower:
-            return None
-        time = words.time(seen.take("bin_ranges", n, "median_us", problem))
-        if found.variant.rung == "bin_ranges":
-            return Answer(f"bin_ranges is the best rung {at(n)}, at {time}", HOLDS)
-        return Answer(
-            f"bin_ranges takes {time} {at(n)}, {words.ratio(slower)} the time of {found.variant.rung}", HOLDS if slower <= ALIKE else FAILS
-        )
-
-    return measure
+    problem = COUNTS._replace(shape=f"bins={bins}")
+    n = seen.nearest(16 * MI, "bin_ranges", problem=problem)
+    found = compare.best(seen.machine, problem._replace(items=n)) if n else None
+    slower = found and seen.slower("bin_ranges", found.variant.rung, n, problem)
+    if not slower:
+        return None
+    time = words.time(seen.take("bin_ranges", n, "median_us", problem))
+    if found.variant.rung == "bin_ranges":
+        return Answer(f"bin_ranges is the best rung {at(n)}, at {time}", HOLDS)
+    return Answer(f"bin_ranges takes {time} {at(n)}, {words.ratio(slower)} the time of {found.variant.rung}", HOLDS if slower <= ALIKE else FAILS)
 
 
 # ---- C and D: atomics
 
 
-def addresses_apart(count: int, theirs: float) -> Callable[[Evidence], Answer | None]:
+@predicate
+def addresses_apart(seen: Evidence, count: int, theirs: float) -> Answer | None:
     """Rate on this many addresses over the rate on one."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        study = atomics.study_of(seen.machine)
-        # The text adds ones; where those were not measured, other numbers.
-        for operator in ("increment", "plus"):
-            one, many = (study.rate(atomics.PLAIN, n, operator) for n in (1, count))
-            if one and many:
-                ours = many / one
-                told = f"{words.ratio(ours)}: {atomics.per_second(one)} and {atomics.per_second(many)} operations a second"
-                told += " (increments)" if operator == "increment" else ""
-                return Answer(told, agrees(ours / theirs), ours / theirs)
-        return None
-
-    return measure
+    study = atomics.study_of(seen.machine)
+    # The text adds ones; where those were not measured, other numbers.
+    for operator in ("increment", "plus"):
+        one, many = (study.rate(atomics.PLAIN, n, operator) for n in (1, count))
+        if one and many:
+            ours = many / one
+            told = f"{words.ratio(ours)}: {atomics.per_second(one)} and {atomics.per_second(many)} operations a second"
+            return Answer(told + " (increments)" * (operator == "increment"), agrees(ours / theirs), ours / theirs)
+    return None
 
 
 def more_addresses(seen: Evidence) -> Answer | None:
@@ -554,19 +448,16 @@ def operators_alike(seen: Evidence) -> Answer | None:
     return Answer(told, HOLDS if apart < NEAR else FAILS)
 
 
-def types_against(slow: str, fast: str, least: float, most: float) -> Callable[[Evidence], Answer | None]:
+@predicate
+def types_against(seen: Evidence, slow: str, fast: str, least: float, most: float) -> Answer | None:
     """time(additions of slow) / time(additions of fast) at both ends of the addresses; the many decide."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        study = atomics.study_of(seen.machine)
-        counts = study.shared((atomics.PLAIN, "plus", slow), (atomics.PLAIN, "plus", fast))
-        if not counts:
-            return None
-        ratios = {n: study.rate(atomics.PLAIN, n, "plus", fast) / study.rate(atomics.PLAIN, n, "plus", slow) for n in (counts[0], counts[-1])}
-        told = words.listed([f"{words.ratio(ratio)} on {atomics.on(n)}" for n, ratio in ratios.items()])
-        return Answer(f"time of {slow} over {fast}: {told}", between(ratios[counts[-1]], least, most))
-
-    return measure
+    study = atomics.study_of(seen.machine)
+    counts = study.shared((atomics.PLAIN, "plus", slow), (atomics.PLAIN, "plus", fast))
+    if not counts:
+        return None
+    ratios = {n: study.rate(atomics.PLAIN, n, "plus", fast) / study.rate(atomics.PLAIN, n, "plus", slow) for n in (counts[0], counts[-1])}
+    told = words.listed([f"{words.ratio(ratio)} on {atomics.on(n)}" for n, ratio in ratios.items()])
+    return Answer(f"time of {slow} over {fast}: {told}", between(ratios[counts[-1]], least, most))
 
 
 def swapped(seen: Evidence) -> Answer | None:
@@ -586,23 +477,6 @@ def one_a_block(seen: Evidence) -> Answer | None:
     if not slower:
         return None
     return Answer(f"{words.ratio(slower)} at {words.size(study.items or 0)} operations", agrees(slower / 100, ABOUT), slower / 100)
-
-
-def scan_share(name: str, theirs: float) -> Callable[[Evidence], Answer | None]:
-    """Whether a scan comes near its limit: the share of peak beside the share that the text's GB/s are of an A100's 1,555."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        n = seen.nearest(16 * MI, name, problem=SCAN)
-        share, limit = (n and seen.take(name, n, column, SCAN) for column in ("percent_of_peak", "percent_of_ceiling"))
-        if not share or not limit:
-            return None
-        return Answer(
-            f"{name} runs at {words.percent(share)} of peak, {words.percent(limit)} of what a copy reaches, {at(n)}",
-            HOLDS if limit >= LIMIT else FAILS,
-            share / (theirs / 1555 * 100),
-        )
-
-    return measure
 
 
 # ---- C17: what the texts get wrong
@@ -661,10 +535,6 @@ def resident_threads(seen: Evidence) -> Answer | None:
     return Answer(f"{device['multiprocessors']} multiprocessors hold {device['multiprocessors'] * each:,} threads at once", FAILS)
 
 
-def stated_wrongly(what_is_true: str) -> Callable[[Evidence], Answer]:
-    return lambda seen: Answer(what_is_true, FALSE)
-
-
 def same_bits(seen: Evidence) -> Answer | None:
     """Parallel rungs that give one answer, bit for bit, every time: the order is fixed though it is not the serial one."""
     ours = [row for run in seen.machine.runs for row in run.rows if compare.is_ours(seen.machine, row.variant)]
@@ -683,124 +553,118 @@ def same_bits(seen: Evidence) -> Answer | None:
 # ---- C and D: building blocks and barriers
 
 
-def cost_of(asked: costs.Asked, name: str, cycles: float) -> Callable[[Evidence], Answer | None]:
+@predicate
+def cost_of(seen: Evidence, asked: costs.Asked, name: str, cycles: float) -> Answer | None:
     """The cycles of one, against the text's, which rounds."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        cost = costs.study_of(seen.machine).cost(asked, name)
-        if cost is None or cost.cycles is None:
-            return None
-        return Answer(costs.written(cost), agrees(cost.cycles / cycles, ABOUT), cost.cycles / cycles)
-
-    return measure
+    cost = costs.study_of(seen.machine).cost(asked, name)
+    if cost is None or cost.cycles is None:
+        return None
+    return Answer(costs.written(cost), agrees(cost.cycles / cycles, ABOUT), cost.cycles / cycles)
 
 
-def cost_against(asked: costs.Asked, slow: str, fast: str, figure: float, factor: float = NEAR) -> Callable[[Evidence], Answer | None]:
-    def measure(seen: Evidence) -> Answer | None:
-        study = costs.study_of(seen.machine)
-        ratio = study.times(asked, slow, fast)
-        if ratio is None:
-            return None
-        told = f"{words.ratio(ratio)}: {slow} {costs.written(study.cost(asked, slow))}, {fast} {costs.written(study.cost(asked, fast))}"
-        return Answer(told, agrees(ratio / figure, factor), ratio / figure)
-
-    return measure
+@predicate
+def cost_against(seen: Evidence, asked: costs.Asked, slow: str, fast: str, figure: float, factor: float = NEAR) -> Answer | None:
+    study = costs.study_of(seen.machine)
+    ratio = study.times(asked, slow, fast)
+    if ratio is None:
+        return None
+    told = f"{words.ratio(ratio)}: {slow} {costs.written(study.cost(asked, slow))}, {fast} {costs.written(study.cost(asked, fast))}"
+    return Answer(told, agrees(ratio / figure, factor), ratio / figure)
 
 
-def libraries_ahead(*pairs: tuple[costs.Asked, str, str]) -> Callable[[Evidence], Answer | None]:
+@predicate
+def libraries_ahead(seen: Evidence, *pairs: tuple[costs.Asked, str, str]) -> Answer | None:
     """Whether a library's building block takes less time than the one written by hand, in most of the cases."""
-
-    def measure(seen: Evidence) -> Answer | None:
-        study = costs.study_of(seen.machine)
-        ratios = {}
-        for asked, theirs, ours in pairs:
-            for operator, kind in costs.KINDS:
-                ratio = study.times(asked._replace(operator=operator, input_type=kind), theirs, ours)
-                if ratio:
-                    ratios[f"{theirs}, {kind} {operator}"] = ratio
-        if not ratios:
-            return None
-        faster = sum(ratio < 1 - costs.ALIKE for ratio in ratios.values())
-        least, most = min(ratios, key=ratios.get), max(ratios, key=ratios.get)
-        told = f"faster in {faster} of {words.plural(len(ratios), 'case')}: {words.ratio(ratios[least])} of the time by hand ({least}) to {words.ratio(ratios[most])} ({most})"
-        return Answer(told, HOLDS if faster > len(ratios) / 2 else FAILS)
-
-    return measure
+    study = costs.study_of(seen.machine)
+    ratios = {}
+    for asked, theirs, ours in pairs:
+        for operator, kind in costs.KINDS:
+            ratio = study.times(asked._replace(operator=operator, input_type=kind), theirs, ours)
+            if ratio:
+                ratios[f"{theirs}, {kind} {operator}"] = ratio
+    if not ratios:
+        return None
+    faster = sum(ratio < 1 - costs.ALIKE for ratio in ratios.values())
+    least, most = min(ratios, key=ratios.get), max(ratios, key=ratios.get)
+    told = f"faster in {faster} of {words.plural(len(ratios), 'case')}: {words.ratio(ratios[least])} of the time by hand ({least}) to {words.ratio(ratios[most])} ({most})"
+    return Answer(told, HOLDS if faster > len(ratios) / 2 else FAILS)
 
 
-def grid_barrier_or_kernel(own: str) -> Callable[[Evidence], Answer | None]:
+@predicate
+def grid_barrier_or_kernel(seen: Evidence, own: str) -> Answer | None:
     """A barrier inside one launch against a second launch, one block a multiprocessor."""
+    study = costs.study_of(seen.machine)
+    asked = costs.Asked(costs.BARRIER, study.multiprocessors, costs.BLOCK)
+    ratio = study.times(asked, "kernels", own)
+    if ratio is None:
+        return None
+    told = f"a kernel takes {costs.written(study.cost(asked, 'kernels'))}, {own}'s barrier {costs.written(study.cost(asked, own))}: {words.ratio(ratio)}"
+    return Answer(told, HOLDS if ratio > 1 else FAILS)
 
-    def measure(seen: Evidence) -> Answer | None:
-        study = costs.study_of(seen.machine)
-        asked = costs.Asked(costs.BARRIER, study.multiprocessors, costs.BLOCK)
-        ratio = study.times(asked, "kernels", own)
-        if ratio is None:
-            return None
-        told = f"a kernel takes {costs.written(study.cost(asked, 'kernels'))}, {own}'s barrier {costs.written(study.cost(asked, own))}: {words.ratio(ratio)}"
-        return Answer(told, HOLDS if ratio > 1 else FAILS)
 
-    return measure
+def classic_gain(slow: str, fast: str) -> Callable[[Evidence], Answer | None]:
+    """Beside the ratio of the text's times."""
+    return gain(slow, fast, CLASSIC_SCANS[slow] / CLASSIC_SCANS[fast], SCAN)
 
 
 IN_A_WARP, IN_A_BLOCK = costs.Asked(costs.REDUCE), costs.Asked(costs.REDUCE, threads=costs.BLOCK)
 SCANNED_WARP, SCANNED_BLOCK = costs.Asked(costs.SCAN), costs.Asked(costs.SCAN, threads=costs.BLOCK)
 
 REDUCTIONS = (
-    Claim("A1", "One global atomic per element reaches about one percent of peak bandwidth", "1 to 2 %", "H100", a1_peak),
+    Claim("A1", "One global atomic per element reaches about one percent of peak bandwidth", "1 to 2 %", "H100", share("atomic_per_element", "percent_of_peak", 1 / ABOUT, 2 * ABOUT, 1.5, least=MI)),
     Claim("A1", "and more threads do not help it", "flat", "H100", a1_threads),
-    Claim("A2", "A shared-memory tree with one atomic per block leaves a thousandth of the atomics and is a large step", "", "H100", a2_tree),
+    Claim("A2", "A shared-memory tree with one atomic per block leaves a thousandth of the atomics and is a large step", "", "H100", gain_within("atomic_per_element", "atomic_per_block", LARGE, inf, 16 * MI, "{gain} faster {at}")),
     Claim("A3", "Warp shuffles hardly help where bandwidth is the limit", "no 2x", "H100", a3_shuffle),
-    Claim("A4", "A grid-stride loop with one atomic per block reaches the high eighties of peak", "85 to 89 %", "H100", a4_peak),
-    Claim("A4", "which is 50 to 80 times the atomic per element", "50x to 80x", "H100", a4_gain),
+    Claim("A4", "A grid-stride loop with one atomic per block reaches the high eighties of peak", "85 to 89 %", "H100", share("grid_stride", "percent_of_peak", 85, inf, 87)),
+    Claim("A4", "which is 50 to 80 times the atomic per element", "50x to 80x", "H100", gain_within("atomic_per_element", "grid_stride", 50, 80)),
     Claim("A5", "A contiguous chunk per thread makes about 32 times the memory requests", "32x", "H100", a5_chunks),
     Claim("A9", "One add per four bytes: memory is the limit of a sum, the adder never", "0.25 FLOP/B", "H100", a9_bound),
     Claim("A9", "Even a copy reaches only ninety-odd percent of the datasheet's peak", "90 to 99 %", "H100", a9_copy),
-    Claim("C1", "Five classic rungs, each faster than the one before (16 Mi floats)", "13, 20, 40, 55 and 78 GB/s", "T4", c1_order),
-    Claim("C1", "from the first of them to the fifth", "6.00x", "T4", c1_total),
-    Claim("C1", "The fifth is close to the memory roofline", "78 of 250 GB/s", "T4", c1_roofline),
+    Claim("C1", "Five classic rungs, each faster than the one before (16 Mi floats)", "13, 20, 40, 55 and 78 GB/s", "T4", in_order(CLASSIC, 16 * MI, SUM, "gb_per_s")),
+    Claim("C1", "from the first of them to the fifth", "6.00x", "T4", gain(CLASSIC[0], CLASSIC[-1], 6)),
+    Claim("C1", "The fifth is close to the memory roofline", "78 of 250 GB/s", "T4", share("warp_shuffle", "percent_of_ceiling", LIMIT, inf, 31.2, wanted=16 * MI, says="{share} of the ceiling {at}")),
     Claim("C6", "The shuffle rung is a maximum once its operator is changed, at the same speed", "", "", c6_maximum),
     Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every type, operator, mode and size)", "", "", best_against_cub("reductions")),
     Claim("C8", "the same, for the rung the text ends with", "", "", classic_against_cub("warp_shuffle")),
     Claim("C7", "The shuffle rung may as well be written with cg::reduce: a question of style", "", "", alike("cg_warp_shuffle", "warp_shuffle", lambda median: agrees(median, ALIKE) == HOLDS)),
     Claim("C8", "CUB's BlockReduce leaves no reason to write a block's reduction (beside a rung of two kernels too)", "", "", alike("cub_block_reduce_warp_reductions", "two_passes", lambda median: median <= ALIKE)),
     Claim("C8", "Nor does Thrust leave a reason to write a reduction", "", "", alike("thrust_reduce", "early_ticket", lambda median: median <= ALIKE)),
-    Claim("C9", "A million atomics on one address are about 100 times slower than the shuffle rung", "100x", "", c9_atomics),
+    Claim("C9", "A million atomics on one address are about 100 times slower than the shuffle rung", "100x", "", gain("atomic_per_element", "warp_shuffle", 100, factor=ABOUT, wanted=MI, says="{gain} slower than warp_shuffle {at}")),
     Claim("C11", "A reduction over a cluster suits huge inputs with few outputs", "", "", c11_cluster),
     Claim("C12", "One cooperative launch over the whole grid is a way to reduce on a par with CUB's", "", "", against_cub("cooperative_grid")),
     Claim("C18", "A billion elements need one level only, the host adding the blocks' partials", "", "", c18_billion),
-    Claim("D6", "What one block cannot hold takes two kernels, the second over the blocks' sums", "", "A100", one_launch("two_passes", "last_block", expected=False)),
-    Claim("D7", "A cooperative launch saves the second kernel", "", "A100", one_launch("two_passes", "cooperative_grid", expected=True)),
+    Claim("D6", "What one block cannot hold takes two kernels, the second over the blocks' sums", "", "A100", ends("two_passes", "last_block", lambda gains: not mostly(gains))),
+    Claim("D7", "A cooperative launch saves the second kernel", "", "A100", ends("two_passes", "cooperative_grid", mostly)),
 )  # fmt: skip
 
 SCANS = (
-    Claim("C3", "A block scans by warps: shuffles within a warp, one warp over the warps' sums, the offsets added back; a shuffle is twice as fast as shared memory", "2x", "", shuffled_scan),
+    Claim("C3", "A block scans by warps: shuffles within a warp, one warp over the warps' sums, the offsets added back; a shuffle is twice as fast as shared memory", "2x", "", gain("hillis_steele", "warp_shuffle", 2, SCAN, says="warp_shuffle over hillis_steele: {gain} {at}")),
     Claim("C3", "Across blocks: scan each block, scan the blocks' sums, add them back; where the sums are too many, recurse", "", "", three_phases),
     Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every type, operator, mode and size)", "", "", best_against_cub("scans")),
     Claim("C8", "the same, for the block scan by warps", "", "", classic_against_cub("warp_shuffle", SCAN)),
-    Claim("D9", "Hillis-Steele, Blelloch, warps and block, CUB: each faster than the one before (16 Mi floats)", "2.45, 0.82, 0.51 and 0.38 ms", "A100", scans_in_order),
-    Claim("D9", "from Hillis-Steele to Blelloch", "2.99x", "A100", scan_gain("hillis_steele", "blelloch")),
-    Claim("D9", "from Blelloch to warps and block", "1.61x", "A100", scan_gain("blelloch", "warp_shuffle")),
-    Claim("D9", "from warps and block to CUB", "1.34x", "A100", scan_gain("warp_shuffle", "cub_device_scan")),
-    Claim("D9", "from Hillis-Steele to CUB", "6.45x", "A100", scan_gain("hillis_steele", "cub_device_scan")),
+    Claim("D9", "Hillis-Steele, Blelloch, warps and block, CUB: each faster than the one before (16 Mi floats)", "2.45, 0.82, 0.51 and 0.38 ms", "A100", in_order(tuple(CLASSIC_SCANS), 16 * MI, SCAN, "median_us")),
+    Claim("D9", "from Hillis-Steele to Blelloch", "2.99x", "A100", classic_gain("hillis_steele", "blelloch")),
+    Claim("D9", "from Blelloch to warps and block", "1.61x", "A100", classic_gain("blelloch", "warp_shuffle")),
+    Claim("D9", "from warps and block to CUB", "1.34x", "A100", classic_gain("warp_shuffle", "cub_device_scan")),
+    Claim("D9", "from Hillis-Steele to CUB", "6.45x", "A100", classic_gain("hillis_steele", "cub_device_scan")),
     Claim("D9", "Scans of warps make an efficient scan of many blocks", "252 GB/s", "A100", scan_share("warp_shuffle", 251.7)),
     Claim("D9", "and CUB's is highly optimised, tuned for each architecture", "338 GB/s", "A100", scan_share("cub_device_scan", 337.5)),
-    Claim("D9", "The scan by warps is the faster one for small arrays", "", "A100", warps_and_block),
+    Claim("D9", "The scan by warps is the faster one for small arrays", "", "A100", ends("blelloch", "warp_shuffle", lambda gains: gains[0] > 1, SCAN)),
 )  # fmt: skip
 
 HISTOGRAMS = (
-    Claim("C4", "A histogram of 256 bins by atomics in global memory takes 35 times as long as with bins of a block's own (16 Mi bytes)", "35x", "T4", histogram_gain("global_atomics", "grid_stride", 35, BYTE_COUNTS)),
-    Claim("C4", "the same, for samples of four bytes", "35x", "T4", histogram_gain("global_atomics", "grid_stride", 35)),
+    Claim("C4", "A histogram of 256 bins by atomics in global memory takes 35 times as long as with bins of a block's own (16 Mi bytes)", "35x", "T4", gain("global_atomics", "grid_stride", 35, BYTE_COUNTS)),
+    Claim("C4", "the same, for samples of four bytes", "35x", "T4", gain("global_atomics", "grid_stride", 35, COUNTS)),
     Claim("C5", "4,096 bins cannot live in shared memory", "", "", bins_4096),
     Claim("C5", "Where the bins do not fit, count them in several passes (16,384 bins)", "", "", bins_beyond(16384)),
     Claim("C5", "the same, for 65,536 bins", "", "", bins_beyond(65536)),
     Claim("C8", "CUB is usually faster than what one writes by hand (best rung, every type, distribution, mode and size)", "", "", best_against_cub("histograms")),
-    Claim("D8", "Global atomics, bins of a block's own, of a warp's own, CUB: each faster than the one before (10 million integers)", "1.82, 0.28, 0.19 and 0.16 ms", "A100", histograms_in_order),
-    Claim("D8", "from global atomics to bins of a block's own", "6.50x", "A100", histogram_gain("global_atomics", "grid_stride", 6.5)),
-    Claim("D8", "from there to bins of a warp's own", "1.47x", "A100", histogram_gain("grid_stride", "warp_private", 0.28 / 0.19)),
-    Claim("D8", "from bins of a warp's own to CUB", "1.19x", "A100", histogram_gain("warp_private", "cub_device_histogram", 0.19 / 0.16)),
-    Claim("D8", "from global atomics to CUB", "11.4x", "A100", histogram_gain("global_atomics", "cub_device_histogram", 1.82 / 0.16)),
-    Claim("D8", "Where all threads meet in one bin, counting on chip first is 90 times faster", "2 against 180 GB/s, 90x", "A100", one_bin),
+    Claim("D8", "Global atomics, bins of a block's own, of a warp's own, CUB: each faster than the one before (10 million integers)", "1.82, 0.28, 0.19 and 0.16 ms", "A100", in_order(tuple(CLASSIC_HISTOGRAMS), 10 * MI, COUNTS, "median_us")),
+    Claim("D8", "from global atomics to bins of a block's own", "6.50x", "A100", gain("global_atomics", "grid_stride", 6.5, COUNTS)),
+    Claim("D8", "from there to bins of a warp's own", "1.47x", "A100", gain("grid_stride", "warp_private", 0.28 / 0.19, COUNTS)),
+    Claim("D8", "from bins of a warp's own to CUB", "1.19x", "A100", gain("warp_private", "cub_device_histogram", 0.19 / 0.16, COUNTS)),
+    Claim("D8", "from global atomics to CUB", "11.4x", "A100", gain("global_atomics", "cub_device_histogram", 1.82 / 0.16, COUNTS)),
+    Claim("D8", "Where all threads meet in one bin, counting on chip first is 90 times faster", "2 against 180 GB/s, 90x", "A100", gain("global_atomics", "grid_stride", 90, COUNTS._replace(distribution="constant"), unit="gb_per_s", says="{} against {} GB/s, {gain}, {at}")),
 )  # fmt: skip
 
 ATOMICS = (

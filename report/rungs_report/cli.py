@@ -1,11 +1,13 @@
 """report/run: what each subcommand does, and how it fails."""
 
 import argparse
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from rungs_report import counters, data, export, render, sass, tune, versus
+from rungs_report import counters, data, export, facts, render, sass, tune, versus
 
 ROOT = Path(__file__).resolve().parents[2]
 OK, WRONG, USAGE = 0, 1, 2
@@ -27,105 +29,85 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     # argparse never sees --no-install: report/run acts on it before any package is there.
-    made.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+    nothing = {"action": "store_true", "help": "install nothing; say exactly which packages are missing"}
+    made.add_argument("--no-install", **nothing)
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
-    places = argparse.ArgumentParser(add_help=False)
-    places.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)")
-    places.add_argument("--out", type=Path, metavar="DIR", help="where the pages are (default: report)")
-    places.add_argument(
-        "--readme",
-        type=Path,
-        metavar="FILE",
-        help="file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)",
-    )
-    places.add_argument(
-        "--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)"
-    )
-    places.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
+
+    def command(name: str, says: str, description: str = "") -> Callable[..., None]:
+        """A subcommand: what adds an option to it."""
+        of = commands.add_parser(
+            name, help=says, description=description or says, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        of.add_argument("--no-install", **nothing)
+        return of.add_argument
+
+    def folder(add: Callable[..., None], option: str, says: str) -> None:
+        add(option, type=Path, metavar="DIR", help=says)
+
+    def file(add: Callable[..., None], option: str, says: str) -> None:
+        add(option, type=Path, metavar="FILE", help=says)
+
+    results = "result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)"
+    sources = "repository the rungs' sources are read from (default: this one)"
     for name, says in (
         ("render", "read the results and write the pages (the default)"),
         ("check", "fail if the pages are not what render would write"),
     ):
-        commands.add_parser(
-            name,
-            help=says,
-            description=says,
-            parents=[places],
-            epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-    exporting = commands.add_parser(
+        add = command(name, says)
+        folder(add, "--data", results)
+        folder(add, "--out", "where the pages are (default: report)")
+        file(add, "--readme", "file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)")
+        folder(add, "--root", sources)
+    add = command("site", "write the interactive page, index.html, and every row as results.csv, into a folder that is not committed")
+    folder(add, "--data", results)
+    folder(add, "--out", "where they are written (default: report/site)")
+    add("--pages", metavar="PREFIX", help="what its links to the pages begin with, such as https://host/path/ (default: the way to report/)")
+    folder(add, "--root", sources)
+    add = command(
         "export",
-        help="write the fastest rung of a problem as one self-contained header",
-        description="Writes the fastest rung that was measured for a problem as one header that includes nothing of this project, "
+        "write the fastest rung of a problem as one self-contained header",
+        "Writes the fastest rung that was measured for a problem as one header that includes nothing of this project, "
         "with its licence and where its numbers come from: export reduce sum f32 n=4Mi, export scan sum u8:u32 n=16Mi, "
         "export histogram i32 n=1Mi bins=4096.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    exporting.add_argument("problem", nargs="+", metavar="WORD", help="operation, operator, types, n=SIZE (histograms: bins=N)")
-    exporting.add_argument("--gpu", metavar="NAME", help="whose measurements, a folder of the data (needed where there are several)")
-    exporting.add_argument(
-        "--workspace", choices=("none", "uninitialised", "zeroed_once"), help="only rungs that ask no more of their workspace"
-    )
-    exporting.add_argument("--repeatable", action="store_true", help="only rungs that give the same bits every time")
-    exporting.add_argument("--output", type=Path, metavar="FILE", help="where to write it (default: standard output)")
-    exporting.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)")
-    exporting.add_argument(
-        "--root", type=Path, metavar="DIR", help="repository the rungs' sources are read from (default: this one)"
-    )
-    exporting.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
-    counting = commands.add_parser(
+    add("problem", nargs="+", metavar="WORD", help="operation, operator, types, n=SIZE (histograms: bins=N)")
+    add("--gpu", metavar="NAME", help="whose measurements, a folder of the data (needed where there are several)")
+    add("--workspace", choices=("none", "uninitialised", "zeroed_once"), help="only rungs that ask no more of their workspace")
+    add("--repeatable", action="store_true", help="only rungs that give the same bits every time")
+    file(add, "--output", "where to write it (default: standard output)")
+    folder(add, "--data", results)
+    folder(add, "--root", sources)
+    add = command(
         "sass",
-        help="disassemble a build and write what each kernel is made of",
-        description="disassemble a build and write registers, shared memory and opcode counts of each kernel",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "disassemble a build and write what each kernel is made of",
+        "Disassembles a build and writes what the pages show of registers, shared memory and opcodes of each kernel.",
     )
-    counting.add_argument("--build", type=Path, metavar="DIR", help="build folder (default: build)")
-    counting.add_argument("--data", type=Path, metavar="DIR", help="where DIR/<gpu>/sass.json is written (default: report/data)")
-    counting.add_argument("--gpu", metavar="SLUG", help="whose results the kernels belong to (default: the only one in --data)")
-    counting.add_argument("--cuobjdump", type=Path, metavar="FILE", help="the disassembler (default: the one on the PATH)")
-    counting.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
-    says = "write the hardware counters that bench/counters collected"
-    profiled = commands.add_parser(
-        "counters", help=says, description=says, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    profiled.add_argument("folder", type=Path, metavar="DIR", help="what bench/counters --out=DIR left, here or on another machine")
-    profiled.add_argument("--data", type=Path, metavar="DIR", help="where DIR/<gpu>/counters.json is written (default: report/data)")
-    profiled.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
-    about = (
+    folder(add, "--build", "build folder (default: build)")
+    folder(add, "--data", f"where DIR/<gpu>/{data.SASS} is written (default: report/data)")
+    add("--gpu", metavar="SLUG", help="whose results the kernels belong to (default: the only one in --data)")
+    file(add, "--cuobjdump", "the disassembler (default: the one on the PATH)")
+    file(add, "--whole", "write all facts there, too: every opcode of every kernel")
+    file(add, "--from", "take what --whole wrote once, and no build")
+    add = command("counters", "write what the pages show of the hardware counters that bench/counters collected")
+    add("folder", type=Path, metavar="DIR", help="what bench/counters --out=DIR left, here or on another machine; or what --whole wrote once")
+    folder(add, "--data", f"where DIR/<gpu>/{data.COUNTERS} is written (default: report/data)")
+    file(add, "--whole", "write all counters there, too")
+    add = command(
+        "compare",
         "compare two runs on one GPU (SLOW, FAST, SAME, AMBIGUOUS by interval and noise floor), or two GPUs, each against its own"
-        " ceilings (what changed winner)"
+        " ceilings (what changed winner)",
     )
-    comparing = commands.add_parser(
-        "compare", help=about, description=about, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    comparing.add_argument("A", help="a result file, a folder of result files, or the name of a GPU or a run in --data")
-    comparing.add_argument("B", help="likewise; a regression is what is slower in B than in A")
-    comparing.add_argument("--all", action="store_true", help="every case, not only those that differ")
-    comparing.add_argument("--data", type=Path, metavar="DIR", help="where names are looked for (default: report/data)")
-    comparing.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
-    says = "write the tables of the front door, best/rungs/tuning, from the results"
-    tuning = commands.add_parser(
-        "tune", help=says, description=says, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    tuning.add_argument("--data", type=Path, metavar="DIR", help="result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)")
-    tuning.add_argument("--out", type=Path, metavar="DIR", help="where the tables are (default: best/rungs/tuning)")
-    tuning.add_argument("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's and of the grid of histograms)")
-    tuning.add_argument(
-        "--check", action="store_true", help="write nothing; fail if a table is not what would be written from the runs that it names"
-    )
-    tuning.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
-    tests = commands.add_parser(
-        "test",
-        help="run the report's tests",
-        description="run the report's tests; what follows goes to pytest",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    tests.add_argument("--no-install", action="store_true", help="install nothing; say exactly which packages are missing")
-    tests.add_argument("pytest", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
+    add("A", help="a result file, a folder of result files, or the name of a GPU or a run in --data")
+    add("B", help="likewise; a regression is what is slower in B than in A")
+    add("--all", action="store_true", help="every case, not only those that differ")
+    folder(add, "--data", "where names are looked for (default: report/data)")
+    add = command("tune", "write the tables of the front door, best/rungs/tuning, from the results")
+    folder(add, "--data", results)
+    folder(add, "--out", "where the tables are (default: best/rungs/tuning)")
+    add("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's and of the grid of histograms)")
+    add("--check", action="store_true", help="write nothing; fail if a table is not what would be written from the runs that it names")
+    add = command("test", "run the report's tests", "run the report's tests; what follows goes to pytest")
+    add("pytest", nargs="*", metavar="...", help="arguments for pytest")
     return made
 
 
@@ -137,18 +119,30 @@ def complain(line: str) -> None:
     print(f"report/run: {line}", file=sys.stderr, flush=True)
 
 
-def gather(options: argparse.Namespace) -> tuple[data.Collection, dict[str, str], Path, Path | None, str | None]:
-    """Everything render would write: the pages, and the README's path and new text where there is one to rewrite."""
-    source, out = options.data or ROOT / "report" / "data", options.out or ROOT / "report"
-    if not source.is_dir():
-        raise Usage(f"{source}: no such directory; run bench/run first, or name the results with --data DIR")
+def source(options: argparse.Namespace) -> Path:
+    """The folder of result files."""
+    folder = options.data or ROOT / "report" / "data"
+    if not folder.is_dir():
+        raise Usage(f"{folder}: no such directory; run bench/run first, or name the results with --data DIR")
+    return folder
+
+
+def collected(options: argparse.Namespace, out: Path) -> data.Collection:
+    """All results, and what was refused of them told."""
+    folder = source(options)
     if out.exists() and not out.is_dir():
         raise Usage(f"{out}: is no directory; name one with --out DIR")
-    collection = data.read(source)
+    collection = data.read(folder)
     say(collection.accounting())
     for refusal in collection.refusals:
-        rows = f" ({refusal.rows} rows)" if refusal.rows else ""
-        complain(f"refused {refusal.file}: {refusal.reason}{rows}")
+        complain(str(refusal))
+    return collection
+
+
+def gather(options: argparse.Namespace) -> tuple[data.Collection, dict[str, str], Path, Path | None, str | None]:
+    """Everything render would write: the pages, and the README's path and new text where there is one to rewrite."""
+    out = options.out or ROOT / "report"
+    collection = collected(options, out)
     made = render.files(collection, options.root or ROOT, say)
     path, own = options.readme, options.readme is None and options.data is None and options.out is None
     path = ROOT / "README.md" if own else path
@@ -164,19 +158,34 @@ def gather(options: argparse.Namespace) -> tuple[data.Collection, dict[str, str]
     return collection, made, out, path, new
 
 
+def outcome(collection: data.Collection) -> int:
+    """A pending rung is work in progress, a run without a GPU may have nothing to measure: both are told. Anything else that was
+    refused is a fault."""
+    return WRONG if any(not refusal.expected for refusal in collection.refusals) else OK
+
+
 def render_pages(options: argparse.Namespace) -> int:
     collection, made, out, readme, new = gather(options)
-    try:
-        changed = sum(render.write(out / name, content) for name, content in made.items())
-        gone = render.stale(out, made)
-        render.remove(gone)
-        if readme is not None and new is not None:
-            changed += render.write(readme, new)
-    except OSError as error:
-        raise Usage(f"{error.filename}: cannot be written: {error.strerror}; name another place with --out DIR") from None
+    changed = sum(render.write(out / name, content) for name, content in made.items())
+    gone = render.stale(out, made)
+    render.remove(gone)
+    if readme is not None and new is not None:
+        changed += render.write(readme, new)
     say(f"{len(made)} files in {out}, {changed} changed, {len(gone)} removed")
-    # A pending rung is work in progress, a run without a GPU may have nothing to measure: both are told. Anything else that was refused is a fault.
-    return WRONG if any(not refusal.expected for refusal in collection.refusals) else OK
+    return outcome(collection)
+
+
+def write_site(options: argparse.Namespace) -> int:
+    out = options.out or ROOT / "report" / "site"
+    collection = collected(options, out)
+    pages = options.pages
+    if pages is None:
+        pages = Path(os.path.relpath(ROOT / "report", out.resolve())).as_posix() + "/"
+    made = render.site(collection, options.root or ROOT, pages, say)
+    for name, content in made.items():
+        render.write(out / name, content)
+    say(f"{len(made)} files in {out}; open {out / render.SITE}")
+    return outcome(collection)
 
 
 def check_pages(options: argparse.Namespace) -> int:
@@ -201,37 +210,36 @@ def check_pages(options: argparse.Namespace) -> int:
 
 
 def export_header(options: argparse.Namespace) -> int:
-    source = options.data or ROOT / "report" / "data"
-    if not source.is_dir():
-        raise Usage(f"{source}: no such directory; run bench/run first, or name the results with --data DIR")
-    try:
-        asked = export.question(options.problem, options.workspace, options.repeatable)
-        text = export.header(data.read(source), options.root or ROOT, asked, options.gpu, complain)
-        if options.output is None:
-            print(text, end="")
-        else:
-            options.output.write_text(text, encoding="utf-8")
-    except export.Unknown as fault:
-        raise Usage(f"export: {fault}") from None
-    except OSError as error:
-        raise Usage(f"{error.filename}: cannot be written: {error.strerror}; name another place with --output") from None
+    folder = source(options)
+    asked = export.question(options.problem, options.workspace, options.repeatable)
+    collection = data.read(folder)
+    for refusal in collection.refusals:
+        if not refusal.expected:
+            complain(str(refusal))
+    text = export.header(collection, options.root or ROOT, asked, options.gpu, complain)
+    if options.output is None:
+        print(text, end="")
+    else:
+        options.output.write_text(text, encoding="utf-8")
     return OK
 
 
+def write_facts(document: facts.Document, path: Path, shown: Callable[[facts.Document], facts.Document], whole: Path | None) -> None:
+    """The digest that pages are made of, and all facts where they are asked for."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    render.write(path, facts.packed(shown(document)))
+    if whole is not None:
+        render.write(whole, facts.text(document))
+
+
 def write_sass(options: argparse.Namespace) -> int:
-    build, to = options.build or ROOT / "build", options.data or ROOT / "report" / "data"
+    build, to, source = options.build or ROOT / "build", options.data or ROOT / "report" / "data", getattr(options, "from")
     gpus = [options.gpu] if options.gpu else sorted(path.name for path in to.glob("*") if path.is_dir())
     if len(gpus) != 1 or not data.SLUG.fullmatch(gpus[0]):
         raise Usage(f"{', '.join(gpus) or 'no GPU'} in {to}: name one with --gpu SLUG, such as nvidia-h200")
-    try:
-        document = sass.collect(build, options.cuobjdump)
-        path = to / gpus[0] / data.SASS
-        path.parent.mkdir(parents=True, exist_ok=True)
-        render.write(path, sass.text(document))
-    except sass.Fault as fault:
-        raise Usage(str(fault)) from None
-    except OSError as error:
-        raise Usage(f"{error.filename}: {error.strerror}") from None
+    path = to / gpus[0] / data.SASS
+    document = facts.whole(source, data.SASS_SCHEMA) if source else sass.collect(build, options.cuobjdump)
+    write_facts(document, path, sass.shown, options.whole)
     kernels = sum(len(entry["kernels"]) for entry in document["entries"])
     say(f"{path}: {kernels} kernels of {len(document['entries'])} variants")
     return OK
@@ -239,15 +247,10 @@ def write_sass(options: argparse.Namespace) -> int:
 
 def write_counters(options: argparse.Namespace) -> int:
     left_out: list[str] = []
-    try:
-        document = counters.collect(options.folder, left_out)
-        path = (options.data or ROOT / "report" / "data") / document["gpu"] / data.COUNTERS
-        path.parent.mkdir(parents=True, exist_ok=True)
-        render.write(path, counters.text(document))
-    except counters.Fault as fault:
-        raise Usage(str(fault)) from None
-    except OSError as error:
-        raise Usage(f"{error.filename}: {error.strerror}") from None
+    source = options.folder
+    document = facts.whole(source, data.COUNTERS_SCHEMA) if source.is_file() else counters.collect(source, left_out)
+    path = (options.data or ROOT / "report" / "data") / document["gpu"] / data.COUNTERS
+    write_facts(document, path, counters.shown, options.whole)
     for line in left_out:
         complain(f"left out: {line}")
     kernels = sum(len(entry["kernels"]) for entry in document["entries"])
@@ -256,14 +259,12 @@ def write_counters(options: argparse.Namespace) -> int:
 
 
 def compare_results(options: argparse.Namespace) -> int:
-    source = options.data or ROOT / "report" / "data"
-    try:
-        a, b = (versus.side(named, source, complain) for named in (options.A, options.B))
-        lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
-    except versus.NotFound as fault:
-        raise Usage(str(fault)) from None
+    a, b = (versus.side(named, options.data or ROOT / "report" / "data", complain) for named in (options.A, options.B))
+    lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
     say("\n".join(lines))
     return WRONG if worse else OK
+
+
 def write_tables(options: argparse.Namespace) -> int:
     source, out = options.data or ROOT / "report" / "data", options.out or tune.folder(ROOT)
     for folder in (source, out):
@@ -286,11 +287,8 @@ def write_tables(options: argparse.Namespace) -> int:
         return WRONG if differing else OK
     tables = made(also_pending=False)
     differing = _differing(out, tables)
-    try:
-        for name in differing:
-            render.write(out / name, tables[name])
-    except OSError as error:
-        raise Usage(f"{error.filename}: cannot be written: {error.strerror}; name another place with --out DIR") from None
+    for name in differing:
+        render.write(out / name, tables[name])
     say(f"{len(tables)} tables in {out}, {len(differing)} changed")
     return OK
 
@@ -304,7 +302,9 @@ def _read(path: Path) -> str | None:
 
 
 def run_tests(arguments: list[str]) -> int:
-    arguments = [argument for argument in arguments if argument != "--"] or [str(ROOT / "tests" / "report")]
+    arguments = [argument for argument in arguments if argument != "--"]
+    if not any((ROOT / argument.split("::")[0]).exists() for argument in arguments if not argument.startswith("-")):
+        arguments.append(str(ROOT / "tests" / "report"))
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments], cwd=ROOT, check=False)
     return OK if done.returncode == 0 else WRONG
 
@@ -313,20 +313,25 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or (arguments[0].startswith("-") and not {"-h", "--help"} & set(arguments)):
         arguments.insert(0, "render")
+    if arguments[0] == "test" and not {"-h", "--help"} & set(arguments):  # argparse would take pytest's options for its own
+        return run_tests(arguments[1:])
     options = parser().parse_args(arguments)
+    commands = {
+        "render": render_pages, "check": check_pages, "site": write_site, "export": export_header, "sass": write_sass,
+        "counters": write_counters, "tune": write_tables, "compare": compare_results,
+    }  # fmt: skip
     try:
-        if options.command == "test":
-            return run_tests(options.pytest)
-        commands = {
-            "render": render_pages, "check": check_pages, "export": export_header, "sass": write_sass,
-            "counters": write_counters, "tune": write_tables, "compare": compare_results,
-        }  # fmt: skip
         return commands[options.command](options)
-    except Usage as fault:
+    except (Usage, facts.Fault, versus.NotFound) as fault:
         complain(str(fault))
-        return USAGE
+    except export.Unknown as fault:
+        complain(f"export: {fault}")
     except BrokenPipeError:
         return WRONG
+    except OSError as error:
+        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole"}.get(options.command, "--out")
+        complain(f"{error.filename}: {error.strerror}; what is written there can go elsewhere, by {place}")
     except KeyboardInterrupt:
         complain("interrupted; every file is whole")
         return 130
+    return USAGE

@@ -300,7 +300,7 @@ def keeps_cubs_contract(machine: Machine, variant: Variant) -> bool:
 
 def best(machine: Machine, cell: Cell, contract: bool = False) -> Best | None:
     """The first by rank of what could stand where CUB's call stood. contract: only of the rungs that keep CUB's workspace contract, and
-    of the front door, which clears the workspace where its rung asks for zeros."""
+    of the front door, which keeps it."""
     could = (v for v in ranked(machine, cell) if (keeps_cubs_contract(machine, v) if contract else is_ours(machine, v)))
     chosen = next(could, None)
     return Best(machine, cell, chosen) if chosen else None

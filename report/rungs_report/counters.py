@@ -10,6 +10,7 @@ from typing import Any
 
 from rungs_report import compare, costs, data, sass, words
 from rungs_report.data import Cell, Machine, Variant
+from rungs_report.facts import Fault
 from rungs_report.page import Page
 from rungs_report.words import code, table
 
@@ -32,13 +33,10 @@ L2_ATOMICS = ("lts__t_sectors_op_atom.sum", "lts__t_sectors_op_red.sum")
 REMOTE = "l1tex__t_requests_pipe_lsu_mem_dshared.sum"
 REMOTE_BUSY = "l1tex__m_l1tex2xbar_throughput_pipe_lsu_mem_dshared.avg.pct_of_peak_sustained_elapsed"
 STALL = re.compile(r"smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.ratio")
+SHOWN = frozenset((TIME, DRAM, RESIDENT, ISSUED, *DRAM_BYTES, *L2_ATOMICS, REMOTE, REMOTE_BUSY))
 NOT_STALLED = ("selected", "not_selected")  # it issues, or it could have
 
 Kernel = dict[str, Any]
-
-
-class Fault(Exception):
-    """What bench/counters left cannot be read: names the file and what to do."""
 
 
 # ---- from the folder that bench/counters left to the document
@@ -141,15 +139,16 @@ def collect(folder: Path, told: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def text(document: dict[str, Any]) -> str:
-    """One line a kernel, so that a change of one shows as one."""
-    head = {name: value for name, value in document.items() if name != "entries"}
-    entries = []
-    for entry in document["entries"]:
-        about = json.dumps({name: value for name, value in entry.items() if name != "kernels"})
-        kernels = ",\n".join("  " + json.dumps(each) for each in entry["kernels"])
-        entries.append(f'{about[:-1]}, "kernels": [\n{kernels}]}}')
-    return json.dumps(head)[:-1] + ', "entries": [\n' + ",\n".join(entries) + "]}\n"
+def shown(document: dict[str, Any]) -> dict[str, Any]:
+    """The digest: the counters that pages show, of the cases that they show them of."""
+
+    def of(kernel: Kernel) -> Kernel:
+        return {**kernel, "counters": {name: value for name, value in kernel["counters"].items() if name in SHOWN or STALL.fullmatch(name)}}
+
+    entries = [{**entry, "kernels": [of(kernel) for kernel in entry["kernels"]]} for entry in document["entries"]]
+    seen = {name for entry in entries for kernel in entry["kernels"] for name in kernel["counters"]}
+    units = {name: unit for name, unit in document["units"].items() if name in seen}
+    return {**document, "digest": True, "units": units, "entries": entries}
 
 
 # ---- what the pages say
@@ -213,6 +212,11 @@ def columns(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
     return [*shares, first_wait(kernels), whole(total(kernels, *L2_ATOMICS))]
 
 
+def aged(machine: Machine, commit: str) -> str:
+    others = {run.document["commit"] for run in compare.main_runs(machine)} - {commit}
+    return " The times are of other builds." if others else ""
+
+
 def how_counted(machine: Machine) -> str:
     """Where the counters come from, and what cold means there."""
     about = machine.counted_by
@@ -222,10 +226,8 @@ def how_counted(machine: Machine) -> str:
         "application": "the program ran once for each pass, and each call found the caches as the bench's clean flush left them",
         "kernel": "each kernel ran once for each pass, after Nsight Compute had emptied the caches",
     }.get(about.get("replay"), "")
-    others = {run.document["commit"] for run in compare.main_runs(machine)} - {about["commit"]}
-    aged = " The times are of other builds." if others else ""
     tool = f"Nsight Compute {about['ncu']}" if about.get("ncu") else "Nsight Compute"
-    return f" Counted by {tool} at commit {code(about['commit'])}" + (f": {how}." if how else ".") + aged
+    return f" Counted by {tool} at commit {code(about['commit'])}" + (f": {how}." if how else ".") + aged(machine, about["commit"])
 
 
 # ---- why bins spread over a cluster lose, where they do

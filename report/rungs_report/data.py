@@ -18,53 +18,35 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SCHEMA = "rungs.results/1"
+from rungs_report import schema
+from rungs_report.schema import COLUMNS as COLUMNS
+
 # Beside the results, but none: see sass.py and counters.py.
-SASS, SASS_SCHEMA = "sass.json", "rungs.sass/1"
-COUNTERS, COUNTERS_SCHEMA = "counters.json", "rungs.counters/1"
 PACKED = ".json.gz"
+SASS, SASS_SCHEMA = "sass" + PACKED, "rungs.sass/1"
+COUNTERS, COUNTERS_SCHEMA = "counters" + PACKED, "rungs.counters/1"
+FACTS = frozenset(form for name in (SASS, COUNTERS) for form in (name, name.removesuffix(".gz")))
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
 ROOFS = "roofs"
 HELD_OUT, HISTOGRAMS = "held_out", "histograms"  # runs of other cells than the suite's, each kept to itself
 
-COLUMNS = (
-    "family", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type", "items", "shape",
-    "distribution", "mode", "median_us", "low_us", "high_us", "samples", "set_aside", "bytes", "gb_per_s",
-    "percent_of_ceiling", "percent_of_peak", "speedup_over_cub", "speedup_low", "speedup_high", "verdict", "verified",
-    "error", "repeatable", "kernels", "workspace_bytes", "workspace_contract", "gpu", "commit", "run",
-)  # fmt: skip
-# What a column may hold: a word out of a set, any text, a count, or a number; '?' admits null.
-WORDS = {
-    "family": {"handwritten", "cluster", "library_baselines"},
-    "mode": {"cold", "warm", "graph", "dirty", "host"},
-    "verdict": {"FASTER", "SAME", "SLOWER", "AMBIGUOUS", ""},
-    "verified": {"yes", "no"},
-    "repeatable": {"yes", "no"},
-    "workspace_contract": {"none", "uninitialised", "zeroed_once"},
-}
-COUNTS = {"items": "", "samples": "", "set_aside": "", "bytes": "", "kernels": "?", "workspace_bytes": "?"}
-NUMBERS = {
-    "median_us": "", "low_us": "", "high_us": "", "gb_per_s": "?", "percent_of_ceiling": "?", "percent_of_peak": "?",
-    "speedup_over_cub": "?", "speedup_low": "?", "speedup_high": "?", "error": "?",
-}  # fmt: skip
-COLUMN_SET = frozenset(COLUMNS)
-# The same by column, as every row is asked: its words, its kinds of number, whether it may be null.
-RULES = [
-    (column, WORDS.get(column), (int,) if column in COUNTS else (int, float) if column in NUMBERS else (), "?" in (COUNTS.get(column), NUMBERS.get(column)))
-    for column in COLUMNS
-]
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-NAME = re.compile(r"[A-Za-z0-9_]+")
-RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# What is to be done about what is refused.
+AGAIN = "measure again, or take the file away"
+FORM = "report/schema.json says what bench writes"
+NOTHING = "nothing is to be done"
 
 
 class Refused(Exception):
-    """Why a whole file is not believed."""
+    """Why a whole file is not believed, and what is to be done about it."""
 
     rows_in = 0  # rows the file held, where it could be read that far
-    expected = False
+
+    def __init__(self, reason: str, todo: str = AGAIN, expected: bool = False) -> None:
+        super().__init__(reason)
+        self.todo, self.expected = todo, expected
 
 
 class Cell(NamedTuple):
@@ -113,6 +95,7 @@ class Row:
     values: dict[str, Any]
     cell: Cell
     variant: Variant
+    position: int = 0  # among the rows of its file
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -138,6 +121,19 @@ class Refusal:
     rows: int  # 0 where the file could not be read far enough to count
     whole_file: bool
     expected: bool = False  # work in progress or nothing to measure: told, but no fault
+    todo: str = AGAIN
+    first: int | None = None  # of the rows
+
+    @classmethod
+    def of(cls, file: str, refused: Refused) -> "Refusal":
+        return cls(file, str(refused), refused.rows_in, True, refused.expected, refused.todo)
+
+    def __str__(self) -> str:
+        """A line for whoever runs a command: the file, its rows, why, and what to do."""
+        what = "left out of" if self.expected and not self.whole_file else "refused"
+        first = "" if self.first is None else f", first rows[{self.first}]"
+        rows = f" ({self.rows} row{'s' * (self.rows != 1)}{first})" if self.rows else ""
+        return f"{what} {self.file}: {self.reason}{rows}; {self.todo}"
 
 
 @dataclass
@@ -205,6 +201,7 @@ class Machine:
     runs: list[Run]
     refusals: list[Refusal] = field(default_factory=list)
     sass: dict[Variant, list[dict[str, Any]]] = field(default_factory=dict)  # what the kernels are made of, where sass.json tells
+    made_by: dict[str, Any] = field(default_factory=dict)  # from which commit, and by which compiler
     counters: dict[tuple[Cell, Variant], list[dict[str, Any]]] = field(default_factory=dict)  # of a call's kernels, where counters.json tells
     counted_by: dict[str, Any] = field(default_factory=dict)  # with what, and how
     grids: dict[str, "Machine"] = field(default_factory=dict)
@@ -340,7 +337,12 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in (SASS, COUNTERS) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not f".{path.name}".endswith(f".{SAMPLES}"))
+
+
+def facts(folder: Path, name: str) -> Path | None:
+    """sass.json.gz or counters.json.gz of a GPU's folder, packed or not; None where it has none."""
+    return next((path for path in (folder / name, folder / name.removesuffix(".gz")) if path.is_file()), None)
 
 
 def all_result_files(data: Path, earlier: bool) -> list[Path]:
@@ -386,90 +388,42 @@ def parse(path: Path) -> dict[str, Any]:
     return document
 
 
-def _need(document: dict[str, Any], key: str, kinds: type | tuple[type, ...], where: str = "") -> Any:
-    value = document.get(key)
-    if key not in document:
-        raise Refused(f"lacks {where}{key}")
-    # JSON's true is not a count, though Python's bool is an int.
-    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-        raise Refused(f"has a {where}{key} of the wrong kind")
-    return value
-
-
-def _records(document: dict[str, Any], key: str, fields: dict[str, type | tuple[type, ...]]) -> None:
-    for position, record in enumerate(_need(document, key, list)):
-        if not isinstance(record, dict):
-            raise Refused(f"has a {key}[{position}] that is no object")
-        for name, kinds in fields.items():
-            _need(record, name, kinds, f"{key}[{position}].")
-
-
 def check_document(document: dict[str, Any], folder: str | None, stem: str | None) -> None:
-    """The file is what it says and, where folder and stem are given, where it says; SCHEMA.md's shape, checked before a row is looked at."""
-    schema = document.get("schema")
-    if schema != SCHEMA:
-        raise Refused(f"has schema {schema!r}; this generator reads {SCHEMA!r}")
-    run, gpu = _need(document, "run", str), _need(document, "gpu", str)
-    if not SLUG.fullmatch(gpu):
-        raise Refused(f"names its gpu {gpu!r}, which is no slug (lower case, digits, hyphens)")
+    """The file has the form of report/schema.json, is what it says and, where folder and stem are given, where it says."""
+    if fault := schema.fault(document, "results"):
+        raise Refused(fault, FORM)
+    run, gpu, context, rows = (document[name] for name in ("run", "gpu", "context", "rows"))
     if folder is not None and gpu != folder:
-        raise Refused(f"was measured on {gpu} but lies in the folder of {folder}")
-    if not RUN.fullmatch(run) or stem not in (None, run):
-        raise Refused(f"calls its run {run!r}, but the file's name says {stem!r}")
-    _need(document, "complete", bool)
-    _need(document, "seconds", (int, float))
-    _need(document, "commit", str)
-    _need(document, "arguments", list)
-    context = _need(document, "context", dict)
-    if not isinstance(context.get("device", ""), (dict, type(None))):
-        raise Refused("has a context.device that is neither an object nor null")
-    _need(context, "host", dict, "context.")
-    _need(context, "versions", dict, "context.")
-    _need(context, "environment", dict, "context.")
-    _need(context, "banners", list, "context.")
-    if context.get("grid") not in (None, HELD_OUT, HISTOGRAMS):
-        raise Refused(f"has a context.grid {context['grid']!r}, of which this generator knows nothing")
+        raise Refused(f"was measured on {gpu} but lies in the folder of {folder}", f"move it into a folder {gpu}")
+    if stem not in (None, run):
+        raise Refused(f"calls its run {run!r}, but the file's name says {stem!r}", "name the file after its run")
     if not context["device"] and not isinstance(context["host"].get("cpu"), str):
-        raise Refused("has neither a device nor a CPU's name")
-    _records(document, "variants", {"family": str, "ladder": str, "rung": str, "source": str, "idea": str})
-    optional = (int, float, type(None))
-    _records(document, "ceilings", {"kind": str, "mode": str, "bytes": int, "gb_per_s": optional})
-    _records(document, "floors", {"kind": str, "mode": str, "median_us": optional})
-    _records(document, "twins", {"mode": str, "ratio": optional, "noise_floor": optional, "different": bool})
-    _records(document, "skipped", {"rung": str, "reason": str})
-    rows = _need(document, "rows", list)
+        raise Refused("has neither a device nor a CPU's name", FORM)
     if not rows:
-        refusal = Refused("has no rows: every case was skipped" if document["skipped"] else "has no rows")
-        refusal.expected = bool(document["skipped"])
-        raise refusal
+        skipped = bool(document["skipped"])
+        raise Refused("has no rows: every case was skipped" if skipped else "has no rows", NOTHING if skipped else AGAIN, skipped)
     for position, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise Refused(f"has a rows[{position}] that is no object")
+            raise Refused(f"has rows[{position}], which is no object", FORM)
         for key, own in (("gpu", gpu), ("run", run), ("commit", document["commit"])):
             if row.get(key) != own:
                 raise Refused(f"is mixed: rows[{position}] says {key} {row.get(key)!r}, the file says {own!r}")
 
 
-def _row_fault(row: dict[str, Any]) -> str | None:
-    """Why this row has no believable number, or None."""
-    if not row.keys() >= COLUMN_SET:
-        return f"lacks the column {next(column for column in COLUMNS if column not in row)}"
-    if row["verified"] == "no":
-        return "was not verified"
+def _row_fault(row: dict[str, Any]) -> tuple[str, str] | None:
+    """Why this row has no believable number, and what to do; or None."""
+    if row.get("verified") == "no":
+        return "was not verified", "its rung gave a wrong result there, and tests/run may tell more"
     if row.get("implausible"):
-        return "is implausible: it beat its ceiling"
-    for column, words, kinds, nullable in RULES:
-        value = row[column]
-        if words:
-            if value not in words:
-                return f"has {column} {value!r}, which is none of {', '.join(sorted(filter(None, words)))}"
-        elif kinds:
-            if not (value is None and nullable) and (type(value) not in kinds or value < 0):
-                return f"has {column} {value!r}, which is no {'count' if column in COUNTS else 'number'}"
-        elif not isinstance(value, str):
-            return f"has {column} {value!r}, which is no text"
-    if not NAME.fullmatch(row["rung"]):
-        return f"has a rung {row['rung']!r}, which is no struct's name"
+        return "is implausible: it beat its ceiling", "measure again"
+    if fault := schema.row_fault(row):
+        return fault, FORM
+    fault = _contradiction(row)
+    return (fault, FORM) if fault else None
+
+
+def _contradiction(row: dict[str, Any]) -> str | None:
+    """What no schema can ask: whether a row's fields fit each other."""
     if row["samples"] < 1:
         return "has a time without samples"
     if not 0 < row["low_us"] <= row["median_us"] <= row["high_us"]:
@@ -489,14 +443,7 @@ def _row_fault(row: dict[str, Any]) -> str | None:
 
 def _library_fault(values: dict[str, Any]) -> bool:
     """Whether the row says that a library, not we, failed the case."""
-    return (
-        values.get("verified") == "no"
-        and values.get("family") == YARDSTICKS
-        and values.get("fault") in ("wrong", "refused")
-        and isinstance(values.get("rung"), str)
-        and all(isinstance(values.get(name), str) for name in Cell._fields if name != "items")
-        and type(values.get("items")) is int
-    )
+    return values.get("verified") == "no" and values.get("family") == YARDSTICKS and "fault" in values and schema.row_fault(values) is None
 
 
 def meant(entry: dict[str, Any], candidates: list[Variant]) -> Variant | None:
@@ -578,97 +525,84 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     by_name = variants_by_name(document)
 
     good: dict[tuple[Any, ...], list[Row]] = {}
-    faults: Counter[tuple[str, bool]] = Counter()
-    told: list[Fault] = []
-    handed_over: list[Row] = []
-    for values in document["rows"]:
-        named = f"{values.get('family')}/{values.get('rung')}"
-        if _library_fault(values):
-            variant = meant(values, by_name.get((values["family"], values["rung"]), []))
-            if variant is not None:
-                cell = Cell._make(CELL_OF(values))
-                told.append(Fault(cell, variant, values["fault"], str(values.get("defect") or "")))
-                continue
-        fault = _row_fault(values)
-        if fault:
-            faults[f"{named} {fault}", False] += 1
-            continue
-        candidates = by_name.get((values["family"], values["rung"]), [])
-        variant = meant(values, candidates)
-        if variant is None:
-            fault = "could be of more than one ladder" if len(candidates) > 1 else "is not among the file's variants"
-            faults[f"{named} {fault}", False] += 1
-            continue
-        if fault := records.fault(values, variant):
-            faults[f"{named} {fault}", True] += 1
-            continue
-        cell = Cell._make(CELL_OF(values))
-        doer = _does_the_work(variant, cell)
-        if doer != variant:
-            values = {**values, "family": doer.family, "rung": doer.rung}
-            handed_over.append(Row(values, cell, doer))
-        else:
-            good.setdefault(_key(cell, variant, bool(values.get("twin"))), []).append(Row(values, cell, variant))
+    faults: dict[tuple[str, bool, str], list[int]] = {}
 
-    for row in handed_over:
+    def refuse(position: int, named: tuple[Any, Any], reason: str, todo: str, expected: bool = False) -> None:
+        faults.setdefault((f"{named[0]}/{named[1]} {reason}", expected, todo), []).append(position)
+
+    told: list[Fault] = []
+    handed_over: list[tuple[Row, Variant]] = []
+    for position, values in enumerate(document["rows"]):
+        named = values.get("family"), values.get("rung")
+        candidates = by_name.get(named, []) if all(isinstance(part, str) for part in named) else []
+        variant = meant(values, candidates)
+        if variant is not None and _library_fault(values):
+            told.append(Fault(Cell._make(CELL_OF(values)), variant, values["fault"], str(values.get("defect") or "")))
+        elif fault := _row_fault(values):
+            refuse(position, named, *fault)
+        elif variant is None:
+            refuse(position, named, "could be of more than one ladder" if candidates else "is not among the file's variants", FORM)
+        elif fault := records.fault(values, variant):
+            refuse(position, named, fault, "measure it again once tests/run has passed on a GPU", True)
+        else:
+            cell = Cell._make(CELL_OF(values))
+            doer = _does_the_work(variant, cell)
+            if doer != variant:
+                values = {**values, "family": doer.family, "rung": doer.rung}
+                handed_over.append((Row(values, cell, doer, position), variant))
+            else:
+                good.setdefault(_key(cell, variant, bool(values.get("twin"))), []).append(Row(values, cell, variant, position))
+
+    for row, caller in handed_over:
         if good.setdefault(_key(row.cell, row.variant, False), [row]) != [row]:
-            faults[f"{row.variant.family}/{row.variant.rung} was called in its own name, too", True] += 1
+            told_of = f"handed its call to {row.variant.family}/{row.variant.rung}, which has a time of its own"
+            refuse(row.position, (caller.family, caller.rung), told_of, NOTHING, True)
     rows, twins = [], 0
     for key, found in good.items():
         if len(found) > 1:
             # Which of the copies is right cannot be known, and must not depend on their order.
-            faults[f"{found[0].variant.family}/{found[0].variant.rung} is duplicated at {found[0].items} items", False] += len(
-                found
-            )
+            for row in found:
+                refuse(row.position, row.variant[::2], f"is duplicated at {row.items} items", "keep one of them")
         elif key[-1]:
             twins += 1
         else:
             rows.append(found[0])
-    refusals = [Refusal(label, reason, count, False, expected) for (reason, expected), count in sorted(faults.items())]
+    refusals = [
+        Refusal(label, reason, len(where), False, expected, todo, min(where)) for (reason, expected, todo), where in sorted(faults.items())
+    ]
     return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
 
 
-def read_sass(path: Path) -> dict[Variant, list[dict[str, Any]]]:
-    """What the compiled kernels are made of (SCHEMA.md), by variant."""
+def _about(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
+
+
+def read_sass(path: Path) -> tuple[dict[Variant, list[dict[str, Any]]], dict[str, Any]]:
+    """What the compiled kernels are made of (SCHEMA.md), by variant, and from what they were compiled."""
     document = parse(path)
-    if document.get("schema") != SASS_SCHEMA:
-        raise Refused(f"has schema {document.get('schema')!r}; this generator reads {SASS_SCHEMA!r}")
-    _records(document, "entries", {"family": str, "ladder": str, "rung": str, "kernels": list})
+    if fault := schema.fault(document, "sass"):
+        raise Refused(fault, "report/run sass writes it anew")
     found: dict[Variant, list[dict[str, Any]]] = {}
-    for position, entry in enumerate(document["entries"]):
-        fields = {"registers": int, "shared_bytes": int, "opcodes": dict}
-        try:
-            _records(entry, "kernels", fields)
-        except Refused as refusal:
-            raise Refused(f"in entries[{position}] {refusal}") from None
-        found.setdefault(Variant(entry["family"], entry["ladder"], entry["rung"]), []).extend(entry["kernels"])
-    return found
+    for entry in document["entries"]:
+        found.setdefault(Variant(*(entry[name] for name in Variant._fields)), []).extend(entry["kernels"])
+    return found, _about(document)
 
 
 def read_counters(path: Path, gpu: str) -> tuple[dict[tuple[Cell, Variant], list[dict[str, Any]]], dict[str, Any]]:
     """What a profiler counted (SCHEMA.md), by case, and what it was that counted."""
     document = parse(path)
-    if document.get("schema") != COUNTERS_SCHEMA:
-        raise Refused(f"has schema {document.get('schema')!r}; this generator reads {COUNTERS_SCHEMA!r}")
-    if document.get("gpu") != gpu:
-        raise Refused(f"was counted on {document.get('gpu')} but lies in the folder of {gpu}")
-    _need(document, "commit", str)
-    fields: dict[str, type | tuple[type, ...]] = {name: int if name == "items" else str for name in (*Variant._fields, *Cell._fields)}
-    _records(document, "entries", {**fields, "kernels": list})
+    todo = "report/run counters writes it anew"
+    if fault := schema.fault(document, "counters"):
+        raise Refused(fault, todo)
+    if document["gpu"] != gpu:
+        raise Refused(f"was counted on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
     found: dict[tuple[Cell, Variant], list[dict[str, Any]]] = {}
-    for position, entry in enumerate(document["entries"]):
-        try:
-            _records(entry, "kernels", {"kernel": str, "counters": dict})
-            for each in entry["kernels"]:
-                for name in each["counters"]:
-                    _need(each["counters"], name, (int, float), "counter ")
-        except Refused as refusal:
-            raise Refused(f"in entries[{position}] {refusal}") from None
+    for entry in document["entries"]:
         key = Cell(*(entry[name] for name in Cell._fields)), Variant(*(entry[name] for name in Variant._fields))
         if key in found:
-            raise Refused(f"has {entry['rung']} at {entry['items']} items twice")
+            raise Refused(f"has {entry['rung']} at {entry['items']} items twice", todo)
         found[key] = entry["kernels"]
-    return found, {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
+    return found, _about(document)
 
 
 # ---- reading a directory
@@ -685,11 +619,11 @@ def place_grid(machines: dict[str, Machine], run: Run) -> Refusal | None:
     """Beside the suite's runs on the same GPU; else why not."""
     machine = machines.get(run.document["gpu"])
     if machine is None:
-        return Refusal(run.file, f"is a grid ({run.grid}), and no run of the suite on that GPU lies beside it", run.rows_in, True, True)
+        return Refusal(run.file, f"is a grid ({run.grid}), and no run of the suite on that GPU lies beside it", run.rows_in, True, True, "measure the suite there, too")
     if run.grid == HELD_OUT and (mixed := tuned_on(machine, run)):
         (operation, items), *others = mixed
         more = f" and {len(others)} more" if others else ""
-        return Refusal(run.file, f"holds out what other runs have: {operation} of {items} items{more}", run.rows_in, True)
+        return Refusal(run.file, f"holds out what other runs have: {operation} of {items} items{more}", run.rows_in, True, todo="measure what is held out again: bench/run --grid=held_out")
     machine.grids.setdefault(run.grid, Machine(machine.gpu, [])).runs.append(run)
     return None
 
@@ -707,7 +641,7 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
     try:
         records = Records(None if also_pending else find_records(data))
     except Refused as refusal:
-        refusals.append(Refusal("tests/gpu_record.json", str(refusal), 0, True))
+        refusals.append(Refusal("tests/gpu_record.json", str(refusal), 0, True, todo="take it from the repository again"))
         records = Records(None)
 
     runs: list[tuple[Run, list[Refusal]]] = []
@@ -718,7 +652,7 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
             run, refused = read_run(path, label, records)
         except Refused as refusal:
             rows_in += refusal.rows_in
-            refusals.append(Refusal(label, str(refusal), refusal.rows_in, True, refusal.expected))
+            refusals.append(Refusal.of(label, refusal))
             continue
         rows_in += run.rows_in
         runs.append((run, refused))
@@ -729,7 +663,7 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
     # The suite's first, for a grid lies beside them; what is held out last.
     for run, refused in sorted(runs, key=lambda pair: (pair[0].grid == HELD_OUT, bool(pair[0].grid), pair[0].name, pair[0].file)):
         if names[run.name] > 1:
-            refusals.append(Refusal(run.file, f"shares its run id {run.name!r} with another file", run.rows_in, True))
+            refusals.append(Refusal(run.file, f"shares its run id {run.name!r} with another file", run.rows_in, True, todo="keep one of the two"))
             continue
         if run.rows and run.grid and (refusal := place_grid(machines, run)):
             refusals.append(refusal)
@@ -744,16 +678,14 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
             machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
 
     for gpu, machine in machines.items():
-        path = data / gpu / SASS
-        try:
-            machine.sass = read_sass(path) if path.is_file() else {}
-        except Refused as refusal:
-            refusals.append(Refusal(f"{gpu}/{SASS}", str(refusal), 0, True))
-        path = data / gpu / COUNTERS
-        try:
-            machine.counters, machine.counted_by = read_counters(path, gpu) if path.is_file() else ({}, {})
-        except Refused as refusal:
-            refusals.append(Refusal(f"{gpu}/{COUNTERS}", str(refusal), 0, True))
+        for path in filter(None, (facts(data / gpu, name) for name in (SASS, COUNTERS))):
+            try:
+                if path.name.startswith(stem(Path(SASS))):
+                    machine.sass, machine.made_by = read_sass(path)
+                else:
+                    machine.counters, machine.counted_by = read_counters(path, gpu)
+            except Refused as refusal:
+                refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in machines.items():

@@ -1,4 +1,4 @@
-"""index.html: one page that opens from disk, with the answers, the charts behind them, and every measurement to filter, zoom and sort.
+"""The site's index.html: one page that opens from disk, with the answers, the charts behind them, and every measurement to filter, zoom and sort.
 
 What stands on it was concluded in Python as on every page; the script only shows it. A row here is a variant at a problem, over
 all runs: its time from the runs with the main CCCL, its speed-up the one over the better CUB.
@@ -52,7 +52,10 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
     for machine in machines:
         told[machine.gpu] = machine.name
         known: dict[Variant, int] = {}
+        timed = {variant for run in machine.runs for rows in run.cells.values() for variant in rows}
         for variant, entry in machine.variants.items():
+            if variant not in timed:
+                continue
             look = looks[variant]
             dash = "" if look.dash == (1, 0) else " ".join(map(str, look.dash))
             known[variant] = len(variants)
@@ -106,8 +109,8 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
 
 def inline(chart: Chart, drawn: str, prefix: str, opened: bool) -> str:
     """An SVG within HTML: ids apart from those of other machines' charts, and nothing that looks like an address."""
-    drawn = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", drawn).replace("xlink:href", "href")
-    drawn = drawn.replace(f'id="{chart.name}_', f'id="{prefix}{chart.name}_').replace(f"#{chart.name}_", f"#{prefix}{chart.name}_")
+    drawn = re.sub(r'\sxmlns="[^"]*"', "", drawn)
+    drawn = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{prefix}{chart.name}_", drawn)
     more = " open" if opened else ""
     return f'<details class="chart"{more}><summary>{words.html(chart.title)}</summary>{drawn}</details>'
 
@@ -118,11 +121,11 @@ def marked(line: str) -> str:
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", plain)
 
 
-def of_machine(machine: Machine, answers: list[tuple[str, str, str]], drawn: list[tuple[Chart, str]]) -> str:
-    """One machine's answers, in order, and the charts they stand on."""
+def of_machine(machine: Machine, answers: list[tuple[str, str, str]], drawn: list[tuple[Chart, str]], links: str) -> str:
+    """One machine's answers, in order, and the charts they stand on. links: from the site to the pages."""
     told = []
     for question, answer, where in answers:
-        link = f"{machine.gpu}/{where if where.endswith('.md') else 'index.md' + where}"
+        link = f"{links}{machine.gpu}/{where if where.endswith('.md') else 'index.md' + where}"
         asked = f'<a href="{words.html(link)}">{words.html(question)}</a>' if where else words.html(question)
         parts = answer.split("; ")
         said = marked(answer) if len(parts) == 1 else "<ul>" + "".join(f"<li>{marked(part)}</li>" for part in parts) + "</ul>"
@@ -133,10 +136,10 @@ def of_machine(machine: Machine, answers: list[tuple[str, str, str]], drawn: lis
         f"<code>{words.html(run.name)}</code>, CCCL {words.html(run.cccl)}" + "".join(f", {words.html(b)}" for b in run.context["banners"])
         for run in machine.runs
     )
-    gpu = words.html(machine.gpu)
+    gpu, pages = words.html(machine.gpu), words.html(f"{links}{machine.gpu}/index.md")
     return f"""<section>
 <h2>{words.html(machine.name)}</h2>
-<p class="note">{runs}. Pages: <a href="{gpu}/index.md">{gpu}/index.md</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
+<p class="note">{runs}. <a href="{pages}">Pages</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
 <dl class="answers">{"".join(told)}</dl>
 </section>"""
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from rungs_report import charts, compare, counters, diffs, histograms, reasons, topics, words
+from rungs_report import charts, compare, counters, diffs, histograms, reasons, sass, topics, words
 from rungs_report.compare import YARDSTICKS
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.ladders import anchor, before, ladder_groups
@@ -12,14 +12,6 @@ from rungs_report.page import Page, fold
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
 
-# What a reader of machine code counts, by opcode; of accesses to global memory the bits that a thread moves matter too.
-COUNTED = {
-    "LDG": "loads", "STG": "stores", "LDGSTS": "asynchronous copies", "UBLKCP": "bulk copies", "LDS": "shared loads", "STS": "shared stores",
-    "SHFL": "shuffles", "REDUX": "warp reductions", "MATCH": "matches", "BAR": "barriers", "UCGABAR_ARV": "cluster barriers",
-    "ATOM": "atomics", "ATOMG": "atomics", "RED": "atomics", "REDG": "atomics", "ATOMS": "shared atomics", "LDL": "local loads",
-    "STL": "local stores",
-}  # fmt: skip
-WITH_WIDTH = ("LDG", "STG")
 # What the kernels of other bins than a histogram's have among their template's arguments: of edges, of even bins, of several channels.
 CHANNELS = r"active_channels<(?!1,)"
 OF_OTHER_BINS = {
@@ -75,17 +67,17 @@ def instructions(found: list[dict[str, Any]]) -> Counter[str]:
     """Loads of 128 bits, shuffles: how many there are in the kernels' code, not how many a thread runs."""
     counts: Counter[str] = Counter()
     for kernel in found:
-        for name in kernel["opcodes"].keys() & COUNTED.keys():
-            widths = kernel.get("widths", {}).get(name) if name in WITH_WIDTH else None
+        for name in kernel["opcodes"].keys() & sass.COUNTED.keys():
+            widths = kernel.get("widths", {}).get(name) if name in sass.WITH_WIDTH else None
             for wide, count in (widths or {"": kernel["opcodes"][name]}).items():
-                counts[f"{COUNTED[name]} of {wide} bits" if wide else COUNTED[name]] += count
+                counts[f"{sass.COUNTED[name]} of {wide} bits" if wide else sass.COUNTED[name]] += count
     return counts
 
 
 def opcodes(found: list[dict[str, Any]]) -> str:
     """4 loads of 128 bits, 10 shuffles."""
     counts = instructions(found)
-    order = {says: place for place, says in enumerate(COUNTED.values())}
+    order = {says: place for place, says in enumerate(sass.COUNTED.values())}
     told = sorted(counts.items(), key=lambda item: (order[item[0].split(" of ")[0]], len(item[0]), item[0]))
     return ", ".join(f"{count:,} {name if count > 1 else singular(name)}" for name, count in told)
 
@@ -112,6 +104,15 @@ def made_of(machine: Machine, cell: Cell, variant: Variant) -> list[str]:
     registers = at_most("registers") if registers is None else registers
     shared = max((each for each in (shared, at_most("shared_bytes")) if each is not None), default=None)
     return [words.number(registers), words.byte_size(shared), (opcodes(found) or "none of them") if found else words.UNKNOWN]
+
+
+def how_disassembled(machine: Machine) -> str:
+    """Which build the machine code is of."""
+    about = machine.made_by
+    if not about.get("commit"):
+        return ""
+    compiler = f", compiled by nvcc {about['nvcc']}" if about.get("nvcc") else ""
+    return f" The code is of commit {words.code(about['commit'])}{compiler}.{counters.aged(machine, about['commit'])}"
 
 
 def fastest_before(machine: Machine, cell: Cell, variants: list[Variant], variant: Variant) -> Variant | None:
@@ -253,7 +254,7 @@ def contents(page: Page) -> list[str]:
                 " of them."
                 " Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
                 " Lines changed: of the rung's file against the one before, and the diff behind them."
-                + (SASS_GUIDE if machine.sass else "")
+                + (SASS_GUIDE + how_disassembled(machine) if machine.sass else "")
                 + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
                 + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
                 "",

@@ -92,6 +92,11 @@ MORE: tuple[tuple[str, str, str, tuple[Section, ...]], ...] = (
 )
 
 
+def more(machine: Machine) -> list[tuple[str, str, str, tuple[Section, ...]]]:
+    """The pages of MORE that a machine has."""
+    return [entry for entry in MORE if regret.contents not in entry[3] or regret.measured(machine)] if machine.device else []
+
+
 def told(sections: tuple[Section, ...], page: Page) -> list[str]:
     """The sections, or that there is nothing for them to say: what links to the page finds it."""
     return [line for section in sections for line in section(page)] or ["Nothing of this was measured in these runs.", ""]
@@ -127,7 +132,7 @@ def pages(
             TABLES_OF_TOPIC.get(topic.name, TABLES),
             f"{up} · [{topic.name}]({topic.name}.md)"
         )
-    for _, file, title, sections in MORE if machine.device else ():
+    for _, file, title, sections in more(machine):
         notes = () if regret.contents in sections else (banners,)  # the regret is of other runs, and brings their notes
         written[file] = made(f"{title}: {name}", None, (*notes, partial(told, sections)), f"[{name}](index.md)")
     return written, drawn, answers.answered(Page(machine, root, looks, found, None, [], others))
@@ -137,14 +142,13 @@ def index(collection: Collection) -> list[str]:
     """report/index.md: one line a GPU."""
     lines = [GENERATED, "", "# Results", ""]
     if collection.machines:
-        lines += ["To filter, zoom and sort everything, offline: [index.html](index.html).", ""]
+        lines += ["To filter, zoom and sort everything: `report/run site` writes one page and all rows, in seconds, into `report/site`.", ""]
     rows = []
     for machine in collection.machines:
         found = topics.of(machine)
         heads = [f"{text(charts.describe(problem))}: {tally(compare.bests(machine, problem))}" for _, problem in mains(machine, found)]
         links = [f"[{topic.name}]({machine.gpu}/{topic.name}.md)" for topic in found]
-        links += [f"[{what}]({machine.gpu}/{file})" for what, file, *_ in MORE] if machine.device else []
-        links += [f"[rows]({machine.gpu}/results.csv)"]
+        links += [f"[{what}]({machine.gpu}/{file})" for what, file, *_ in more(machine)]
         runs = [run for own in (machine, *machine.grids.values()) for run in own.runs]
         rows.append(
             [
@@ -191,10 +195,10 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
         if chart:
             lines += [f"![{text(chart.title)}]({links}{machine.gpu}/charts/headline.svg)", ""]
         lines += front_table(machine, [topic for topic, _ in heads])
-        more = [f"[{topic.name}]({links}{machine.gpu}/{topic.name}.md)" for topic, _ in heads]
-        more += [f"[{what}]({links}{machine.gpu}/{file})" for what, file, *_ in MORE]
-        more += [f"[everything, to filter and zoom]({links}index.html)", f"[all pages]({links}{machine.gpu}/index.md)"]
-        lines += [f"Every size, type and rung: {words.listed(more)}.", ""]
+        own = [f"[{topic.name}]({links}{machine.gpu}/{topic.name}.md)" for topic, _ in heads]
+        own += [f"[{what}]({links}{machine.gpu}/{file})" for what, file, *_ in more(machine)]
+        own += [f"[all pages]({links}{machine.gpu}/index.md)"]
+        lines += [f"Every size, type and rung: {words.listed(own)}. `report/run site` writes a page to filter and zoom.", ""]
     if not lines:
         lines = [f"No GPU has been measured yet: `bench/run` measures yours and writes [the report]({links}index.md).", ""]
     return lines[:-1]

@@ -14,13 +14,12 @@ from rungs_report.words import table, text
 
 THRESHOLD = 0.03  # what the geometric mean is to stay under
 LEAST_FLOOR = 0.01  # where no twins tell
-ZEROED = "zeroed_once"
 UNMEASURED = "Not measured yet: `bench/run --grid=held_out` measures it."
 
 
 @dataclass(frozen=True)
 class Point:
-    """The front door's call in a cell, the fastest record there that asks no more of the storage, and CUB's fastest entry."""
+    """The front door's call in a cell, the fastest record there that takes the storage as it is, and CUB's fastest entry."""
 
     cell: Cell
     release: str  # of CCCL, where there are several
@@ -59,16 +58,13 @@ def newest(machine: Machine) -> list[tuple[Cell, Run]]:
 
 
 @cache
-def points(machine: Machine, contract: str) -> list[Point]:
-    """Of the storage that a call is given: uninitialised, or zeroed once. A front door that keeps nothing there stands for both.
-    What waits for the host is no rival of what may be captured."""
+def points(machine: Machine) -> list[Point]:
+    """The front door takes its storage as it is, as CUB does. What wants it zeroed once is no rival, nor is what waits for the host."""
     found = []
     several = len(compare.cccl_versions(machine)) > 1
     for cell, run in newest(machine):
-        rows = [row for v, row in run.cells[cell].items() if not machine.variants[v].get("waits_for_host")]
-        if contract != ZEROED:
-            rows = [row for row in rows if row.workspace_contract != ZEROED]
-        door = next((row for row in rows if is_door(row) and row.workspace_contract in (contract, "none")), None)
+        rows = [row for v, row in run.cells[cell].items() if not machine.variants[v].get("waits_for_host") and row.workspace_contract != "zeroed_once"]
+        door = next(filter(is_door, rows), None)
         if door is None:
             continue
         fastest = min(rows, key=lambda row: (row.median_us, row is not door))
@@ -153,32 +149,23 @@ def field(cell: Cell) -> tuple[str, int]:
     return named(plain(cell)), cell.items
 
 
-def pictures(page: Page, found: list[Point], contract: str) -> list[str]:
-    """A map a topic of the largest regrets; of what is the same for both contracts, one."""
+def pictures(page: Page, found: list[Point]) -> list[str]:
+    """A map a topic of the largest regrets."""
     lines: list[str] = []
     for topic in topics.KNOWN:
         worst: dict[tuple[str, int], float] = {}
         for each in found:
-            is_drawn_before = contract == ZEROED and each.door.workspace_contract == "none"
-            if is_drawn_before or each.cell.operation not in topic.operations:
-                continue
-            worst[field(each.cell)] = max(worst.get(field(each.cell), 1.0), each.behind)
+            if each.cell.operation in topic.operations:
+                worst[field(each.cell)] = max(worst.get(field(each.cell), 1.0), each.behind)
         if not worst:
             continue
         counts = topic.name == topics.HISTOGRAMS
         most = "n, distribution and alignment" if counts else "alignment"
-        title = f"Regret of {topic.name}, {STORAGE[contract]}: how much longer than the best the front door takes, the most of any {most}"
+        title = f"Regret of {topic.name}: how much longer than the best the front door takes, the most of any {most}"
         shown = [(name, count, value) for (name, count), value in worst.items()]
         about = HeatMap(title, "bins" if counts else "n", shown, lambda value: f"{(value - 1) * 100:.0f} %")
-        lines += page.drawn(charts.heat_map, about, f"regret_{contract}_{topic.name}")
+        lines += page.drawn(charts.heat_map, about, f"regret_{topic.name}")
     return lines
-
-
-STORAGE = {"uninitialised": "storage that may hold anything", ZEROED: "storage that was zeroed once"}
-ABOUT = {
-    "uninitialised": "The call gets storage as CUB's calls do. Against CUB and all rungs that ask no more of it.",
-    ZEROED: "The call gets a `rungs::workspace`. Against CUB and all rungs. Histograms keep nothing in their storage: theirs are the same calls as above.",
-}
 
 
 def line(page: Page, each: Point) -> list[str]:
@@ -205,25 +192,20 @@ def slower(page: Page, found: list[Point]) -> list[str]:
     ]
 
 
-def section(page: Page, contract: str) -> list[str]:
-    found = points(page.machine, contract)
+def judged(page: Page) -> list[str]:
+    found = points(page.machine)
     if not found:
         return []
-    said = sentence(found)
     far = sorted((each for each in found if each.behind > 1 + max(THRESHOLD, each.floor)), key=lambda each: -each.behind)
     rows = [[*line(page, each), lag(each.behind), f"{each.floor * 100:.1f} %"] for each in far]
     headers = ["", ">n", ">front door", "fastest", ">its time", ">regret", ">noise floor"]
     return [
-        f"## {STORAGE[contract].capitalize()}",
-        "",
-        ABOUT[contract],
-        "",
-        f"**The front door is {said}.**",
+        f"**The front door is {sentence(found)}.**",
         "",
         *by_operation(found),
         "",
         *slower(page, found),
-        *pictures(page, found, contract),
+        *pictures(page, found),
         *(fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", [*table(headers, rows), ""]) if far else []),
     ]
 
@@ -233,10 +215,13 @@ def doorless(machine: Machine) -> list[Cell]:
     return [cell for cell, run in newest(machine) if not any(is_door(row) for row in run.cells[cell].values())]
 
 
+def measured(machine: Machine) -> bool:
+    """Whether there is anything to tell: without a run of held-out problems there is no page."""
+    return data.HELD_OUT in machine.grids
+
+
 def contents(page: Page) -> list[str]:
-    machine = page.machine.grids.get(data.HELD_OUT)
-    if machine is None:
-        return [f"{UNMEASURED} The front door is to stay under {THRESHOLD * 100:.0f} % behind the fastest in the geometric mean.", ""]
+    machine = page.machine.grids[data.HELD_OUT]
     own = replace(page, machine=machine)
     runs = words.listed([f"{words.code(run.name)} (CCCL {text(run.cccl)})" for run in machine.runs])
     lines = [
@@ -246,8 +231,8 @@ def contents(page: Page) -> list[str]:
         "",
         f"- What was measured: problems that no table was made from, with other sizes, numbers of bins and alignments, by {runs}. Each problem is a"
         " point.",
-        "- Against what: in each point CUB's entries, and the rungs that a pilot call found fastest there, three that take storage as it is and three"
-        " that want it zeroed once. What waits for the host is left out.",
+        "- Against what: in each point CUB's entries, and the three rungs that a pilot call found fastest there. All take storage that may hold"
+        " anything, as the front door does. What waits for the host is left out.",
         "- Regret: how much longer the front door's call took than the fastest call of the point, in the same run. 0 % means that nothing was"
         " faster; 5 % means that the fastest took 1.00 where the front door took 1.05.",
         "- Noise floor: how far apart CUB's two entries were in points like it. A smaller regret may be chance.",
@@ -256,14 +241,12 @@ def contents(page: Page) -> list[str]:
     ]
     if missing := doorless(machine):
         lines += [f"The front door has no time in {words.plural(len(missing), 'cell')}: {text('; '.join(map(where, missing)))}.", ""]
-    return [*lines, *section(own, "uninitialised"), *section(own, ZEROED)]
+    return [*lines, *judged(own)]
 
 
 def briefly(page: Page) -> str:
-    """The front's lines, one a contract."""
-    machine = page.machine.grids.get(data.HELD_OUT)
-    if machine is None:
+    """The front's line."""
+    if not measured(page.machine):
         return UNMEASURED
-    return "; ".join(
-        f"{STORAGE[contract]}: {sentence(found).replace('; ', ', ')}" for contract in STORAGE if (found := points(machine, contract))
-    )
+    found = points(page.machine.grids[data.HELD_OUT])
+    return sentence(found) if found else ""

@@ -4,13 +4,15 @@ import csv
 import io
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
 from rungs_report import charts, explorer, pages
-from rungs_report.data import COLUMNS, Collection, Machine
+from rungs_report.data import COLUMNS, Collection, Machine, Variant
 
+SITE, ROWS = "index.html", "results.csv"
 BEGIN, END = "<!-- rungs:headline begin -->", "<!-- rungs:headline end -->"
 
 
@@ -30,26 +32,43 @@ def results_csv(machine: Machine) -> str:
     return out.getvalue()
 
 
-def files(collection: Collection, root: Path, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
-    """Every file of the report by its path under --out. root is where the rungs' sources lie."""
-    looks = charts.styles(collection.machines)
-    made: dict[str, str] = {}
-    sections = []
-    # A reader looks for GPUs first.
+@dataclass
+class Written:
+    """What was written about one machine."""
+
+    machine: Machine
+    pages: dict[str, list[str]]
+    charts: list[tuple[charts.Chart, str]]
+    answers: list[pages.Answer]
+
+
+def written(collection: Collection, root: Path, looks: dict[Variant, charts.Style], told: Callable[[str], None]) -> Iterator[Written]:
+    """The machines, GPUs first, for which a reader looks first. root is where the rungs' sources lie."""
     machines = sorted(collection.machines, key=lambda machine: machine.device is None)
     for machine in machines:
         told(f"writing the pages of {machine.gpu}")
         others = tuple(each.gpu for each in machines if each.device and each is not machine)
-        written, drawn, answers = pages.pages(machine, root, looks, others)
-        for name, lines in written.items():
-            made[f"{machine.gpu}/{name}"] = "\n".join(lines) + "\n"
-        made[f"{machine.gpu}/results.csv"] = results_csv(machine)
-        svgs = [(chart, charts.svg(chart)) for chart in drawn]
-        for chart, svg in svgs:
-            made[f"{machine.gpu}/charts/{chart.name}.svg"] = svg
-        sections.append(explorer.of_machine(machine, answers, svgs))
-    made["index.html"] = explorer.page(machines, looks, sections, pages.GENERATED)
+        lines, drawn, answers = pages.pages(machine, root, looks, others)
+        yield Written(machine, lines, [(chart, charts.svg(chart)) for chart in drawn], answers)
+
+
+def files(collection: Collection, root: Path, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
+    """Every file of the report by its path under --out: pages and charts, which are committed."""
+    made: dict[str, str] = {}
+    for each in written(collection, root, charts.styles(collection.machines), told):
+        made |= {f"{each.machine.gpu}/{name}": "\n".join(lines) + "\n" for name, lines in each.pages.items()}
+        made |= {f"{each.machine.gpu}/charts/{chart.name}.svg": svg for chart, svg in each.charts}
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
+    return made
+
+
+def site(collection: Collection, root: Path, links: str, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
+    """What follows from the results and is not committed: the interactive page, and all rows. links: from the site to the pages."""
+    looks = charts.styles(collection.machines)
+    found = list(written(collection, root, looks, told))
+    made = {f"{each.machine.gpu}/{ROWS}": results_csv(each.machine) for each in found}
+    sections = [explorer.of_machine(each.machine, each.answers, each.charts, links) for each in found]
+    made[SITE] = explorer.page([each.machine for each in found], looks, sections, pages.GENERATED)
     return made
 
 
@@ -86,14 +105,14 @@ def stale(out: Path, made: dict[str, str]) -> list[Path]:
         if ours(page):
             folder = page.parent
             written = [each for each in sorted(folder.glob("*.md")) if ours(each)]
-            written += [folder / "index.html", folder / "results.csv", *sorted((folder / "charts").glob("*.svg"))]
+            written += [folder / ROWS, *sorted((folder / "charts").glob("*.svg"))]  # the rows lay here once
             found += [path for path in written if path.is_file() and path.relative_to(out).as_posix() not in made]
     return found
 
 
-def write(path: Path, content: str) -> bool:
+def write(path: Path, content: str | bytes) -> bool:
     """Written aside and renamed, so that an interrupted run leaves the old file or the new one. True when it changed."""
-    encoded = content.encode("utf-8")
+    encoded = content.encode("utf-8") if isinstance(content, str) else content
     if path.is_file() and path.read_bytes() == encoded:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,6 @@ Registers and shared memory are ptxas' own words, which the build keeps beside e
 what cuobjdump disassembles. Counts are static: a loop's body counts once, and so does a path that is hardly ever taken.
 """
 
-import json
 import os
 import re
 import shutil
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from rungs_report.facts import Fault
 
 SCHEMA = "rungs.sass/1"
 FAMILIES = ("handwritten", "cluster", "library_baselines")
@@ -47,9 +48,14 @@ NAMESPACE = re.compile(r"\brungs::v0\w*::")
 NAMES = "|".join(sorted(map(re.escape, SCALARS), key=len, reverse=True))
 TYPE = re.compile(rf"(?<![\w(:])({NAMES})(?![\w:]| (?:long|int|char|short))")
 
-
-class Fault(Exception):
-    """A build that cannot be read: names the file and what to do."""
+# What a reader of machine code counts, by opcode; of accesses to global memory the bits that a thread moves matter too.
+COUNTED = {
+    "LDG": "loads", "STG": "stores", "LDGSTS": "asynchronous copies", "UBLKCP": "bulk copies", "LDS": "shared loads", "STS": "shared stores",
+    "SHFL": "shuffles", "REDUX": "warp reductions", "MATCH": "matches", "BAR": "barriers", "UCGABAR_ARV": "cluster barriers",
+    "ATOM": "atomics", "ATOMG": "atomics", "RED": "atomics", "REDG": "atomics", "ATOMS": "shared atomics", "LDL": "local loads",
+    "STL": "local stores",
+}  # fmt: skip
+WITH_WIDTH = ("LDG", "STG")
 
 
 def resources(report: str) -> dict[tuple[str, str], dict[str, int]]:
@@ -254,12 +260,13 @@ def place(kernel: dict[str, Any]) -> tuple[str, str, str]:
     return kernel["kernel"], kernel["arguments"], kernel["architecture"]
 
 
-def text(document: dict[str, Any]) -> str:
-    """One line a kernel, so that a change of one shows as one."""
-    head = {name: value for name, value in document.items() if name != "entries"}
-    entries = []
-    for entry in document["entries"]:
-        about = json.dumps({name: value for name, value in entry.items() if name != "kernels"})
-        kernels = ",\n".join("  " + json.dumps(kernel) for kernel in entry["kernels"])
-        entries.append(f'{about[:-1]}, "kernels": [\n{kernels}]}}' if kernels else f'{about[:-1]}, "kernels": []}}')
-    return json.dumps(head)[:-1] + ', "entries": [\n' + ",\n".join(entries) + "]}\n"
+def shown(document: dict[str, Any]) -> dict[str, Any]:
+    """The digest: what pages show. Those are our rungs, and of a kernel what it may serve, its sizes, and the opcodes counted."""
+
+    def of(kernel: dict[str, Any]) -> dict[str, Any]:
+        about = {name: kernel[name] for name in ("arguments", "operator", "types", "registers", "shared_bytes")}
+        opcodes = {name: count for name, count in kernel["opcodes"].items() if name in COUNTED}
+        return about | {"opcodes": opcodes, "widths": {name: bits for name, bits in kernel["widths"].items() if name in WITH_WIDTH}}
+
+    ours = [entry for entry in document["entries"] if entry["family"] != "library_baselines"]
+    return {**document, "digest": True, "entries": [{**entry, "kernels": [of(kernel) for kernel in entry["kernels"]]} for entry in ours]}

@@ -165,7 +165,7 @@ def front(page: Page, more: list[str]) -> list[str]:
         ]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
-    links.append("- all rows: [results.csv](results.csv), and to filter, sort and zoom: [index.html](../index.html)")
+    links.append("- all rows as `results.csv`, and a page to filter, sort and zoom them: `report/run site` writes both into `report/site`")
     return [*lines, *links, ""]
 
 
@@ -213,7 +213,7 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         "",
         "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
         " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls, and of the front"
-        " door, which clears it where its rung asks for zeros: it counts only here, for it chooses among rungs and is none."
+        " door, which takes it so, too. The front door is left out elsewhere because it is a dispatcher."
         " [Which variant to use](choose.md) also asks for the same bits every time, which CUB does not always promise, and keeps a rung while it is"
         " near the fastest: there CUB may win over the rung that is named and lose to another.",
         "",

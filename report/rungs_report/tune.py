@@ -30,28 +30,27 @@ class Undecided(Exception):
     """Results from which no table can be made: says what to do."""
 
 
-class Candidate(NamedTuple):
-    """A rung that the front door may come to, by its name in the table."""
-
-    variant: Variant
+Candidates = dict[str, Variant]  # the rungs that the front door may come to, by their names in the table
 
 
-def _of(ladder: str, *rungs: str) -> dict[str, Candidate]:
-    return {rung: Candidate(Variant("handwritten", ladder, rung)) for rung in rungs}
-
-
-def _of_cluster(ladder: str, *rungs: str) -> dict[str, Candidate]:
-    return {rung: Candidate(Variant("cluster", ladder, rung)) for rung in rungs}
+def _of(ladder: str, *rungs: str, family: str = "handwritten") -> Candidates:
+    return {rung: Variant(family, ladder, rung) for rung in rungs}
 
 
 # In the order of the enumeration. cooperative_grid is not among them: its header alone takes 1.5 s to compile.
-REDUCE = _of("reductions", "one_block") | _of_cluster("reductions", "compact_cluster") | _of("reductions", "two_passes", "tagged_aggregates")
+REDUCE = (
+    _of("reductions", "one_block")
+    | _of("reductions", "compact_cluster", family="cluster")
+    | _of("reductions", "two_passes", "tagged_aggregates")
+)
 SCAN = (
     _of("scans", "one_block")
-    | _of_cluster("scans", "compact_cluster")
+    | _of("scans", "compact_cluster", family="cluster")
     | _of("scans", "tagged_look_back", "tagged_wave", "claimed_pipeline")
 )
-HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | _of_cluster("histograms", "compact_cluster")
+HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | _of(
+    "histograms", "compact_cluster", family="cluster"
+)
 
 # For chips that were never measured, and for what is not read by vectors: no clusters, nothing that asks for sm_90.
 UNMEASURED_REDUCE, UNMEASURED_SCAN = "tagged_aggregates", "tagged_look_back"
@@ -70,14 +69,14 @@ class Times(NamedTuple):
     cub: float | None
 
 
-def _within(run: Run, cell: Cell, candidates: dict[str, Candidate]) -> tuple[dict[str, float], float | None]:
+def _within(run: Run, cell: Cell, candidates: Candidates) -> tuple[dict[str, float], float | None]:
     """The cell's times in one run."""
     rows = run.cells.get(cell, {})
-    of = {name: rows[candidate.variant].median_us for name, candidate in candidates.items() if candidate.variant in rows}
+    of = {name: rows[variant].median_us for name, variant in candidates.items() if variant in rows}
     return of, min((row.median_us for variant, row in rows.items() if data.is_cub(variant)), default=None)
 
 
-def _over_runs(cell: Cell, runs: list[Run], candidates: dict[str, Candidate]) -> Times | None:
+def _over_runs(cell: Cell, runs: list[Run], candidates: Candidates) -> Times | None:
     """Of each CCCL release the median multiple of CUB's time, times the median of those; the median over the releases. Where CUB
     was not measured, a time stands for itself."""
     told: dict[str, list[tuple[dict[str, float], float | None]]] = {}
@@ -101,7 +100,7 @@ def _over_runs(cell: Cell, runs: list[Run], candidates: dict[str, Candidate]) ->
     return Times(cell, tuple(names), of, min((cub for cub in middles if cub is not None), default=None))
 
 
-def times(machine: Machine, cells: Iterable[Cell], candidates: dict[str, Candidate]) -> list[Times]:
+def times(machine: Machine, cells: Iterable[Cell], candidates: Candidates) -> list[Times]:
     found = (_over_runs(cell, machine.runs, candidates) for cell in cells)
     return [each for each in found if each is not None]
 
@@ -230,7 +229,7 @@ def _flat(
     collection: data.Collection,
     name: str,
     operations: tuple[str, ...],
-    candidates: dict[str, Candidate],
+    candidates: Candidates,
     unmeasured: str,
     about: str,
 ) -> str:
@@ -283,9 +282,9 @@ def _stand_ins(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[C
     return found
 
 
-def _counting(bins: int) -> dict[str, Candidate]:
+def _counting(bins: int) -> Candidates:
     """Of more bins than a small cluster holds, compact_cluster's time is split_bins'."""
-    return {rung: candidate for rung, candidate in HISTOGRAM.items() if rung != "compact_cluster" or bins <= MOST_COMPACT_BINS}
+    return {rung: variant for rung, variant in HISTOGRAM.items() if rung != "compact_cluster" or bins <= MOST_COMPACT_BINS}
 
 
 def _by_bins(machine: Machine, start: tuple[bool, int, int], by_bins: dict[int, list[Cell]]) -> list[str]:

@@ -61,9 +61,9 @@ def side(named: str, source: Path, complain: Callable[[str], None]) -> Machine:
         try:
             run, refusals = data.read_run(file, str(file), data.Records(None), placed=False)
         except data.Refused as refusal:
-            refusals, run = [data.Refusal(str(file), str(refusal), refusal.rows_in, True)], None
+            refusals, run = [data.Refusal.of(str(file), refusal)], None
         for refusal in refusals:
-            complain(f"refused {refusal.file}: {refusal.reason}" + (f" ({refusal.rows} rows)" if refusal.rows else ""))
+            complain(str(refusal))
         if run and run.rows and (path.is_file() or not run.grid):
             runs.append(run)
     gpus = sorted({run.document["gpu"] for run in runs})

@@ -34,7 +34,7 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
                 "--data",
                 str(repository / "report/data"),
                 "--out",
-                str(repository / "report"),
+                str(repository / ("report/site" if command == "site" else "report")),
                 "--root",
                 str(repository),
                 *more,

@@ -1,4 +1,4 @@
-"""index.html in a real browser, headless: no error on the console, filters filter, the chart reacts, the table sorts.
+"""The site's index.html in a real browser, headless: no error on the console, filters filter, the chart reacts, the table sorts.
 
 The page is opened from disk as a reader would, with a script of ours at its end that acts and writes down what it saw. Where
 no Chromium is installed the tests are skipped.
@@ -17,7 +17,7 @@ import synthetic
 from conftest import add_small_cell, add_small_histograms, add_small_scans
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-COMMITTED = Path(__file__).resolve().parents[2] / "report" / "index.html"
+REPOSITORY = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome in the PATH")
 
 ACT = """
@@ -71,7 +71,7 @@ def page(tmp_path_factory) -> Path:
     synthetic.write(root / "report/data", made)
     synthetic.write(root / "report/data", synthetic.host_only())
     path = root / "index.html"
-    path.write_text(render.files(data.read(root / "report/data"), root)["index.html"], encoding="utf-8")
+    path.write_text(render.site(data.read(root / "report/data"), root, "../")[render.SITE], encoding="utf-8")
     return path
 
 
@@ -189,8 +189,14 @@ def test_a_phone_scrolls_in_one_direction(page, tmp_path):
     assert seen["wide"] <= 0
 
 
-def test_the_committed_page(tmp_path):
-    assert COMMITTED.stat().st_size < 6 << 20
+def test_the_page_of_the_committed_results(tmp_path):
+    from rungs_report import cli, render
+
+    assert cli.main(["site", "--out", str(tmp_path / "site")]) == 0
+    made = tmp_path / "site" / render.SITE
+    assert made.stat().st_size < 6 << 20
+    links = {where.split("#")[0] for where in re.findall(r'<a href="([^"]+)"', made.read_text(encoding="utf-8"))}
+    assert links and all((made.parent / where).is_file() for where in links), "every page and the rows are where the site says"
     script = "seen.problems = 0; for (const operation of options('operation')) { choose('operation', operation); for (const kind of options('kind')) { choose('kind', kind); seen.problems += 1; if (!rows().length) seen.empty = kind; } } seen.graph = options('mode');"
-    seen, console = opened(COMMITTED, tmp_path, script)
+    seen, console = opened(made, tmp_path, script)
     assert console == [] and seen["problems"] > 10 and "empty" not in seen

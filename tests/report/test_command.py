@@ -35,6 +35,11 @@ def test_render_is_the_default(repository):
     assert (repository / "out/index.md").exists()
 
 
+def test_options_of_pytest_reach_it():
+    done = shell("test", "--collect-only", "-q", "-k", "test_width", "--no-install")
+    assert done.returncode == 0 and "test_sass.py::test_width" in done.stdout and "test_pages" not in done.stdout, done.stderr
+
+
 def test_unwritable_output(repository):
     (repository / "out").write_text("a file")
     done = shell("render", "--data", str(repository / "report/data"), "--out", str(repository / "out"))

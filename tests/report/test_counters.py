@@ -19,6 +19,7 @@ from rungs_report.page import Page
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = Path(__file__).resolve().parent / "counters"
 MI = 1 << 20
+WHOLE, DIGEST = "whole.json", "data/synthetic-gpu/counters.json.gz"
 STALLED = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 
 
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def collect(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[], tuple[int, str]]:
     def call() -> tuple[int, str]:
-        code = cli.main(["counters", str(folder), "--data", str(tmp_path / "data")])
+        code = cli.main(["counters", str(folder), "--data", str(tmp_path / "data"), "--whole", str(tmp_path / WHOLE)])
         told = capsys.readouterr()
         return code, told.out + told.err
 
@@ -38,7 +39,7 @@ def collect(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def document(tmp_path: Path) -> dict[str, Any]:
-    return json.loads((tmp_path / "data/synthetic-gpu/counters.json").read_text())
+    return json.loads((tmp_path / WHOLE).read_text())
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
@@ -150,9 +151,22 @@ def test_a_file_that_is_missing_is_named(collect, folder, name):
 
 def test_the_same_folder_gives_the_same_bytes(collect, tmp_path):
     assert collect()[0] == 0
-    first = (tmp_path / "data/synthetic-gpu/counters.json").read_bytes()
+    first = [(tmp_path / name).read_bytes() for name in (WHOLE, DIGEST)]
     assert collect()[0] == 0
-    assert (tmp_path / "data/synthetic-gpu/counters.json").read_bytes() == first
+    assert [(tmp_path / name).read_bytes() for name in (WHOLE, DIGEST)] == first
+    assert cli.main(["counters", str(tmp_path / WHOLE), "--data", str(tmp_path / "data")]) == 0
+    assert (tmp_path / DIGEST).read_bytes() == first[1]
+
+
+def test_the_digest_holds_what_pages_show(collect, tmp_path):
+    assert collect()[0] == 0
+    whole, digest = document(tmp_path), data.parse(tmp_path / DIGEST)
+    assert {name: digest[name] for name in ("commit", "ncu", "replay")} == {name: whole[name] for name in ("commit", "ncu", "replay")}
+    lost = whole["units"].keys() - digest["units"].keys()
+    assert lost == {"dram__bytes.sum", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"}
+    for entry, brief in zip(whole["entries"], digest["entries"], strict=True):
+        for full, kernel in zip(entry["kernels"], brief["kernels"], strict=True):
+            assert kernel["counters"] == {name: value for name, value in full["counters"].items() if name not in lost}
 
 
 # ---- what the pages make of them

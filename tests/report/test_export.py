@@ -136,3 +136,12 @@ def test_headers_compile_together_for_every_architecture(exported, tmp_path):
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_what_was_refused_is_told(repository, small, capsys):
+    """The rung that is not exported may be among it."""
+    next(row for row in small["rows"] if row["rung"] == "last_block").update(verified="no", median_us=None, low_us=None, high_us=None)
+    synthetic.write(repository / "report/data", small)
+    synthetic.write_sources(repository)
+    cli.main(["export", "reduce", "sum", "f32", "n=16Mi", "--data", str(repository / "report/data"), "--root", str(repository)])
+    assert "handwritten/last_block was not verified (1 row, first rows[1])" in capsys.readouterr().err

@@ -232,4 +232,5 @@ def test_what_one_cluster_has_no_room_for_is_the_time_of_global_atomics(reposito
         (4096, "one_cluster", "one_cluster", 8.0), (65536, "global_atomics", "global_atomics", 8.0), (1 << 20, "global_atomics", "global_atomics", 8.1)
     ]  # fmt: skip
     (refusal,) = seen.refusals
-    assert refusal.rows == 1 and refusal.expected and "was called in its own name, too" in refusal.reason
+    assert refusal.rows == 1 and refusal.expected and "cluster/one_cluster handed its call to handwritten/global_atomics, which has a time of its own" in refusal.reason
+    assert "left out of" in str(refusal) and str(refusal).endswith("(1 row, first rows[2]); nothing is to be done")

@@ -74,7 +74,6 @@ def test_a_full_report(full, run):
         "costs.md": ("Findings", "Reductions of one warp", "Inclusive scans of a block of 256", "Barriers and launches", "What they are"),
         "costs_tables.md": (),
         "crossover.md": (),
-        "regret.md": (),
         "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
     }
     assert {path.name for path in folder.glob("*.md")} == set(headings)
@@ -101,8 +100,8 @@ def test_a_full_report(full, run):
 
 
 def test_csv(full, run):
-    run()
-    with (full / "report/synthetic-gpu/results.csv").open(newline="") as file:
+    run("site")
+    with (full / "report/site/synthetic-gpu/results.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == data.COLUMNS
     written = [
@@ -150,12 +149,14 @@ def test_check_finds_every_difference(little, run):
     page.write_text(page.read_text() + "by hand\n")
     left = little / "report/synthetic-gpu/charts/forgotten.svg"
     left.write_text("<svg/>")
-    (little / "report/synthetic-gpu/results.csv").unlink()
+    (little / "report/synthetic-gpu/reductions.md").unlink()
+    rows = little / "report/synthetic-gpu/results.csv"
+    rows.write_text("of an earlier rendering\n")
     code, _, err = run("check")
     assert code == 1
-    assert "scans.md is not what" in err and "forgotten.svg is left over" in err and "results.csv is missing" in err
+    assert "scans.md is not what" in err and "forgotten.svg is left over" in err and "reductions.md is missing" in err and "results.csv is left over" in err
     run()
-    assert run("check")[0] == 0 and not left.exists()
+    assert run("check")[0] == 0 and not left.exists() and not rows.exists()
 
 
 def test_pages_of_a_gpu_without_data_go(little, run):
@@ -191,10 +192,8 @@ def test_banners(repository, run, small):
     synthetic.write(repository / "report/data", document)
     assert run()[0] == 0
     pages = list((repository / "report/synthetic-gpu").glob("*.md"))
-    assert len(pages) == 3 + len(MORE)
+    assert len(pages) == 3 + len(MORE) - 1, "without a held-out run no page of the regret"
     for page in pages:
-        if page.name == "regret.md":  # is made of other runs, whose notes it bears
-            continue
         told = page.read_text()
         assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in told, page
         assert "uncommitted changes" in told and "incomplete" in told, page
@@ -206,10 +205,10 @@ def test_hostile_text_stays_text(repository, run, small):
     small["arguments"] = ["--filter=`a|b`", "</script>"]
     small["context"]["banners"] = ["</script><img src=x>"]
     synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
+    assert run()[0] == 0 and run("site")[0] == 0
     page = "".join(path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md"))
     assert "<script>" not in page and "a \\| b &lt;/details&gt; \\[x\\](y) \\*z\\*" in page
-    live = (repository / "report/index.html").read_text()
+    live = (repository / "report/site/index.html").read_text()
     assert "<img" not in live and "alert(1)</" not in live and live.count("</script>") == 2
 
 
@@ -224,8 +223,8 @@ def test_a_source_outside_the_repository_is_not_read(repository, run, small):
 
 
 def test_the_interactive_page_is_whole_and_needs_no_network(little, run):
-    run()
-    live = (little / "report/index.html").read_text()
+    run("site")
+    live = (little / "report/site/index.html").read_text()
     script = re.search(r"<script>(.*?)</script>", live, flags=re.DOTALL)[1].replace("http://www.w3.org/2000/svg", "")
     for part in (script, re.sub(r"<script>.*?</script>", "", live, flags=re.DOTALL)):
         assert not re.search(r"<(?:link|img|iframe|object)|\bsrc=|url\((?!#)|https?:|@import|\bfetch\(|XMLHttpRequest", part)
@@ -233,11 +232,18 @@ def test_the_interactive_page_is_whole_and_needs_no_network(little, run):
     ids = re.findall(r'\bid="([^"]+)"', live)
     assert len(ids) == len(set(ids)), "charts beside each other share no clip path"
     told = json.loads(re.search(r'id="data">(.*?)</script>', live, flags=re.DOTALL)[1])
-    rows = list(csv.DictReader((little / "report/synthetic-gpu/results.csv").open(newline="")))
-    rows += list(csv.DictReader((little / "report/synthetic-cpu/results.csv").open(newline="")))
+    rows = list(csv.DictReader((little / "report/site/synthetic-gpu/results.csv").open(newline="")))
+    rows += list(csv.DictReader((little / "report/site/synthetic-cpu/results.csv").open(newline="")))
     assert len(told["rows"]["items"]) == len(rows), "one run each: every row is there once"
     assert {len(column) for column in told["rows"].values()} == {len(rows)}
     assert sorted(told["rows"]["time"]) == sorted(float(f"{float(row['median_us']):.4g}") for row in rows)
+
+
+def test_the_site_links_to_pages_that_lie_elsewhere(little, run):
+    assert run("site", "--pages", "https://host.example/tree/report/")[0] == 0
+    live = (little / "report/site/index.html").read_text()
+    assert '<a href="https://host.example/tree/report/synthetic-gpu/limits.md">' in live and '<a href="synthetic-gpu/results.csv">' in live
+    assert {path.name for path in (little / "report/site").rglob("*") if path.is_file()} == {"index.html", "results.csv"}
 
 
 def test_a_variant_looks_the_same_everywhere(full):
@@ -247,6 +253,25 @@ def test_a_variant_looks_the_same_everywhere(full):
     for ladder in ("reductions", "scans", "histograms"):
         ours = [look for variant, look in looks.items() if variant.ladder == ladder]
         assert len(ours) > 7 and len({(look.colour, look.mark, look.dash) for look in ours}) == len(ours)
+
+
+def test_a_chart_is_small_and_the_same_picture():
+    """Shapes and clip paths are told once, coordinates to a tenth of a pixel, and nothing that is seen goes."""
+    drawn = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.1" class="marks" width="9" viewBox="0 0 9 9">'
+        '<defs><clipPath id="clip7"><rect x="0" y="0" width="9"/></clipPath><clipPath id="clip8"><rect x="0" y="0" width="9"/></clipPath></defs>'
+        '<g fill="none" transform="translate(5,5)"><path class="background" aria-hidden="true" d="M0,0h9v9h-9Z"/><g transform="translate(0,0)">'
+        '<g class="m" role="graphics-object" clip-path="url(#clip7)"><path aria-label="x" transform="translate(1.23456,-0.01)" d="M0,2.9371Z" fill="rgb(0, 114, 178)" opacity="1"/>'
+        '<path transform="translate(1e-14,2)" d="M0,2.9371Z" fill="rgb(0, 114, 178)" opacity="0.5"/></g>'
+        '<g clip-path="url(#clip8)"><path d="M1.26,2L3.14,4" stroke="#abc" stroke-width="2"/></g>'
+        '<text font-size="11px" transform="translate(3,4)" fill="red">a &lt; b</text></g></g></svg>'
+    )
+    assert charts.small(drawn).replace("\n", "") == (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" viewBox="0 0 9 9"><defs><clipPath id="c0"><rect x="0" y="0" width="9"/></clipPath>'
+        '<path id="s0" d="M0,2.9Z"/></defs><g fill="none" transform="translate(5,5)"><g clip-path="url(#c0)" fill="#0072b2"><use href="#s0" x="1.2" y="0"/>'
+        '<use href="#s0" x="0" y="2" opacity="0.5"/></g><g clip-path="url(#c0)"><path d="M1.3,2L3.1,4" stroke="#abc" stroke-width="2"/></g>'
+        '<text font-size="11px" transform="translate(3,4)" fill="red">a &lt; b</text></g></svg>'
+    )
 
 
 def test_charts_hold_no_generated_names(little):
@@ -287,14 +312,15 @@ def test_a_hundred_thousand_rows_take_half_a_minute_and_a_gigabyte(repository):
         synthetic.add_cell(made, 1000 + step, times, input_type=("f32", "i32", "f64", "u8", "bf16")[step % 5], mode=mode, operator=operator)
     assert len(made["rows"]) == 100_000
     synthetic.write(repository / "report/data", made)
-    places = ["--data", str(repository / "report/data"), "--out", str(repository / "report"), "--root", str(repository)]
     environment = {**os.environ, "PYTHONPATH": str(Path(render.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", MEASURED, "render", *places], capture_output=True, text=True, env=environment, check=True)
-    assert "100000 rows in = 100000 rows out" in done.stdout
-    code, seconds, kibibytes = done.stdout.split()[-3:]
-    assert (code, done.stderr) == ("0", "")
-    assert float(seconds) < 30 and int(kibibytes) < 1 << 20, done.stdout
-    assert (repository / "report/index.html").stat().st_size < 8 << 20
+    for command, out in (("render", "report"), ("site", "report/site")):
+        places = ["--data", str(repository / "report/data"), "--out", str(repository / out), "--root", str(repository)]
+        done = subprocess.run([sys.executable, "-c", MEASURED, command, *places], capture_output=True, text=True, env=environment, check=True)
+        assert "100000 rows in = 100000 rows out" in done.stdout
+        code, seconds, kibibytes = done.stdout.split()[-3:]
+        assert (code, done.stderr) == ("0", "")
+        assert float(seconds) < 30 and int(kibibytes) < 1 << 20, done.stdout
+    assert (repository / "report/site/index.html").stat().st_size < 8 << 20
 
 
 def test_interrupted_writing_leaves_the_old_file(tmp_path, monkeypatch):
@@ -320,7 +346,7 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
 GOLDEN = (
     "index.md", "synthetic-gpu/index.md", "synthetic-gpu/reductions.md", "synthetic-gpu/scans.md",
     "synthetic-gpu/choose.md", "synthetic-gpu/limits.md", "synthetic-gpu/gains.md", "synthetic-gpu/accuracy.md",
-    "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/atomics.md", "synthetic-gpu/costs.md", "synthetic-gpu/claims.md", "synthetic-gpu/results.csv", "README.md",
+    "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/atomics.md", "synthetic-gpu/costs.md", "synthetic-gpu/claims.md", "site/synthetic-gpu/results.csv", "README.md",
 )  # fmt: skip
 
 
@@ -351,7 +377,7 @@ def test_golden(repository, run):
         )
         synthetic.write(repository / "report/data", made)
     synthetic.write_sources(repository)
-    assert run("render", "--readme", str(repository / "README.md"))[0] == 0
+    assert run("render", "--readme", str(repository / "README.md"))[0] == 0 and run("site")[0] == 0
     different = []
     for name in GOLDEN:
         written = (repository / name if name == "README.md" else repository / "report" / name).read_bytes()

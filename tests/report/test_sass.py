@@ -12,6 +12,7 @@ from rungs_report import cli, data, sass
 
 RECORDED = Path(__file__).resolve().parent / "sass"
 CATALOG = Path("CMakeFiles/rungs_catalog.dir/catalog")
+WHOLE, DIGEST = "whole.json", "data/synthetic-gpu/sass.json.gz"
 SHUFFLE = "handwritten_reductions_warp_shuffle_0.cu"
 
 
@@ -25,7 +26,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
     def call(build: Path, *more: str) -> tuple[int, str]:
         tool = build / "cuobjdump" if (build / "cuobjdump").exists() else RECORDED / "cuobjdump"
         to = ["--data", str(tmp_path / "data"), "--gpu", "synthetic-gpu", "--cuobjdump", str(tool)]
-        code = cli.main(["sass", "--build", str(build), *to, *more])
+        code = cli.main(["sass", "--build", str(build), *to, "--whole", str(tmp_path / WHOLE), *more])
         told = capsys.readouterr()
         return code, told.out + told.err
 
@@ -33,14 +34,14 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 
 
 def kernels(tmp_path: Path) -> dict[str, dict[str, Any]]:
-    document = json.loads((tmp_path / "data/synthetic-gpu/sass.json").read_text())
+    document = json.loads((tmp_path / WHOLE).read_text())
     return {entry["rung"]: kernel for entry in document["entries"] for kernel in entry["kernels"]}
 
 
 def test_what_is_written(build, run, tmp_path):
     code, told = run(build)
     assert code == 0 and "2 kernels of 2 variants" in told, told
-    document = json.loads((tmp_path / "data/synthetic-gpu/sass.json").read_text())
+    document = json.loads((tmp_path / WHOLE).read_text())
     assert {name: document[name] for name in ("schema", "commit", "nvcc", "cuobjdump")} == {
         "schema": "rungs.sass/1",
         "commit": "0053ff0",
@@ -110,9 +111,31 @@ def test_describe(demangled, name, operator, types):
 
 def test_the_same_build_gives_the_same_bytes(build, run, tmp_path):
     assert run(build)[0] == 0
-    first = (tmp_path / "data/synthetic-gpu/sass.json").read_bytes()
+    first = [(tmp_path / name).read_bytes() for name in (WHOLE, DIGEST)]
     assert run(build)[0] == 0
-    assert (tmp_path / "data/synthetic-gpu/sass.json").read_bytes() == first
+    assert [(tmp_path / name).read_bytes() for name in (WHOLE, DIGEST)] == first
+    assert run(build, "--from", str(tmp_path / WHOLE))[0] == 0
+    assert (tmp_path / DIGEST).read_bytes() == first[1]
+
+
+def test_the_digest_holds_what_pages_show(build, run, tmp_path):
+    assert run(build)[0] == 0
+    whole, digest = json.loads((tmp_path / WHOLE).read_text()), data.parse(tmp_path / DIGEST)
+    assert digest["commit"] == whole["commit"] and digest["nvcc"] == whole["nvcc"] and digest["digest"] is True
+    assert [entry["rung"] for entry in digest["entries"]] == ["warp_shuffle"], "no library's"
+    kernel, full = digest["entries"][0]["kernels"][0], kernels(tmp_path)["warp_shuffle"]
+    assert kernel["opcodes"] == {name: count for name, count in full["opcodes"].items() if name in sass.COUNTED} != full["opcodes"]
+    assert {name: kernel[name] for name in kernel.keys() - {"opcodes", "widths"}} == {name: full[name] for name in kernel.keys() - {"opcodes", "widths"}}
+    found, about = data.read_sass(tmp_path / DIGEST)
+    assert [variant.rung for variant in found] == ["warp_shuffle"] and about["commit"] == "0053ff0"
+
+
+def test_only_whole_facts_make_a_digest(build, run, tmp_path):
+    assert run(build)[0] == 0
+    for text in ("", "{}", json.dumps({**data.parse(tmp_path / DIGEST)})):
+        (tmp_path / "other.json").write_text(text)
+        code, told = run(build, "--from", str(tmp_path / "other.json"))
+        assert code == 2 and "other.json" in told and "--whole" in told
 
 
 def remove(path: Path) -> None:
@@ -143,7 +166,7 @@ def test_a_build_that_cannot_be_read_is_refused(build, run, tmp_path, damaged, h
     how(build / damaged)
     code, told = run(build)
     assert code == 2 and says in told, told
-    assert not (tmp_path / "data/synthetic-gpu/sass.json").exists()
+    assert not (tmp_path / DIGEST).exists() and not (tmp_path / WHOLE).exists()
 
 
 def test_usage(build, run, tmp_path):
@@ -156,7 +179,7 @@ def test_usage(build, run, tmp_path):
 
 
 def test_it_is_no_result(run, build, tmp_path):
-    """sass.json lies where results lie, and is read as none."""
+    """sass.json.gz lies where results lie, and is read as none."""
     assert run(build)[0] == 0
     collection = data.read(tmp_path / "data")
     assert not collection.refusals and not collection.machines

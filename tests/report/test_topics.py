@@ -69,7 +69,7 @@ def test_a_row_that_two_ladders_could_have_had_is_refused(repository, run):
     made["variants"].append(synthetic.variant("handwritten", "scans_of_rows", "warp_shuffle", 1))
     synthetic.write(repository / "report/data", made)
     code, out, err = run()
-    assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder (4 rows)" in err
+    assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder (4 rows, first rows[3])" in err
 
 
 def test_a_name_in_two_families_says_which(repository, run):

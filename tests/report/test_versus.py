@@ -147,7 +147,7 @@ def test_unverified_rows_are_refused(call):
     for row in broken["rows"]:
         row["verified"] = "no" if row["rung"] == "last_block" else "yes"
     code, out, err = call(one(), broken)
-    assert code == 0 and "was not verified (2 rows)" in err and "4 cases in both" in out and "only in A 2" in out
+    assert code == 0 and "was not verified (2 rows, first rows[0])" in err and "4 cases in both" in out and "only in A 2" in out
 
 
 def test_what_cannot_be_compared(call, tmp_path, capsys):

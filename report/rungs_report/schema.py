@@ -1,0 +1,111 @@
+"""What a file of results has to look like: report/schema.json, asked of the jsonschema package, and told in words."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator, ValidationError, validators
+
+DOCUMENT: dict[str, Any] = json.loads(Path(__file__).parents[1].joinpath("schema.json").read_text(encoding="utf-8"))
+DEFINITIONS: dict[str, Any] = DOCUMENT["$defs"]
+COLUMNS: tuple[str, ...] = tuple(DEFINITIONS["row"]["required"])
+# bench writes no 1.0 for a count.
+_STRICT = validators.extend(
+    Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+)
+_ROOT = _STRICT(DOCUMENT)
+
+
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    return DEFINITIONS[schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else schema
+
+
+class Records:
+    """Objects of one schema, asked column by column: a result file has thousands of rows, and few answers that differ. Numbers of one type
+    and sign get one answer, for all bounds of the schema are 0."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.required = frozenset(schema.get("required", ()))
+        self.in_order = tuple(schema.get("required", ()))
+        self.columns = {name: (_ROOT.evolve(schema=own), {}) for name, own in schema["properties"].items()}
+
+    def faults(self, record: dict[str, Any]) -> Iterator[tuple[str, ValidationError | None]]:
+        """The fields that are wrong, and how; None where one is missing."""
+        if not record.keys() >= self.required:
+            yield next(name for name in self.in_order if name not in record), None
+        for name, value in record.items():
+            if name not in self.columns:
+                continue
+            kind = type(value)
+            validator, known = self.columns[name]
+            if kind is dict or kind is list:
+                error = next(validator.iter_errors(value), None)
+            else:
+                asked = (kind, (value > 0) - (value < 0)) if kind is float or kind is int else (kind, value)
+                if asked in known:
+                    error = known[asked]
+                else:
+                    error = known[asked] = next(validator.iter_errors(value), None)
+            if error is not None:
+                yield name, error if kind is dict or kind is list else _of(error, value)
+
+
+def _of(error: ValidationError, value: Any) -> ValidationError:
+    """The same fault of another value."""
+    return ValidationError(error.message, error.validator, instance=value, validator_value=error.validator_value, schema=error.schema)
+
+
+def said(error: ValidationError, where: str) -> str:
+    """A fault in words. where: the path of what was asked."""
+    path = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.path)
+    path, value = path.removeprefix("."), error.instance
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in value)
+        return f"lacks {path}.{missing}".replace(" .", " ")
+    if error.validator == "const":
+        return f"has {path} {value!r}; this generator reads {error.validator_value!r}"
+    if error.validator == "enum":
+        return f"has {path} {value!r}, which is none of {', '.join(sorted(filter(None, error.validator_value)))}"
+    if error.validator == "type" and error.validator_value == "object":
+        return f"has {path}, which is no object"
+    title = error.schema.get("title")
+    if title is None or isinstance(value, (dict, list)):
+        return f"has {path} of the wrong kind"
+    return f"has {path} {value!r}, which is no {title}"
+
+
+ROWS = Records(DEFINITIONS["row"])
+TIMED = Records({**DEFINITIONS["row"], "properties": {**DEFINITIONS["row"]["properties"], **DEFINITIONS["timed"]["properties"]}})
+
+
+def row_fault(row: dict[str, Any]) -> str | None:
+    """What is wrong with the form of a row, the columns first."""
+    for name, error in (TIMED if row.get("verified") == "yes" else ROWS).faults(row):
+        return f"lacks the column {name}" if error is None else said(error, name)
+    return None
+
+
+def _split(schema: dict[str, Any]) -> tuple[Any, dict[str, Records]]:
+    """What asks all of a document but its records, and what asks these."""
+    lists = {name: resolved(own["items"]) for name, own in schema["properties"].items() if own.get("type") == "array"}
+    records = {name: Records(item) for name, item in lists.items() if item.get("type") == "object"}
+    plain = {name: {"type": "array", "items": {"type": "object"}} for name in records}
+    return _ROOT.evolve(schema={**schema, "properties": {**schema["properties"], **plain}}), records
+
+
+_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "counters")}
+del _SPLIT["results"][1]["rows"]  # asked one by one, for a bad row leaves the others sound
+
+
+def fault(document: dict[str, Any], of: str) -> str | None:
+    """The first thing that is wrong with the form of a document: of results (but for its rows), sass or counters."""
+    whole, lists = _SPLIT[of]
+    if errors := list(whole.iter_errors(document)):
+        return said(min(errors, key=lambda error: error.validator != "const"), "")  # another schema, before what it lacks
+    for name, records in lists.items():
+        for position, record in enumerate(document[name]):
+            for field, error in records.faults(record):
+                where = f"{name}[{position}].{field}"
+                return f"lacks {where}" if error is None else said(error, where)
+    return None
