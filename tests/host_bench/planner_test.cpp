@@ -736,7 +736,6 @@ struct GridPlanner : HistogramPlanner {
         auto one = fakes::record("", fakes::does_nothing, type, executor::device);
         one.op = combine;
         add(one, "front_door_of_reductions", "front_door");
-        add(one, "front_door_of_reductions", "front_door_workspace");
         add(one, "launch_sweep", "vector_loads_128x2");
         one.waits_for_host = true;
         add(one, "reductions", "host_finish");
