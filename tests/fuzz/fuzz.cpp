@@ -1,4 +1,5 @@
 // Draws calls of the front door at random and checks each against the host. See --help.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,30 +14,11 @@
 #include <vector>
 
 #include "fuzz/lane.hpp"
-#include "fuzz/options.hpp"
 #include "fuzz/watchdog.hpp"
 #include "quick.hpp"
 
 namespace rungs::fuzz {
 namespace {
-
-constexpr char help[] =
-    "rungs_fuzz: random calls of rungs::DeviceReduce, DeviceScan and DeviceHistogram, checked against the host\n"
-    "  --cases=N          how many (10000)\n"
-    "  --seconds=T        stop after T seconds\n"
-    "  --seed=S           of the run (1); case I of a run has the same seed each time\n"
-    "  --from=I           the first case (0)\n"
-    "  --kinds=REGEX      only kinds whose name contains this\n"
-    "  --threads=N        host threads (8)\n"
-    "  --hang=T           a call that takes longer than T seconds ends the program (20)\n"
-    "  --max-failures=N   stop after so many (10)\n"
-    "  --case=SEED[,key=value...]  one case; keys are kind and those that --list names\n"
-    "  --repeat=N         the case of --case so many times (1)\n"
-    "  --no-shrink        report failures as they were drawn\n"
-    "  --list             the kinds and the keys\n"
-    "  --require-gpu      without a GPU, fail\n"
-    "Exit status: 0 all passed or were skipped, 1 a case failed, 2 the command line is wrong, 3 no GPU where "
-    "required.\n";
 
 constexpr u64 cases_of_block = 8;
 constexpr std::size_t mebi = std::size_t{1} << 20;
@@ -229,42 +211,52 @@ int list() {
 }
 
 int main_of(int argc, const char* const* argv) {
-  const options given(argc, argv,
-                      {"--cases", "--seconds", "--seed", "--from", "--kinds", "--threads", "--hang", "--max-failures",
-                       "--case", "--repeat", "--no-shrink", "--list", "--require-gpu", "--help"});
-  if (given.has("--help")) {
-    std::printf("%s", help);
-    return 0;
-  }
-  if (given.has("--list")) return list();
   run_options wanted;
-  wanted.seed = given.number("--seed", 1);
-  wanted.first = given.number("--from", 0);
-  wanted.seconds = static_cast<double>(given.number("--seconds", 0));
-  wanted.num_cases = given.number("--cases", wanted.seconds > 0 ? ~u64{0} / 2 : 10'000);
-  wanted.num_threads = std::clamp<u64>(given.number("--threads", 8), 1, 32);
-  wanted.hang_seconds = static_cast<double>(given.number("--hang", 20));
-  wanted.most_failures = given.number("--max-failures", 10);
-  wanted.shrinks = !given.has("--no-shrink");
-  wanted.kinds = given.text("--kinds");
+  u64 times = 1;
+  std::string case_text;
+  bool as_drawn = false, lists = false, require_gpu = false;
+  CLI::App app(
+      "rungs_fuzz: random calls of rungs::DeviceReduce, DeviceScan and DeviceHistogram, checked against the host");
+  app.footer(
+      "Exit status: 0 all passed or were skipped, 1 a case failed, 2 the command line is wrong, 3 no GPU where "
+      "required.");
+  auto* const cases = app.add_option("--cases", wanted.num_cases, "how many (10000)");
+  auto* const timed = app.add_option("--seconds", wanted.seconds, "stop after so many seconds");
+  app.add_option("--seed", wanted.seed, "of the run (1); case I of a run has the same seed each time");
+  app.add_option("--from", wanted.first, "the first case (0)");
+  app.add_option("--kinds", wanted.kinds, "only kinds whose name contains a match of this regular expression");
+  app.add_option("--threads", wanted.num_threads, "host threads (8)")->check(CLI::Range(1, 32));
+  app.add_option("--hang", wanted.hang_seconds, "a call that takes more seconds ends the program (20)");
+  app.add_option("--max-failures", wanted.most_failures, "stop after so many (10)");
+  auto* const single =
+      app.add_option("--case", case_text, "SEED[,key=value...]: one case; keys are kind and those that --list names");
+  app.add_option("--repeat", times, "the case of --case so many times (1)")->needs(single);
+  app.add_flag("--no-shrink", as_drawn, "report failures as they were drawn");
+  app.add_flag("--list", lists, "the kinds and the keys");
+  app.add_flag("--require-gpu", require_gpu, "without a GPU, fail");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (lists) return list();
+  if (cases->count() == 0) wanted.num_cases = timed->count() > 0 ? ~u64{0} / 2 : 10'000;
+  wanted.shrinks = !as_drawn;
   const std::regex pattern(wanted.kinds);
   for (const traits& each : all_traits()) wanted.takes.push_back(std::regex_search(each.name, pattern));
   if (std::ranges::count(wanted.takes, true) == 0) throw std::invalid_argument("--kinds: no kind is called so");
   fuzz_case one;
-  if (given.has("--case")) one = case_of(given.text("--case"), all_traits());
-  const u64 times = given.number("--repeat", 1);
+  if (single->count() > 0) one = case_of(case_text, all_traits());
 
   if (!has_gpu()) {
-    const u64 num_skipped = given.has("--case")                           ? 1
-                            : given.has("--cases") || wanted.seconds == 0 ? wanted.num_cases
-                                                                          : 0;
+    const u64 num_skipped = single->count() > 0 ? 1 : cases->count() > 0 || wanted.seconds == 0 ? wanted.num_cases : 0;
     std::printf("no usable GPU: skipped\n0 passed, 0 failed, %llu skipped\n",
                 static_cast<unsigned long long>(num_skipped));
-    return given.has("--require-gpu") ? 3 : 0;
+    return require_gpu ? 3 : 0;
   }
   tests::tell_if_quick();
   program program(wanted);
-  return given.has("--case") ? program.run_one(one, times) : program.run();
+  return single->count() > 0 ? program.run_one(one, times) : program.run();
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "fuzz/check.hpp"
 #include "fuzz/draw.hpp"
 #include "fuzz/kind.hpp"
-#include "fuzz/options.hpp"
 
 namespace rungs::fuzz {
 namespace {
@@ -89,10 +88,6 @@ TEST(Fuzz, BadLinesAreRefused) {
   for (const char* text : {"", "x", "0x", "12,", "12,n", "12,n=", "12,n=x", "12,unknown=1", "12,kind=unknown",
                            "99999999999999999999", "12,n=-1"})
     EXPECT_THROW(case_of(text, all_traits()), std::invalid_argument) << text;
-  const char* const unknown[] = {"rungs_fuzz", "--unknown=1"};
-  EXPECT_THROW(options(2, unknown, {"--cases"}), std::invalid_argument);
-  const char* const not_a_number[] = {"rungs_fuzz", "--cases=1x"};
-  EXPECT_THROW(options(2, not_a_number, {"--cases"}).number("--cases", 0), std::invalid_argument);
 }
 
 TEST(Fuzz, ShrinkingEndsAtTheSimplestCase) {

@@ -1,5 +1,6 @@
 // Many threads on many streams for minutes, with workspaces that change hands, are made and dropped while calls are
 // pending, and memory that is nearly full. See --help.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,23 +15,11 @@
 #include <vector>
 
 #include "fuzz/lane.hpp"
-#include "fuzz/options.hpp"
 #include "fuzz/watchdog.hpp"
 #include "quick.hpp"
 
 namespace rungs::fuzz {
 namespace {
-
-constexpr char help[] =
-    "rungs_soak: many threads call the front door at once, each on two streams, while memory is nearly full\n"
-    "  --seconds=T      how long (600), after a rehearsal of a tenth of it, at least 5 s\n"
-    "  --threads=N      host threads (16)\n"
-    "  --seed=S         of the cases (1)\n"
-    "  --free=MIB       what is left of the device's memory at first (1024)\n"
-    "  --hang=T         a call that takes longer than T seconds ends the program (30)\n"
-    "  --leak=BYTES     how much less memory may be free afterwards (0)\n"
-    "  --require-gpu    without a GPU, fail\n"
-    "Exit status: 0 passed or skipped, 1 wrong or leaked, 2 the command line is wrong, 3 no GPU where required.\n";
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
 
@@ -238,27 +227,36 @@ class program {
 };
 
 int main_of(int argc, const char* const* argv) {
-  const options given(argc, argv,
-                      {"--seconds", "--threads", "--seed", "--free", "--hang", "--leak", "--require-gpu", "--help"});
-  if (given.has("--help")) {
-    std::printf("%s", help);
-    return 0;
+  double seconds = 600, hang_seconds = 30;
+  u64 num_threads = 16, seed = 1, most_leaked = 0;
+  std::size_t left_over = 1024;
+  bool require_gpu = false;
+  CLI::App app(
+      "rungs_soak: many threads call the front door at once, each on two streams, while memory is nearly full");
+  app.footer(
+      "Exit status: 0 passed or skipped, 1 wrong or leaked, 2 the command line is wrong, 3 no GPU where required.");
+  app.add_option("--seconds", seconds, "how long (600), after a rehearsal of a tenth of it, at least 5 s");
+  app.add_option("--threads", num_threads, "host threads (16)")->check(CLI::Range(1, 64));
+  app.add_option("--seed", seed, "of the cases (1)");
+  app.add_option("--free", left_over, "what is left of the device's memory at first, in MiB (1024)");
+  app.add_option("--hang", hang_seconds, "a call that takes more seconds ends the program (30)");
+  app.add_option("--leak", most_leaked, "how many bytes less may be free afterwards (0)");
+  app.add_flag("--require-gpu", require_gpu, "without a GPU, fail");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
   }
-  const auto seconds = static_cast<double>(given.number("--seconds", 600));
-  const u64 num_threads = std::clamp<u64>(given.number("--threads", 16), 1, 64);
-  const std::size_t left_over = given.number("--free", 1024) * mebi;
-  const u64 most_leaked = given.number("--leak", 0), seed = given.number("--seed", 1);
-  const auto hang_seconds = static_cast<double>(given.number("--hang", 30));
   // Kernels that are loaded when they are first called take memory then, which is no leak.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   if (!has_gpu()) {
     std::printf("no usable GPU: skipped\n0 passed, 0 failed, 1 skipped\n");
-    return given.has("--require-gpu") ? 3 : 0;
+    return require_gpu ? 3 : 0;
   }
   tests::tell_if_quick();
   program program(num_threads, seed, hang_seconds);
   ballast most;
-  most.take_all_but(left_over);
+  most.take_all_but(left_over * mebi);
   program.run(std::max(5.0, seconds / 10), "rehearsal");
   const std::size_t before = program::free_bytes();
   program.run(seconds, "soak");
@@ -277,9 +275,6 @@ int main_of(int argc, const char* const* argv) {
 int main(int argc, char** argv) {
   try {
     return rungs::fuzz::main_of(argc, argv);
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "rungs_soak: %s\n", error.what());
-    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rungs_soak: %s\n", error.what());
     return 1;

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -43,115 +44,66 @@ struct settings {
   std::vector<char*> for_gtest;
 };
 
-[[noreturn]] void usage(int status) {
-  (status == 0 ? std::cout : std::cerr) <<
-      R"(rungs_gpu_tests: the correctness of every record in the catalog, on this machine's GPU.
-
-  --full                   everything: exhaustive small sizes, 2^32 items for every type, more threads
-  --sanitizer              the small subset to run under compute-sanitizer (implies --in-process)
-  --few-accesses           with --sanitizer: without what takes racecheck minutes, millions of accesses to shared memory
-  --filled=SOURCE,...      with --sanitizer: fill the workspace of these sources' records before their calls
-  --seed=N                 the seed of all data; printed, and in every replay command
-  --case=NAME              with --gtest_filter: that case alone
-  --records FILE           of the catalog, only the records that this file names, one a line
-  --require-gpu            fail, not skip, where there is no usable GPU
-  --seconds=S              time for the large inputs of one record (0.8)
-  --watchdog=S             seconds without a sign of life after which a test is ended
-  --in-process             no supervisor: for debuggers
-  --summary FILE           outcome of every test as JSON, in the form of --gtest_output=json
-  --kernels FILE           with --in-process or --sanitizer: the mangled names of all kernels that were launched
-  --list-records           the catalog's records that need a GPU, and their sources, as JSON; runs nothing
-  --gtest_filter=PATTERN, --gtest_list_tests and GoogleTest's other options
-
-The GPU record is looked after by tests/record, which takes these options too: tests/record run [--record FILE] [--changed].
-
-Exit codes: 0 passed or skipped, 1 something failed, 2 usage, 3 no usable GPU where one was required.
-)";
-  std::exit(status);
-}
-
+// Does not return where the command line is wrong or asks for help.
 settings parse(int argc, char** argv) {
   settings s;
   s.how.seed = 20261121;
+  bool full = false, sanitizer = false;
+  CLI::App app("rungs_gpu_tests: the correctness of every record in the catalog, on this machine's GPU.");
+  app.footer(
+      "--gtest_filter=PATTERN, --gtest_list_tests and GoogleTest's other options are passed on. tests/record keeps the "
+      "GPU\n"
+      "record.\n"
+      "Exit codes: 0 passed or skipped, 1 something failed, 2 usage, 3 no usable GPU where one was required.");
+  app.allow_extras();
+  app.add_flag("--full", full, "everything: exhaustive small sizes, 2^32 items for every type, more threads");
+  auto* const small =
+      app.add_flag("--sanitizer", sanitizer, "the small subset to run under compute-sanitizer (implies --in-process)");
+  app.add_flag("--few-accesses", s.how.few_accesses,
+               "without what takes racecheck minutes, millions of accesses to shared memory")
+      ->needs(small);
+  app.add_option("--filled", s.how.filled, "fill the workspace of these sources' records before their calls")
+      ->delimiter(',')
+      ->needs(small);
+  app.add_option("--seed", s.how.seed, "the seed of all data; printed, and in every replay command");
+  app.add_option("--case", s.how.only_case, "with --gtest_filter: that case alone");
+  app.add_option("--records", s.records_file, "only the records that this file names, one a line");
+  app.add_flag("--require-gpu", s.require_gpu, "fail, not skip, where there is no usable GPU");
+  app.add_option("--seconds", s.how.seconds, "time for the large inputs of one record (0.8)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--watchdog", s.watchdog_seconds, "seconds without a sign of life after which a test is ended")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--in-process", s.in_process, "no supervisor: for debuggers");
+  app.add_option("--summary", s.summary_file, "outcome of every test as JSON, in the form of --gtest_output=json");
+  app.add_option("--kernels", s.kernels_file,
+                 "with --in-process or --sanitizer: the mangled names of all kernels that were launched");
+  app.add_flag("--list-records", s.list_records,
+               "the catalog's records that need a GPU, and their sources, as JSON; runs nothing");
+  app.add_option("--child-first", s.first)->group("");
+  app.add_option("--child-pipe", s.pipe)->group("");
+  std::set<std::string> for_gtest;
+  try {
+    app.parse(argc, argv);
+    for (const std::string& extra : app.remaining()) {
+      if (!extra.starts_with("--gtest_")) throw CLI::ExtrasError({extra});
+      for_gtest.insert(extra);
+    }
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? 0 : 2);
+  }
   s.for_gtest.push_back(argv[0]);
-  const auto value_of = [&](int& i, std::string_view name) -> const char* {
-    const std::string_view argument = argv[i];
-    if (argument == name) {
-      if (i + 1 >= argc) {
-        std::cerr << "rungs_gpu_tests: " << name << " needs a value\n";
-        usage(2);
-      }
-      return argv[++i];
-    }
-    if (argument.size() > name.size() && argument.substr(0, name.size()) == name && argument[name.size()] == '=')
-      return argv[i] + name.size() + 1;
-    return nullptr;
-  };
-  const auto number = [&](const char* text_of_it, std::string_view name) {
-    char* end = nullptr;
-    const double x = std::strtod(text_of_it, &end);
-    if (end == text_of_it || *end != '\0' || !(x >= 0)) {
-      std::cerr << "rungs_gpu_tests: " << name << " takes a number, not '" << text_of_it << "'\n";
-      std::exit(2);
-    }
-    return x;
-  };
   for (int i = 1; i < argc; ++i) {
-    const std::string_view a = argv[i];
-    if (a == "--help" || a == "-h")
-      usage(0);
-    else if (a == "--full")
-      s.how.how_much = extent::full;
-    else if (a == "--sanitizer") {
-      s.how.how_much = extent::sanitizer;
-      s.in_process = true;
-    } else if (a == "--few-accesses")
-      s.how.few_accesses = true;
-    else if (a == "--list-records")
-      s.list_records = true;
-    else if (a == "--require-gpu")
-      s.require_gpu = true;
-    else if (a == "--in-process")
-      s.in_process = true;
-    else if (a == "--gtest_list_tests") {
-      s.list = true;
-      s.for_gtest.push_back(argv[i]);
-    } else if (const char* v = value_of(i, "--seed"))
-      s.how.seed = std::strtoull(v, nullptr, 10);
-    else if (const char* v = value_of(i, "--case"))
-      s.how.only_case = v;
-    else if (const char* v = value_of(i, "--seconds"))
-      s.how.seconds = number(v, "--seconds");
-    else if (const char* v = value_of(i, "--watchdog"))
-      s.watchdog_seconds = number(v, "--watchdog");
-    else if (const char* v = value_of(i, "--filled")) {
-      std::istringstream list(v);
-      for (std::string source; std::getline(list, source, ',');) s.how.filled.push_back(source);
-    } else if (const char* v = value_of(i, "--records"))
-      s.records_file = v;
-    else if (const char* v = value_of(i, "--summary"))
-      s.summary_file = v;
-    else if (const char* v = value_of(i, "--kernels"))
-      s.kernels_file = v;
-    else if (const char* v = value_of(i, "--child-first"))
-      s.first = std::atoi(v);
-    else if (const char* v = value_of(i, "--child-pipe"))
-      s.pipe = std::atoi(v);
-    else if (const char* v = value_of(i, "--gtest_filter")) {
-      s.filter = v;
-      s.for_gtest.push_back(argv[i]);
-    } else if (a.substr(0, 8) == "--gtest_")
-      s.for_gtest.push_back(argv[i]);
-    else {
-      std::cerr << "rungs_gpu_tests: unknown argument '" << a << "'; --help lists them\n";
-      std::exit(2);
-    }
+    const std::string argument = argv[i];
+    if (!for_gtest.contains(argument)) continue;
+    s.for_gtest.push_back(argv[i]);
+    s.list = s.list || argument == "--gtest_list_tests";
+    if (constexpr std::string_view key = "--gtest_filter="; argument.starts_with(key))
+      s.filter = argument.substr(key.size());
   }
-  if (s.how.few_accesses && s.how.how_much != extent::sanitizer) {
-    std::cerr << "rungs_gpu_tests: --few-accesses chooses among the cases of --sanitizer: give both\n";
-    std::exit(2);
-  }
-  if (s.watchdog_seconds == 0) s.watchdog_seconds = s.how.how_much == extent::full ? 120 : 30;
+  if (full) s.how.how_much = extent::full;
+  if (sanitizer) s.how.how_much = extent::sanitizer;
+  s.in_process = s.in_process || sanitizer;
+  if (s.watchdog_seconds == 0) s.watchdog_seconds = full ? 120 : 30;
   return s;
 }
 
