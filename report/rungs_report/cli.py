@@ -65,8 +65,8 @@ def parser() -> argparse.ArgumentParser:
     folder(add, "--root", sources)
     add = command(
         "export",
-        "write the fastest rung of a problem as one self-contained header",
-        "Writes the fastest rung that was measured for a problem as one header that includes nothing of this project, "
+        "write the rung for a problem as one self-contained header",
+        "Writes the rung that the front door takes for a problem as one header that includes nothing of this project, "
         "with its licence and where its numbers come from: export reduce sum f32 n=4Mi, export scan sum u8:u32 n=16Mi, "
         "export histogram i32 n=1Mi bins=4096.",
     )
@@ -74,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
     add("--gpu", metavar="NAME", help="whose measurements, a folder of the data (needed where there are several)")
     add("--workspace", choices=("none", "uninitialised", "zeroed_once"), help="only rungs that ask no more of their workspace")
     add("--repeatable", action="store_true", help="only rungs that give the same bits every time")
+    add("--measured", action="store_true", help="the fastest at the nearest size that was measured, whatever the front door takes")
     file(add, "--output", "where to write it (default: standard output)")
     folder(add, "--data", results)
     folder(add, "--root", sources)
@@ -211,7 +212,7 @@ def check_pages(options: argparse.Namespace) -> int:
 
 def export_header(options: argparse.Namespace) -> int:
     folder = source(options)
-    asked = export.question(options.problem, options.workspace, options.repeatable)
+    asked = export.question(options.problem, options.workspace, options.repeatable, options.measured)
     collection = data.read(folder)
     for refusal in collection.refusals:
         if not refusal.expected:

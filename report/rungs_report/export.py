@@ -1,4 +1,4 @@
-"""report/run export: the measured winner of one problem as one header that includes nothing of this project."""
+"""report/run export: the rung for one problem as one header that includes nothing of this project."""
 
 import re
 import textwrap
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rungs_report import compare, words
+from rungs_report import compare, front_door, words
 from rungs_report.data import Cell, Collection, Machine, Row, Variant
 
 INCLUDE_ROOTS = ("handwritten", "cluster")
@@ -39,6 +39,7 @@ class Question:
     bins: int | None
     contract: str | None  # None: whatever it asks of its workspace
     repeatable: bool
+    measured: bool = False  # the fastest at the nearest size that was measured, and not what the front door takes
 
     @property
     def counts(self) -> bool:
@@ -52,6 +53,7 @@ class Winner:
     variant: Variant
     row: Row
     ratio: compare.Ratio | None
+    by_table: bool = False
 
     @property
     def facts(self) -> dict:
@@ -65,7 +67,7 @@ def number_of(text: str, what: str) -> int:
     return int(found[1]) * UNITS[found[2]]
 
 
-def question(terms: list[str], contract: str | None = None, repeatable: bool = False) -> Question:
+def question(terms: list[str], contract: str | None = None, repeatable: bool = False, measured: bool = False) -> Question:
     """Of `reduce sum f32 n=4Mi`, `scan sum u8:u32 n=16Mi` or `histogram u8 n=1Mi bins=256`."""
     if not terms or terms[0] not in OPERATIONS:
         raise Unknown(f"the first word is the operation, one of {', '.join(OPERATIONS)}")
@@ -86,7 +88,7 @@ def question(terms: list[str], contract: str | None = None, repeatable: bool = F
     if len(plain) != 1:
         raise Unknown("one type, please: f32, or u8:u32 where the accumulator differs")
     bins = number_of(values["bins"], "bins") if "bins" in values else 256 if counts else None
-    return Question(operation, operator, tuple(plain[0].split(":")), number_of(values["n"], "n"), bins, contract, repeatable)
+    return Question(operation, operator, tuple(plain[0].split(":")), number_of(values["n"], "n"), bins, contract, repeatable, measured)
 
 
 def asked_for(cell: Cell, asked: Question) -> bool:
@@ -97,11 +99,15 @@ def asked_for(cell: Cell, asked: Question) -> bool:
     return cell.operator == asked.operator and (cell.input_type, cell.accumulator_type)[: len(asked.types)] == asked.types
 
 
-def nearest(machine: Machine, asked: Question) -> list[Cell]:
-    """The cells of the size nearest to what was asked for, by their ratio: one, or a histogram's distributions."""
+def problems(machine: Machine, asked: Question) -> list[Cell]:
     found = [cell for cell in machine.cells if machine.is_problem(cell) and asked_for(cell, asked)]
     if not found:
         raise Unknown(f"{machine.gpu} has no cold measurement of {describe(asked)}; there are {', '.join(there_are(machine, asked))}")
+    return found
+
+
+def nearest(found: list[Cell], asked: Question) -> list[Cell]:
+    """The cells of the size nearest to what was asked for, by their ratio: one, or a histogram's distributions."""
     size = min((cell.items for cell in found), key=lambda n: (max(n, asked.items) / min(n, asked.items), n))
     return [cell for cell in found if cell.items == size]
 
@@ -118,10 +124,10 @@ def there_are(machine: Machine, asked: Question) -> list[str]:
     return sorted({f"{cell.operator} of {cell.input_type}" for cell in cells})
 
 
-def winner(machine: Machine, asked: Question) -> Winner:
-    """The rung that ranks first, as on every page, at the nearest size that was measured; of a histogram, whose samples are not
-    known, the one whose lowest speed-up over the distributions is highest."""
-    cells = nearest(machine, asked)
+def winner(machine: Machine, asked: Question, root: Path | None = None) -> Winner:
+    """The rung that the front door takes by its tables under `root`. Where it has none, where that rung does not keep the conditions
+    or was not measured, and where measurements are to decide: the rung that ranks first, as on every page, at the nearest size that
+    was measured; of a histogram, whose samples are not known, the one whose lowest speed-up over the distributions is highest."""
 
     def allowed(variant: Variant) -> bool:
         facts = machine.variants[variant]
@@ -133,14 +139,25 @@ def winner(machine: Machine, asked: Question) -> Winner:
             and not (asked.repeatable and (variant in machine.unsteady or not facts["deterministic"]))
         )
 
+    def best(cells: list[Cell], candidates: set[Variant], by_table: bool) -> Winner:
+        chosen = max(candidates, key=lambda variant: compare.rank_over(machine, cells, variant))
+        own = [cell for cell in cells if chosen in compare.contenders(machine, cell)]
+        worst = min(own, key=lambda cell: getattr(compare.measured(machine, cell, chosen), "value", 0.0))
+        row = next(row for run, row in reversed(machine.rows(worst, chosen)))
+        return Winner(machine, worst, chosen, row, compare.measured(machine, worst, chosen), by_table)
+
+    all_cells = problems(machine, asked)
+    if root is not None and not asked.measured and machine.device:
+        capability = int(machine.device["compute_capability"])
+        taken = front_door.rung(root, asked.operation, asked.operator, asked.types[0], asked.items, asked.bins, capability)
+        own = {cell: {v for v in compare.contenders(machine, cell) if v.rung == taken and allowed(v)} for cell in all_cells}
+        if cells := nearest(found, asked) if (found := [cell for cell in all_cells if own[cell]]) else []:
+            return best(cells, set().union(*(own[cell] for cell in cells)), True)
+    cells = nearest(all_cells, asked)
     candidates = {variant for cell in cells for variant in compare.contenders(machine, cell) if allowed(variant)}
     if not candidates:
         raise Unknown(f"no rung measured there keeps these conditions: {describe(asked)}")
-    chosen = max(candidates, key=lambda variant: compare.rank_over(machine, cells, variant))
-    own = [cell for cell in cells if chosen in compare.contenders(machine, cell)]
-    worst = min(own, key=lambda cell: getattr(compare.measured(machine, cell, chosen), "value", 0.0))
-    row = next(row for run, row in reversed(machine.rows(worst, chosen)))
-    return Winner(machine, worst, chosen, row, compare.measured(machine, worst, chosen))
+    return best(cells, candidates, False)
 
 
 def machine_of(collection: Collection, gpu: str | None) -> Machine:
@@ -207,7 +224,8 @@ def provenance(found: Winner, asked: Question) -> list[str]:
         "Generated by `report/run export`, from rungs; change it as you like.",
         "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception",
         "",
-        f"Chosen for {describe(asked)}, n = {words.size(asked.items)}. Measured on {found.machine.name}, {run.name[:10]}, commit "
+        f"Chosen for {describe(asked)}, n = {words.size(asked.items)}, "
+        f"{'as the front door does' if found.by_table else 'as the fastest at the nearest size'}. Measured on {found.machine.name}, {run.name[:10]}, commit "
         f"{row.commit}, driver {versions['driver']}, nvcc {versions['nvcc']}: {size}, cold caches: {words.time(row.median_us)}, "
         f"{over}{error}; {'the same bits every time' if repeats else 'bits may differ from run to run'}.",
         "",
@@ -243,11 +261,12 @@ def call(found: Winner, asked: Question) -> str:
 
 
 def header(collection: Collection, root: Path, asked: Question, gpu: str | None, say: Callable[[str], None]) -> str:
-    found = winner(machine_of(collection, gpu), asked)
+    found = winner(machine_of(collection, gpu), asked, root)
     source = root / found.facts["source"]
     if not source.is_file():
         raise Unknown(f"{found.facts['source']} was measured, but is not in {root}")
     body, system = flattened(root, found.facts["source"])
     told = f": {words.ratio(found.ratio.value)} over CUB {found.ratio.cccl}" if found.ratio else ""
-    say(f"{found.variant.family}/{found.variant.rung}, measured at n = {words.size(found.cell.items)} on {found.machine.name}{told}")
+    why = "the front door's rung" if found.by_table else "the fastest"
+    say(f"{found.variant.family}/{found.variant.rung}, {why}, measured at n = {words.size(found.cell.items)} on {found.machine.name}{told}")
     return "\n".join([*provenance(found, asked), "#pragma once", "", *system, "", *body]).rstrip("\n") + "\n"

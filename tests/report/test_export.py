@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import synthetic
 
-from rungs_report import cli, data, export
+from rungs_report import cli, data, export, front_door
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMITTED = REPOSITORY / "report" / "data"
@@ -46,6 +46,36 @@ def test_conditions_are_kept(choose):
     assert choose("reduce", "sum", "f32", "n=4Mi", repeatable=True, contract="uninitialised") == "vector_loads"
     with pytest.raises(export.Unknown, match="conditions"):
         choose("reduce", "sum", "f32", "n=4Mi", contract="none")
+
+
+def test_the_front_door_decides_where_it_has_a_table(repository: Path, choose):
+    choose("reduce", "sum", "f32", "n=4Mi")  # makes the data
+    tables = repository / "best/rungs/tuning"
+    tables.mkdir(parents=True)
+    rows = ["operators::sum, 0, 0, 0, reduce_rung::grid_stride", "operators::sum, 90, 4, 0, reduce_rung::two_passes",
+            "operators::sum, 90, 4, 5000000, reduce_rung::vector_loads", "operators::sum, 90, 4, 6000000, reduce_rung::grid_stride",
+            "operators::sum, 90, 8, 0, reduce_rung::early_ticket",
+            "operators::order, 90, 4, 0, reduce_rung::early_ticket"]  # fmt: skip
+    (tables / "reduce.cuh").write_text("".join(f"    {{{row}}},  // evidence\n" for row in rows))
+    machine = export.machine_of(data.read(repository / "report/data"), None)
+
+    def taken(size: str, **conditions) -> tuple[str, bool]:
+        found = export.winner(machine, export.question(["reduce", "sum", "f32", f"n={size}"], **conditions), repository)
+        return found.variant.rung, found.by_table
+
+    assert taken("4Mi") == ("two_passes", True) and taken("5Mi") == ("vector_loads", True)
+    assert taken("4Mi", measured=True) == ("grid_stride", False)
+    assert taken("6Mi") == ("grid_stride", True)
+    assert taken("6Mi", repeatable=True) == ("early_ticket", False)  # grid_stride does not repeat
+
+
+def test_export_and_front_door_agree_between_sizes():
+    machine = export.machine_of(data.read(COMMITTED), None)
+    for terms in (["reduce", "sum", "f16", "n=300000"], ["scan", "sum", "f32", "n=300000"], ["histogram", "i32", "n=3Mi", "bins=4096"]):
+        found = export.winner(machine, export.question(terms), REPOSITORY)
+        asked = export.question(terms)
+        rung = front_door.rung(REPOSITORY, asked.operation, asked.operator, asked.types[0], asked.items, asked.bins, 90)
+        assert found.by_table and found.variant.rung == rung
 
 
 @pytest.mark.parametrize(
@@ -102,7 +132,8 @@ def test_a_header_is_whole_and_says_where_it_is_from(exported, name):
     text = (exported / f"{name}.cuh").read_text()
     assert '#include "' not in text
     assert "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception" in text
-    assert re.search(r"commit\s+(// )?[0-9a-f]{7}", text) and "cold caches" in text and "H200" in text
+    told = re.sub(r"\s+// ", " ", text)  # unwrapped
+    assert re.search(r"commit [0-9a-f]{7}", told) and "cold caches" in told and "H200" in told
     guards = re.findall(r"^#ifndef (RUNGS_EXPORTED_\w+)$", text, re.MULTILINE)
     assert len(guards) == len(set(guards)) == len(re.findall(r"^// ---- rungs/", text, re.MULTILINE)) > 3
 
