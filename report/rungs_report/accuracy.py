@@ -122,6 +122,7 @@ def contents(page: Page) -> list[str]:
             continue
         told = asked(machine, cell, found)
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
+        before = len(lines)
         lines += [f"## {about} items", ""]
         if told:
             prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, PLAIN, EXACT, BOTH)]
@@ -136,6 +137,8 @@ def contents(page: Page) -> list[str]:
         lines += ["The Pareto front of all variants, what no other beats in one without losing in the other:", ""]
         lines += priced(page, "Pareto", [["**front**", each] for each in ordered if each["front"]], ordered[0])
         lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [["**front**" * each["front"], each] for each in steady], ordered[0]))
+        if page.brief and not compare.is_headline(problem):
+            lines[before:] = fold(f"{about} items", lines[before:])
     if not lines:
         return []
     errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))

@@ -1,12 +1,23 @@
 """The questions this report answers, in their order, each with its answer in a line and the page that says more."""
 
+from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
-from rungs_report import accuracy, choose, claims, compare, gains, limits, regret, words
+from rungs_report import accuracy, choose, claims, compare, gains, limits, places, regret, words
 from rungs_report.data import Machine
 from rungs_report.page import Page
 from rungs_report.sweeps import floors_of, mains
 from rungs_report.words import code, table
+
+
+class Answer(NamedTuple):
+    """A question, what is said of it, the whole page that says more, and where that stands on the committed ones."""
+
+    question: str
+    says: str
+    where: str
+    links: tuple[tuple[str, str], ...]  # label and link; no label where there is one place only
 
 
 def comparing(page: Page) -> str:
@@ -50,8 +61,23 @@ def held(machine: Machine) -> str:
     return f"of {words.plural(len(known), 'claim')} looked into " + words.listed([f"{known.count(kind)} {says}" for kind, says in kinds])
 
 
-def answered(page: Page) -> list[tuple[str, str, str]]:
-    """Question, answer, where: what has no answer in this data is left out."""
+def committed(page: Page, where: str) -> tuple[tuple[str, str], ...]:
+    """Where on the committed pages the contents of a whole page stand: on those of the topics of which anything is told."""
+    told = {
+        "limits.md": lambda own: limits.briefly(own.machine, own.topics),
+        "gains.md": gains.briefly,
+        "accuracy.md": accuracy.briefly,
+    }
+    if where in told:
+        found = [topic for topic in page.topics if told[where](replace(page, topics=[topic]))]
+        return tuple((topic.name, f"{places.file_of(topic)}#{places.slug(places.OF_TOPIC[where])}") for topic in found)
+    if where in places.OF_FRONT:
+        return (("", f"{places.FRONT}#{places.slug(places.OF_FRONT[where])}"),)
+    return (("", where if where.endswith(".md") else f"{places.FRONT}{where}"),) if where else ()
+
+
+def answered(page: Page) -> list[Answer]:
+    """What has no answer in this data is left out."""
     machine = page.machine
     if not machine.device:
         return []
@@ -65,9 +91,21 @@ def answered(page: Page) -> list[tuple[str, str, str]]:
         ("Is this chip different from that one?", comparing(page), ""),
         ("Did the texts' claims hold?", held(machine), "claims.md"),
     ]
-    return [each for each in found if each[1]]
+    return [Answer(*each, committed(page, each[2])) for each in found if each[1]]
+
+
+def asked(page: Page, each: Answer) -> str:
+    """The question as a link, or links behind it."""
+    if not each.where:
+        return each.question
+    if not page.brief:
+        return f"[{each.question}]({each.where})"
+    links = [(label, link.removeprefix(places.FRONT)) for label, link in each.links]
+    if len(links) == 1:
+        return f"[{each.question}]({links[0][1]})"
+    return "<br>".join([each.question, *[f"[{label}]({link})" for label, link in links]])
 
 
 def contents(page: Page) -> list[str]:
-    rows = [[f"[{question}]({where})" if where else question, answer.replace("; ", "<br>")] for question, answer, where in answered(page)]
+    rows = [[asked(page, each), each.says.replace("; ", "<br>")] for each in answered(page)]
     return [*table(["question", "answer"], rows), ""] if len(rows) > 1 else []

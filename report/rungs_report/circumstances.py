@@ -11,6 +11,7 @@ from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
+FEW_SKIPPED = 12  # as many lines a brief page shows
 CORRECTED = re.compile(r"its commit was corrected from (\S+): .*")
 
 
@@ -286,7 +287,7 @@ def claimed(page: Page) -> list[str]:
         pitfalls.append([claim.identity, text(claim.says), text(found.measured), found.verdict])
     return [
         *lines,
-        "What they advise to use at which size (C16, D10): [choose.md](choose.md#what-the-texts-advise).",
+        "What they advise to use at which size (C16, D10): [which variant to use](choose.md#what-the-texts-advise).",
         "",
         "## Pitfalls and errors in the texts",
         "",
@@ -334,7 +335,9 @@ def omissions(page: Page) -> list[str]:
         rows.append([code(called), text(reason), f"{len(cases):,}", " to ".join(ends), text(of)])
     if not rows:
         return []
-    return ["## Skipped by the benchmark", "", *table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
+    shown = [*table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
+    lines = page.aside(f"Every rung and reason: {len(rows)}", shown) if len(rows) > FEW_SKIPPED else shown
+    return ["## Skipped by the benchmark", "", *lines]
 
 
 def refused(page: Page) -> list[str]:

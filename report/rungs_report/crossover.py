@@ -3,14 +3,15 @@ fastest of each design, over n and type, and over bins, says where one overtakes
 
 from typing import NamedTuple
 
-from rungs_report import atomics, charts, compare, words
+from rungs_report import atomics, charts, compare, topics, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Row, Variant
-from rungs_report.page import Page
+from rungs_report.page import Page, fold
 from rungs_report.words import table, text
 
 CLUSTER, CLUSTERS = "one cluster", "grid of clusters"
 DESIGNS = ("one block", CLUSTER, CLUSTERS, "grid, one launch", "grid with atomics", "cooperative grid", "several kernels")
+MAPPED = ("u8", "i32", "f32")  # whose histograms have their map on a brief page, too
 MOST_ITEMS = 1 << 24  # beyond, everything is as fast as memory
 
 
@@ -145,6 +146,7 @@ def of_bins(page: Page) -> list[str]:
     """Histograms, over bins and n."""
     machine = page.machine
     lines: list[str] = []
+    others: list[str] = []
     kinds = sorted({(c.operation, c.input_type) for c in machine.cells if "histogram" in c.operation and c.mode == "cold"})
     for operation, input_type in kinds:
         points = []
@@ -164,11 +166,10 @@ def of_bins(page: Page) -> list[str]:
             f"{input_type} histograms{uneven}, cold: the best cluster's speed over the best of everything else", "n",
             [(name, items, gain) for name, _, items, gain in points], words.ratio,
         )  # fmt: skip
-        lines += [
-            f"Histograms of {input_type}{uneven}: a cluster is the faster design {where}{closest}.", "",
-            *page.drawn(charts.heat_map, picture, f"bins_{operation}_{input_type}"),
-        ]  # fmt: skip
-    return lines
+        lines += [f"Histograms of {input_type}{uneven}: a cluster is the faster design {where}{closest}.", ""]
+        drawn = page.drawn(charts.heat_map, picture, f"bins_{operation}_{input_type}")
+        (others if page.brief and (uneven or input_type not in MAPPED) else lines).extend(drawn)
+    return lines + fold("the maps of the other histograms", others)
 
 
 def _at_sizes(wins: list[tuple[int, int]]) -> str:
@@ -203,13 +204,16 @@ def contents(page: Page) -> list[str]:
     """When does a cluster beat a grid?"""
     machine = page.machine
     lines: list[str] = []
+    told = {topic.name for topic in page.topics}
     for title, operation in (("Reductions", "reduce"), ("Scans", "inclusive_scan")):
         own: list[str] = []
+        if title.lower() not in told:
+            continue
         for input_type in ("f32", "i32"):
             own += of_designs(page, Cell(operation, "plus", input_type, input_type, input_type, "", "uniform", "cold", 0))
         own += of_types(page, operation, "plus")
         lines += [f"## {title}", "", *own] if own else []
-    counted = of_bins(page)
+    counted = of_bins(page) if topics.HISTOGRAMS in told else []
     lines += ["## Histograms", "", *counted, *atomics_by_place(machine)] if counted else []
     if not lines:
         return []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rungs_report import charts, compare, words
+from rungs_report.answers import Answer
 from rungs_report.charts import Chart, Style
 from rungs_report.data import Cell, Machine, Variant
 
@@ -121,12 +122,12 @@ def marked(line: str) -> str:
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", plain)
 
 
-def of_machine(machine: Machine, answers: list[tuple[str, str, str]], drawn: list[tuple[Chart, str]], links: str) -> str:
+def of_machine(machine: Machine, answers: list[Answer], drawn: list[tuple[Chart, str]], links: str) -> str:
     """One machine's answers, in order, and the charts they stand on. links: from the site to the pages."""
     told = []
-    for question, answer, where in answers:
-        link = f"{links}{machine.gpu}/{where if where.endswith('.md') else 'index.md' + where}"
-        asked = f'<a href="{words.html(link)}">{words.html(question)}</a>' if where else words.html(question)
+    for question, answer, where, stands in answers:
+        named = [f'<a href="{words.html(f"{links}{machine.gpu}/{link}")}">{words.html(label or question)}</a>' for label, link in stands]
+        asked = named[0] if [label for label, _ in stands] == [""] else " ".join([words.html(question), *named])
         parts = answer.split("; ")
         said = marked(answer) if len(parts) == 1 else "<ul>" + "".join(f"<li>{marked(part)}</li>" for part in parts) + "</ul>"
         own = [each for each in drawn if where in INLINE and each[0].name.startswith(INLINE[where])]
@@ -139,7 +140,7 @@ def of_machine(machine: Machine, answers: list[tuple[str, str, str]], drawn: lis
     gpu, pages = words.html(machine.gpu), words.html(f"{links}{machine.gpu}/index.md")
     return f"""<section>
 <h2>{words.html(machine.name)}</h2>
-<p class="note">{runs}. <a href="{pages}">Pages</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
+<p class="note">{runs}. <a href="{pages}">Pages</a>; every table: <a href="{gpu}/index.md">Markdown</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
 <dl class="answers">{"".join(told)}</dl>
 </section>"""
 

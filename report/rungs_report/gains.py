@@ -225,18 +225,21 @@ def contents(page: Page) -> list[str]:
         for problem in problems(machine, topic) if topic.roof else []:
             cell = compare.ladder_cell(machine, problem)
             for (family, ladder), variants in ladders(page, cell).items() if cell else ():
-                drawn += [f"### {text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}", ""]
+                own = drawn if problem == compare.main_problem(machine, topic) or not page.brief else []
+                named = f"{text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}"
+                own += [f"### {named}", ""]
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
                 far = [variant for variant in variants if is_far(machine, cell, variants, variant)]
                 near = [variant for variant in variants if variant not in far]
                 if len(near) < 2:
                     near, far = variants, []
-                drawn += page.drawn(charts.waterfall, (cell, near), several.replace("=", "_").strip("_"))
+                own += page.drawn(charts.waterfall, (cell, near), several.replace("=", "_").strip("_"))
                 if far:
                     told = words.listed([page.label(variant) for variant in far])
-                    drawn += [f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.", ""]
-                drawn += why(page, cell, variants)
-                drawn += fold("All figures of this ladder, and the diffs", climb(page, topic, cell, variants))
+                    own += [f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.", ""]
+                own += why(page, cell, variants)
+                own += fold("All figures of this ladder, and the diffs", climb(page, topic, cell, variants))
+                drawn += fold(named, own) if own is not drawn else []
         if drawn:
             lines += [f"## {text(topic.name.capitalize())}", "", *drawn]
     if not lines:

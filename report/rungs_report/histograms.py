@@ -104,7 +104,9 @@ def distributions(page: Page) -> list[str]:
     columns = [d for d in charts.DISTRIBUTIONS if any(d in each.times for each in found)]
     columns += sorted({d for each in found for d in each.times} - set(columns))
     broken = {(f.cell._replace(distribution=""), f.cell.distribution): f for f in faults(machine)}
-    rows, slower = [], []
+    rows, others, slower = [], [], []
+    sizes = {each.setting.items for each in found}
+    shown = sizes if not page.brief or compare.LADDER_ITEMS not in sizes else {compare.LADDER_ITEMS}
     for each in found:
         setting = each.setting
 
@@ -124,8 +126,7 @@ def distributions(page: Page) -> list[str]:
 
         rung = [code(machine.labels[each.variant]), *map(ours, columns), words.ratio(compare.spread(each.times))]
         cub = ["CUB", *map(theirs, columns), words.ratio(compare.spread(each.cub))]
-        rows.append([kind(setting), words.size(setting.items), *rung])
-        rows.append(["", "", *cub])
+        (rows if setting.items in shown else others).extend(([kind(setting), words.size(setting.items), *rung], ["", "", *cub]))
         slower += [
             [kind(setting), words.size(setting.items), page.label(each.variant), charts.distribution(d), over_cub(r), interval(r)]
             for d, r in each.ratios.items()
@@ -142,6 +143,7 @@ def distributions(page: Page) -> list[str]:
         "",
         *table(headers, rows),
         "",
+        *(fold("Other sizes", [*table(headers, others), ""]) if others else []),
     ]
     if slower:
         shown = table(["samples", ">n", "recommended", "distribution", ">over CUB", "interval"], slower)
@@ -168,10 +170,12 @@ def ladders(page: Page) -> list[str]:
         sizes.add(cell.items)
         other = cell._replace(distribution="constant")
         beside = other if compare.contenders(machine, other) else None
-        lines += [f"### {text(kind(cell))}, {words.size(cell.items)} samples", ""]
-        lines += page.drawn(charts.ladder_beside, (cell, beside), f"{cell.input_type}_{cell.sizes['bins']}")
+        named = f"{text(kind(cell))}, {words.size(cell.items)} samples"
+        own = [f"### {named}", ""]
+        own += page.drawn(charts.ladder_beside, (cell, beside), f"{cell.input_type}_{cell.sizes['bins']}")
         for (family, name), variants in ladder_groups(page, cell).items():
-            lines += ladder_table(page, cell, beside, family, name, variants)
+            own += ladder_table(page, cell, beside, family, name, variants)
+        lines += page.aside(named, own) if lines else own
     if not lines:
         return []
     said = f" at {words.listed([words.size(n) for n in sorted(sizes)])} samples"
@@ -281,10 +285,12 @@ def ranges_and_channels(page: Page) -> list[str]:
     ):
         for name in charts.DISTRIBUTIONS:
             shown = contests(page, cells(machine, operation, page.main.mode, name))
-            if shown and f"## {title}" not in lines:
+            first = f"## {title}" not in lines
+            if shown and first:
                 lines += [f"## {title}", "", about, ""]
             if shown:
-                lines += [f"{charts.distribution(name).capitalize()}:", "", *shown, ""]
+                told = [f"{charts.distribution(name).capitalize()}:", "", *shown, ""]
+                lines += told if first else page.aside(charts.distribution(name), told)
     return lines
 
 
@@ -469,7 +475,7 @@ def sweeps(page: Page) -> list[str]:
     over_n = ["## The sweep over n", "", *lines] if lines else []
     if over_n:
         over_n += ["Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.", ""]
-    lines = []
+    lines, tables = [], []
     for input_type in TYPES:
         for name in ("uniform", "constant"):
             found = [c for c in cells(machine, EVEN, page.main.mode, name) if c.input_type == input_type]
@@ -478,8 +484,8 @@ def sweeps(page: Page) -> list[str]:
             if counts.get(compare.LADDER_ITEMS, 0) > 2:
                 at = [c for c in found if c.items == compare.LADDER_ITEMS]
                 lines += page.drawn(charts.sweep_bins, at, f"{input_type}_{name}")
-                lines += bins_table(page, at)
-    over_bins = ["## The sweep over the number of bins", "", *lines] if lines else []
+                (tables if page.brief else lines).extend(bins_table(page, at))
+    over_bins = ["## The sweep over the number of bins", "", *lines, *tables] if lines else []
     return [*over_n, *over_bins]
 
 

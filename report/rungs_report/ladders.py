@@ -115,7 +115,8 @@ def ladder(page: Page) -> list[str]:
             *table(headers, rows),
             "",
         ]
-        lines += ["What each asks for and what it answers with:", "", *table(DETAILS, more), ""]
+        about = "What each asks for and what it answers with"
+        lines += page.aside(about, [f"{about}:", "", *table(DETAILS, more), ""])
         if named := stopped(machine, cell, family, name):
             lines += [f"Not run at this size: {words.listed(named)}.", ""]
     told = []

@@ -98,7 +98,8 @@ def contents(page: Page) -> list[str]:
             drawn += [f"### {text(charts.describe(problem))}", "", f"{said[:1].upper()}{said[1:]}.", ""]
             several = f"{problem.operation}_{problem.input_type}_{problem.shape}".replace("=", "_").strip("_")
             drawn += page.drawn(charts.limit, problem, several)
-            drawn += [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{compare.main_cub(machine)}, % of ceiling"], rows), ""]
+            shown = [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{compare.main_cub(machine)}, % of ceiling"], rows), ""]
+            drawn += shown if problem == compare.main_problem(machine, topic) else page.aside("the table over n", shown)
         if drawn:
             lines += [f"## {text(topic.name.capitalize())}", "", f"The ceiling is {topic.roof}.", "", *drawn]
     if not lines:

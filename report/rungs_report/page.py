@@ -23,6 +23,7 @@ class Page:
     topic: Topic | None
     charts: list[Chart]  # of all pages of the machine
     others: tuple[str, ...] = ()  # the folders of the other GPUs
+    brief: bool = False  # whether it is committed: what is folded, and what is an aside, stands on the whole page alone
 
     @property
     def main(self) -> Cell | None:
@@ -40,6 +41,10 @@ class Page:
 
     def label(self, variant: Variant) -> str:
         return code(self.machine.labels[variant])
+
+    def aside(self, summary: str, lines: list[str]) -> list[str]:
+        """Lines that the whole page shows and a brief one only names. The summary is HTML."""
+        return fold(summary, lines) if self.brief else lines
 
 
 def fold(summary: str, lines: list[str]) -> list[str]:

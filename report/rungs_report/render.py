@@ -41,32 +41,45 @@ class Written:
     charts: list[tuple[charts.Chart, str]]
     answers: list[pages.Answer]
 
+    def files(self) -> dict[str, str]:
+        """Pages and charts by their paths."""
+        gpu = self.machine.gpu
+        made = {f"{gpu}/{name}": "\n".join(lines) + "\n" for name, lines in self.pages.items()}
+        return made | {f"{gpu}/charts/{chart.name}.svg": svg for chart, svg in self.charts}
 
-def written(collection: Collection, root: Path, looks: dict[Variant, charts.Style], told: Callable[[str], None]) -> Iterator[Written]:
-    """The machines, GPUs first, for which a reader looks first. root is where the rungs' sources lie."""
+
+def written(
+    collection: Collection, root: Path, looks: dict[Variant, charts.Style], told: Callable[[str], None], whole: bool
+) -> Iterator[Written]:
+    """The machines, GPUs first, for which a reader looks first. root is where the rungs' sources lie. whole: the pages of the site,
+    not those that are committed."""
     machines = sorted(collection.machines, key=lambda machine: machine.device is None)
     for machine in machines:
         told(f"writing the pages of {machine.gpu}")
         others = tuple(each.gpu for each in machines if each.device and each is not machine)
-        lines, drawn, answers = pages.pages(machine, root, looks, others)
+        if whole:
+            lines, drawn, answers = pages.pages(machine, root, looks, others)
+        else:
+            lines, drawn, answers = *pages.committed(machine, root, looks, others), []
         yield Written(machine, lines, [(chart, charts.svg(chart)) for chart in drawn], answers)
 
 
 def files(collection: Collection, root: Path, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
     """Every file of the report by its path under --out: pages and charts, which are committed."""
     made: dict[str, str] = {}
-    for each in written(collection, root, charts.styles(collection.machines), told):
-        made |= {f"{each.machine.gpu}/{name}": "\n".join(lines) + "\n" for name, lines in each.pages.items()}
-        made |= {f"{each.machine.gpu}/charts/{chart.name}.svg": svg for chart, svg in each.charts}
+    for each in written(collection, root, charts.styles(collection.machines), told, False):
+        made |= each.files()
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
     return made
 
 
 def site(collection: Collection, root: Path, links: str, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
-    """What follows from the results and is not committed: the interactive page, and all rows. links: from the site to the pages."""
+    """What follows from the results and is not committed: the interactive page, all rows, and the whole pages with their charts.
+    links: from the site to the committed pages."""
     looks = charts.styles(collection.machines)
-    found = list(written(collection, root, looks, told))
-    made = {f"{each.machine.gpu}/{ROWS}": results_csv(each.machine) for each in found}
+    found = list(written(collection, root, looks, told, True))
+    made = {path: content for each in found for path, content in each.files().items()}
+    made |= {f"{each.machine.gpu}/{ROWS}": results_csv(each.machine) for each in found}
     sections = [explorer.of_machine(each.machine, each.answers, each.charts, links) for each in found]
     made[SITE] = explorer.page([each.machine for each in found], looks, sections, pages.GENERATED)
     return made

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 
-from rungs_report import charts, compare, words
+from rungs_report import charts, compare, places, words
 from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import SAID, Page, flags, fold, interval, over_cub, verdict
@@ -159,10 +159,12 @@ def front(page: Page, more: list[str]) -> list[str]:
     lines += front_table(machine, page.topics)
     lines += where_cub_wins(page, [topic for topic, _ in heads])
     links = []
-    for topic in page.topics:
+    for topic in page.topics if not page.brief else ():
         links += [
             f"- [{topic.name}]({topic.name}.md): {topic.contents}; [every table]({topic.name}_tables.md)",
         ]
+    if page.brief:
+        links += [f"- [{file.removesuffix('.md')}]({file}): {contents}" for file, contents in places.of_topics(page.topics)]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
     links.append("- all rows as `results.csv`, and a page to filter, sort and zoom them: `report/run site` writes both into `report/site`")
@@ -269,13 +271,18 @@ def sweep(page: Page) -> list[str]:
     named = any(compare.best(machine, cell) for cell in compare.sizes(machine, page.main))
     if named:
         lines += [
-            "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured. The best rung of each n is bold below:"
-            f" the one with the highest speed-up {compare.over_main(machine)}{carried(machine)}. In a table of times it need not have the least, for times are"
-            " medians of several runs and a speed-up is taken within each."
+            "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured."
+            + (
+                ""
+                if page.brief
+                else " The best rung of each n is bold below:"
+                f" the one with the highest speed-up {compare.over_main(machine)}{carried(machine)}. In a table of times it need not have the least, for times are"
+                " medians of several runs and a speed-up is taken within each."
+            )
             + (f" The ceiling is {page.topic.roof}." if machine.device else ""),
             "",
         ]
-    lines += sweep_tables(machine, page.main)
+    lines += page.aside("Speed-up, GB/s and time of every rung at each n", sweep_tables(machine, page.main))
     return lines
 
 

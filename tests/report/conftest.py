@@ -47,6 +47,17 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
 
 @pytest.fixture
+def site_page(run: Callable[..., tuple[int, str, str]], repository: Path) -> Callable[..., str]:
+    """A whole page, which report/run site writes and nobody commits."""
+
+    def read(name: str, gpu: str = "synthetic-gpu") -> str:
+        assert run("site")[0] == 0
+        return (repository / f"report/site/{gpu}/{name}.md").read_text()
+
+    return read
+
+
+@pytest.fixture
 def small() -> dict[str, Any]:
     """One run with one cell: two rungs and CUB."""
     made = synthetic.document()

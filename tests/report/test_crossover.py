@@ -67,7 +67,8 @@ def test_the_sentence_says_where_designs_overtake_each_other(machine):
 
 def test_the_page_has_its_maps(machine, run, repository):
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/crossover.md").read_text()
+    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
+    page = page.split("\n## When a cluster beats a grid\n")[1].split("\n## ")[0]
     assert "then one cluster at 64 Ki" in page and "a cluster is the faster design at 64 Ki items" in page
     for name in ("heat_map_designs_reduce_f32", "heat_map_types_reduce"):
         assert f"charts/{name}.svg" in page and (repository / f"report/synthetic-gpu/charts/{name}.svg").is_file()
@@ -84,14 +85,15 @@ def test_atomics_tell_what_a_counter_elsewhere_costs(repository):
     assert "839 G" in line and "52.4 G" in line and "35.0 G" in line and "16.0x as much in a cluster and 24.0x as much in memory" in line
 
 
-def test_older_rows_say_nothing(repository, run):
+def test_older_rows_say_nothing(repository, run, site_page):
     made = synthetic.document()
     cell(made, 1 * KI, 4.0, 4.5, 6.0)
     cell(made, 64 * KI, 9.0, 5.0, 6.0)
     synthetic.write_sources(repository)
     synthetic.write(repository / "report/data", made)
     assert run()[0] == 0
-    assert "Nothing of this was measured" in (repository / "report/synthetic-gpu/crossover.md").read_text()
+    assert "When a cluster" not in (repository / "report/synthetic-gpu/reductions.md").read_text()
+    assert "Nothing of this was measured" in site_page("crossover")
 
 
 def test_sizes_with_the_same_numbers_of_bins_are_told_together():

@@ -13,18 +13,49 @@ from pathlib import Path
 import pytest
 import synthetic
 from conftest import add_small_atomics, add_small_cell, add_small_histograms, add_small_scans
-from rungs_report import charts, data, render
+from rungs_report import charts, data, places, render
 from rungs_report.pages import MORE
 
 TOPIC_HEADINGS = (
-    "What each rung changed",
     "The sweep over n",
     "Where CUB wins, and where it is a tie",
     "Other types and operators",
     "Other ways of running",
-    "Accuracy and repeatability",
     "Skipped by the benchmark",
 )
+HISTOGRAM_HEADINGS = (
+    "Samples, bins and n",
+    "Each distribution a column",
+    "Ranges",
+    "Several channels",
+    "What CUB refuses or gets wrong",
+    "The whole grid",
+    "The sweep over n",
+    "The sweep over the number of bins",
+    "Where CUB wins, and where it is a tie",
+    "Other ways of running",
+)
+WHOLE_TOPIC = ("What each rung changed", "Accuracy and repeatability", *TOPIC_HEADINGS)
+# What report/run site writes of a GPU, and the headings of each page.
+WHOLE = {
+    "choose.md": ("Reductions", "Scans", "Histograms", "What the texts advise"),
+    "limits.md": ("Reductions", "Scans", "Histograms"),
+    "gains.md": ("Reductions", "Scans", "Histograms"),
+    "accuracy.md": ("f32 sum, cold, 16 Mi items", "f32 inclusive sum, cold, 16 Mi items"),
+    "index.md": ("Where CUB wins, and where it is a tie", "What was measured on what", "Ceilings", "Noise", "How to read this"),
+    "reductions.md": ("The ladder: f32 sum, cold, 16 Mi items", *WHOLE_TOPIC),
+    "scans.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Exclusive beside inclusive", *WHOLE_TOPIC),
+    "reductions_tables.md": ("Run by run: f32 sum, cold, 16 Mi items", "Cold", "Graph"),
+    "scans_tables.md": ("Run by run: f32 inclusive sum, cold, 16 Mi items", "Cold", "Graph"),
+    "histograms.md": ("The ladders at 16 Mi samples", "What each rung changed", *HISTOGRAM_HEADINGS),
+    "histograms_tables.md": ("Run by run: u8 histogram, 256 bins, cold, 16 Mi items", "Cold", "Graph"),
+    "atomics.md": ("Findings", "Mechanisms: u32 plus", "Types: plus, `global`", "Operators: u32, `global`", "The mechanisms"),
+    "atomics_tables.md": (),
+    "costs.md": ("Findings", "Reductions of one warp", "Inclusive scans of a block of 256", "Barriers and launches", "What they are"),
+    "costs_tables.md": (),
+    "crossover.md": (),
+    "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
+}
 RUNS = [
     ("2030-01-02T030405Z-abc1234", "3.0.1", 1),
     ("2030-01-02T040405Z-abc1234", "3.0.1", 2),
@@ -49,33 +80,17 @@ def tree(folder):
     }
 
 
-def test_a_full_report(full, run):
-    code, out, err = run("render", "--readme", str(full / "README.md"))
-    assert (code, err) == (0, "")
-    folder = full / "report/synthetic-gpu"
-    headings = {
-        "choose.md": ("Reductions", "Scans", "Histograms", "What the texts advise"),
-        "limits.md": ("Reductions", "Scans", "Histograms"),
-        "gains.md": ("Reductions", "Scans", "Histograms"),
-        "accuracy.md": ("f32 sum, cold, 16 Mi items", "f32 inclusive sum, cold, 16 Mi items"),
-        "index.md": ("Where CUB wins, and where it is a tie", "What was measured on what", "Ceilings", "Noise", "How to read this"),
-        "reductions.md": ("The ladder: f32 sum, cold, 16 Mi items", *TOPIC_HEADINGS),
-        "scans.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Exclusive beside inclusive", *TOPIC_HEADINGS),
-        "reductions_tables.md": ("Run by run: f32 sum, cold, 16 Mi items", "Cold", "Graph"),
-        "scans_tables.md": ("Run by run: f32 inclusive sum, cold, 16 Mi items", "Cold", "Graph"),
-        "histograms.md": (
-            "The ladders at 16 Mi samples", "Samples, bins and n", "Each distribution a column", "Ranges", "Several channels",
-            "What CUB refuses or gets wrong", "The whole grid", "The sweep over n", "The sweep over the number of bins",
-            "Where CUB wins, and where it is a tie", "Other ways of running", "What each rung changed",
-        ),
-        "histograms_tables.md": ("Run by run: u8 histogram, 256 bins, cold, 16 Mi items", "Cold", "Graph"),
-        "atomics.md": ("Findings", "Mechanisms: u32 plus", "Types: plus, `global`", "Operators: u32, `global`", "The mechanisms"),
-        "atomics_tables.md": (),
-        "costs.md": ("Findings", "Reductions of one warp", "Inclusive scans of a block of 256", "Barriers and launches", "What they are"),
-        "costs_tables.md": (),
-        "crossover.md": (),
-        "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
-    }
+def links_of(page):
+    """File and anchor of each link that is no image's, and of none to elsewhere."""
+    return re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]*)(?:#([^)]*))?\)", page)
+
+
+def anchors_of(page):
+    return {anchor for _, anchor in places.headings(page.splitlines(), 6)} | set(re.findall(r'<a id="([^"]+)">', page))
+
+
+def look_through(folder, headings):
+    """Every page has its headings, and what it shows and links to is there."""
     assert {path.name for path in folder.glob("*.md")} == set(headings)
     for name, wanted in headings.items():
         page = (folder / name).read_text()
@@ -83,20 +98,95 @@ def test_a_full_report(full, run):
             assert f"\n## {heading}" in page, (name, heading)
         for image in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page):
             assert (folder / image).read_text().startswith("<svg")
-        for link in re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)", page):
-            assert (folder / link).is_file(), (name, link)
+        for link, anchor in links_of(page):
+            target = folder / (link or name)
+            assert target.is_file(), (name, link)
+            assert not anchor or anchor in anchors_of(target.read_text()), (name, link, anchor)
         assert page.count("<details>") == page.count("</details>")
+
+
+def test_a_full_report(full, run):
+    code, out, err = run("render", "--readme", str(full / "README.md"))
+    assert (code, err) == (0, "")
+    folder = full / "report/synthetic-gpu"
+    topic = ("How far from the limit", "What each rung gained, and why", *TOPIC_HEADINGS)
+    look_through(
+        folder,
+        {
+            "index.md": (
+                "Where CUB wins, and where it is a tie", "Which variant to use", "What was measured on what", "Ceilings", "Noise",
+                "How to read this",
+            ),
+            "reductions.md": ("The ladder: f32 sum, cold, 16 Mi items", "Error against speed", *topic),
+            "scans.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Error against speed", "Exclusive beside inclusive", *topic),
+            "histograms.md": (
+                "The ladders at 16 Mi samples", "How far from the limit", "What each rung gained, and why", *HISTOGRAM_HEADINGS,
+            ),
+            "costs.md": ("Atomics", "Collectives, barriers and launches"),
+            "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
+        },
+    )  # fmt: skip
     front = (folder / "index.md").read_text()
     assert "- Executed on: Synthetic GPU 9000" in front and "- Compiled for: sm_90" in front
-    page = (folder / "reductions.md").read_text()
-    assert page.count("<details>") == page.count("</details>")
-    assert "+  static constexpr int step_1 = 1;" in page, "the diff of a rung against the one before"
+    assert all(f"\n### {heading}\n" in front for heading in ("Reductions", "Scans", "Histograms", "What the texts advise"))
+    costs = (folder / "costs.md").read_text()
+    for heading in (
+        "Findings", "Mechanisms: u32 plus", "Types: plus, `global`", "Operators: u32, `global`", "The mechanisms", "Reductions of one warp",
+        "Inclusive scans of a block of 256", "Barriers and launches", "What they are",
+    ):  # fmt: skip
+        assert f"\n### {heading}\n" in costs, heading
     readme = (full / "README.md").read_text()
     assert readme.startswith("# synthetic\n\n<!-- rungs:headline begin -->\n") and readme.endswith(
         "<!-- rungs:headline end -->\n\nThe rest.\n"
     )
     assert "\nold\n" not in readme and "(report/synthetic-gpu/charts/headline.svg)" in readme
+    for link, _ in links_of(readme):
+        assert (full / link).is_file(), link
     assert run("check", "--readme", str(full / "README.md"))[0] == 0
+
+
+def test_committed_pages_are_short_and_begin_with_what_they_hold(full, run):
+    run()
+    folder = full / "report/synthetic-gpu"
+    shown = set()
+    for path in folder.glob("*.md"):
+        page = path.read_text()
+        assert len(page.splitlines()) <= 600 and "<details>" not in page and "<a id=" not in page, path
+        contents = next(line for line in page.splitlines() if line.startswith("On this page: "))
+        assert page.index(contents) < page.index("\n## ")
+        # In order, all headings of the second level; those of the third between them on the page of the studies.
+        level = 3 if path.name == "costs.md" else 2
+        told = places.headings(page.splitlines(), level)
+        assert [anchor for _, anchor in links_of(contents)] == [anchor for _, anchor in told] and len(told) > 3
+        shown |= set(re.findall(r"\(charts/(\w+\.svg)\)", page))
+        for whole in re.findall(r"`report/site/synthetic-gpu/(\w+\.md)`", page):
+            assert whole in WHOLE, (path, whole)
+    assert shown == {path.name for path in (folder / "charts").glob("*")}, "a chart is committed where a page shows it"
+
+
+def test_what_a_page_leaves_out_is_on_the_page_that_it_names(full, run):
+    run()
+    assert run("site")[0] == 0
+    named = 0
+    for path in (full / "report/synthetic-gpu").glob("*.md"):
+        for whole, summaries in re.findall(r"^Only in `report/(site/synthetic-gpu/\w+\.md)`: (.*)\.$", path.read_text(), re.MULTILINE):
+            page = (full / "report" / whole).read_text().replace("## ", "").lower()
+            for summary in summaries.split("; "):
+                found = re.sub(r"^Every rung and reason: \d+$", "Skipped by the benchmark", summary)
+                found = {"the table over n": "a launch's share of it", "Speed-up, GB/s and time of every rung at each n": "\nGB/s:\n"}.get(found, found)
+                found = {"Other sizes": "Each distribution a column"}.get(found, found)
+                assert found.lower() in page, (path.name, whole, summary)
+                named += 1
+    assert named > 20
+
+
+def test_the_whole_pages(full, run):
+    run()
+    assert run("site")[0] == 0
+    folder = full / "report/site/synthetic-gpu"
+    look_through(folder, WHOLE)
+    assert "+  static constexpr int step_1 = 1;" in (folder / "reductions.md").read_text(), "the diff of a rung against the one before"
+    assert "static constexpr int step_1" not in (full / "report/synthetic-gpu/reductions.md").read_text()
 
 
 def test_csv(full, run):
@@ -191,9 +281,12 @@ def test_banners(repository, run, small):
     document["complete"] = False
     synthetic.write(repository / "report/data", document)
     assert run()[0] == 0
+    assert run("site")[0] == 0
     pages = list((repository / "report/synthetic-gpu").glob("*.md"))
-    assert len(pages) == 3 + len(MORE) - 1, "without a held-out run no page of the regret"
-    for page in pages:
+    assert len(pages) == 3
+    whole = list((repository / "report/site/synthetic-gpu").glob("*.md"))
+    assert len(whole) == 3 + len(MORE) - 1, "without a held-out run no page of the regret"
+    for page in pages + whole:
         told = page.read_text()
         assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in told, page
         assert "uncommitted changes" in told and "incomplete" in told, page
@@ -212,14 +305,15 @@ def test_hostile_text_stays_text(repository, run, small):
     assert "<img" not in live and "alert(1)</" not in live and live.count("</script>") == 2
 
 
-def test_a_source_outside_the_repository_is_not_read(repository, run, small):
+def test_a_source_outside_the_repository_is_not_read(repository, run, small, site_page):
     for variant in small["variants"]:
         if variant["rung"] in ("grid_stride", "last_block"):
             variant["source"] = "../../../etc/passwd"
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = (repository / "report/synthetic-gpu/reductions.md").read_text()
+    page = site_page("reductions")
     assert "root:" not in page and "is not in the tree" in page
+    assert "root:" not in (repository / "report/synthetic-gpu/reductions.md").read_text()
 
 
 def test_the_interactive_page_is_whole_and_needs_no_network(little, run):
@@ -242,8 +336,11 @@ def test_the_interactive_page_is_whole_and_needs_no_network(little, run):
 def test_the_site_links_to_pages_that_lie_elsewhere(little, run):
     assert run("site", "--pages", "https://host.example/tree/report/")[0] == 0
     live = (little / "report/site/index.html").read_text()
-    assert '<a href="https://host.example/tree/report/synthetic-gpu/limits.md">' in live and '<a href="synthetic-gpu/results.csv">' in live
-    assert {path.name for path in (little / "report/site").rglob("*") if path.is_file()} == {"index.html", "results.csv"}
+    assert '<a href="https://host.example/tree/report/synthetic-gpu/reductions.md#how-far-from-the-limit">' in live and '<a href="synthetic-gpu/results.csv">' in live
+    assert '<a href="synthetic-gpu/index.md">' in live
+    assert {path.name for path in (little / "report/site").rglob("*") if path.suffix not in (".md", ".svg")} == {
+        "index.html", "results.csv", "synthetic-gpu", "synthetic-cpu", "charts",
+    }  # fmt: skip
 
 
 def test_a_variant_looks_the_same_everywhere(full):
@@ -281,15 +378,15 @@ def test_charts_hold_no_generated_names(little):
     assert render.files(data.read(little / "report/data"), little) == first
 
 
-def test_launch_shapes(repository, run, small):
+def test_launch_shapes(repository, run, small, site_page):
     small["variants"].append(synthetic.variant("handwritten", "launch_sweep", "shape_512x8", -1, block_threads=512))
     synthetic.add_cell(small, 1 << 24, {("handwritten", "shape_512x8"): 1.0 * 19.0})
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    tables = (repository / "report/synthetic-gpu/reductions_tables.md").read_text()
+    tables = site_page("reductions_tables")
     assert "## Launch shapes" in tables and "| 16 Mi | `shape_512x8` |   512 |" in tables
     assert "shape_512x8" not in tables[: tables.index("## Launch shapes")], "a launch shape is no rung"
-    assert "shape_512x8" not in (repository / "report/synthetic-gpu/reductions.md").read_text()
+    assert "shape_512x8" not in (repository / "report/synthetic-gpu/reductions.md").read_text() + site_page("reductions")
 
 
 # The most memory of this program alone: what getrusage tells of a new process may be its parent's.
@@ -344,9 +441,12 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
 
 
 GOLDEN = (
-    "index.md", "synthetic-gpu/index.md", "synthetic-gpu/reductions.md", "synthetic-gpu/scans.md",
-    "synthetic-gpu/choose.md", "synthetic-gpu/limits.md", "synthetic-gpu/gains.md", "synthetic-gpu/accuracy.md",
-    "synthetic-gpu/scans_tables.md", "synthetic-gpu/histograms.md", "synthetic-gpu/atomics.md", "synthetic-gpu/costs.md", "synthetic-gpu/claims.md", "site/synthetic-gpu/results.csv", "README.md",
+    "index.md", *(f"synthetic-gpu/{name}.md" for name in ("index", "reductions", "scans", "histograms", "costs", "claims")),
+    *(
+        f"site/synthetic-gpu/{name}.md"
+        for name in ("index", "reductions", "scans", "choose", "limits", "gains", "accuracy", "scans_tables", "histograms", "atomics", "costs")
+    ),
+    "site/synthetic-gpu/results.csv", "README.md",
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import accuracy, answers, charts, choose, claims, compare, data, gains, limits, topics
+from rungs_report import accuracy, answers, charts, choose, claims, compare, data, gains, limits, places, topics
 from rungs_report.data import Cell, Variant
 from rungs_report.page import Page
 
@@ -359,9 +359,16 @@ def test_every_question_is_on_the_front_page(repository, run):
     front = (folder / "index.md").read_text()
     head = front[: front.index("**f32 sum")]
     for question in ("Which variant", "How far from the limit", "What did each rung gain", "Where does CUB win", "How accurate", "Is this chip", "Did the texts"):
-        line = next(line for line in head.splitlines() if question in line)
+        line = next(line for line in head.splitlines() if line.startswith("|") and question in line)
         assert len(line.split("|")[2].strip()) > 20, question
     assert "\n## Where CUB wins, and where it is a tie\n" in front and "noise floor, median" in front
+    assert "](#which-variant-to-use)" in head and "\n## Which variant to use\n" in front and "](claims.md)" in head
+    for heading in ("How far from the limit", "What each rung gained, and why", "Error against speed"):
+        for page in ("reductions", "scans", "histograms")[: 2 if heading.startswith("Error") else 3]:
+            assert f"[{page}]({page}.md#{places.slug(heading)})" in head and f"\n## {heading}\n" in (folder / f"{page}.md").read_text()
+    assert run("site")[0] == 0
+    folder = repository / "report/site/synthetic-gpu"
+    head = (folder / "index.md").read_text()
     for page in ("choose.md", "limits.md", "gains.md", "accuracy.md", "claims.md"):
         assert f"]({page})" in head and (folder / page).is_file()
     links = re.findall(r"\]\((\w+\.md)#(diff-[\w-]+)\)", (folder / "gains.md").read_text())
@@ -387,8 +394,10 @@ def test_a_page_without_data_says_so_and_no_link_is_dead(repository, run):
     synthetic.write(repository / "report/data", made)
     assert run()[0] == 0
     folder = repository / "report"
+    assert run("site")[0] == 0
     for name in ("choose", "limits", "gains", "accuracy"):
-        assert "Nothing of this was measured in these runs." in (folder / f"synthetic-gpu/{name}.md").read_text()
-    for page in (folder / "index.md", folder / "synthetic-gpu/index.md"):
+        assert "Nothing of this was measured in these runs." in (folder / f"site/synthetic-gpu/{name}.md").read_text()
+    assert {path.name for path in (folder / "synthetic-gpu").glob("*.md")} == {"index.md", "costs.md", "claims.md"}
+    for page in (folder / "index.md", folder / "synthetic-gpu/index.md", folder / "site/synthetic-gpu/index.md"):
         for link in re.findall(r"(?<!!)\[[^\]]*\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / link).is_file(), (page, link)
