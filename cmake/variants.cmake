@@ -5,6 +5,7 @@
 # place where a variant is listed; bench, tests and report find it in the catalog. docs/adding.md explains the arguments.
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/front_door_calls.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/launch_sweep.cmake)
 
 set(RUNGS_ONLY "" CACHE STRING "Enrol only the variants whose family/ladder/file matches this regular expression")
 set(RUNGS_TYPES_basic f32 i32)
@@ -75,7 +76,7 @@ function(rungs_variant path)
     set(RUNGS_NUMBER ${CMAKE_MATCH_1})
   endif()
   if(arg_LAUNCH_SWEEP AND RUNGS_LAUNCH_SWEEP)
-    include(${PROJECT_SOURCE_DIR}/cmake/launch_sweep.cmake)
+    _rungs_sweep(${RUNGS_STRUCT})
   endif()
   if(RUNGS_ONLY AND NOT "${RUNGS_FAMILY}/${path}" MATCHES "${RUNGS_ONLY}")
     return()

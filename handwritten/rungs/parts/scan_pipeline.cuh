@@ -20,12 +20,11 @@ namespace rungs::RUNGS_ABI::parts {
 // Who processes which tile.
 //   strided  the block's own in a fixed stride. All blocks are resident at once
 //   drawn    after the first ones in a fixed stride, the next that nobody has drawn. All blocks are resident at once
-//   claimed  the same, but no block needs another to have started. A block claims its first tile; those before it are
-//   of
-//            blocks with lower indices, which have started. The others of its stride it claims once the last block has
-//            started. If that does not come, because another kernel holds a multiprocessor, it leaves the stride: who
-//            does so draws the tiles of the first rounds in their order, and claims those that nobody has. So all tiles
-//            below one that is held are held, or about to be, by blocks that have started
+//   claimed  the same, but no block needs another to have started. A block claims its first tile. Those before it
+//            belong to blocks of lower indices, which have started. It claims the others of its stride once the last
+//            block has started. Another kernel that holds a multiprocessor can prevent that. Then the block leaves the
+//            stride: it draws the tiles of the first rounds in their order, and claims those that nobody has. So all
+//            tiles below one that is held are held, or about to be, by blocks that have started
 enum class schedule { strided, drawn, claimed };
 
 // What the blocks share, besides mailboxes and claims. It may hold anything when a call begins.

@@ -1,6 +1,7 @@
 // Rung 10. Every block leaves its aggregate in the workspace, and a second launch of one block adds those up.
 // Against 09_vector_loads: no atomics, so the order is fixed and the bits repeat; d_out need not be initialised first,
-// so there are two launches as before, but the second waits for the first to drain.
+// so there are two launches as before, but the second waits for the first to drain. parts/tile.cuh reads the
+// vectors: it keeps the order of the items at any alignment, which the items read one by one in 09 do not.
 #pragma once
 
 #include "rungs/contract.cuh"

@@ -1,7 +1,8 @@
 // Rung 5. The tiles' sums are items like others: the same kernel scans them, and their sums, until one tile is left.
 // Against 04_vector_items: where one block walked over 8 Ki sums for every 64 Mi items while the device idled, three
 // levels of tiles reach 2^39 items, and the middle phase all but disappears. An input of one tile takes one launch
-// instead of three. What is left of the cost is DRAM traffic: still two reads and two writes of every item.
+// instead of three. The rows of 04_vector_items come from parts/rows.cuh. What is left of the cost is DRAM traffic:
+// still two reads and two writes of every item.
 #pragma once
 
 #include "rungs/contract.cuh"
