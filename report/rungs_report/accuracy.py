@@ -123,7 +123,7 @@ def contents(page: Page) -> list[str]:
         told = asked(machine, cell, found)
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
         before = len(lines)
-        lines += [f"## {about} items", ""]
+        lines += [f"### {about} items", ""]
         if told:
             prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, PLAIN, EXACT, BOTH)]
             overview.append([about, page.label(told[FASTEST]["variant"]), *prices])
@@ -137,7 +137,7 @@ def contents(page: Page) -> list[str]:
         lines += ["The Pareto front of all variants, what no other beats in one without losing in the other:", ""]
         lines += priced(page, "Pareto", [["**front**", each] for each in ordered if each["front"]], ordered[0])
         lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [["**front**" * each["front"], each] for each in steady], ordered[0]))
-        if page.brief and not compare.is_headline(problem):
+        if not compare.is_headline(problem):
             lines[before:] = fold(f"{about} items", lines[before:])
     if not lines:
         return []
@@ -167,7 +167,7 @@ def growth(page: Page) -> list[str]:
                 rows.append([each.cell.items, words.size(each.cell.items), *told])
         shown = few({row[0] for row in rows})
         if rows := [row[1:] for row in rows if row[0] in shown]:
-            lines += [f"## {text(charts.describe(problem))}: the error at each n", ""]
+            lines += [f"### {text(charts.describe(problem))}: the error at each n", ""]
             lines += [*table([">n", "best rung", ">its error (ulp)", "CUB's fastest entry", ">its error (ulp)"], rows), ""]
     return lines
 

@@ -1,23 +1,34 @@
-"""The questions this report answers, in their order, each with its answer in a line and the page that says more."""
+"""The questions this report answers, in their order, each with its answer in a line and where more is said."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from rungs_report import accuracy, choose, claims, compare, gains, limits, places, regret, words
+from rungs_report import accuracy, choose, claims, compare, gains, limits, regret, topics, words
 from rungs_report.data import Machine
-from rungs_report.page import Page
+from rungs_report.page import Page, slug
 from rungs_report.sweeps import floors_of, mains
+from rungs_report.topics import Topic
 from rungs_report.words import code, table
+
+# The titles of the sections that answer them.
+CHOICE, REGRET = "Which variant to use", "How far the front door is from the best"
+LIMITS, GAINS, ACCURACY = "How far from the limit", "What each rung gained, and why", "Error against speed"
 
 
 class Answer(NamedTuple):
-    """A question, what is said of it, the whole page that says more, and where that stands on the committed ones."""
+    """A question, what is said of it, and where more is said."""
 
     question: str
     says: str
-    where: str
-    links: tuple[tuple[str, str], ...]  # label and link; no label where there is one place only
+    links: tuple[tuple[str, str], ...] = ()  # label and link; no label where there is one place only
+    drawn: str = ""  # what the charts are called that it stands on
+
+
+def file_of(topic: Topic) -> str:
+    """The page of a topic; the studies share one."""
+    return f"{topics.COSTS if topic.name in topics.STUDIES else topic.name}.md"
 
 
 def comparing(page: Page) -> str:
@@ -38,22 +49,16 @@ def wins(page: Page) -> str:
     machine, told = page.machine, []
     for topic, _ in mains(machine, page.topics):
         free, kept = (compare.verdicts(machine, topic, contract) for contract in (False, True))
-        told.append(
-            f"{topic.name}, against the best rung of any workspace: CUB wins {free['SLOWER']:,} of {free.total():,}, {free['SAME']:,} tied,"
-            f" {free['AMBIGUOUS']:,} undecided (noise floor {floors_of(machine, topic).split(',')[0]})"
-        )
+        counts = [f"CUB wins {each['SLOWER']:,} of {each.total():,}, {each['SAME']:,} tied, {each['AMBIGUOUS']:,} undecided" for each in (free, kept)]
+        told.append(f"{topic.name}, against the best rung of any workspace: {counts[0]} (noise floor {floors_of(machine, topic).split(',')[0]})")
         if kept != free:
-            told[-1] += (
-                f"; against the best that keeps CUB's workspace contract: CUB wins {kept['SLOWER']:,} of {kept.total():,}, {kept['SAME']:,} tied,"
-                f" {kept['AMBIGUOUS']:,} undecided"
-            )
+            told[-1] += f"; against the best that keeps CUB's workspace contract: {counts[1]}"
     return "; ".join(told)
 
 
 @cache
 def held(machine: Machine) -> str:
-    told = [claims.answer(claim, machine).verdict for own in claims.CLAIMS.values() for claim in own]
-    told += [claims.answer(claim, machine).verdict for claim in claims.PITFALLS]
+    told = [claims.answer(claim, machine).verdict for own in (*claims.CLAIMS.values(), claims.PITFALLS) for claim in own]
     known = [verdict for verdict in told if verdict != claims.UNMEASURED]
     if not known:
         return ""
@@ -61,19 +66,10 @@ def held(machine: Machine) -> str:
     return f"of {words.plural(len(known), 'claim')} looked into " + words.listed([f"{known.count(kind)} {says}" for kind, says in kinds])
 
 
-def committed(page: Page, where: str) -> tuple[tuple[str, str], ...]:
-    """Where on the committed pages the contents of a whole page stand: on those of the topics of which anything is told."""
-    told = {
-        "limits.md": lambda own: limits.briefly(own.machine, own.topics),
-        "gains.md": gains.briefly,
-        "accuracy.md": accuracy.briefly,
-    }
-    if where in told:
-        found = [topic for topic in page.topics if told[where](replace(page, topics=[topic]))]
-        return tuple((topic.name, f"{places.file_of(topic)}#{places.slug(places.OF_TOPIC[where])}") for topic in found)
-    if where in places.OF_FRONT:
-        return (("", f"{places.FRONT}#{places.slug(places.OF_FRONT[where])}"),)
-    return (("", where if where.endswith(".md") else f"{places.FRONT}{where}"),) if where else ()
+def by_topic(page: Page, briefly: Callable[[Page], str], title: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """What is said of each topic, and where its page says more."""
+    told = [(topic, said) for topic in page.topics if (said := briefly(replace(page, topics=[topic])))]
+    return "; ".join(said for _, said in told), tuple((topic.name, f"{file_of(topic)}#{slug(title)}") for topic, _ in told)
 
 
 def answered(page: Page) -> list[Answer]:
@@ -81,31 +77,31 @@ def answered(page: Page) -> list[Answer]:
     machine = page.machine
     if not machine.device:
         return []
+
+    def on_front(title: str) -> tuple[tuple[str, str], ...]:
+        return (("", f"index.md#{slug(title)}"),)
+
     found = [
-        ("Which variant should I use?", choose.briefly(machine, page.topics), "choose.md"),
-        ("How far from the best is what the front door chooses?", regret.briefly(page), "regret.md" if regret.measured(machine) else ""),
-        ("How far from the limit is it?", limits.briefly(machine, page.topics), "limits.md"),
-        ("What did each rung gain, and why?", gains.briefly(page), "gains.md"),
-        ("Where does CUB win, and where is it a tie?", wins(page), "#where-cub-wins-and-where-it-is-a-tie"),
-        ("How accurate, how repeatable, at what price?", accuracy.briefly(page), "accuracy.md"),
-        ("Is this chip different from that one?", comparing(page), ""),
-        ("Did the texts' claims hold?", held(machine), "claims.md"),
+        Answer("Which variant should I use?", choose.briefly(machine, page.topics), on_front(CHOICE)),
+        Answer("How far from the best is what the front door chooses?", regret.briefly(page), on_front(REGRET) if regret.measured(machine) else ()),
+        Answer("How far from the limit is it?", *by_topic(page, limits.briefly, LIMITS), "limit_"),
+        Answer("What did each rung gain, and why?", *by_topic(page, gains.briefly, GAINS), "waterfall_"),
+        Answer("Where does CUB win, and where is it a tie?", wins(page), on_front("Where CUB wins, and where it is a tie"), "headline"),
+        Answer("How accurate, how repeatable, at what price?", *by_topic(page, accuracy.briefly, ACCURACY), "pareto_"),
+        Answer("Is this chip different from that one?", comparing(page)),
+        Answer("Did the texts' claims hold?", held(machine), (("", "claims.md"),)),
     ]
-    return [Answer(*each, committed(page, each[2])) for each in found if each[1]]
+    return [each for each in found if each.says]
 
 
-def asked(page: Page, each: Answer) -> str:
+def asked(each: Answer) -> str:
     """The question as a link, or links behind it."""
-    if not each.where:
-        return each.question
-    if not page.brief:
-        return f"[{each.question}]({each.where})"
-    links = [(label, link.removeprefix(places.FRONT)) for label, link in each.links]
+    links = [(label, link.removeprefix("index.md")) for label, link in each.links]
     if len(links) == 1:
         return f"[{each.question}]({links[0][1]})"
     return "<br>".join([each.question, *[f"[{label}]({link})" for label, link in links]])
 
 
 def contents(page: Page) -> list[str]:
-    rows = [[asked(page, each), each.says.replace("; ", "<br>")] for each in answered(page)]
+    rows = [[asked(each), each.says.replace("; ", "<br>")] for each in answered(page)]
     return [*table(["question", "answer"], rows), ""] if len(rows) > 1 else []

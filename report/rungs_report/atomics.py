@@ -8,7 +8,7 @@ from functools import cache
 from rungs_report import charts, compare, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.page import Page, flags, fold
+from rungs_report.page import Page, flags
 from rungs_report.words import code, table, text
 
 ATOMICS, PLAIN = "atomics", "global"
@@ -211,7 +211,7 @@ def headline(machine: Machine) -> list[str]:
     """For the front: what contention costs."""
     study = study_of(machine)
     sentence = contention(study) if machine.device else None
-    return [f"**Atomics: {sentence}** ([atomics](atomics.md)).", ""] if sentence else []
+    return [f"**Atomics: {sentence}** ([atomics](costs.md#atomics)).", ""] if sentence else []
 
 
 # ---- tables and heat maps
@@ -287,17 +287,3 @@ def ideas(page: Page) -> list[str]:
         entry = page.machine.variants[variant]
         rows.append([page.label(variant), text(entry["idea"]), ", ".join(flags(page.machine, variant))])
     return ["## The mechanisms", "", *table(["mechanism", "idea", "asks for"], rows), ""] if rows else []
-
-
-def every_combination(page: Page) -> list[str]:
-    """Every type and operator: mechanisms down, addresses across."""
-    study = study_of(page.machine)
-    lines: list[str] = []
-    for input_type in study.types:
-        for operator in study.operators(input_type):
-            rows = [(code(name), take) for name, take in by_mechanism(study, operator, input_type)]
-            if shown := grid(study, rows, "mechanism"):
-                lines += fold(words.html(f"{input_type} {operator.replace('_', ' ')}"), shown)
-    if not lines:
-        return []
-    return [f"Operations per second at {words.size(study.items or 0)} operations, by number of addresses.", "", *lines]

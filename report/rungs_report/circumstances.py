@@ -11,7 +11,7 @@ from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
-FEW_SKIPPED = 12  # as many lines a brief page shows
+FEW_SKIPPED = 12  # as many lines a page shows
 CORRECTED = re.compile(r"its commit was corrected from (\S+): .*")
 
 
@@ -36,7 +36,7 @@ def banners(page: Page) -> list[str]:
             notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")
     refused = [refusal for refusal in machine.refusals if not refusal.expected]
     if refused:
-        notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed [on the front page](index.md#refused).")
+        notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed under Refused in `index.md`.")
     return quoted(notes)
 
 
@@ -287,7 +287,7 @@ def claimed(page: Page) -> list[str]:
         pitfalls.append([claim.identity, text(claim.says), text(found.measured), found.verdict])
     return [
         *lines,
-        "What they advise to use at which size (C16, D10): [which variant to use](choose.md#what-the-texts-advise).",
+        "What they advise to use at which size (C16, D10): [which variant to use](index.md#what-the-texts-advise).",
         "",
         "## Pitfalls and errors in the texts",
         "",
@@ -336,7 +336,7 @@ def omissions(page: Page) -> list[str]:
     if not rows:
         return []
     shown = [*table(["rung", "reason", ">cases", ">n", "of"], rows), ""]
-    lines = page.aside(f"Every rung and reason: {len(rows)}", shown) if len(rows) > FEW_SKIPPED else shown
+    lines = fold(f"Every rung and reason: {len(rows)}", shown) if len(rows) > FEW_SKIPPED else shown
     return ["## Skipped by the benchmark", "", *lines]
 
 

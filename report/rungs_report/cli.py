@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         folder(add, "--out", "where the pages are (default: report)")
         file(add, "--readme", "file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)")
         folder(add, "--root", sources)
-    add = command("site", "write the interactive page, index.html, every row as results.csv and the pages with every table, into a folder that is not committed")
+    add = command("site", "write the interactive page, index.html, every row as results.csv and the tables that pages leave out, into a folder that is not committed")
     folder(add, "--data", results)
     folder(add, "--out", "where they are written (default: report/site)")
     add("--pages", metavar="PREFIX", help="what its links to the pages begin with, such as https://host/path/ (default: the way to report/)")

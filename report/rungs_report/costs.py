@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rungs_report import charts, compare, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Run, Variant
-from rungs_report.page import Page, flags, fold
+from rungs_report.page import Page, flags
 from rungs_report.words import code, table, text
 
 REDUCE, SCAN, BARRIER = "collective_reduce", "collective_scan", "barrier"
@@ -330,19 +330,3 @@ def ideas(page: Page) -> list[str]:
     study = study_of(page.machine)
     rows = [[page.label(v), text(page.machine.variants[v]["idea"]), ", ".join(flags(page.machine, v))] for v in study.variants]
     return ["## What they are", "", *table(["", "idea", "asks for"], rows), ""] if rows else []
-
-
-def every_chain(page: Page) -> list[str]:
-    """The time of every chain, lengths across."""
-    study = study_of(page.machine)
-    lines: list[str] = []
-    for problem in sorted({cell.problem for cell in study.cells}):
-        cells = compare.sizes(page.machine, problem)
-        body = []
-        for variant in study.of(problem.operation):
-            took = [compare.figure(page.machine, cell, variant, "median_us") for cell in cells]
-            if any(took):
-                body.append([page.label(variant), *map(words.time, took)])
-        named = " ".join(filter(None, (problem.operation.replace("_", " "), problem.input_type, problem.operator, problem.shape, problem.mode)))
-        lines += fold(words.html(named), [*table(["", *[f">{words.size(cell.items)}" for cell in cells]], body), ""])
-    return ["The time of a call by the length of its chain.", "", *lines] if lines else []

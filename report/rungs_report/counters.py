@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rungs_report import compare, costs, data, sass, topics, words
+from rungs_report import compare, costs, data, sass, words
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.facts import Fault
 from rungs_report.page import Page
@@ -309,8 +309,6 @@ def compared(page: Page, cell: Cell, spread: Variant) -> list[str]:
 def spread_bins(page: Page) -> list[str]:
     """Histograms over distributed shared memory: what they wait for, from counters, machine code and the study of costs."""
     machine = page.machine
-    if page.brief and all(topic.name != topics.HISTOGRAMS for topic in page.topics):
-        return []
     cells = sorted(
         {(cell, variant) for cell, variant in machine.counters if variant.rung == SPREAD}, key=lambda pair: (pair[0].input_type, pair[0].sizes.get("bins", 0))
     )

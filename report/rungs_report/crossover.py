@@ -11,7 +11,7 @@ from rungs_report.words import table, text
 
 CLUSTER, CLUSTERS = "one cluster", "grid of clusters"
 DESIGNS = ("one block", CLUSTER, CLUSTERS, "grid, one launch", "grid with atomics", "cooperative grid", "several kernels")
-MAPPED = ("u8", "i32", "f32")  # whose histograms have their map on a brief page, too
+MAPPED = ("u8", "i32", "f32")  # whose histograms have their map on the committed page
 MOST_ITEMS = 1 << 24  # beyond, everything is as fast as memory
 
 
@@ -168,7 +168,7 @@ def of_bins(page: Page) -> list[str]:
         )  # fmt: skip
         lines += [f"Histograms of {input_type}{uneven}: a cluster is the faster design {where}{closest}.", ""]
         drawn = page.drawn(charts.heat_map, picture, f"bins_{operation}_{input_type}")
-        (others if page.brief and (uneven or input_type not in MAPPED) else lines).extend(drawn)
+        (others if uneven or input_type not in MAPPED else lines).extend(drawn)
     return lines + fold("the maps of the other histograms", others)
 
 
@@ -195,7 +195,7 @@ def atomics_by_place(machine: Machine) -> list[str]:
             return [
                 f"Added to 4,096 counters, {atomics.per_second(own)} a second go into a block's own shared memory, {atomics.per_second(remote)}"
                 f" into that of another block of the cluster, and {atomics.per_second(memory)} into memory: a counter that is not in the block costs"
-                f" {words.ratio(own / remote)} as much in a cluster and {words.ratio(own / memory)} as much in memory ([atomics](atomics.md)).", "",
+                f" {words.ratio(own / remote)} as much in a cluster and {words.ratio(own / memory)} as much in memory ([atomics](costs.md#atomics)).", "",
             ]  # fmt: skip
     return []
 

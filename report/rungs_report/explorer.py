@@ -17,8 +17,6 @@ from rungs_report.data import Cell, Machine, Variant
 
 ASSETS = Path(__file__).with_name("assets")
 VERDICTS = ("", "FASTER", "SAME", "SLOWER", "AMBIGUOUS")
-# The charts an answer stands on, by the page it points to.
-INLINE = {"#where-cub-wins-and-where-it-is-a-tie": "headline", "limits.md": "limit_", "gains.md": "waterfall_", "accuracy.md": "pareto_"}
 EMPTY = "none"  # a select's word for a problem without shape
 WORDS = {
     EMPTY: "–", "cold": "cold: from memory", "warm": "warm: maybe from L2", "graph": "graph: a call in a captured graph",
@@ -125,12 +123,12 @@ def marked(line: str) -> str:
 def of_machine(machine: Machine, answers: list[Answer], drawn: list[tuple[Chart, str]], links: str) -> str:
     """One machine's answers, in order, and the charts they stand on. links: from the site to the pages."""
     told = []
-    for question, answer, where, stands in answers:
+    for question, answer, stands, named_charts in answers:
         named = [f'<a href="{words.html(f"{links}{machine.gpu}/{link}")}">{words.html(label or question)}</a>' for label, link in stands]
         asked = named[0] if [label for label, _ in stands] == [""] else " ".join([words.html(question), *named])
         parts = answer.split("; ")
         said = marked(answer) if len(parts) == 1 else "<ul>" + "".join(f"<li>{marked(part)}</li>" for part in parts) + "</ul>"
-        own = [each for each in drawn if where in INLINE and each[0].name.startswith(INLINE[where])]
+        own = [each for each in drawn if named_charts and each[0].name.startswith(named_charts)]
         figures = [inline(*each, f"{machine.gpu}_", each is own[0]) for each in own]
         told.append(f"<dt>{asked}</dt><dd>{said}{''.join(figures)}</dd>")
     runs = "; ".join(
@@ -140,7 +138,7 @@ def of_machine(machine: Machine, answers: list[Answer], drawn: list[tuple[Chart,
     gpu, pages = words.html(machine.gpu), words.html(f"{links}{machine.gpu}/index.md")
     return f"""<section>
 <h2>{words.html(machine.name)}</h2>
-<p class="note">{runs}. <a href="{pages}">Pages</a>; every table: <a href="{gpu}/index.md">Markdown</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
+<p class="note">{runs}. <a href="{pages}">Pages</a>; more tables: <a href="{gpu}/">Markdown</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
 <dl class="answers">{"".join(told)}</dl>
 </section>"""
 

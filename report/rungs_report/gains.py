@@ -132,7 +132,7 @@ def changed(page: Page, topic: Topic, previous: Variant | None, variant: Variant
         return words.UNKNOWN
     ladder = [each for each in page.machine.variants if each[:2] == variant[:2]]
     neighbours = ladder.index(variant) - ladder.index(previous) == 1
-    return f"[{diffs.changed(diff)}]({topic.name}.md#{anchor(variant)})" if neighbours else diffs.changed(diff)
+    return f"[{diffs.changed(diff)}](#{anchor(variant)})" if neighbours else diffs.changed(diff)
 
 
 def in_one_kernel(found: list[dict[str, Any]]) -> Counter[str]:
@@ -225,7 +225,7 @@ def contents(page: Page) -> list[str]:
         for problem in problems(machine, topic) if topic.roof else []:
             cell = compare.ladder_cell(machine, problem)
             for (family, ladder), variants in ladders(page, cell).items() if cell else ():
-                own = drawn if problem == compare.main_problem(machine, topic) or not page.brief else []
+                own = drawn if problem == compare.main_problem(machine, topic) else []
                 named = f"{text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}"
                 own += [f"### {named}", ""]
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
@@ -241,7 +241,7 @@ def contents(page: Page) -> list[str]:
                 own += fold("All figures of this ladder, and the diffs", climb(page, topic, cell, variants))
                 drawn += fold(named, own) if own is not drawn else []
         if drawn:
-            lines += [f"## {text(topic.name.capitalize())}", "", *drawn]
+            lines += drawn
     if not lines:
         return []
     about = [

@@ -106,7 +106,7 @@ def distributions(page: Page) -> list[str]:
     broken = {(f.cell._replace(distribution=""), f.cell.distribution): f for f in faults(machine)}
     rows, others, slower = [], [], []
     sizes = {each.setting.items for each in found}
-    shown = sizes if not page.brief or compare.LADDER_ITEMS not in sizes else {compare.LADDER_ITEMS}
+    shown = {compare.LADDER_ITEMS} if compare.LADDER_ITEMS in sizes else sizes
     for each in found:
         setting = each.setting
 
@@ -175,7 +175,7 @@ def ladders(page: Page) -> list[str]:
         own += page.drawn(charts.ladder_beside, (cell, beside), f"{cell.input_type}_{cell.sizes['bins']}")
         for (family, name), variants in ladder_groups(page, cell).items():
             own += ladder_table(page, cell, beside, family, name, variants)
-        lines += page.aside(named, own) if lines else own
+        lines += fold(named, own) if lines else own
     if not lines:
         return []
     said = f" at {words.listed([words.size(n) for n in sorted(sizes)])} samples"
@@ -290,7 +290,7 @@ def ranges_and_channels(page: Page) -> list[str]:
                 lines += [f"## {title}", "", about, ""]
             if shown:
                 told = [f"{charts.distribution(name).capitalize()}:", "", *shown, ""]
-                lines += told if first else page.aside(charts.distribution(name), told)
+                lines += told if first else fold(charts.distribution(name), told)
     return lines
 
 
@@ -484,7 +484,7 @@ def sweeps(page: Page) -> list[str]:
             if counts.get(compare.LADDER_ITEMS, 0) > 2:
                 at = [c for c in found if c.items == compare.LADDER_ITEMS]
                 lines += page.drawn(charts.sweep_bins, at, f"{input_type}_{name}")
-                (tables if page.brief else lines).extend(bins_table(page, at))
+                tables += bins_table(page, at)
     over_bins = ["## The sweep over the number of bins", "", *lines, *tables] if lines else []
     return [*over_n, *over_bins]
 

@@ -116,7 +116,7 @@ def ladder(page: Page) -> list[str]:
             "",
         ]
         about = "What each asks for and what it answers with"
-        lines += page.aside(about, [f"{about}:", "", *table(DETAILS, more), ""])
+        lines += fold(about, [*table(DETAILS, more), ""])
         if named := stopped(machine, cell, family, name):
             lines += [f"Not run at this size: {words.listed(named)}.", ""]
     told = []
@@ -129,35 +129,6 @@ def ladder(page: Page) -> list[str]:
         )
     told.append(f"Error is {page.topic.error}.")
     return [*lines, " ".join(told), ""]
-
-
-def run_by_run(page: Page) -> list[str]:
-    """Every run's own time and ratio, so that the medians of the ladder can be checked."""
-    machine = page.machine
-    cell = compare.ladder_cell(machine, page.main) if page.main else None
-    if cell is None or page.main is None or len(machine.runs) < 2:
-        return []
-    rows = []
-    for variants in ladder_groups(page, cell).values():
-        for variant in variants:
-            row = [page.label(variant)]
-            for run in machine.runs:
-                found = run.cells.get(cell, {}).get(variant)
-                row.append(words.time(found.median_us) if found else words.UNKNOWN)
-                row.append(words.ratio(found.speedup_over_cub) if found else words.UNKNOWN)
-            rows.append(row)
-    headers = ["rung"]
-    for number, _ in enumerate(machine.runs, 1):
-        headers += [f">run {number}", ">over CUB"]
-    key = [f"run {number} is {code(run.name)}, CCCL {text(run.cccl)}" for number, run in enumerate(machine.runs, 1)]
-    return [
-        f"## Run by run: {text(charts.describe(page.main))}, {words.size(cell.items)} items",
-        "",
-        "; ".join(key) + ".",
-        "",
-        *table(headers, rows),
-        "",
-    ]
 
 
 def anchor(variant: Variant) -> str:
@@ -202,48 +173,3 @@ def lessons(page: Page) -> list[str]:
         "",
         *lines,
     ]
-
-
-def launch_shapes(page: Page) -> list[str]:
-    """The sweep over block sizes and blocks per multiprocessor: what a gain owes to its launch shape."""
-    machine = page.machine
-    lines = []
-    for problem in compare.problems(machine, page.topic) if page.topic else []:
-        rows = []
-        for cell in compare.sizes(machine, problem):
-            shapes = [v for v in compare.contenders(machine, cell) if v.ladder == compare.SWEEP_OF_LAUNCHES]
-            times = {v: compare.figure(machine, cell, v, "median_us") for v in shapes}
-            least = min(times.values(), default=None)
-            for variant in shapes:
-                entry = machine.variants[variant]
-                rate = compare.figure(machine, cell, variant, "gb_per_s")
-                time = words.time(times[variant])
-                rows.append(
-                    [
-                        words.size(cell.items),
-                        code(variant.rung),
-                        words.number(entry.get("block_threads")),
-                        words.number(entry.get("blocks_per_multiprocessor")),
-                        f"**{time}**" if times[variant] == least else time,
-                        words.number(rate),
-                        words.ratio(times[variant] / least),
-                    ]
-                )
-        if rows:
-            lines += [
-                f"{text(charts.describe(problem))}:",
-                "",
-                *table([">n", "shape", ">block", ">blocks a multiprocessor", ">time", ">GB/s", ">time over the best"], rows),
-                "",
-            ]
-    return (
-        [
-            "## Launch shapes",
-            "",
-            "One kernel under many launch shapes, so that a rung's gain is not an accident of its own.",
-            "",
-            *lines,
-        ]
-        if lines
-        else []
-    )

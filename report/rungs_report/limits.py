@@ -2,7 +2,7 @@
 
 from rungs_report import charts, compare, histograms, topics, words
 from rungs_report.data import Cell, Machine
-from rungs_report.page import Page
+from rungs_report.page import Page, fold
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
 
@@ -67,10 +67,10 @@ def farthest(machine: Machine, problem: Cell) -> str:
     return f"{words.listed(said)}; farthest from it is {words.size(least)}, where the best rung reaches {words.percent(share)}"
 
 
-def briefly(machine: Machine, found: list[Topic]) -> str:
+def briefly(page: Page) -> str:
     """The front's one line: the right end of each headline, and its worst place."""
-    told = []
-    for topic in found:
+    machine, told = page.machine, []
+    for topic in page.topics:
         problem = compare.main_problem(machine, topic)
         bests = [each for each in compare.bests(machine, problem) if each.percent_of_ceiling is not None] if topic.roof and problem else []
         if not bests or not problem or problem.mode != "cold":
@@ -99,9 +99,9 @@ def contents(page: Page) -> list[str]:
             several = f"{problem.operation}_{problem.input_type}_{problem.shape}".replace("=", "_").strip("_")
             drawn += page.drawn(charts.limit, problem, several)
             shown = [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{compare.main_cub(machine)}, % of ceiling"], rows), ""]
-            drawn += shown if problem == compare.main_problem(machine, topic) else page.aside("the table over n", shown)
+            drawn += shown if problem == compare.main_problem(machine, topic) else fold("the table over n", shown)
         if drawn:
-            lines += [f"## {text(topic.name.capitalize())}", "", f"The ceiling is {topic.roof}.", "", *drawn]
+            lines += [f"The ceiling is {topic.roof}.", "", *drawn]
     if not lines:
         return []
     about = [

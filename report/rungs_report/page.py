@@ -1,5 +1,6 @@
 """What all sections share: the page in the making, and how a comparison with CUB is written."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,6 @@ class Page:
     topic: Topic | None
     charts: list[Chart]  # of all pages of the machine
     others: tuple[str, ...] = ()  # the folders of the other GPUs
-    brief: bool = False  # whether it is committed: what is folded, and what is an aside, stands on the whole page alone
 
     @property
     def main(self) -> Cell | None:
@@ -42,14 +42,62 @@ class Page:
     def label(self, variant: Variant) -> str:
         return code(self.machine.labels[variant])
 
-    def aside(self, summary: str, lines: list[str]) -> list[str]:
-        """Lines that the whole page shows and a brief one only names. The summary is HTML."""
-        return fold(summary, lines) if self.brief else lines
-
 
 def fold(summary: str, lines: list[str]) -> list[str]:
-    """Lines under a line that opens them. The summary is HTML."""
+    """Lines that a committed page only names and the site's tables show, under a line that opens them. The summary is HTML."""
     return ["<details>", f"<summary>{summary}</summary>", "", *lines, "</details>", ""] if lines else []
+
+
+def divided(lines: list[str], tables: str) -> tuple[list[str], list[str]]:
+    """What is committed of a page: its lines without what is folded, in whose place stands where it is. And what is folded, under
+    its headings."""
+    kept: list[str] = []
+    folded: list[str] = []
+    named: list[str] = []
+    headings: list[str] = []
+    depth = 0
+
+    def told() -> list[str]:
+        said = [f"Only in `{tables}`: {'; '.join(named)}.", ""] if named else []
+        named.clear()
+        return said
+
+    for line in lines:
+        depth += line == "<details>"
+        if depth:
+            folded += [part for heading in headings for part in (heading, "")]
+            headings.clear()
+            folded += [line, ""] if (line, depth) == ("</details>", 1) else [line]
+            if depth == 1 and line.startswith("<summary>"):
+                named.append(line.removeprefix("<summary>").removesuffix("</summary>"))
+        elif line or not named:
+            kept += [*told(), line]
+            if line.startswith("#"):
+                headings[:] = [each for each in headings if level(each) < level(line)] + [line]
+        depth -= line == "</details>"
+    return kept + told(), folded
+
+
+def level(heading: str) -> int:
+    return len(heading) - len(heading.lstrip("#"))
+
+
+def slug(heading: str) -> str:
+    """What GitHub calls a heading in a link."""
+    plain = re.sub(r"\\(.)", r"\1", heading).replace("`", "").lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def headings(lines: list[str], deepest: int = 2) -> list[tuple[str, str]]:
+    """The headings from the second level down to the deepest, each with its anchor: GitHub numbers those that come again."""
+    found, seen = [], {}
+    for line in lines:
+        if match := re.match(r"(#{1,6}) (.+)", line):
+            called = slug(match[2])
+            times = seen[called] = seen.get(called, -1) + 1
+            if 2 <= len(match[1]) <= deepest:
+                found.append((match[2], called + (f"-{times}" if times else "")))
+    return found
 
 
 def verdict(ratio: Ratio | None) -> str:
@@ -59,19 +107,17 @@ def verdict(ratio: Ratio | None) -> str:
 def flags(machine: Machine, variant: Variant) -> list[str]:
     """What a variant asks of its caller or its GPU beyond CUB's contract."""
     entry = machine.variants[variant]
-    found = []
-    if entry.get("workspace_contract") == "zeroed_once":
-        found.append("workspace zeroed once")
-    if entry.get("waits_for_host"):
-        found.append("waits for host")
-    if entry.get("progress") == "assumed":
-        found.append("progress assumed")
-    if (entry.get("min_cc") or 0) > 75:
-        found.append(f"needs sm_{entry['min_cc']}")
-    return found
+    asked = {
+        "workspace zeroed once": entry.get("workspace_contract") == "zeroed_once",
+        "waits for host": entry.get("waits_for_host"),
+        "progress assumed": entry.get("progress") == "assumed",
+        f"needs sm_{entry.get('min_cc')}": (entry.get("min_cc") or 0) > 75,
+    }
+    return [name for name, so in asked.items() if so]
 
 
 SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
+MARKS = {"FASTER": "", "SLOWER": " −", "SAME": " =", "AMBIGUOUS": " ?"}
 
 
 def over_cub(ratio: Ratio | None) -> str:
@@ -88,3 +134,8 @@ def interval(ratio: Ratio | None) -> str:
 def briefly(ratio: Ratio | None) -> str:
     """A speed-up and its verdict in one cell: 1.31x, 1.00x tie."""
     return over_cub(ratio) + (SAID[ratio.verdict] if ratio else "")
+
+
+def marked(ratio: Ratio | None) -> str:
+    """A speed-up and its verdict as a sign: 1.31x, 1.00x =."""
+    return words.ratio(ratio.value) + MARKS[ratio.verdict] if ratio else words.UNKNOWN

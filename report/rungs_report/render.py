@@ -5,12 +5,11 @@ import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
 from rungs_report import charts, explorer, pages
-from rungs_report.data import COLUMNS, Collection, Machine, Variant
+from rungs_report.data import COLUMNS, Collection, Machine
 
 SITE, ROWS = "index.html", "results.csv"
 BEGIN, END = "<!-- rungs:headline begin -->", "<!-- rungs:headline end -->"
@@ -32,56 +31,44 @@ def results_csv(machine: Machine) -> str:
     return out.getvalue()
 
 
-@dataclass
-class Written:
-    """What was written about one machine."""
-
-    machine: Machine
-    pages: dict[str, list[str]]
-    charts: list[tuple[charts.Chart, str]]
-    answers: list[pages.Answer]
-
-    def files(self) -> dict[str, str]:
-        """Pages and charts by their paths."""
-        gpu = self.machine.gpu
-        made = {f"{gpu}/{name}": "\n".join(lines) + "\n" for name, lines in self.pages.items()}
-        return made | {f"{gpu}/charts/{chart.name}.svg": svg for chart, svg in self.charts}
+def files_of(machine: Machine, lines: dict[str, list[str]], shown: list[charts.Chart]) -> dict[str, str]:
+    """Pages and charts by their paths."""
+    made = {f"{machine.gpu}/{name}": "\n".join(page) + "\n" for name, page in lines.items()}
+    return made | {f"{machine.gpu}/charts/{chart.name}.svg": charts.svg(chart) for chart in shown}
 
 
-def written(
-    collection: Collection, root: Path, looks: dict[Variant, charts.Style], told: Callable[[str], None], whole: bool
-) -> Iterator[Written]:
-    """The machines, GPUs first, for which a reader looks first. root is where the rungs' sources lie. whole: the pages of the site,
-    not those that are committed."""
+def written(collection: Collection, root: Path, told: Callable[[str], None]) -> Iterator[tuple[Machine, pages.Pages]]:
+    """The machines and their pages, GPUs first, for which a reader looks first. root is where the rungs' sources lie."""
+    looks = charts.styles(collection.machines)
     machines = sorted(collection.machines, key=lambda machine: machine.device is None)
     for machine in machines:
         told(f"writing the pages of {machine.gpu}")
-        others = tuple(each.gpu for each in machines if each.device and each is not machine)
-        if whole:
-            lines, drawn, answers = pages.pages(machine, root, looks, others)
-        else:
-            lines, drawn, answers = *pages.committed(machine, root, looks, others), []
-        yield Written(machine, lines, [(chart, charts.svg(chart)) for chart in drawn], answers)
+        yield machine, pages.pages(machine, root, looks, tuple(each.gpu for each in machines if each.device and each is not machine))
 
 
 def files(collection: Collection, root: Path, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
     """Every file of the report by its path under --out: pages and charts, which are committed."""
     made: dict[str, str] = {}
-    for each in written(collection, root, charts.styles(collection.machines), told, False):
-        made |= each.files()
+    for machine, own in written(collection, root, told):
+        shown = own.shown(tables=False)
+        made |= files_of(machine, own.committed, [chart for chart in own.charts if chart.name in shown])
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
     return made
 
 
 def site(collection: Collection, root: Path, links: str, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
-    """What follows from the results and is not committed: the interactive page, all rows, and the whole pages with their charts.
-    links: from the site to the committed pages."""
-    looks = charts.styles(collection.machines)
-    found = list(written(collection, root, looks, told, True))
-    made = {path: content for each in found for path, content in each.files().items()}
-    made |= {f"{each.machine.gpu}/{ROWS}": results_csv(each.machine) for each in found}
-    sections = [explorer.of_machine(each.machine, each.answers, each.charts, links) for each in found]
-    made[SITE] = explorer.page([each.machine for each in found], looks, sections, pages.GENERATED)
+    """What follows from the results and is not committed: the interactive page, all rows, and the tables with their charts. links:
+    from the site to the committed pages."""
+    made: dict[str, str] = {}
+    sections = []
+    for machine, own in written(collection, root, told):
+        shown, named = own.shown(tables=True), tuple(each.drawn for each in own.answers if each.drawn)
+        made |= files_of(machine, own.tables, [chart for chart in own.charts if chart.name in shown])
+        made[f"{machine.gpu}/{ROWS}"] = results_csv(machine)
+        drawn = [(chart, charts.svg(chart)) for chart in own.charts if chart.name.startswith(named)]
+        sections.append(explorer.of_machine(machine, own.answers, drawn, links))
+    machines = sorted(collection.machines, key=lambda machine: machine.device is None)
+    made[SITE] = explorer.page(machines, charts.styles(machines), sections, pages.GENERATED)
     return made
 
 

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable
 
-from rungs_report import charts, compare, places, words
+from rungs_report import charts, compare, words
 from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.page import SAID, Page, flags, fold, interval, over_cub, verdict
-from rungs_report.topics import Topic
+from rungs_report.page import SAID, Page, flags, fold, interval, marked, over_cub, verdict
+from rungs_report.topics import ATOMICS, COSTS, Topic
 from rungs_report.words import code, table, text
 
 MODES = {
@@ -18,6 +18,7 @@ MODES = {
     "host": "what runs on the CPU",
 }
 FEW_SIZES = 3
+MANY_LINES = 12  # more are folded
 
 
 def headline_table(machine: Machine, problem: Cell) -> list[str]:
@@ -158,13 +159,8 @@ def front(page: Page, more: list[str]) -> list[str]:
     lines += page.drawn(charts.headline, [(topic.name, problem) for topic, problem in heads])
     lines += front_table(machine, page.topics)
     lines += where_cub_wins(page, [topic for topic, _ in heads])
-    links = []
-    for topic in page.topics if not page.brief else ():
-        links += [
-            f"- [{topic.name}]({topic.name}.md): {topic.contents}; [every table]({topic.name}_tables.md)",
-        ]
-    if page.brief:
-        links += [f"- [{file.removesuffix('.md')}]({file}): {contents}" for file, contents in places.of_topics(page.topics)]
+    pages = [(f"{COSTS}.md#{ATOMICS}" if topic.name == ATOMICS else f"{topic.name}.md", topic) for topic in page.topics]
+    links = [f"- [{topic.name}]({where}): {topic.contents}" for where, topic in pages]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
     links.append("- all rows as `results.csv`, and a page to filter, sort and zoom them: `report/run site` writes both into `report/site`")
@@ -216,7 +212,7 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
         " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls, and of the front"
         " door, which takes it so, too. The front door is left out elsewhere because it is a dispatcher."
-        " [Which variant to use](choose.md) also asks for the same bits every time, which CUB does not always promise, and keeps a rung while it is"
+        " [Which variant to use](#which-variant-to-use) also asks for the same bits every time, which CUB does not always promise, and keeps a rung while it is"
         " near the fastest: there CUB may win over the rung that is named and lose to another.",
         "",
         *table(["", "rungs of", ">problems", ">a rung wins", ">tie", ">CUB wins", ">undecided", ">noise floor, median"], rows),
@@ -254,13 +250,6 @@ def in_short(page: Page) -> list[str]:
     ]
 
 
-def carried(machine: Machine) -> str:
-    """What is said of rungs that have not met the main release."""
-    if len(compare.cccl_versions(machine)) < 2:
-        return ""
-    return " (what met only another release is carried over by how far apart the two CUBs are for the rungs that met both)"
-
-
 def sweep(page: Page) -> list[str]:
     if page.main is None or page.topic is None or len(compare.sizes(page.machine, page.main)) < 2:
         return []
@@ -268,21 +257,9 @@ def sweep(page: Page) -> list[str]:
     lines = ["## The sweep over n", ""]
     lines += page.drawn(charts.sweep_rate, page.main)
     lines += page.drawn(charts.sweep_speedup, page.main)
-    named = any(compare.best(machine, cell) for cell in compare.sizes(machine, page.main))
-    if named:
-        lines += [
-            "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured."
-            + (
-                ""
-                if page.brief
-                else " The best rung of each n is bold below:"
-                f" the one with the highest speed-up {compare.over_main(machine)}{carried(machine)}. In a table of times it need not have the least, for times are"
-                " medians of several runs and a speed-up is taken within each."
-            )
-            + (f" The ceiling is {page.topic.roof}." if machine.device else ""),
-            "",
-        ]
-    lines += page.aside("Speed-up, GB/s and time of every rung at each n", sweep_tables(machine, page.main))
+    if any(compare.best(machine, cell) for cell in compare.sizes(machine, page.main)):
+        roof = f" The ceiling is {page.topic.roof}." if machine.device else ""
+        lines += [f"Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.{roof}", ""]
     return lines
 
 
@@ -333,87 +310,36 @@ def beside(page: Page) -> list[str]:
     return lines
 
 
-def grid(
-    machine: Machine, cells: list[Cell], title: str, value: Callable[[Cell, Variant], str], first: list[list[str]]
-) -> list[str]:
-    """Variants down, n across, the best rung of each n bold: by its speed-up over one release's CUB, on every table alike."""
-    variants = sorted(
-        {v for cell in cells for v in compare.contenders(machine, cell) if v.ladder != compare.SWEEP_OF_LAUNCHES},
-        key=machine.order.__getitem__,
-    )
-    winners = {cell: found.variant for cell in cells if (found := compare.best(machine, cell))}
-    body = list(first)
-    for variant in variants:
-        row = [code(machine.labels[variant])]
-        for cell in cells:
-            said = value(cell, variant)
-            row.append(f"**{said}**" if said != words.UNKNOWN and winners.get(cell) == variant else said)
-        body.append(row)
-    return [f"{title}:", "", *table(["rung", *[f">{words.size(cell.items)}" for cell in cells]], body), ""]
-
-
-def sweep_tables(machine: Machine, problem: Cell) -> list[str]:
-    """Speed-up, GB/s under the ceiling, and time."""
-    cells = compare.sizes(machine, problem)
-    limits = [compare.ceiling(machine, cell) for cell in cells]
-    lines = []
-    if any(found.ratio for found in compare.bests(machine, problem)):
-
-        def ratio(cell: Cell, variant: Variant) -> str:
-            found = compare.told(machine, cell).get(variant)
-            return over_cub(found) + ("" if found is None or found.verdict != "SAME" or compare.is_cub(variant) else " =")
-
-        lines += grid(machine, cells, f"Speed-up {compare.over_main(machine)} (= is a tie)", ratio, [])
-    top = [["measured ceiling", *[words.number(limit) for limit in limits]]] if any(limits) else []
-    lines += grid(machine, cells, "GB/s", lambda c, v: words.number(compare.figure(machine, c, v, "gb_per_s")), top)
-    return lines + fold("Time", time_table(machine, problem))
-
-
-def time_table(machine: Machine, problem: Cell) -> list[str]:
-    cells = compare.sizes(machine, problem)
-    return grid(machine, cells, "Time", lambda c, v: words.time(compare.figure(machine, c, v, "median_us")), [])
-
-
 def losses(page: Page) -> list[str]:
     """Where CUB wins and where nobody does, for every problem and mode."""
     machine = page.machine
     if not machine.device or page.topic is None:
         return []
-    beaten, level, undecided, total = [], [], [], 0
-    for problem in compare.problems(machine, page.topic):
-        for found in compare.bests(machine, problem):
-            if not found.ratio:
-                continue
-            total += 1
-            entry = [
-                text(charts.describe(problem)),
-                words.size(found.cell.items),
-                page.label(found.variant),
-                over_cub(found.ratio),
-                interval(found.ratio),
-            ]
-            {"SLOWER": beaten, "SAME": level, "AMBIGUOUS": undecided}.get(found.ratio.verdict, []).append(entry)
-    if not total:
+    found = [(problem, each) for problem in compare.problems(machine, page.topic) for each in compare.bests(machine, problem) if each.ratio]
+    if not found:
         return []
-    headers = ["problem", ">n", "our best", ">over CUB", "interval"]
+    told, counts = (compare.verdicts(machine, page.topic, contract) for contract in (False, True))
     lines = ["## Where CUB wins, and where it is a tie", ""]
     lines.append(
-        f"Over all types, operators and modes there are {words.plural(total, 'problem')} with a size. CUB wins {len(beaten)},"
-        f" {len(level)} are ties, {len(undecided)} are undecided, and a rung wins {total - len(beaten) - len(level) - len(undecided)}."
+        f"Over all types, operators and modes there are {words.plural(told.total(), 'problem')} with a size. CUB wins {told['SLOWER']},"
+        f" {told['SAME']} are ties, {told['AMBIGUOUS']} are undecided, and a rung wins {told['FASTER']}."
     )
-    counts = compare.verdicts(machine, page.topic, True)
-    if counts != compare.verdicts(machine, page.topic):
+    if counts != told:
         lines[-1] += (
             " These are the best of all rungs, whatever workspace they ask for. Of what keeps CUB's workspace contract, the front door among it, the best"
             f" loses to CUB in {counts['SLOWER']:,}, ties in {counts['SAME']:,}, is undecided in {counts['AMBIGUOUS']:,} and wins {counts['FASTER']:,} of"
             f" {words.plural(counts.total(), 'problem')} ([by name](index.md#where-cub-wins-and-where-it-is-a-tie))."
         )
     lines.append("")
-    for title, entries in (("CUB wins", beaten), ("Ties", level), ("Undecided", undecided)):
-        if not entries:
-            continue
-        shown = [*table(headers, entries), ""]
-        lines += fold(f"{title}: {len(entries)}", shown) if len(entries) > 12 else [f"{title}:", "", *shown]
+    for title, kind in (("CUB wins", "SLOWER"), ("Ties", "SAME"), ("Undecided", "AMBIGUOUS")):
+        rows = [
+            [text(charts.describe(problem)), words.size(each.cell.items), page.label(each.variant), over_cub(each.ratio), interval(each.ratio)]
+            for problem, each in found
+            if each.ratio.verdict == kind
+        ]
+        if rows:
+            shown = [*table(["problem", ">n", "our best", ">over CUB", "interval"], rows), ""]
+            lines += fold(f"{title}: {len(rows)}", shown) if len(rows) > MANY_LINES else [f"{title}:", "", *shown]
     return lines
 
 
@@ -425,12 +351,7 @@ def matrix(machine: Machine, problems: list[Cell]) -> list[str]:
         found = {each.cell.items: each for each in compare.bests(machine, problem)}
         row = [text(charts.describe(problem))]
         for count in counts:
-            each = found.get(count)
-            if each is None or each.ratio is None:
-                row.append(words.UNKNOWN)
-            else:
-                mark = {"SAME": " =", "AMBIGUOUS": " ?", "SLOWER": " −"}.get(each.ratio.verdict, "")
-                row.append(words.ratio(each.ratio.value) + mark)
+            row.append(marked(found[count].ratio if count in found else None))
         if any(entry != words.UNKNOWN for entry in row[1:]):
             rows.append(row)
     return table(["problem", *[f">{words.size(count)}" for count in counts]], rows) if rows else []
@@ -446,7 +367,7 @@ def other_types(page: Page) -> list[str]:
     lines = ["## Other types and operators", ""]
     if overview := matrix(machine, alike):
         lines += ["The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", "", *overview, ""]
-    return [*lines, f"The times behind each line: [{page.topic.name}_tables.md]({page.topic.name}_tables.md).", ""]
+    return [*lines, "`report/run site` shows the times behind each line.", ""]
 
 
 def other_modes(page: Page) -> list[str]:
@@ -460,20 +381,3 @@ def other_modes(page: Page) -> list[str]:
         if overview:
             lines += [f"### {mode}: {means}", "", "The best rung's speed-up over CUB:", "", *overview, ""]
     return ["## Other ways of running", "", "Never to be mixed with the figures above.", "", *lines] if lines else []
-
-
-def every_problem(page: Page) -> list[str]:
-    """For each problem of the topic the best rung over n, and everybody's times."""
-    machine = page.machine
-    lines = []
-    for mode, means in MODES.items():
-        found = compare.problems(machine, page.topic, mode) if page.topic else []
-        if not found:
-            continue
-        lines += [f"## {mode.capitalize()}: {means}", ""]
-        for problem in found:
-            best = headline_table(machine, problem)
-            # Times only: the full set of tables for every problem would make a page too long to be rendered.
-            body = (best + [""] if best else []) + time_table(machine, problem)
-            lines += fold(words.html(charts.describe(problem)), body)
-    return lines

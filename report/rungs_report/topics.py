@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rungs_report.data import Machine
 
-ORDINARY_CONTENTS = "the ladder, the sweep over n, where CUB wins, types, modes, accuracy, and what each rung changed"
+ORDINARY_CONTENTS = "the ladder, how far from the limit, what each rung gained, error, clusters, where CUB wins, other types and modes"
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
 
 
@@ -38,8 +38,7 @@ KNOWN = (
         ("histogram_even", "histogram_range", "multi_histogram_even"),
         "the read-only roof",
         "0: every counter is compared with an independent count",
-        "three ladders, every kind of sample and number of bins, each distribution a column, what CUB cannot count, the sweeps over n and"
-        " over bins, and what each rung changed",
+        "a ladder, how far from the limit, what each rung gained, clusters, samples and bins, each distribution, what CUB cannot count",
     ),
     Topic(
         ATOMICS,

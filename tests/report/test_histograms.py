@@ -51,7 +51,7 @@ def test_a_library_that_fails_is_told_and_no_win(repository, run, little, site_p
     told = section(page, "What CUB refuses or gets wrong")
     assert re.search(r"\| `cub_device_histogram` \| i8 histogram, 256 bins \| uniform \| 16 Mi \| wrong \| bin 0 counts 0", told)
     assert told.rstrip().endswith("| `overlapped_clear` |")
-    kinds = section(site_page("histograms"), "Samples, bins and n")
+    kinds = section(site_page("histograms_tables"), "Samples, bins and n")
     assert re.search(r"\| i8 +\| +256 \| 16 Mi \| +wrong \| `overlapped_clear` +\| 13.0 µs \| +[\d.]+ % +\| +– \|", kinds)
     assert re.search(r"\| +\| +\| CUB +\| +wrong \| ", section(page, "Each distribution a column"))
     assert "Refused" not in (repository / "report/synthetic-gpu/index.md").read_text()
@@ -87,7 +87,7 @@ def test_a_fault_beside_a_right_cub(repository, run, site_page):
     assert run()[0] == 0
     page = page_of(repository)
     assert re.search(r"\| i8 histogram, 256 bins, cold +\| +1.50x \|", page)
-    assert re.search(r"\| i8 +\| +256 \| 16 Mi \| 15.0 µs \| `overlapped_clear` \| 10.0 µs \|.* 1.50x \|", site_page("histograms"))
+    assert re.search(r"\| i8 +\| +256 \| 16 Mi \| 15.0 µs \| `overlapped_clear` \| 10.0 µs \|.* 1.50x \|", site_page("histograms_tables"))
     assert "negative samples" in section(page, "What CUB refuses or gets wrong")
 
 
@@ -157,9 +157,9 @@ def test_the_ladder_has_both_distributions(repository, run, little, site_page):
     assert run()[0] == 0
     told = section(page_of(repository), "The ladders at 16 Mi samples")
     assert "### u8, 256 bins, 16 Mi samples" in told and "### i32" not in told and "### f32" not in told
-    assert re.search(r"^Only in `report/site/synthetic-gpu/histograms.md`: .*i32, 256 bins, 16 Mi samples", told, re.MULTILINE)
-    whole = section(site_page("histograms"), "The ladders at 16 Mi samples")
-    assert "### u8, 256 bins, 16 Mi samples" in whole and "### i32, 256 bins, 16 Mi samples" in whole and "### f32" not in whole
+    assert re.search(r"^Only in `report/site/synthetic-gpu/histograms_tables.md`: .*i32, 256 bins, 16 Mi samples", told, re.MULTILINE)
+    whole = section(site_page("histograms_tables"), "The ladders at 16 Mi samples")
+    assert "### i32, 256 bins, 16 Mi samples" in whole and "### f32" not in whole
     assert re.search(r"\| `grid_stride` +\| the synthetic idea of grid stride +\| +30.0 µs \|[^|]+\| 10.0x \|.*\| +45.0 µs \|[^|]+\| 22.5x \|", told)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import synthetic
 from conftest import add_small_atomics, add_small_cell, add_small_histograms, add_small_scans
-from rungs_report import charts, data, places, render
-from rungs_report.pages import MORE
+from rungs_report import charts, data, render
+from rungs_report.page import headings
 
 TOPIC_HEADINGS = (
     "The sweep over n",
@@ -35,26 +35,13 @@ HISTOGRAM_HEADINGS = (
     "Where CUB wins, and where it is a tie",
     "Other ways of running",
 )
-WHOLE_TOPIC = ("What each rung changed", "Accuracy and repeatability", *TOPIC_HEADINGS)
 # What report/run site writes of a GPU, and the headings of each page.
-WHOLE = {
-    "choose.md": ("Reductions", "Scans", "Histograms", "What the texts advise"),
-    "limits.md": ("Reductions", "Scans", "Histograms"),
-    "gains.md": ("Reductions", "Scans", "Histograms"),
-    "accuracy.md": ("f32 sum, cold, 16 Mi items", "f32 inclusive sum, cold, 16 Mi items"),
-    "index.md": ("Where CUB wins, and where it is a tie", "What was measured on what", "Ceilings", "Noise", "How to read this"),
-    "reductions.md": ("The ladder: f32 sum, cold, 16 Mi items", *WHOLE_TOPIC),
-    "scans.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Exclusive beside inclusive", *WHOLE_TOPIC),
-    "reductions_tables.md": ("Run by run: f32 sum, cold, 16 Mi items", "Cold", "Graph"),
-    "scans_tables.md": ("Run by run: f32 inclusive sum, cold, 16 Mi items", "Cold", "Graph"),
-    "histograms.md": ("The ladders at 16 Mi samples", "What each rung changed", *HISTOGRAM_HEADINGS),
-    "histograms_tables.md": ("Run by run: u8 histogram, 256 bins, cold, 16 Mi items", "Cold", "Graph"),
-    "atomics.md": ("Findings", "Mechanisms: u32 plus", "Types: plus, `global`", "Operators: u32, `global`", "The mechanisms"),
-    "atomics_tables.md": (),
-    "costs.md": ("Findings", "Reductions of one warp", "Inclusive scans of a block of 256", "Barriers and launches", "What they are"),
-    "costs_tables.md": (),
-    "crossover.md": (),
-    "claims.md": ("Reductions", "Scans", "Histograms", "Atomics", "Costs", "Pitfalls and errors in the texts"),
+MORE = ("What each rung gained, and why", "What each rung changed, and what that gained")
+TABLES = {
+    "index_tables.md": ("Where CUB wins, and where it is a tie", "Which variant to use", "Ceilings"),
+    "reductions_tables.md": ("The ladder: f32 sum, cold, 16 Mi items", "Error against speed", "Accuracy and repeatability", *MORE),
+    "scans_tables.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Error against speed", "Accuracy and repeatability", *MORE),
+    "histograms_tables.md": ("The ladders at 16 Mi samples", "How far from the limit", "Each distribution a column", *MORE),
 }
 RUNS = [
     ("2030-01-02T030405Z-abc1234", "3.0.1", 1),
@@ -86,13 +73,13 @@ def links_of(page):
 
 
 def anchors_of(page):
-    return {anchor for _, anchor in places.headings(page.splitlines(), 6)} | set(re.findall(r'<a id="([^"]+)">', page))
+    return {anchor for _, anchor in headings(page.splitlines(), 6)} | set(re.findall(r'<a id="([^"]+)">', page))
 
 
-def look_through(folder, headings):
+def look_through(folder, wanted_of):
     """Every page has its headings, and what it shows and links to is there."""
-    assert {path.name for path in folder.glob("*.md")} == set(headings)
-    for name, wanted in headings.items():
+    assert {path.name for path in folder.glob("*.md")} == set(wanted_of)
+    for name, wanted in wanted_of.items():
         page = (folder / name).read_text()
         for heading in wanted:
             assert f"\n## {heading}" in page, (name, heading)
@@ -156,36 +143,27 @@ def test_committed_pages_are_short_and_begin_with_what_they_hold(full, run):
         assert page.index(contents) < page.index("\n## ")
         # In order, all headings of the second level; those of the third between them on the page of the studies.
         level = 3 if path.name == "costs.md" else 2
-        told = places.headings(page.splitlines(), level)
+        told = headings(page.splitlines(), level)
         assert [anchor for _, anchor in links_of(contents)] == [anchor for _, anchor in told] and len(told) > 3
         shown |= set(re.findall(r"\(charts/(\w+\.svg)\)", page))
         for whole in re.findall(r"`report/site/synthetic-gpu/(\w+\.md)`", page):
-            assert whole in WHOLE, (path, whole)
+            assert whole in TABLES, (path, whole)
     assert shown == {path.name for path in (folder / "charts").glob("*")}, "a chart is committed where a page shows it"
 
 
-def test_what_a_page_leaves_out_is_on_the_page_that_it_names(full, run):
+def test_what_a_page_leaves_out_is_in_the_tables_that_it_names(full, run):
     run()
     assert run("site")[0] == 0
+    look_through(full / "report/site/synthetic-gpu", TABLES)
     named = 0
     for path in (full / "report/synthetic-gpu").glob("*.md"):
-        for whole, summaries in re.findall(r"^Only in `report/(site/synthetic-gpu/\w+\.md)`: (.*)\.$", path.read_text(), re.MULTILINE):
-            page = (full / "report" / whole).read_text().replace("## ", "").lower()
+        for tables, summaries in re.findall(r"^Only in `report/(site/synthetic-gpu/\w+\.md)`: (.*)\.$", path.read_text(), re.MULTILINE):
+            page = (full / "report" / tables).read_text()
             for summary in summaries.split("; "):
-                found = re.sub(r"^Every rung and reason: \d+$", "Skipped by the benchmark", summary)
-                found = {"the table over n": "a launch's share of it", "Speed-up, GB/s and time of every rung at each n": "\nGB/s:\n"}.get(found, found)
-                found = {"Other sizes": "Each distribution a column"}.get(found, found)
-                assert found.lower() in page, (path.name, whole, summary)
+                assert f"<summary>{summary}</summary>" in page, (path.name, tables, summary)
                 named += 1
     assert named > 20
-
-
-def test_the_whole_pages(full, run):
-    run()
-    assert run("site")[0] == 0
-    folder = full / "report/site/synthetic-gpu"
-    look_through(folder, WHOLE)
-    assert "+  static constexpr int step_1 = 1;" in (folder / "reductions.md").read_text(), "the diff of a rung against the one before"
+    assert "+  static constexpr int step_1 = 1;" in (full / "report/site/synthetic-gpu/reductions_tables.md").read_text(), "a rung's diff"
     assert "static constexpr int step_1" not in (full / "report/synthetic-gpu/reductions.md").read_text()
 
 
@@ -285,7 +263,7 @@ def test_banners(repository, run, small):
     pages = list((repository / "report/synthetic-gpu").glob("*.md"))
     assert len(pages) == 3
     whole = list((repository / "report/site/synthetic-gpu").glob("*.md"))
-    assert len(whole) == 3 + len(MORE) - 1, "without a held-out run no page of the regret"
+    assert len(whole) == 2
     for page in pages + whole:
         told = page.read_text()
         assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in told, page
@@ -311,7 +289,7 @@ def test_a_source_outside_the_repository_is_not_read(repository, run, small, sit
             variant["source"] = "../../../etc/passwd"
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = site_page("reductions")
+    page = site_page("reductions_tables")
     assert "root:" not in page and "is not in the tree" in page
     assert "root:" not in (repository / "report/synthetic-gpu/reductions.md").read_text()
 
@@ -337,9 +315,9 @@ def test_the_site_links_to_pages_that_lie_elsewhere(little, run):
     assert run("site", "--pages", "https://host.example/tree/report/")[0] == 0
     live = (little / "report/site/index.html").read_text()
     assert '<a href="https://host.example/tree/report/synthetic-gpu/reductions.md#how-far-from-the-limit">' in live and '<a href="synthetic-gpu/results.csv">' in live
-    assert '<a href="synthetic-gpu/index.md">' in live
+    assert '<a href="synthetic-gpu/">' in live
     assert {path.name for path in (little / "report/site").rglob("*") if path.suffix not in (".md", ".svg")} == {
-        "index.html", "results.csv", "synthetic-gpu", "synthetic-cpu", "charts",
+        "index.html", "results.csv", "synthetic-gpu", "synthetic-cpu",
     }  # fmt: skip
 
 
@@ -378,15 +356,15 @@ def test_charts_hold_no_generated_names(little):
     assert render.files(data.read(little / "report/data"), little) == first
 
 
-def test_launch_shapes(repository, run, small, site_page):
+def test_a_launch_shape_is_no_rung(repository, run, small, site_page):
+    """Whoever wants to see them filters for them on the interactive page."""
     small["variants"].append(synthetic.variant("handwritten", "launch_sweep", "shape_512x8", -1, block_threads=512))
     synthetic.add_cell(small, 1 << 24, {("handwritten", "shape_512x8"): 1.0 * 19.0})
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    tables = site_page("reductions_tables")
-    assert "## Launch shapes" in tables and "| 16 Mi | `shape_512x8` |   512 |" in tables
-    assert "shape_512x8" not in tables[: tables.index("## Launch shapes")], "a launch shape is no rung"
-    assert "shape_512x8" not in (repository / "report/synthetic-gpu/reductions.md").read_text() + site_page("reductions")
+    assert "shape_512x8" not in (repository / "report/synthetic-gpu/reductions.md").read_text() + site_page("reductions_tables")
+    live = (repository / "report/site/index.html").read_text()
+    assert re.search(r'"kind":"shapes","mark":"\w[^"]*","name":"shape_512x8"', live)
 
 
 # The most memory of this program alone: what getrusage tells of a new process may be its parent's.
@@ -442,11 +420,7 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
 
 GOLDEN = (
     "index.md", *(f"synthetic-gpu/{name}.md" for name in ("index", "reductions", "scans", "histograms", "costs", "claims")),
-    *(
-        f"site/synthetic-gpu/{name}.md"
-        for name in ("index", "reductions", "scans", "choose", "limits", "gains", "accuracy", "scans_tables", "histograms", "atomics", "costs")
-    ),
-    "site/synthetic-gpu/results.csv", "README.md",
+    *(f"site/synthetic-gpu/{name}" for name in (*TABLES, "results.csv")), "README.md",
 )  # fmt: skip
 
 

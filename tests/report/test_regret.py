@@ -278,7 +278,7 @@ def test_the_grid_tells_its_losses_and_what_cub_gets_wrong(whole, run, site_page
     assert told.count("| i32     | 4,096 | 64 Ki | uniform") == 3  # by the best rung, the recommended one and the front door
     assert "The front door is faster than CUB in 0 of 1 cell, level in 0, slower in 1" in told
     assert "no win: 1 wrong" in told and "the best rung's speed-up / the recommended one's" in told
-    everything = site_page("histograms").split("## The whole grid")[1].split("\n## ")[0]
+    everything = site_page("histograms_tables").split("## The whole grid")[1].split("\n## ")[0]
     assert "2.00x / 1.82x" in everything and "CUB wrong" in everything
     for items in (64 * KI, 16 * MI):
         assert (whole / f"report/synthetic-gpu/charts/histograms_heat_map_grid_{items}.svg").is_file()
