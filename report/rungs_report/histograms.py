@@ -10,7 +10,7 @@ from rungs_report.circumstances import banners
 from rungs_report.compare import Ratio, Recommended
 from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
 from rungs_report.ladders import DETAILS, asked, before, ladder_groups, stopped
-from rungs_report.page import Page, briefly, flags, fold, interval, over_cub, verdict
+from rungs_report.page import Page, briefly, flags, fold, interval, marked, over_cub, verdict
 from rungs_report.sweeps import matrix
 from rungs_report.words import code, table, text
 
@@ -114,9 +114,7 @@ def distributions(page: Page) -> list[str]:
             if distribution not in each.times:
                 return words.UNKNOWN
             ratio = each.ratios.get(distribution)
-            mark = {"SAME": " =", "AMBIGUOUS": " ?", "SLOWER": " −"}.get(ratio.verdict, "") if ratio else ""
-            beside = f" ({words.ratio(ratio.value)}{mark})" if ratio else ""
-            return words.time(each.times[distribution]) + beside
+            return words.time(each.times[distribution]) + (f" ({marked(ratio)})" if ratio else "")
 
         def theirs(distribution: str, each: Recommended = each) -> str:
             if distribution in each.cub:

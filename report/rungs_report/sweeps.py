@@ -1,11 +1,10 @@
 """Everything over n: the headline, the sweep, other types and modes, and where CUB is not beaten."""
 
 from collections import Counter
-from collections.abc import Callable
 
 from rungs_report import charts, compare, words
 from rungs_report.compare import Best
-from rungs_report.data import Cell, Machine, Variant
+from rungs_report.data import Cell, Machine
 from rungs_report.page import SAID, Page, flags, fold, interval, marked, over_cub, verdict
 from rungs_report.topics import ATOMICS, COSTS, Topic
 from rungs_report.words import code, table, text

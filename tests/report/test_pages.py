@@ -418,6 +418,12 @@ def test_a_new_size_is_found_without_any_list(repository, run, small):
     assert "1,048,583" in (repository / "report/synthetic-gpu/reductions.md").read_text()
 
 
+def skipped(items, reason):
+    """A sum that the benchmark left out."""
+    about = {"operation": "reduce", "operator": "plus", "input_type": "f32", "mode": "cold"}
+    return {"family": "handwritten", "rung": "one_block", "items": items, "reason": reason} | about
+
+
 GOLDEN = (
     "index.md", *(f"synthetic-gpu/{name}.md" for name in ("index", "reductions", "scans", "histograms", "costs", "claims")),
     *(f"site/synthetic-gpu/{name}" for name in (*TABLES, "results.csv")), "README.md",
@@ -437,18 +443,7 @@ def test_golden(repository, run):
         add_small_histograms(made, cub=cub)
         add_small_atomics(made)
         synthetic.add_costs(made)
-        made["skipped"].append(
-            {
-                "family": "handwritten",
-                "rung": "one_block",
-                "operation": "reduce",
-                "operator": "plus",
-                "input_type": "f32",
-                "items": 1 << 24,
-                "mode": "cold",
-                "reason": "one sample passes 10 ms",
-            }
-        )
+        made["skipped"].append(skipped(1 << 24, "one sample passes 10 ms"))
         synthetic.write(repository / "report/data", made)
     synthetic.write_sources(repository)
     assert run("render", "--readme", str(repository / "README.md"))[0] == 0 and run("site")[0] == 0
@@ -490,18 +485,7 @@ def test_runs_tell_on_which_cards_of_a_model_they_were_made(repository, run, car
 
 def test_reasons_alike_but_for_their_numbers_share_a_line(repository, run, small):
     for items, took in ((1 << 20, "12.5"), (1 << 22, "49.8")):
-        small["skipped"].append(
-            {
-                "family": "handwritten",
-                "rung": "one_block",
-                "operation": "reduce",
-                "operator": "plus",
-                "input_type": "f32",
-                "items": items,
-                "mode": "cold",
-                "reason": f"one sample takes {took} ms, over the limit of 10 ms",
-            }
-        )
+        small["skipped"].append(skipped(items, f"one sample takes {took} ms, over the limit of 10 ms"))
     small["skipped"].append({"rung": "remote_stores", "reason": "needs sm_90", "items": None, "mode": ""})
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
