@@ -120,8 +120,8 @@ def marked(line: str) -> str:
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", plain)
 
 
-def of_machine(machine: Machine, answers: list[Answer], drawn: list[tuple[Chart, str]], links: str) -> str:
-    """One machine's answers, in order, and the charts they stand on. links: from the site to the pages."""
+def of_machine(machine: Machine, answers: list[Answer], drawn: list[tuple[Chart, str]], tables: Iterable[str], links: str) -> str:
+    """One machine's answers, in order, and the charts they stand on. tables: its pages on the site. links: from the site to the committed pages."""
     told = []
     for question, answer, stands, named_charts in answers:
         named = [f'<a href="{words.html(f"{links}{machine.gpu}/{link}")}">{words.html(label or question)}</a>' for label, link in stands]
@@ -135,10 +135,11 @@ def of_machine(machine: Machine, answers: list[Answer], drawn: list[tuple[Chart,
         f"<code>{words.html(run.name)}</code>, CCCL {words.html(run.cccl)}" + "".join(f", {words.html(b)}" for b in run.context["banners"])
         for run in machine.runs
     )
+    more = ", ".join(f'<a href="{words.html(f"{machine.gpu}/{name}")}">{words.html(name)}</a>' for name in tables)
     gpu, pages = words.html(machine.gpu), words.html(f"{links}{machine.gpu}/index.md")
     return f"""<section>
 <h2>{words.html(machine.name)}</h2>
-<p class="note">{runs}. <a href="{pages}">Pages</a>; more tables: <a href="{gpu}/">Markdown</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
+<p class="note">{runs}. <a href="{pages}">Pages</a>; more tables: {more}; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
 <dl class="answers">{"".join(told)}</dl>
 </section>"""
 

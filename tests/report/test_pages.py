@@ -315,7 +315,7 @@ def test_the_site_links_to_pages_that_lie_elsewhere(little, run):
     assert run("site", "--pages", "https://host.example/tree/report/")[0] == 0
     live = (little / "report/site/index.html").read_text()
     assert '<a href="https://host.example/tree/report/synthetic-gpu/reductions.md#how-far-from-the-limit">' in live and '<a href="synthetic-gpu/results.csv">' in live
-    assert '<a href="synthetic-gpu/">' in live
+    assert '<a href="synthetic-gpu/reductions_tables.md">' in live
     assert {path.name for path in (little / "report/site").rglob("*") if path.suffix not in (".md", ".svg")} == {
         "index.html", "results.csv", "synthetic-gpu", "synthetic-cpu",
     }  # fmt: skip
