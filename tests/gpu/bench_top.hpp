@@ -15,7 +15,7 @@ inline constexpr std::uint64_t canary_key = 0x5ca1ab1e;
 class stream_handle {
  public:
   explicit stream_handle(bool on_device) {
-    if (on_device) device::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    if (on_device) check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   }
   ~stream_handle() {
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
@@ -98,7 +98,7 @@ class bench_top {
   std::unique_ptr<tests::referee> referee_;
   guarded_buffer in_, out_, levels_, workspace_;
   stream_handle stream_;
-  device::zones guards_;
+  zones guards_;
   std::vector<const char*> zone_names_;
   void *d_in_ = nullptr, *d_out_ = nullptr, *d_levels_ = nullptr, *d_workspace_ = nullptr;
   std::size_t bytes_ = 0, output_bytes_ = 0;

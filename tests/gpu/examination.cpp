@@ -13,11 +13,10 @@
 #include <thread>
 
 #include "gpu/bench_top.hpp"
-#include "gpu/chain_examination.hpp"
 #include "gpu/histogram_question.hpp"
 #include "gpu/large_memory.hpp"
 #include "gpu/library_faults.hpp"
-#include "gpu/update_examination.hpp"
+#include "gpu/study_examination.hpp"
 #include "plan/covering_array.hpp"
 #include "text.hpp"
 
@@ -66,15 +65,9 @@ class examiner {
 
   verdict run() {
     try {
-      refuse_what_cannot_run();
       const bool filled = !sanitizing() || std::ranges::find(how_.filled, subject_.source) != how_.filled.end();
       top_ = std::make_unique<bench_top>(subject_, where_, sanitizing(), filled);
-      if (on_device_) {
-        int device = 0;
-        device::check(cudaGetDevice(&device), "cudaGetDevice");
-        device::check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
-                      "cudaDeviceGetAttribute");
-      }
+      if (on_device_) multiprocessors_ = device::attribute(cudaDevAttrMultiProcessorCount);
       small_inputs();
       pairwise();
       every_edge();
@@ -116,10 +109,6 @@ class examiner {
   // A case by its name, or a group of them by what stands before the colon.
   bool wanted(const std::string& case_name) const {
     return how_.only_case.empty() || how_.only_case == case_name || case_name.starts_with(how_.only_case + ':');
-  }
-
-  void refuse_what_cannot_run() const {
-    if (const std::string reason = cannot_run_reason(subject_); !reason.empty()) throw refused(reason);
   }
 
   void report(const std::string& case_name, const std::string& what) {
@@ -272,7 +261,7 @@ class examiner {
       if (subject_.temp_storage != contents::none && subject_.family != catalog::family::library_baselines) {
         const cudaError_t status = top.enqueue(p, stream, top.bytes() - 1);
         top.where().wait(top.stream());
-        if (on_device_ && p.legacy_stream) device::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        if (on_device_ && p.legacy_stream) check(cudaDeviceSynchronize());
         if (status != cudaErrorInvalidValue)
           throw broken(
               text("a workspace of one byte too few gave ", cudaGetErrorName(status), ", not cudaErrorInvalidValue"));
@@ -640,14 +629,13 @@ class examiner {
       top.run(p, top.stream());
       top.judge(p, "the longest");
 
-      device::prefix_scans scans;
+      prefix_scans scans;
       scans.item_bytes = catalog::size_of(subject_.output_type);
       scans.slot_bytes = (p.num_items * scans.item_bytes + 511) / 256 * 256;
       scans.whole = top.d_out();
       guarded_buffer memory(where_);
-      device::zones ignored;
-      auto* const slots =
-          static_cast<unsigned char*>(memory.place(scans.slot_bytes * device::prefix_scans::most, 0, ignored));
+      zones ignored;
+      auto* const slots = static_cast<unsigned char*>(memory.place(scans.slot_bytes * prefix_scans::most, 0, ignored));
       scans.slots = slots;
       // In an order that covers the range from the beginning: the time may not suffice for all.
       const std::size_t num_sizes = p.num_items + 1;
@@ -656,7 +644,7 @@ class examiner {
       std::size_t done = 0;
       const auto start = std::chrono::steady_clock::now();
       while (done < num_sizes && (full() || seconds_since(start) < 0.4 * how_.seconds)) {
-        scans.count = static_cast<int>(std::min<std::size_t>(device::prefix_scans::most, num_sizes - done));
+        scans.count = static_cast<int>(std::min<std::size_t>(prefix_scans::most, num_sizes - done));
         where_.fill(slots, scans.untouched, static_cast<std::size_t>(scans.count) * scans.slot_bytes, top.stream());
         for (int k = 0; k < scans.count; ++k) {
           problem q = p;
@@ -677,7 +665,7 @@ class examiner {
     });
   }
 
-  std::string fault_in(const device::prefix_scans& scans, device::prefix_damage damage, cudaStream_t stream) {
+  std::string fault_in(const prefix_scans& scans, prefix_damage damage, cudaStream_t stream) {
     const std::size_t n = scans.num_items[damage.slot], at = damage.item * scans.item_bytes;
     if (damage.item >= n) return text("n = ", n, ": wrote an output ", damage.item);
     value got, expected;
@@ -792,7 +780,7 @@ class examiner {
     one_case("size query launches nothing", p, [&] {
       top_->prepare(p);
       cudaGraph_t graph = nullptr;
-      device::check(cudaStreamBeginCapture(top_->stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+      check(cudaStreamBeginCapture(top_->stream(), cudaStreamCaptureModeThreadLocal));
       std::string wrong;
       try {
         top_->workspace_bytes(p);
@@ -805,7 +793,7 @@ class examiner {
         throw broken(text("the size query broke a capture: ", cudaGetErrorName(ended)));
       }
       std::size_t nodes = 0;
-      device::check(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes");
+      check(cudaGraphGetNodes(graph, nullptr, &nodes));
       cudaGraphDestroy(graph);
       if (!wrong.empty()) throw broken(wrong);
       if (nodes != 0) throw broken(text("the size query enqueued ", nodes, " operations"));
@@ -847,7 +835,7 @@ class examiner {
       const cudaGraph_t graph = captured(p);
       scribble_on_the_stack();
       cudaGraphExec_t executable = nullptr;
-      device::check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+      check(cudaGraphInstantiate(&executable, graph, 0));
       std::string wrong;
       for (int replay = 0; replay < 3 && wrong.empty(); ++replay) {
         problem q = p;
@@ -855,7 +843,7 @@ class examiner {
         top.make_input(q, top.stream());
         top.reset_output(q, 0xff, top.stream());
         top.learn(q);
-        device::check(cudaGraphLaunch(executable, top.stream()), "cudaGraphLaunch");
+        check(cudaGraphLaunch(executable, top.stream()));
         where_.wait(top.stream());
         try {
           top.judge(q, text("graph replay ", replay));
@@ -872,7 +860,7 @@ class examiner {
   cudaGraph_t captured(const problem& p) {
     bench_top& top = *top_;
     cudaGraph_t graph = nullptr;
-    device::check(cudaStreamBeginCapture(top.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    check(cudaStreamBeginCapture(top.stream(), cudaStreamCaptureModeThreadLocal));
     const cudaError_t called = top.enqueue(p, top.stream());
     const cudaError_t ended = cudaStreamEndCapture(top.stream(), &graph);
     if (called != cudaSuccess || ended != cudaSuccess) {
@@ -889,12 +877,12 @@ class examiner {
     const cudaGraph_t graph = captured(p);
     bool needs_room = false;
     std::size_t count = 0;
-    device::check(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
+    check(cudaGraphGetNodes(graph, nullptr, &count));
     std::vector<cudaGraphNode_t> nodes(count);
-    device::check(cudaGraphGetNodes(graph, nodes.data(), &count), "cudaGraphGetNodes");
+    check(cudaGraphGetNodes(graph, nodes.data(), &count));
     for (const cudaGraphNode_t node : nodes) {
       cudaGraphNodeType type{};
-      device::check(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
+      check(cudaGraphNodeGetType(node, &type));
       if (type != cudaGraphNodeTypeKernel) continue;
       cudaLaunchAttributeValue cooperative{}, cluster{};
       if (cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &cooperative) == cudaSuccess &&
@@ -1091,7 +1079,7 @@ class examiner {
     problem small = p;
     small.num_items = static_cast<std::size_t>(subject_.num_channels);
     top.prepare(small);
-    device::zones guards;
+    zones guards;
     void* d_out = top.d_out();
     if (input != nullptr && scans()) {
       constexpr std::size_t red_zone = guarded_buffer::red_zone;
@@ -1151,8 +1139,13 @@ class examiner {
 }  // namespace
 
 verdict examine(const record& subject, const examination& how) {
-  if (subject.operation == operation::atomics) return examine_updates(subject, how);
-  if (catalog::is_chain(subject.operation)) return examine_chains(subject, how);
+  if (const std::string reason = cannot_run_reason(subject); !reason.empty()) {
+    verdict v;
+    v.skipped = reason;
+    return v;
+  }
+  if (subject.operation == operation::atomics || catalog::is_chain(subject.operation))
+    return examine_study(subject, how);
   return examiner(subject, how).run();
 }
 
@@ -1199,10 +1192,8 @@ const std::string& no_gpu_reason() {
 std::string cannot_run_reason(const record& subject) {
   if (subject.executes_on == executor::host) return "";
   if (!no_gpu_reason().empty()) return no_gpu_reason();
-  int device = 0, major = 0, minor = 0;
-  device::check(cudaGetDevice(&device), "cudaGetDevice");
-  device::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  device::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+  const int major = device::attribute(cudaDevAttrComputeCapabilityMajor),
+            minor = device::attribute(cudaDevAttrComputeCapabilityMinor);
   if (10 * major + minor >= subject.min_cc) return "";
   return text("needs compute capability ", subject.min_cc / 10, '.', subject.min_cc % 10, ", this GPU has ", major, '.',
               minor);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/checkers.hpp"
 #include "gpu/library_faults.hpp"
 #include "oracles/samples.hpp"
 
@@ -672,6 +673,15 @@ TEST(examination, refuses_every_bug_planted_in_a_roof_that_widens) {
   EXPECT_REFUSED(examined_roof<std::uint8_t, b::sign_extended>());
   EXPECT_REFUSED(examined_roof<std::uint16_t, b::sign_extended>());
   EXPECT_REFUSED(examined_roof<std::uint16_t, b::writes_for_no_items>());
+}
+
+// The device's checkers are the host's, compiled by another compiler.
+TEST(checkers, agree_with_the_oracles_on_the_host) {
+  for (const checker_test& test : checker_tests()) {
+    const verdict v = run(test, host_site(), {.seed = 20261121});
+    EXPECT_TRUE(v.findings.empty()) << test.name << ": " << all_findings(v);
+    EXPECT_GE(v.cases, 40) << test.name;
+  }
 }
 
 TEST(examination, replays_one_case_or_a_group_of_them) {

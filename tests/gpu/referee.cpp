@@ -1,5 +1,6 @@
 #include "gpu/referee.hpp"
 
+#include <numeric>
 #include <vector>
 
 #include "gpu/histogram_question.hpp"
@@ -120,43 +121,38 @@ class referee_of_histograms : public referee_on_site {
 
   void learn(const judged_call& call, const summary&) override {
     const histogram_question& question = histogram_question::of(subject_, call.asked);
-    by_oracle_ = call.asked.num_items <= host_judged_items && call.asked.num_bins <= host_judged_bins;
-    if (by_oracle_) {
+    if (call.asked.num_items <= host_judged_items && call.asked.num_bins <= host_judged_bins) {
       const auto samples = read(call.d_in, subject_.input_type, call.asked.num_items, call.stream);
       expected_ = tests::count(question.call(), samples.data(), call.asked.num_items);
       return;
     }
-    task_ = {.sample = subject_.input_type,
-             .samples = call.d_in,
-             .num_items = call.asked.num_items,
-             .num_channels = subject_.num_channels,
-             .num_active_channels = subject_.num_active_channels,
-             .num_bins = call.asked.num_bins};
-    task_.boundaries = static_cast<const std::uint64_t*>(question.boundaries(where_).items);
-    device::zones ignored;
-    task_.counts =
-        static_cast<unsigned long long*>(counts_.place(task_.num_counts() * sizeof(*task_.counts), 0, ignored));
-    where_.count(task_, call.stream);
+    histogram_task task{.sample = subject_.input_type,
+                        .samples = call.d_in,
+                        .num_items = call.asked.num_items,
+                        .num_channels = subject_.num_channels,
+                        .num_active_channels = subject_.num_active_channels,
+                        .num_bins = call.asked.num_bins};
+    task.boundaries = static_cast<const std::uint64_t*>(question.boundaries(where_).items);
+    zones ignored;
+    task.counts = static_cast<unsigned long long*>(counts_.place(task.num_counts() * sizeof(*task.counts), 0, ignored));
+    where_.count(task, call.stream);
+    const std::size_t num_counters = task.num_counters();
+    expected_ = {};
+    expected_.bins.resize(num_counters);
+    where_.read(expected_.bins.data(), task.counts, num_counters * sizeof(*task.counts), call.stream);
+    expected_.inside = std::accumulate(expected_.bins.begin(), expected_.bins.end(), std::uint64_t{0});
   }
 
   std::optional<std::string> fault(const judged_call& call) override {
-    if (by_oracle_) {
-      const auto counters = read(call.d_out, subject_.output_type, output_items(call.asked), call.stream);
-      return disagreement(histogram_question::of(subject_, call.asked).call(), expected_,
-                          reinterpret_cast<const std::uint32_t*>(counters.data()));
-    }
-    const histogram_report found = where_.check_counts(task_, call.d_out, call.stream);
-    if (found.num_wrong == 0) return std::nullopt;
-    return describe_counts(task_.num_bins, task_.num_active_channels, found.first, found.got, found.expected,
-                           found.num_wrong, found.sum, found.inside);
+    const auto counters = read(call.d_out, subject_.output_type, output_items(call.asked), call.stream);
+    return disagreement(histogram_question::of(subject_, call.asked).call(), expected_,
+                        reinterpret_cast<const std::uint32_t*>(counters.data()));
   }
 
   std::string fingerprint(const judged_call& call) override { return checksum(call); }
 
  private:
-  bool by_oracle_ = true;
   counted expected_{};
-  histogram_task task_{};
   guarded_buffer counts_;
 };
 

@@ -122,51 +122,6 @@ TEST(reference, a_general_sum_may_err_by_gamma_and_no_more) {
   EXPECT_TRUE(std::isinf(gamma(std::size_t{1} << 24, 0x1p-24)));
 }
 
-// The two ways to the expected result share no code but the sample's: they must agree wherever the summary has an
-// answer.
-TEST(reference, summary_and_host_oracle_agree) {
-  int answered = 0;
-  for (const auto& [input, accumulator] : std::vector<std::pair<scalar, scalar>>{{scalar::i8, scalar::i32},
-                                                                                 {scalar::u8, scalar::u32},
-                                                                                 {scalar::i32, scalar::i32},
-                                                                                 {scalar::u32, scalar::u32},
-                                                                                 {scalar::i64, scalar::i64},
-                                                                                 {scalar::u64, scalar::u64},
-                                                                                 {scalar::f16, scalar::f32},
-                                                                                 {scalar::bf16, scalar::f32},
-                                                                                 {scalar::f32, scalar::f32},
-                                                                                 {scalar::f64, scalar::f64},
-                                                                                 {scalar::i16, scalar::i16},
-                                                                                 {scalar::u16, scalar::u32}})
-    for (int d = 0; d < num_distributions; ++d)
-      for (std::uint64_t seed = 0; seed < 10; ++seed)
-        for (const std::size_t n : {1ul, 7ul, 1000ul})
-          for (const auto which : {op::plus, op::minimum, op::maximum}) {
-            const sample s = make_sample(static_cast<distribution>(d), seed, n);
-            expectation oracle;
-            std::optional<expectation> ours;
-            const value init = with_type(
-                accumulator, [](auto t) { return make_value(from_double<typename decltype(t)::type>(-0.0)); });
-            with_type(input, [&](auto tag) {
-              using T = typename decltype(tag)::type;
-              const auto items = make_items<T>(s);
-              oracle = expect(which, input, accumulator, items.data(), n, init);
-              summary all;
-              for (std::size_t i = 0; i < n; ++i) all.absorb(items[i], i);
-              ours = expect(which, input, accumulator, all, init);
-            });
-            if (!ours) continue;
-            ++answered;
-            const auto where = ::testing::Message() << catalog::name(input) << ' ' << name(s.kind) << " seed " << seed
-                                                    << " n " << n << ' ' << catalog::name(which);
-            EXPECT_EQ(ours->is_nan, oracle.is_nan) << where;
-            EXPECT_EQ(oracle.is_nan ? value{} : ours->exact, oracle.is_nan ? value{} : oracle.exact) << where;
-            EXPECT_EQ(ours->is_exact, oracle.is_exact) << where;
-            EXPECT_EQ(ours->magnitudes, oracle.magnitudes) << where;
-          }
-  EXPECT_GT(answered, 6000);
-}
-
 TEST(summary, sees_every_change_of_an_item_and_every_exchange_of_two) {
   const sample s = make_sample(distribution::uniform, 1, 50);
   auto items = make_items<float>(s);
