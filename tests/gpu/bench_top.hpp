@@ -57,10 +57,10 @@ class bench_top {
   // Calls use the workspace of another top instead of their own, until the next prepare().
   void share_workspace(const bench_top& other);
 
-  summary input_summary(std::size_t num_items);
+  std::uint64_t input_checksum(std::size_t num_items);
   // Before the call: what it is to write. The problem may take fewer items than it was prepared with.
-  void learn(const problem& p) { learn(p, input_summary(p.num_items)); }
-  void learn(const problem& p, const summary& of_input) { referee_->learn(judged(p), of_input); }
+  void learn(const problem& p) { learn(p, input_checksum(p.num_items)); }
+  void learn(const problem& p, std::uint64_t of_input) { referee_->learn(judged(p), of_input); }
 
   // What the record is called with on these items. Host memory that it points at is in `host`.
   struct in_host_memory {
@@ -79,7 +79,7 @@ class bench_top {
 
   // Throws what is wrong with the result.
   void judge(const problem& p, std::string_view which);
-  void judge_surroundings(const problem& p, const summary& before, std::string_view which);
+  void judge_surroundings(const problem& p, std::uint64_t before, std::string_view which);
   std::string fingerprint(const problem& p) { return referee_->fingerprint(judged(p)); }
 
   void* d_in() const { return d_in_; }

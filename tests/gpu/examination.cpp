@@ -245,7 +245,7 @@ class examiner {
     one_case(case_name, p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      summary before = top.input_summary(p.num_items);
+      std::uint64_t before = top.input_checksum(p.num_items);
       top.learn(p, before);
       const cudaStream_t stream = p.legacy_stream ? nullptr : top.stream();
       top.reset_output(p, 0xff, top.stream());
@@ -270,12 +270,12 @@ class examiner {
     });
   }
 
-  void second_call(problem p, summary before, cudaStream_t stream) {
+  void second_call(problem p, std::uint64_t before, cudaStream_t stream) {
     bench_top& top = *top_;
     if (scans() || counts()) {
       p.seed += num_special;
       top.make_input(p, top.stream());
-      before = top.input_summary(p.num_items);
+      before = top.input_checksum(p.num_items);
       top.learn(p, before);
     }
     top.reset_output(p, 0x55, top.stream());
@@ -809,7 +809,7 @@ class examiner {
     one_case("delayed producer", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      const summary before = top.input_summary(p.num_items);
+      const std::uint64_t before = top.input_checksum(p.num_items);
       top.learn(p, before);
       for (int repeat = 0; repeat < 2; ++repeat) {
         if (p.num_items > 0)
@@ -1075,7 +1075,7 @@ class examiner {
     static large_memory device_memory(device_site());
     large_memory& memory = device_memory;
     bench_top& top = *top_;
-    large_memory::input* const input = memory.input_of(subject_.input_type, top.stream());
+    void* const input = memory.input_of(subject_.input_type, top.stream());
     problem small = p;
     small.num_items = static_cast<std::size_t>(subject_.num_channels);
     top.prepare(small);
@@ -1098,16 +1098,13 @@ class examiner {
       --result_.cases;
       return;
     }
-    const bool needs_summary = !scans() && !counts();
-    if (needs_summary && !input->summaries.contains(p.num_items))
-      input->summaries[p.num_items] = where_.summarise(subject_.input_type, input->items, p.num_items, top.stream());
     const sample made = large_memory::made();
-    const judged_call judged{p, made, input->items, d_out, top.stream()};
-    top.referee().learn(judged, needs_summary ? input->summaries[p.num_items] : summary{});
+    const judged_call judged{p, made, input, d_out, top.stream()};
+    top.referee().learn(judged, 0);
 
     std::size_t bytes = 0;
     bench_top::in_host_memory host{};
-    const catalog::arguments call = top.arguments(p, input->items, d_out, host);
+    const catalog::arguments call = top.arguments(p, input, d_out, host);
     const cudaError_t queried = subject_.call(nullptr, bytes, call, top.stream());
     if (queried != cudaSuccess || bytes == 0)
       throw broken(text("the size query returned ", cudaGetErrorName(queried), " and ", bytes, " bytes"));

@@ -1,4 +1,4 @@
-// The checker of scans on the device: oracles/scan_check.hpp, a part of the items to a thread.
+// The checker of scans and reductions on the device: oracles/scan_check.hpp, a part of the items to a thread.
 #include <algorithm>
 
 #include "gpu/site.hpp"
@@ -101,15 +101,24 @@ State* states() {
   return reinterpret_cast<State*>(static_cast<char*>(answers::mine().on_device) + states_begin);
 }
 
+// One to a block.
+struct ranges {
+  unsigned count;
+  std::size_t items;  // of each
+  explicit ranges(const scan_task& task)
+      : count(static_cast<unsigned>(
+            std::clamp<std::size_t>((task.num_items + least_range_items - 1) / least_range_items, 1, most_ranges))),
+        items((task.num_items + count - 1) / count) {}
+};
+
 // What `explained` says of that output is in the answer.
 template <class State>
-scan_report judge(const scan_task& task, unsigned num_ranges, std::size_t range_items, unsigned long long explained,
-                  cudaStream_t stream) {
+scan_report judge(const scan_task& task, const ranges& of, unsigned long long explained, cudaStream_t stream) {
   const answers& mine = answers::mine();
   auto* const d_report = static_cast<scan_report*>(mine.on_device);
   check(cudaMemsetAsync(d_report, 0, sizeof(scan_report), stream));
   judge_ranges<State>
-      <<<num_ranges, block_threads, 0, stream>>>(task, range_items, states<State>(), note{d_report, explained});
+      <<<of.count, block_threads, 0, stream>>>(task, of.items, states<State>(), note{d_report, explained});
   check(cudaGetLastError());
   scan_report report = *static_cast<const scan_report*>(mine.fetch(sizeof(scan_report), stream));
   report.first = ~report.first;
@@ -120,17 +129,29 @@ scan_report judge(const scan_task& task, unsigned num_ranges, std::size_t range_
 
 scan_report check_scan(const scan_task& task, cudaStream_t stream) {
   if (task.num_items == 0) return {};
-  const auto num_ranges = static_cast<unsigned>(
-      std::min<std::size_t>(most_ranges, (task.num_items + least_range_items - 1) / least_range_items));
-  const std::size_t range_items = (task.num_items + num_ranges - 1) / num_ranges;
+  const ranges of(task);
   return with_scan_state(task, [&](auto none) {
     using state = decltype(none);
-    if (num_ranges > 1) {
-      summarise_ranges<state><<<num_ranges, block_threads, 0, stream>>>(task, range_items, states<state>());
+    if (of.count > 1) {
+      summarise_ranges<state><<<of.count, block_threads, 0, stream>>>(task, of.items, states<state>());
       check(cudaGetLastError());
     }
-    const scan_report found = judge<state>(task, num_ranges, range_items, ~0ull, stream);
-    return found.num_wrong == 0 ? found : judge<state>(task, num_ranges, range_items, found.first, stream);
+    const scan_report found = judge<state>(task, of, ~0ull, stream);
+    return found.num_wrong == 0 ? found : judge<state>(task, of, found.first, stream);
+  });
+}
+
+scan_report check_reduction(const scan_task& task, cudaStream_t stream) {
+  const ranges of(task);
+  return with_scan_state(task, [&](auto none) {
+    using state = decltype(none);
+    summarise_ranges<state><<<of.count, block_threads, 0, stream>>>(task, of.items, states<state>());
+    check(cudaGetLastError());
+    const void* const fetched = answers::mine().fetch(states_begin + of.count * sizeof(state), stream);
+    const auto* const of_ranges = reinterpret_cast<const state*>(static_cast<const char*>(fetched) + states_begin);
+    state all;
+    for (unsigned r = 0; r < of.count; ++r) all.merge(task, of_ranges[r]);
+    return judge_total(task, all);
   });
 }
 

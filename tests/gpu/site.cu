@@ -132,22 +132,19 @@ struct differs_from_whole {
   }
 };
 
-// Thread 0 merges its block's summaries one by one: slow, and plainly right.
+struct is_set {
+  const unsigned char* bytes;
+  __host__ __device__ bool operator()(std::size_t i) const { return bytes[i] != 0; }
+};
+
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    summarise_items(const T* items, std::size_t num_items, summary* of_blocks) {
-  __shared__ alignas(summary) unsigned char storage[block_threads * sizeof(summary)];
-  auto* const of_threads = reinterpret_cast<summary*>(storage);
-  summary mine;
+    checksum_items(const T* items, std::size_t num_items, unsigned long long* sum) {
+  unsigned long long mine = 0;
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < num_items; i += stride)
-    mine.absorb(items[i], i);
-  of_threads[threadIdx.x] = mine;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int t = 1; t < block_threads; ++t) mine.merge(of_threads[t]);
-    of_blocks[blockIdx.x] = mine;
-  }
+    mine += checksum_of(items[i], i);
+  atomicAdd(sum, mine);
 }
 
 __device__ unsigned long long nanoseconds() {
@@ -269,30 +266,35 @@ void site::generate(catalog::scalar type, void* items, const sample& s, cudaStre
   });
 }
 
-summary site::summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) const {
-  constexpr int most_blocks = 264;
-  static_assert(most_blocks * sizeof(summary) <= device::answers::bytes);
-  summary all;
+std::uint64_t site::checksum(catalog::scalar type, const void* items, std::size_t num_items,
+                             cudaStream_t stream) const {
+  unsigned long long sum = 0;
   with_item_type(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* const typed = static_cast<const T*>(items);
     if (!on_device_) {
-      for (std::size_t i = 0; i < num_items; ++i) all.absorb(typed[i], i);
+      for (std::size_t i = 0; i < num_items; ++i) sum += checksum_of(typed[i], i);
       return;
     }
-    const device::answers& mine = device::answers::mine();
-    const int grid = grid_for(num_items, most_blocks);
-    summarise_items<T><<<grid, block_threads, 0, stream>>>(typed, num_items, static_cast<summary*>(mine.on_device));
+    auto* const d_sum = static_cast<unsigned long long*>(device::answers::mine().on_device);
+    check(cudaMemsetAsync(d_sum, 0, sizeof sum, stream));
+    checksum_items<T>
+        <<<grid_for(num_items, 8 * multiprocessors()), block_threads, 0, stream>>>(typed, num_items, d_sum);
     check(cudaGetLastError());
-    const auto* const of_blocks =
-        static_cast<const summary*>(mine.fetch(static_cast<std::size_t>(grid) * sizeof(summary), stream));
-    for (int b = 0; b < grid; ++b) all.merge(of_blocks[b]);
+    std::memcpy(&sum, device::answers::mine().fetch(sizeof sum, stream), sizeof sum);
   });
-  return all;
+  return sum;
+}
+
+bool site::is_all_zeros(const void* memory, std::size_t bytes, cudaStream_t stream) const {
+  return !first_wrong(on_device_, bytes, stream, is_set{static_cast<const unsigned char*>(memory)});
 }
 
 scan_report site::check_scan(const scan_task& task, cudaStream_t stream) const {
   return on_device_ ? device::check_scan(task, stream) : check_on_host(task, 64);
+}
+scan_report site::check_reduction(const scan_task& task, cudaStream_t stream) const {
+  return on_device_ ? device::check_reduction(task, stream) : check_total_on_host(task);
 }
 
 std::optional<prefix_damage> site::compare(const prefix_scans& scans, cudaStream_t stream) const {

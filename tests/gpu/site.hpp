@@ -15,7 +15,6 @@
 #include "oracles/histogram_check.hpp"
 #include "oracles/samples.hpp"
 #include "oracles/scan_check.hpp"
-#include "oracles/summary.hpp"
 
 namespace rungs::tests {
 
@@ -74,9 +73,11 @@ class site {
   void wait(cudaStream_t stream) const;
 
   void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) const;
-  summary summarise(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) const;
-  // Checks every output of a scan against its task.
+  std::uint64_t checksum(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) const;
+  bool is_all_zeros(const void* memory, std::size_t bytes, cudaStream_t stream) const;
+  // Checks every output of a scan against its task; or the output of a reduction, which is on the host.
   scan_report check_scan(const scan_task& task, cudaStream_t stream) const;
+  scan_report check_reduction(const scan_task& task, cudaStream_t stream) const;
   std::optional<prefix_damage> compare(const prefix_scans& scans, cudaStream_t stream) const;
   // Counts samples anew.
   void count(const histogram_task& task, cudaStream_t stream) const;
@@ -136,6 +137,7 @@ struct answers {
 
 // The device's part of these: functions of `site`.
 scan_report check_scan(const scan_task& task, cudaStream_t stream);
+scan_report check_reduction(const scan_task& task, cudaStream_t stream);
 void count(const histogram_task& task, cudaStream_t stream);
 
 // Spins for that long on the device.

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "catalog.hpp"
+#include "oracles/keys.hpp"
 #include "oracles/samples.hpp"
-#include "oracles/summary.hpp"
 
 namespace rungs::tests {
 

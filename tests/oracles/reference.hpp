@@ -11,7 +11,6 @@
 
 #include "catalog.hpp"
 #include "oracles/bits.hpp"
-#include "oracles/summary.hpp"
 #include "oracles/superaccumulator.hpp"
 
 namespace rungs::tests {
@@ -31,10 +30,6 @@ struct expectation {
 // The host oracle: a serial pass over host items.
 expectation expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const void* items,
                    std::size_t num_items, value init);
-
-// The same from a summary; empty where the summary cannot say (floats off the grid).
-std::optional<expectation> expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator,
-                                  const summary& of_items, value init);
 
 struct tolerance {
   std::size_t height = 0;       // most additions an item passes through
