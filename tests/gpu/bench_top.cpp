@@ -23,10 +23,6 @@ bench_top::bench_top(const record& subject, site& where, bool exact, bool filled
       workspace_(where, exact),
       stream_(subject.executes_on == executor::device) {}
 
-bench_top::~bench_top() {
-  if (subject_.executes_on == executor::device) cudaStreamSynchronize(stream_);  // its memory may be used again at once
-}
-
 catalog::arguments bench_top::arguments(const problem& p, const void* d_in, void* d_out, in_host_memory& host) const {
   catalog::arguments all{.d_in = d_in, .d_out = d_out, .num_items = p.num_items, .init = &host.init.bits};
   if (!counts_) {

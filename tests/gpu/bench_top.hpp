@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/problem.hpp"
@@ -17,8 +18,11 @@ class stream_handle {
   explicit stream_handle(bool on_device) {
     if (on_device) check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   }
+  // Waits: memory that its kernels use may be used again at once.
   ~stream_handle() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    if (stream_ == nullptr) return;
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
   }
   stream_handle(const stream_handle&) = delete;
   stream_handle& operator=(const stream_handle&) = delete;
@@ -28,13 +32,53 @@ class stream_handle {
   cudaStream_t stream_ = nullptr;
 };
 
+// What `call` enqueues on a stream while it is captured.
+class captured_graph {
+ public:
+  template <class Call>
+  captured_graph(cudaStream_t stream, Call&& call) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    called_ = call();
+    ended_ = cudaStreamEndCapture(stream, &graph_);
+    if (!has_all()) cudaGetLastError();
+  }
+  captured_graph(captured_graph&& other) noexcept
+      : called_(other.called_),
+        ended_(other.ended_),
+        graph_(std::exchange(other.graph_, nullptr)),
+        executable_(std::exchange(other.executable_, nullptr)) {}
+  ~captured_graph() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  }
+
+  cudaError_t called() const { return called_; }
+  cudaError_t ended() const { return ended_; }
+  bool has_all() const { return called_ == cudaSuccess && ended_ == cudaSuccess; }
+  std::vector<cudaGraphNode_t> nodes() const {
+    std::size_t count = 0;
+    check(cudaGraphGetNodes(graph_, nullptr, &count));
+    std::vector<cudaGraphNode_t> all(count);
+    if (count > 0) check(cudaGraphGetNodes(graph_, all.data(), &count));
+    return all;
+  }
+  void launch(cudaStream_t stream) {
+    if (executable_ == nullptr) check(cudaGraphInstantiate(&executable_, graph_, 0));
+    check(cudaGraphLaunch(executable_, stream));
+  }
+
+ private:
+  cudaError_t called_ = cudaSuccess, ended_ = cudaSuccess;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
 class bench_top {
  public:
   // `exact`: every buffer is allocated anew and ends where its contents end. `filled`: a workspace that may hold
   // anything is written before the call; otherwise it is left as allocated, so that initcheck sees what is read before
   // it is written.
   bench_top(const catalog::record& subject, site& where, bool exact, bool filled = true);
-  ~bench_top();
 
   site& where() const { return where_; }
   cudaStream_t stream() const { return stream_; }

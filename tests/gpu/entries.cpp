@@ -63,9 +63,8 @@ std::vector<entry> all_entries(const std::function<bool(const std::string&)>& wa
       if (fault.concerns(r) && wanted(full_name(r)))
         entries.push_back({"library_fault", text(fault.name, '/', full_name(r)),
                            [&r, &fault](const examination& how) { return examine(r, fault, how); }});
-  for (const auto exhibits : {wrong::all(), wrong::chains()})
-    for (const wrong::exhibit& e : exhibits)
-      entries.push_back({"wrong", std::string(e.what.rung), [&e](const examination& how) { return refuses(e, how); }});
+  for (const wrong::exhibit& e : wrong::all())
+    entries.push_back({"wrong", std::string(e.what.rung), [&e](const examination& how) { return refuses(e, how); }});
   return entries;
 }
 

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -333,30 +333,13 @@ class examiner {
   std::size_t size_of_class(int size_class, std::uint64_t pick) const {
     const std::size_t block = std::max<std::size_t>(2, static_cast<std::size_t>(subject_.block_threads)),
                       tile = tile_items();
-    switch (size_class) {
-      case 0:
-        return 1;
-      case 1:
-        return 32;
-      case 2:
-        return block;
-      case 3:
-        return tile;
-      case 4:
-        return tile * (2 + pick % 32);
-      case 5:
-        return block * (2 + pick % 63) + 16;
-      case 6:
-        return std::min<std::size_t>(tile * static_cast<std::size_t>(multiprocessors_) * blocks_of_a_wave(), 1u << 25);
-      case 7:
-        return 65536;
-      case 8:
-        return 999983;
-      case 9:
-        return std::size_t{1} << 24;
-      default:  // a tile of 16 KiB for each multiprocessor
-        return static_cast<std::size_t>(multiprocessors_) * 16384 / catalog::size_of(subject_.output_type);
-    }
+    const std::size_t sizes[] = {
+        1, 32, block, tile, tile * (2 + pick % 32), block * (2 + pick % 63) + 16,
+        std::min<std::size_t>(tile * static_cast<std::size_t>(multiprocessors_) * blocks_of_a_wave(), 1u << 25), 65536,
+        999983, std::size_t{1} << 24,
+        // A tile of 16 KiB for each multiprocessor.
+        static_cast<std::size_t>(multiprocessors_) * 16384 / catalog::size_of(subject_.output_type)};
+    return sizes[size_class];
   }
 
   void pairwise() {
@@ -496,43 +479,34 @@ class examiner {
       return full() || !how_.only_case.empty() || (which + static_cast<std::size_t>(turn)) % 3 == 0;
     };
     int turn = 0;
-    for (int kind = 0; kind < num_level_kinds(); ++kind)
-      for (const int bins : possible_bins()) {
-        problem p;
-        p.kind = distribution::edges;
-        p.num_bins = bins;
-        p.levels = static_cast<levels_kind>(kind);
-        const std::string case_name = text("edges:", name(p.levels), ':', bins);
-        if (!wanted(case_name)) continue;
-        if (!on_device_ && !is_turn(turn++)) continue;
-        const auto table = histogram_question::of(subject_, p).table(table_kind::edges, where_);
-        p.num_items = (table.num_items + 5) * static_cast<std::size_t>(subject_.num_channels);
-        if (!on_device_ && !full()) p.num_items = std::min<std::size_t>(p.num_items, 1u << 14);
-        p.seed = how_.seed + static_cast<std::uint64_t>(turn);
-        p.in_offset = turn % 4;
-        p.out_offset = turn % 3;
-        p.levels_offset = turn % 2;
-        if (on_device_) ++turn;
-        ordinary_case(case_name, p);
-      }
-    if (subject_.blocks_per_multiprocessor == 0) return;
-    // Again where there are many samples, which may be counted by other kernels.
-    for (int kind = 0; kind < num_level_kinds(); ++kind)
-      for (const int bins : possible_bins()) {
-        problem p;
-        p.kind = distribution::edges;
-        p.num_bins = bins;
-        p.levels = static_cast<levels_kind>(kind);
-        const std::string case_name = text("many at edges:", name(p.levels), ':', bins);
-        if (!is_turn(turn++) || bins < 256 || bins == 257) continue;
-        if (!wanted(case_name)) continue;
-        p.num_items = std::max(beyond_few_samples(),
-                               histogram_question::of(subject_, p).table(table_kind::edges, where_).num_items) +
-                      static_cast<std::size_t>(turn % 7);
-        p.seed = how_.seed + static_cast<std::uint64_t>(turn);
-        p.in_offset = turn % 4;
-        ordinary_case(case_name, p);
-      }
+    for (const bool many : {false, true}) {
+      // Again where there are many samples, which may be counted by other kernels.
+      if (many && subject_.blocks_per_multiprocessor == 0) return;
+      for (int kind = 0; kind < num_level_kinds(); ++kind)
+        for (const int bins : possible_bins()) {
+          problem p;
+          p.kind = distribution::edges;
+          p.num_bins = bins;
+          p.levels = static_cast<levels_kind>(kind);
+          const std::string case_name = text(many ? "many at edges:" : "edges:", name(p.levels), ':', bins);
+          if (many && (!is_turn(turn++) || bins < 256 || bins == 257)) continue;
+          if (!wanted(case_name)) continue;
+          if (!many && !on_device_ && !is_turn(turn++)) continue;
+          const auto table = histogram_question::of(subject_, p).table(table_kind::edges, where_);
+          p.in_offset = turn % 4;
+          p.seed = how_.seed + static_cast<std::uint64_t>(turn);
+          if (many) {
+            p.num_items = std::max(beyond_few_samples(), table.num_items) + static_cast<std::size_t>(turn % 7);
+          } else {
+            p.num_items = (table.num_items + 5) * static_cast<std::size_t>(subject_.num_channels);
+            if (!on_device_ && !full()) p.num_items = std::min<std::size_t>(p.num_items, 1u << 14);
+            p.out_offset = turn % 3;
+            p.levels_offset = turn % 2;
+            if (on_device_) ++turn;
+          }
+          ordinary_case(case_name, p);
+        }
+    }
   }
 
   // One workspace, calls of different sizes and data, nothing reset in between.
@@ -779,24 +753,20 @@ class examiner {
     const problem p = medium(11);
     one_case("size query launches nothing", p, [&] {
       top_->prepare(p);
-      cudaGraph_t graph = nullptr;
-      check(cudaStreamBeginCapture(top_->stream(), cudaStreamCaptureModeThreadLocal));
       std::string wrong;
-      try {
-        top_->workspace_bytes(p);
-      } catch (const broken& b) {
-        wrong = text("while its stream was being captured: ", b.what());
-      }
-      const cudaError_t ended = cudaStreamEndCapture(top_->stream(), &graph);
-      if (ended != cudaSuccess) {
-        cudaGetLastError();
-        throw broken(text("the size query broke a capture: ", cudaGetErrorName(ended)));
-      }
-      std::size_t nodes = 0;
-      check(cudaGraphGetNodes(graph, nullptr, &nodes));
-      cudaGraphDestroy(graph);
+      const captured_graph graph(top_->stream(), [&] {
+        try {
+          top_->workspace_bytes(p);
+        } catch (const broken& b) {
+          wrong = text("while its stream was being captured: ", b.what());
+        }
+        return cudaSuccess;
+      });
+      if (graph.ended() != cudaSuccess)
+        throw broken(text("the size query broke a capture: ", cudaGetErrorName(graph.ended())));
       if (!wrong.empty()) throw broken(wrong);
-      if (nodes != 0) throw broken(text("the size query enqueued ", nodes, " operations"));
+      if (const std::size_t nodes = graph.nodes().size(); nodes != 0)
+        throw broken(text("the size query enqueued ", nodes, " operations"));
     });
     if (!sanitizing()) delayed_producer();
     if (!subject_.waits_for_host) graph_replays();
@@ -832,55 +802,35 @@ class examiner {
     one_case("graph", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      const cudaGraph_t graph = captured(p);
+      captured_graph graph = captured(p);
       scribble_on_the_stack();
-      cudaGraphExec_t executable = nullptr;
-      check(cudaGraphInstantiate(&executable, graph, 0));
-      std::string wrong;
-      for (int replay = 0; replay < 3 && wrong.empty(); ++replay) {
+      for (int replay = 0; replay < 3; ++replay) {
         problem q = p;
         q.seed += static_cast<std::uint64_t>(replay) * 1000;
         top.make_input(q, top.stream());
         top.reset_output(q, 0xff, top.stream());
         top.learn(q);
-        check(cudaGraphLaunch(executable, top.stream()));
+        graph.launch(top.stream());
         where_.wait(top.stream());
-        try {
-          top.judge(q, text("graph replay ", replay));
-        } catch (const broken& b) {
-          wrong = b.what();
-        }
+        top.judge(q, text("graph replay ", replay));
       }
-      cudaGraphExecDestroy(executable);
-      cudaGraphDestroy(graph);
-      if (!wrong.empty()) throw broken(wrong);
     });
   }
 
-  cudaGraph_t captured(const problem& p) {
-    bench_top& top = *top_;
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamBeginCapture(top.stream(), cudaStreamCaptureModeThreadLocal));
-    const cudaError_t called = top.enqueue(p, top.stream());
-    const cudaError_t ended = cudaStreamEndCapture(top.stream(), &graph);
-    if (called != cudaSuccess || ended != cudaSuccess) {
-      cudaGetLastError();
-      throw broken(text("cannot be captured: the call returned ", cudaGetErrorName(called), ", the capture ",
-                        cudaGetErrorName(ended)));
-    }
+  captured_graph captured(const problem& p) {
+    captured_graph graph(top_->stream(), [&] { return top_->enqueue(p, top_->stream()); });
+    if (!graph.has_all())
+      throw broken(text("cannot be captured: the call returned ", cudaGetErrorName(graph.called()), ", the capture ",
+                        cudaGetErrorName(graph.ended())));
     return graph;
   }
 
   // A cooperative or cluster launch may wait for room; any other must get on with the room there is.
   bool may_wait_for_room(const problem& p) {
     if (subject_.waits_for_host) return true;
-    const cudaGraph_t graph = captured(p);
+    const captured_graph graph = captured(p);
     bool needs_room = false;
-    std::size_t count = 0;
-    check(cudaGraphGetNodes(graph, nullptr, &count));
-    std::vector<cudaGraphNode_t> nodes(count);
-    check(cudaGraphGetNodes(graph, nodes.data(), &count));
-    for (const cudaGraphNode_t node : nodes) {
+    for (const cudaGraphNode_t node : graph.nodes()) {
       cudaGraphNodeType type{};
       check(cudaGraphNodeGetType(node, &type));
       if (type != cudaGraphNodeTypeKernel) continue;
@@ -893,7 +843,6 @@ class examiner {
         needs_room = true;
       cudaGetLastError();
     }
-    cudaGraphDestroy(graph);
     return needs_room;
   }
 
@@ -907,39 +856,26 @@ class examiner {
     const int num_threads = full() ? 8 : 4, calls = full() ? 50 : 6;
     const problem base = medium(14);
     one_case("threads", base, [&] {
-      std::mutex guard;
-      std::string wrong;
-      std::exception_ptr lost;
-      std::vector<std::thread> threads;
+      std::vector<std::future<void>> threads;
       for (int t = 0; t < num_threads; ++t)
-        threads.emplace_back([&, t] {
-          try {
-            bench_top top(subject_, where_, false);
-            for (int c = 0; c < calls; ++c) {
-              problem p = base;
-              p.seed += static_cast<std::uint64_t>(100 * t + c);
-              p.num_items =
-                  whole_pixels(subject_, std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000));
-              p.init = (t + c) % 3;
-              top.prepare(p);
-              top.learn(p);
-              for (int repeat = 0; repeat < 3; ++repeat) {
-                top.reset_output(p, 0xff, top.stream());
-                top.run(p, top.stream());
-                top.judge(p, text("thread ", t, ", call ", c, ", n = ", p.num_items));
-              }
+        threads.push_back(std::async(std::launch::async, [&, t] {
+          bench_top top(subject_, where_, false);
+          for (int c = 0; c < calls; ++c) {
+            problem p = base;
+            p.seed += static_cast<std::uint64_t>(100 * t + c);
+            p.num_items =
+                whole_pixels(subject_, std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000));
+            p.init = (t + c) % 3;
+            top.prepare(p);
+            top.learn(p);
+            for (int repeat = 0; repeat < 3; ++repeat) {
+              top.reset_output(p, 0xff, top.stream());
+              top.run(p, top.stream());
+              top.judge(p, text("thread ", t, ", call ", c, ", n = ", p.num_items));
             }
-          } catch (const broken& b) {
-            const std::lock_guard lock(guard);
-            wrong = b.what();
-          } catch (...) {
-            const std::lock_guard lock(guard);
-            lost = std::current_exception();
           }
-        });
-      for (auto& thread : threads) thread.join();
-      if (lost) std::rethrow_exception(lost);
-      if (!wrong.empty()) throw broken(wrong);
+        }));
+      for (auto& thread : threads) thread.get();  // throws what it has thrown; the others are waited for
     });
   }
 
@@ -951,45 +887,36 @@ class examiner {
     one_case("repeats bit for bit", p, [&] {
       std::string first;
       bench_top other(subject_, where_, false);
+      guarded_buffer memory(where_);
       stream_handle neighbour(true);
-      void* const scratch = where_.allocate(std::size_t{16} << 20);
+      zones ignored;
+      constexpr std::size_t scratch_bytes = std::size_t{16} << 20;
+      void* const scratch = memory.place(scratch_bytes, 0, ignored);
       std::string wrong;
-      try {
-        for (int repeat = 0; repeat < 20 && wrong.empty(); ++repeat) {
-          bench_top& top = repeat % 2 == 0 ? *top_ : other;
-          problem q = p;
-          q.in_offset = repeat % 5;
-          q.out_offset = repeat % 3;
-          q.workspace_offset = repeat * 13 % 256;
-          q.poison = repeat % 3;
-          top.prepare(q);
-          top.reset_output(q, 0xff, top.stream());
-          where_.wait(top.stream());
-          if (repeat % 4 == 3) device::make_noise(0.3, scratch, std::size_t{16} << 20, neighbour);
-          top.run(q, repeat % 7 == 6 ? nullptr : top.stream());
-          const std::string got = top.fingerprint(q);
-          if (first.empty()) first = got;
-          if (got != first) wrong = text("run ", repeat, " gave ", got, ", the first ", first, " [", describe(q), "]");
-        }
-        where_.wait(neighbour);
-      } catch (...) {
-        cudaDeviceSynchronize();
-        where_.free(scratch);
-        throw;
+      for (int repeat = 0; repeat < 20 && wrong.empty(); ++repeat) {
+        bench_top& top = repeat % 2 == 0 ? *top_ : other;
+        problem q = p;
+        q.in_offset = repeat % 5;
+        q.out_offset = repeat % 3;
+        q.workspace_offset = repeat * 13 % 256;
+        q.poison = repeat % 3;
+        top.prepare(q);
+        top.reset_output(q, 0xff, top.stream());
+        where_.wait(top.stream());
+        if (repeat % 4 == 3) device::make_noise(0.3, scratch, scratch_bytes, neighbour);
+        top.run(q, repeat % 7 == 6 ? nullptr : top.stream());
+        const std::string got = top.fingerprint(q);
+        if (first.empty()) first = got;
+        if (got != first) wrong = text("run ", repeat, " gave ", got, ", the first ", first, " [", describe(q), "]");
       }
-      where_.free(scratch);
       if (!wrong.empty()) throw broken(wrong);
     });
   }
 
   void makes_progress() {
     problem p = medium(16);
-    p.num_items = fitting([&] {
-                    problem q = p;
-                    q.num_items = std::size_t{1} << 20;
-                    return q;
-                  }())
-                      .num_items;
+    p.num_items = std::size_t{1} << 20;
+    p = fitting(p);
     const std::vector<int> free_multiprocessors = full() ? std::vector{1, 2, 3, 8, 14} : std::vector{1, 8};
     for (const int left_free : free_multiprocessors) {
       one_case(text("squatter:", left_free), p, [&] {

@@ -33,9 +33,9 @@ class study_examiner {
         how_(how),
         on_device_(subject.executes_on == executor::device),
         where_(on_device_ ? device_site() : host_site()),
-        stream_(on_device_),
         output_(where_, sanitizing()),
-        workspace_(where_, sanitizing()) {}
+        workspace_(where_, sanitizing()),
+        stream_(on_device_) {}
 
   verdict run() {
     try {
@@ -252,24 +252,16 @@ class study_examiner {
         result_.notes.push_back("captured: left out, this GPU has no room for it");
         return;
       }
-      check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-      const cudaError_t status = subject_.call(d_workspace_, bytes_, call, stream_);
-      cudaGraph_t graph = nullptr;
-      const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-      if (status != cudaSuccess || ended != cudaSuccess) {
-        cudaGetLastError();
-        throw broken(text("capturing gave ", cudaGetErrorName(status), ", ending it ", cudaGetErrorName(ended)));
-      }
-      cudaGraphExec_t executable = nullptr;
-      check(cudaGraphInstantiate(&executable, graph, 0));
+      captured_graph graph(stream_, [&] { return subject_.call(d_workspace_, bytes_, call, stream_); });
+      if (!graph.has_all())
+        throw broken(
+            text("capturing gave ", cudaGetErrorName(graph.called()), ", ending it ", cudaGetErrorName(graph.ended())));
       for (const int leftover : {0xff, 0x00, 0x55}) {
         reset(leftover);
-        check(cudaGraphLaunch(executable, stream_));
+        graph.launch(stream_);
         where_.wait(stream_);
         judge(call, expected, text("replayed over ", leftover));
       }
-      cudaGraphExecDestroy(executable);
-      cudaGraphDestroy(graph);
     });
   }
 
@@ -339,8 +331,8 @@ class study_examiner {
   const examination& how_;
   const bool on_device_;
   site& where_;
-  stream_handle stream_;
   guarded_buffer output_, workspace_;
+  stream_handle stream_;  // behind the memory that its kernels use
   zones guards_;
   void *d_output_ = nullptr, *d_workspace_ = nullptr;
   std::size_t output_bytes_ = 0, bytes_ = 0;
