@@ -11,7 +11,7 @@
 
 #include "catalog.hpp"
 #include "oracles/bits.hpp"
-#include "oracles/superaccumulator.hpp"
+#include "oracles/fixed_point.hpp"
 
 namespace rungs::tests {
 

@@ -239,7 +239,7 @@ struct float_sum {
       o.right = got == o.expected;
       return o;
     }
-    const double exact = (seen & more_than_negative_zeros) != 0 ? sum.rounded(task.grid) : -0.0;
+    const double exact = (seen & more_than_negative_zeros) != 0 ? sum.template rounded<double>(task.grid) : -0.0;
     o.expected = detail::float_in_output(task, exact);
     if (got == o.expected) return o;
     if (value == 0 && exact == 0 && !task.keeps_zero_sign) return o;
@@ -249,7 +249,7 @@ struct float_sum {
     if (fixed_point<num_words>::holds(value, task.grid)) {
       fixed_point<num_words> difference = sum;
       difference.add(-value, task.grid);
-      o.error = std::fabs(difference.rounded(task.grid));
+      o.error = std::fabs(difference.template rounded<double>(task.grid));
     } else {
       o.error = std::fabs(value);
     }

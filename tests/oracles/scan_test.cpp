@@ -253,29 +253,5 @@ TEST(scans, the_checker_knows_what_it_cannot_say) {
   EXPECT_TRUE(task_of({op::plus, true, scalar::i8, scalar::u32}, {}, 1, {}));
 }
 
-TEST(fixed_point, rounds_as_the_superaccumulator_does) {
-  for (const int grid : {-1074, -262, -149}) {
-    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-      fixed_point<8> narrow;
-      superaccumulator wide;
-      for (std::uint64_t i = 0; i < 20; ++i) {
-        const std::uint64_t h = detail::hash(seed, i);
-        const int exponent = grid == -1074 ? -1000 : static_cast<int>(h % 60) - 30;
-        const double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(h) >> 11), exponent - 60);
-        ASSERT_TRUE(fixed_point<8>::holds(x, grid));
-        narrow.add(x, grid);
-        wide.add(x);
-        EXPECT_EQ(narrow.rounded(grid), wide.rounded<double>()) << seed;
-      }
-    }
-  }
-  fixed_point<4> none;
-  none.add(1.5, -149);
-  none.add(-1.5, -149);
-  EXPECT_EQ(none.rounded(-149), 0.0);
-  EXPECT_FALSE(fixed_point<4>::holds(0x1p104, -149));
-  EXPECT_FALSE(fixed_point<4>::holds(std::numeric_limits<double>::quiet_NaN(), -149));
-}
-
 }  // namespace
 }  // namespace rungs::tests
