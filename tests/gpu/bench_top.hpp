@@ -80,7 +80,6 @@ class bench_top {
   // it is written.
   bench_top(const catalog::record& subject, site& where, bool exact, bool filled = true);
 
-  site& where() const { return where_; }
   cudaStream_t stream() const { return stream_; }
   const catalog::record& subject() const { return subject_; }
   tests::referee& referee() const { return *referee_; }

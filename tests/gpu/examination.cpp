@@ -60,8 +60,7 @@ class examiner {
       : subject_(subject),
         how_(how),
         on_device_(subject.executes_on == executor::device),
-        where_(on_device_ ? device_site() : host_site()),
-        start_(std::chrono::steady_clock::now()) {}
+        where_(on_device_ ? device_site() : host_site()) {}
 
   verdict run() {
     try {
@@ -260,7 +259,7 @@ class examiner {
       // CUB's one-block path looks at no workspace, so it refuses none: a library's own business.
       if (subject_.temp_storage != contents::none && subject_.family != catalog::family::library_baselines) {
         const cudaError_t status = top.enqueue(p, stream, top.bytes() - 1);
-        top.where().wait(top.stream());
+        where_.wait(top.stream());
         if (on_device_ && p.legacy_stream) check(cudaDeviceSynchronize());
         if (status != cudaErrorInvalidValue)
           throw broken(
@@ -1051,7 +1050,6 @@ class examiner {
   const examination& how_;
   bool on_device_;
   site& where_;
-  std::chrono::steady_clock::time_point start_;
   std::unique_ptr<bench_top> top_;
   verdict result_;
   int multiprocessors_ = 1, runs_ = 0, capped_cases_ = 0;

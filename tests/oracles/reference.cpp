@@ -80,7 +80,7 @@ std::string to_string(scalar type, value v) {
 }
 
 expectation expect(op which, scalar input, scalar accumulator, const void* items, std::size_t num_items, value init) {
-  expectation e{.op = which, .type = accumulator, .num_items = num_items};
+  expectation e{.op = which, .type = accumulator};
   with_type(input, [&](auto in) {
     using input_t = typename decltype(in)::type;
     const auto* const typed = static_cast<const input_t*>(items);

@@ -24,7 +24,6 @@ struct expectation {
   bool overflows = false;  // a sum whose partial sums may overflow in some order: any infinity or NaN is allowed too
   superaccumulator sum{};  // floating-point sums only
   double magnitudes = 0;   // of items and init
-  std::size_t num_items = 0;
 };
 
 // The host oracle: a serial pass over host items.
