@@ -1,7 +1,9 @@
-#include "oracles/superaccumulator.hpp"
+#include "oracles/fixed_point.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <random>
 #include <vector>
 
@@ -85,15 +87,36 @@ TEST(superaccumulator, does_not_depend_on_the_order) {
   }
 }
 
-TEST(superaccumulator, adds_integers_and_other_sums) {
-  superaccumulator a;
-  a.add((static_cast<__int128>(1) << 100) + 1, -30);
-  a.add(-(static_cast<__int128>(1) << 100), -30);
-  EXPECT_EQ(a.rounded<double>(), 0x1p-30);
-  superaccumulator b;
+TEST(superaccumulator, adds_other_sums) {
+  superaccumulator a, b;
+  a.add(0x1p-30);
   b.add(-0x1p-31);
   b.add(a);
   EXPECT_EQ(b.rounded<double>(), 0x1p-31);
+}
+
+TEST(fixed_point, of_few_words_rounds_as_one_of_many) {
+  for (const int grid : {-1074, -262, -149}) {
+    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+      fixed_point<8> narrow;
+      superaccumulator wide;
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        const std::uint64_t h = detail::hash(seed, i);
+        const int exponent = grid == -1074 ? -1000 : static_cast<int>(h % 60) - 30;
+        const double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(h) >> 11), exponent - 60);
+        ASSERT_TRUE(fixed_point<8>::holds(x, grid));
+        narrow.add(x, grid);
+        wide.add(x);
+        EXPECT_EQ(narrow.rounded<double>(grid), wide.rounded<double>()) << seed;
+      }
+    }
+  }
+  fixed_point<4> none;
+  none.add(1.5, -149);
+  none.add(-1.5, -149);
+  EXPECT_EQ(none.rounded<double>(-149), 0.0);
+  EXPECT_FALSE(fixed_point<4>::holds(0x1p104, -149));
+  EXPECT_FALSE(fixed_point<4>::holds(std::numeric_limits<double>::quiet_NaN(), -149));
 }
 
 }  // namespace
