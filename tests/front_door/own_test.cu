@@ -15,34 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "front_door/stage.cuh"
+#include "front_door/gpu_test.cuh"
 
 namespace rungs::tests {
 namespace {
 
-class FrontDoor : public ::testing::Test {
+class FrontDoor : public GpuTest {
  protected:
-  void SetUp() override {
-    int count = 0;
-    const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-    cudaGetLastError();
-    if (none) GTEST_SKIP() << "no usable GPU";
-    ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
-  }
-  void TearDown() override {
-    if (stream_ == nullptr) return;
-    EXPECT_EQ(workspace_.release(stream_), cudaSuccess);
-    cudaStreamDestroy(stream_);
-  }
-
-  template <class T>
-  std::vector<T> read(const device_array<T>& from, std::size_t num_items) {
-    std::vector<T> host(num_items);
-    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(host.data(), from.get(), num_items * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return host;
-  }
-
   // In halves, 2048 and 1 are 2048.
   template <class Half>
   void expect_to_be_rounded_once() {
@@ -55,9 +34,6 @@ class FrontDoor : public ::testing::Test {
     for (std::size_t i = 0; i < num_items; ++i)
       ASSERT_EQ(static_cast<float>(sums[i]), static_cast<float>(Half(static_cast<float>(i + 1)))) << "item " << i;
   }
-
-  workspace workspace_;
-  cudaStream_t stream_ = nullptr;
 };
 
 TEST_F(FrontDoor, OneWorkspaceServesCallsOfAnyKindAndSize) {

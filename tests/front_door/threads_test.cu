@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "front_door/stage.cuh"
+#include "front_door/gpu_test.cuh"
 
 namespace rungs::tests {
 namespace {
@@ -146,10 +146,7 @@ class worker {
 class Threads : public ::testing::Test {
  protected:
   void SetUp() override {
-    int count = 0;
-    const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-    cudaGetLastError();
-    if (none) GTEST_SKIP() << "no usable GPU";
+    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
     for (const std::size_t n : sizes) questions_.push_back(std::make_unique<question>(n));
     for (int i = 0; i < num_threads; ++i) workers_.push_back(std::make_unique<worker>(*questions_.back()));
   }
