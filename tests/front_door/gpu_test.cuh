@@ -10,15 +10,9 @@
 #include <vector>
 
 #include "front_door/stage.cuh"
+#include "on_a_gpu.hpp"
 
 namespace rungs::tests {
-
-inline bool has_gpu() {
-  int count = 0;
-  const bool has_one = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();
-  return has_one;
-}
 
 // That call(storage...) writes what is expected to d_out, in two phases and with a new workspace.
 template <class T, class Call>

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -82,19 +83,6 @@ struct status {
 };
 
 }  // namespace
-
-void heartbeat::begins(const fuzz_case& one) {
-  const std::lock_guard lock(mutex_);
-  one_ = one;
-  since_ = now();
-}
-
-std::optional<fuzz_case> heartbeat::stuck(double seconds) const {
-  const std::lock_guard lock(mutex_);
-  const long long since = since_;
-  if (since == 0 || static_cast<double>(now() - since) < seconds * 1e9) return std::nullopt;
-  return one_;
-}
 
 // A call on its way, and its memory.
 struct lane::run {
@@ -225,9 +213,11 @@ lane::run lane::planned(const fuzz_case& one, cudaStream_t stream, bool is_check
   return made;
 }
 
+void lane::waits_for(const fuzz_case& one) { pulse_.begins("rungs_fuzz --case=" + text_of(one, traits_)); }
+
 bool lane::enqueue(const fuzz_case& one) {
   give_way();
-  pulse_.begins(one);
+  waits_for(one);
   const std::size_t device_used = device_.used, host_used = host_.used, events_used = num_events_used_;
   run main;
   try {
@@ -407,7 +397,7 @@ std::string lane::judged(run& each) {
   std::vector<std::vector<unsigned char>> expected;
   if (each.complaint.empty())
     for (u64 shot = 0; shot < each.copies.size(); ++shot) expected.push_back(each.of->expected(each.one, shot, canary));
-  pulse_.begins(each.one);
+  waits_for(each.one);
   if (each.ended != nullptr && !each.is_out_of_memory) {
     const cudaError_t error = cudaEventSynchronize(each.ended);
     if (error != cudaSuccess && each.complaint.empty())
@@ -437,7 +427,7 @@ std::vector<outcome> lane::finish() {
   // Calls that failed half way are on streams still.
   const bool has_failed = std::ranges::any_of(all, [](const outcome& each) { return !each.complaint.empty(); });
   if (has_failed) {
-    pulse_.begins(all.front().one);
+    waits_for(all.front().one);
     for (const cudaStream_t each : {streams_[0], streams_[1], capturing_, cudaStreamPerThread, cudaStreamLegacy}) {
       cudaStreamSynchronize(each);
       cudaGetLastError();

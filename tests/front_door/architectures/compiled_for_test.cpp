@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "front_door/architectures/compiled_for.hpp"
+#include "on_a_gpu.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -9,10 +10,7 @@ namespace {
 class CompiledFor : public ::testing::TestWithParam<std::vector<file_call> (*)()> {};
 
 TEST_P(CompiledFor, ResultsAreRight) {
-  int count = 0;
-  const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-  cudaGetLastError();
-  if (none) GTEST_SKIP() << "no usable GPU";
+  if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   for (const file_call& each : GetParam()())
     for (const std::size_t n : {1000, 100'000, 1 << 20, 5'000'000})
       for (const bool with_workspace : {false, true})
