@@ -35,15 +35,6 @@ std::vector<Half> halves_of(std::size_t num_items) {
   return made;
 }
 
-template <int num_values>
-void reduce_bundles(stage& on, const char* program, int n) {
-  const device_array<bundle<num_values>> d_in(bundles<num_values>(static_cast<std::size_t>(n))), d_out(std::size_t{1});
-  on.run(program, d_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceReduce::Reduce(d_temp_storage, bytes, d_in.read(), d_out.get(), n, by_value{},
-                                        bundle<num_values>{{7, -2000}});
-  });
-}
-
 }  // namespace
 
 std::vector<outcome> REDUCTIONS(std::size_t num_items) {
@@ -128,9 +119,6 @@ std::vector<outcome> REDUCTIONS(std::size_t num_items) {
     return device::DeviceReduce::TransformReduce(d_temp_storage, bytes, d_ints.read(), d_wide.get(), n,
                                                  cuda::std::plus<>{}, square{}, 1000ll);
   });
-  reduce_bundles<3>(on, "Reduce of 12 bytes", n);
-  reduce_bundles<4>(on, "Reduce of 16 bytes", n);
-  reduce_bundles<6>(on, "Reduce of 24 bytes", n);
   if (n > 0) {  // of nothing there is no extremum, and no agreement either
     on.run("ArgMin: value", d_float, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_floats.read(), d_float.get(), d_index.get(), n);
@@ -138,34 +126,15 @@ std::vector<outcome> REDUCTIONS(std::size_t num_items) {
     on.run("ArgMin: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_floats.read(), d_float.get(), d_index.get(), n);
     });
-    on.run("ArgMax: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
-      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_ints.read(), d_int.get(), d_index.get(), n);
-    });
-    on.run("ArgMax of bytes: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
-      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_bytes.read(), d_byte.get(), d_index.get(), n);
-    });
     on.run("ArgMax of a counter: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::ArgMax(d_temp_storage, bytes, thrust::counting_iterator<int>(-300), d_int.get(),
                                           d_index.get(), n);
-    });
-    const device_array<double> d_doubles(items<double>(num_items)), d_double(std::size_t{1});
-    on.run("ArgMin of doubles: value", d_double, [&](void* d_temp_storage, std::size_t& bytes) {
-      return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_doubles.read(), d_double.get(), d_index.get(), n);
-    });
-    on.run("ArgMin of doubles: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
-      return device::DeviceReduce::ArgMin(d_temp_storage, bytes, d_doubles.read(), d_double.get(), d_index.get(), n);
     });
     on.run("ArgMin of a transform of a counter: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::ArgMin(d_temp_storage, bytes, squares, d_wide.get(), d_index.get(), n);
     });
     on.run("Min of halves", d_half, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::Min(d_temp_storage, bytes, d_many_halves.read(), d_half.get(), n);
-    });
-    on.run("ArgMax of halves: value", d_half, [&](void* d_temp_storage, std::size_t& bytes) {
-      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_many_halves.read(), d_half.get(), d_index.get(), n);
-    });
-    on.run("ArgMax of halves: index", d_index, [&](void* d_temp_storage, std::size_t& bytes) {
-      return device::DeviceReduce::ArgMax(d_temp_storage, bytes, d_many_halves.read(), d_half.get(), d_index.get(), n);
     });
     on.run("Max of bfloat16s", d_brief_one, [&](void* d_temp_storage, std::size_t& bytes) {
       return device::DeviceReduce::Max(d_temp_storage, bytes, d_brief.read(), d_brief_one.get(), n);

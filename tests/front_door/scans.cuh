@@ -21,16 +21,6 @@ struct numbered_half {
   __host__ __device__ __half operator()(int i) const { return __float2half(i < 2000 ? float(i % 3 - 1) : 0.0f); }
 };
 
-template <int num_values>
-void scan_bundles(stage& on, const char* program, int n) {
-  const auto num_items = static_cast<std::size_t>(n);
-  const device_array<bundle<num_values>> d_in(bundles<num_values>(num_items)), d_out(num_items + 1);
-  on.run(program, d_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::ExclusiveScan(d_temp_storage, bytes, d_in.read(), d_out.get(), by_value{},
-                                             bundle<num_values>{{7, -2000}}, n);
-  });
-}
-
 }  // namespace
 
 std::vector<outcome> SCANS(std::size_t num_items) {
@@ -71,8 +61,6 @@ std::vector<outcome> SCANS(std::size_t num_items) {
         d_temp_storage, bytes, scattered, d_int_out.get(),
         [] __host__ __device__(int a, int b) -> int { return a < b ? b : a; }, -2400, n);
   });
-  scan_bundles<3>(on, "ExclusiveScan of 12 bytes", n);
-  scan_bundles<6>(on, "ExclusiveScan of 24 bytes", n);
   const auto halves = thrust::make_transform_iterator(thrust::counting_iterator<int>(0), numbered_half{});
   const device_array<__half> d_half_out(num_items + 1);
   on.run("InclusiveSum of halves", d_half_out, [&](void* d_temp_storage, std::size_t& bytes) {
