@@ -6,6 +6,7 @@
 
 #include "faults/fake_runtime.hpp"
 #include "front_door/architectures/compiled_for.hpp"
+#include "front_door/far_away.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -29,7 +30,11 @@ TEST_P(CompiledFor, EachFileLaunchesItsOwnKernels) {
         fake::current() = {};
         fake::current().ptx_version = from.ptx_version;
         fake::current().binary_version = from.binary_version;
-        EXPECT_EQ(each.enqueue(n, with_workspace), cudaSuccess) << what;
+        workspace workspace;
+        std::size_t bytes = 0;
+        cudaError_t error = with_workspace ? each.enqueue(workspace, n) : each.enqueue(nullptr, bytes, n);
+        if (!with_workspace && error == cudaSuccess) error = each.enqueue(far_away<void>(100), bytes, n);
+        EXPECT_EQ(error, cudaSuccess) << what;
         int launches = 0;
         for (const fake::call& made : fake::current().calls) {
           launches += made.launches();
