@@ -53,9 +53,9 @@ class lane {
 
   run planned(const fuzz_case& one, cudaStream_t stream, bool is_checked);
   void start(run& main);
-  void begin(run& each, u64 shot, cudaStream_t stream);
-  void call(run& each, cudaStream_t stream);
-  void end(run& each, u64 shot, cudaStream_t stream);
+  void begin(run& each, u64 shot);
+  void call(run& each);
+  void end(run& each, u64 shot);
   void replay(run& main);
   void fill_storage(run& main);
   void waits_for(const fuzz_case& one);
