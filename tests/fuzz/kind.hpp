@@ -69,6 +69,7 @@ std::span<const traits> all_traits();
 void add_reductions(kind_table&);
 void add_extrema(kind_table&);
 void add_scans(kind_table&);
+void add_struct_scans(kind_table&);
 void add_operators(kind_table&);
 void add_histograms(kind_table&);
 

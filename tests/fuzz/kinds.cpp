@@ -8,6 +8,7 @@ const kind_table& kinds() {
     add_reductions(made);
     add_extrema(made);
     add_scans(made);
+    add_struct_scans(made);
     add_operators(made);
     add_histograms(made);
     return made;

@@ -1,19 +1,9 @@
-// Scans of integers, of what converts to them, of floats and halves; of affine maps and of structs of 3 to 200 bytes,
-// by operators that do not commute.
+// Scans of integers, of what converts to them, of floats and halves.
 #include <functional>
 
 #include "fuzz/kind_of.cuh"
 
 namespace rungs::fuzz {
-namespace {
-
-template <class Item>
-void add_members(kind_table& table) {
-  add<from_memory<Item>, Item>(table, "inclusive_by_member." + std::to_string(sizeof(Item)) + "_bytes",
-                               inclusive_scan(by_member_in_order{}), as_written<by_member_in_order>{});
-}
-
-}  // namespace
 
 void add_scans(kind_table& table) {
   add<from_memory<u8>, u8>(table, "inclusive_sum.u8", inclusive_sum(), sums{});
@@ -39,21 +29,6 @@ void add_scans(kind_table& table) {
   add_of<float>(table, "inclusive_std_plus_init.f32", inclusive_scan_init(std::plus<float>{}), sums{});
   add<from_output<double>, double, double>(table, "exclusive_min.f64.in_place", exclusive_scan(minimum{}), minima{});
   add_of<double>(table, "inclusive_max_future.f64", inclusive_scan_future(maximum{}), maxima{});
-
-  add<from_memory<affine>, affine>(table, "inclusive_affine", inclusive_scan(compose{}), composed{});
-  add_of<affine>(table, "exclusive_affine", exclusive_scan(compose{}), composed{});
-  add_of<affine>(table, "exclusive_affine_future", exclusive_scan_future(compose{}), composed{});
-  add_members<pack<u8, 3>>(table);
-  add_members<pack<u8, 5>>(table);
-  add_members<pack<u32, 3>>(table);
-  add_members<pack<u32, 4>>(table);
-  add_members<pack<u64, 3>>(table);
-  add_members<pack<u64, 4>>(table);
-  add_members<pack<u64, 5>>(table);
-  add_members<pack<u64, 9>>(table);
-  add_members<pack<u32, 50>>(table);
-  add_of<pack<u64, 3>>(table, "exclusive_by_member.24_bytes", exclusive_scan(by_member_in_order{}),
-                       as_written<by_member_in_order>{});
 }
 
 }  // namespace rungs::fuzz
