@@ -9,6 +9,7 @@
 #include "build_info.hpp"
 #include "check.hpp"
 #include "exit_codes.hpp"
+#include "rules.hpp"
 #include "sizes.hpp"
 
 namespace rungs::bench {
@@ -92,8 +93,8 @@ std::vector<mode> parse_modes(const std::string& text) {
 std::vector<std::size_t> parse_bins(const std::string& text) {
   auto bins = parse_sizes(text, "bins");
   for (const std::size_t number : bins) {
-    if (number > most_bins)
-      throw usage_error("--bins: " + format_size(number) + " is more than " + format_size(most_bins) + ", the most");
+    if (number > rules::most_bins)
+      throw usage_error("--bins: " + format_size(number) + " is more than " + format_size(rules::most_bins) + ", the most");
   }
   std::sort(bins.begin(), bins.end());
   bins.erase(std::unique(bins.begin(), bins.end()), bins.end());

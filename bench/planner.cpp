@@ -18,15 +18,7 @@ namespace {
 using catalog::op;
 using catalog::scalar;
 
-// One line of the suite: records that answer the same question.
-struct question {
-  catalog::operation operation;
-  op combine;
-  scalar input, accumulator, output;
-  bool on_host;
-  int num_channels, num_active_channels;
-  auto operator<=>(const question&) const = default;
-};
+using rules::question;
 
 question question_of(const catalog::record& record) {
   return {record.operation,    record.op,
@@ -35,24 +27,11 @@ question question_of(const catalog::record& record) {
           record.num_channels, record.num_active_channels};
 }
 
-rules::cell cell_of(const question& line, shape of = {}, distribution from = distribution::uniform,
-                    std::size_t num_items = 0) {
-  return {line.operation, line.combine, line.input, line.accumulator, line.on_host, std::move(of), from, num_items};
-}
-
-bool is_ladder_size(std::size_t size) { return std::ranges::count(rules::numbers("ladder"), size) > 0; }
+std::string plan_of(const selection& wanted) { return wanted.full ? "full" : std::string(name(wanted.grid)); }
 
 bool is_hard(distribution from) {  // the four that every headline is measured with
   return from == distribution::uniform || from == distribution::constant || from == distribution::eight_hot ||
          from == distribution::zipf;
-}
-
-// Nothing: not in the suite.
-std::vector<std::size_t> sizes_of(const rules::cell& cell, bool full) {
-  std::optional<std::vector<std::size_t>> sizes;
-  if (full) sizes = rules::sizes("full_sizes", cell);
-  if (!sizes) sizes = rules::sizes("sizes", cell);
-  return sizes.value_or(std::vector<std::size_t>{});
 }
 
 // One shape and distribution of a line, at its sizes.
@@ -62,156 +41,54 @@ struct setting {
   std::vector<std::size_t> sizes;
 };
 
-bool wants_distribution(const selection& wanted, distribution from) {
-  return wanted.distributions.empty() || std::count(wanted.distributions.begin(), wanted.distributions.end(), from) > 0;
+std::vector<distribution> distributions_of(const question& line) {
+  if (!catalog::is_histogram(line.operation)) return {distribution::uniform};
+  std::vector<distribution> all(std::begin(all_distributions), std::end(all_distributions));
+  if (!has_outside(line.input)) std::erase(all, distribution::out_of_range);
+  return all;
 }
 
-// Bins that were asked for and no distributions: the hard ones. The other way round: the bins that the default suite
-// has. What was asked for and has no sizes there gets those of the ladder.
-std::vector<setting> histogram_settings(const question& line, const selection& wanted) {
-  const bool asked = !wanted.bins.empty() || !wanted.distributions.empty();
-  const std::vector<std::size_t>& all_bins = wanted.bins.empty() ? rules::numbers("bins") : wanted.bins;
+std::vector<shape> shapes_of(const question& line, const selection& wanted, const device_facts& target) {
+  std::vector<shape> shapes;
+  for (const std::size_t bins : wanted.bins) shapes.push_back({{{"bins", bins}}});
+  if (shapes.empty()) shapes = rules::shapes(plan_of(wanted), line, static_cast<std::size_t>(target.multiprocessors));
+  if (line.num_channels == 1) return shapes;
+  for (shape& one : shapes) {
+    one.dimensions.push_back({"channels", static_cast<std::size_t>(line.num_channels)});
+    one.dimensions.push_back({"active", static_cast<std::size_t>(line.num_active_channels)});
+  }
+  return shapes;
+}
+
+// Whether what was asked for and has no sizes in the plan gets those of the ladder. Bins that were asked for and no
+// distributions: with the hard ones. The other way round: with the bins that the default suite has.
+bool gets_the_ladder(const question& line, const shape& of, distribution from, const selection& wanted) {
+  if (wanted.grid != grid::none || (wanted.bins.empty() && wanted.distributions.empty())) return false;
+  if (!wanted.bins.empty()) return !wanted.distributions.empty() || is_hard(from);
+  return wanted.full || std::ranges::any_of(all_distributions, [&](distribution any) {
+           return !rules::sizes("", {line, of, any}).empty();
+         });
+}
+
+std::vector<setting> settings_of(const question& line, const selection& wanted, const device_facts& target) {
+  const bool histogram = catalog::is_histogram(line.operation);
+  const bool flat = line.operation == catalog::operation::reduce || catalog::is_scan(line.operation);
   std::vector<setting> settings;
-  for (const std::size_t bins : all_bins) {
-    shape of{{{"bins", bins}}};
-    bool any = wanted.full;
-    for (const distribution from : all_distributions) any = any || !sizes_of(cell_of(line, of, from), false).empty();
-    if (line.num_channels > 1) {
-      of.dimensions.push_back({"channels", static_cast<std::size_t>(line.num_channels)});
-      of.dimensions.push_back({"active", static_cast<std::size_t>(line.num_active_channels)});
-    }
-    for (const distribution from : all_distributions) {
-      if (from == distribution::out_of_range && !has_outside(line.input)) continue;
-      if (!wants_distribution(wanted, from)) continue;
-      auto sizes = sizes_of(cell_of(line, of, from), wanted.full);
-      const bool wanted_here = wanted.bins.empty() ? any : !wanted.distributions.empty() || is_hard(from);
-      if (sizes.empty() && asked && wanted_here) sizes = rules::numbers("ladder");
-      if (sizes.empty()) continue;
+  if (!histogram && !wanted.bins.empty()) return settings;
+  for (const shape& of : shapes_of(line, wanted, target)) {
+    for (const distribution from : distributions_of(line)) {
+      if (!wanted.distributions.empty() && std::ranges::count(wanted.distributions, from) == 0) continue;
+      auto sizes = rules::sizes(plan_of(wanted), {line, of, from});
+      if (sizes.empty() && histogram && gets_the_ladder(line, of, from, wanted)) sizes = rules::ladder();
+      // Sizes that were asked for are those of every reduction and scan, and of what the plan has of the others.
+      if (sizes.empty() && !flat) continue;
       if (!wanted.sizes.empty()) sizes = wanted.sizes;
+      if (line.on_host && wanted.sizes.empty())
+        std::erase_if(sizes, [](std::size_t size) { return size > largest_host_items; });
       settings.push_back({of, from, std::move(sizes)});
     }
   }
   return settings;
-}
-
-std::vector<setting> held_out_flat(const question& line) {
-  std::vector<setting> settings;
-  for (const std::size_t offset : {0u, 1u, 3u}) {
-    shape of;
-    if (offset > 0) of.dimensions.push_back({"offset", offset});
-    auto sizes = rules::sizes("held_out", cell_of(line, of)).value();
-    if (!sizes.empty()) settings.push_back({std::move(of), distribution::uniform, std::move(sizes)});
-  }
-  return settings;
-}
-
-// Each number of bins with each distribution, at one of the sizes in turn; edges and other alignments with two of them.
-std::vector<setting> held_out_histograms(const question& line) {
-  const bool even = line.operation == catalog::operation::histogram_even;
-  std::vector<setting> settings;
-  const auto &all_bins = rules::numbers("held_out_bins"), &all_sizes = rules::numbers("held_out_samples");
-  for (std::size_t i = 0; i < all_bins.size() && rules::holds(line.input, all_bins[i]); ++i) {
-    const std::size_t bins = all_bins[i];
-    std::size_t turn = i;
-    for (const distribution from : all_distributions) {
-      const bool one_of_two = from == distribution::uniform || from == distribution::zipf;
-      if ((from == distribution::out_of_range && !has_outside(line.input)) || (!even && !one_of_two)) continue;
-      settings.push_back({{{{"bins", bins}}}, from, {all_sizes[turn++ % all_sizes.size()]}});
-      if (!even || !one_of_two || (i != 1 && i != 2)) continue;
-      for (const std::size_t offset : {1u, 3u})
-        settings.push_back({{{{"bins", bins}, {"offset", offset}}}, from, {all_sizes.back()}});
-    }
-  }
-  return settings;
-}
-
-std::vector<setting> grid_of_histograms(const question& line) {
-  std::vector<setting> settings;
-  if (line.operation != catalog::operation::histogram_even) return settings;
-  for (const std::size_t bins : rules::numbers("grid_bins")) {
-    for (const distribution from : all_distributions) {
-      if (from == distribution::out_of_range && !has_outside(line.input)) continue;
-      const shape of{{{"bins", bins}}};
-      auto sizes = rules::sizes("histogram_grid", cell_of(line, of, from)).value();
-      if (!sizes.empty()) settings.push_back({of, from, std::move(sizes)});
-    }
-  }
-  return settings;
-}
-
-std::vector<setting> grid_settings(const question& line, const selection& wanted) {
-  std::vector<setting> settings;
-  const bool flat = line.operation == catalog::operation::reduce || catalog::is_scan(line.operation);
-  if (line.on_host || line.num_channels > 1) return settings;
-  if (wanted.grid == grid::histograms)
-    settings = grid_of_histograms(line);
-  else if (flat)
-    settings = held_out_flat(line);
-  else if (catalog::is_histogram(line.operation))
-    settings = held_out_histograms(line);
-  std::erase_if(settings, [&](const setting& one) { return !wants_distribution(wanted, one.distribution); });
-  return settings;
-}
-
-std::vector<setting> atomics_settings(const question& line, const selection& wanted) {
-  std::vector<setting> settings;
-  for (int exponent = 0; exponent <= 20; ++exponent) {
-    const shape of{{{"addresses", std::size_t{1} << exponent}}};
-    auto sizes = sizes_of(cell_of(line, of), wanted.full);
-    if (sizes.empty()) continue;
-    settings.push_back({of, distribution::uniform, wanted.sizes.empty() ? std::move(sizes) : wanted.sizes});
-  }
-  return settings;
-}
-
-// Who takes part in a chain of collectives: half a warp, a warp, a block. In one of barriers: a warp, a block, as many
-// blocks as a cluster may have, and one, two and eight blocks a multiprocessor.
-std::vector<setting> chain_settings(const question& line, const selection& wanted, std::size_t multiprocessors) {
-  std::vector<setting> settings;
-  const auto add = [&](std::size_t blocks, std::size_t threads) {
-    shape of;
-    if (line.operation == catalog::operation::barrier) of.dimensions.push_back({"blocks", blocks});
-    of.dimensions.push_back({"threads", threads});
-    const bool known =
-        std::any_of(settings.begin(), settings.end(), [&](const setting& one) { return one.shape == of; });
-    if (known) return;
-    auto sizes = wanted.sizes.empty() ? sizes_of(cell_of(line, of), wanted.full) : wanted.sizes;
-    settings.push_back({std::move(of), distribution::uniform, std::move(sizes)});
-  };
-  if (line.operation != catalog::operation::barrier) {
-    for (const std::size_t threads : {16u, 32u, 256u}) add(1, threads);
-    return settings;
-  }
-  for (const std::size_t threads : {32u, 256u, 1024u}) add(1, threads);
-  for (const std::size_t blocks : {2u, 4u, 8u, 16u}) add(blocks, 256);
-  for (const std::size_t blocks : {1u, 2u, 8u}) add(blocks * multiprocessors, 256);
-  return settings;
-}
-
-std::vector<setting> settings_of(const question& line, const selection& wanted, const device_facts& target) {
-  std::vector<setting> settings;
-  if (wanted.grid != grid::none) return grid_settings(line, wanted);
-  if (catalog::is_histogram(line.operation))
-    settings = histogram_settings(line, wanted);
-  else if (!wanted.bins.empty() || !wants_distribution(wanted, distribution::uniform))
-    return {};
-  else if (line.operation == catalog::operation::atomics)
-    settings = atomics_settings(line, wanted);
-  else if (catalog::is_chain(line.operation))
-    settings = chain_settings(line, wanted, static_cast<std::size_t>(target.multiprocessors));
-  else
-    settings = {
-        {{}, distribution::uniform, wanted.sizes.empty() ? sizes_of(cell_of(line), wanted.full) : wanted.sizes}};
-  if (line.on_host && wanted.sizes.empty()) {
-    for (setting& one : settings) std::erase_if(one.sizes, [](std::size_t size) { return size > largest_host_items; });
-  }
-  return settings;
-}
-
-std::vector<mode> default_modes(const question& line, const setting& how, std::size_t size, const selection& wanted) {
-  if (line.on_host) return {mode::host};
-  if (wanted.grid != grid::none) return {mode::cold};
-  return rules::modes(wanted.full ? "full_modes" : "modes", cell_of(line, how.shape, how.distribution, size));
 }
 
 // The ladder's sizes first, then the others spread: 1/2, 1/4, 3/4, 1/8 … of the way. A run that ends early has seen
@@ -220,7 +97,8 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   std::vector<std::size_t> ordered, others;
-  for (const std::size_t size : sizes) (is_ladder_size(size) ? ordered : others).push_back(size);
+  for (const std::size_t size : sizes)
+    (std::ranges::count(rules::ladder(), size) > 0 ? ordered : others).push_back(size);
   std::vector<bool> taken(others.size());
   for (std::size_t denominator = 2; std::count(taken.begin(), taken.end(), false) > 0; denominator *= 2) {
     for (std::size_t numerator = 1; numerator < denominator; numerator += 2) {
@@ -249,7 +127,7 @@ std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<set
   return all;
 }
 
-int priority(const question& line) { return rules::order(cell_of(line)) + (line.on_host ? 100 : 0); }
+int priority(const question& line) { return rules::order(line) + (line.on_host ? 100 : 0); }
 
 bool wants_type(const selection& wanted, const catalog::record& record) {
   return wanted.types.empty() || std::any_of(wanted.types.begin(), wanted.types.end(), [&](const std::string& type) {
@@ -410,9 +288,9 @@ problem problem_of(const question& line, const setting& filled, std::size_t size
           .output_type = line.output,
           .num_items = size,
           .on_host = line.on_host,
-          .every_rung = wanted.grid == grid::none &&
-                        (wanted.full || !wanted.sizes.empty() ||
-                         rules::wants_every_rung(cell_of(line, filled.shape, filled.distribution, size))),
+          .every_rung =
+              wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() ||
+                                            rules::wants_every_rung({line, filled.shape, filled.distribution, size})),
           .most_rungs = most_rungs(wanted.grid),
           .modes = {},
           .contenders = {},
@@ -421,7 +299,8 @@ problem problem_of(const question& line, const setting& filled, std::size_t size
 }
 
 std::vector<mode> modes_of(const question& line, const setting& filled, std::size_t size, const selection& wanted) {
-  auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted) : wanted.modes;
+  auto modes = wanted.modes.empty() ? rules::modes(plan_of(wanted), {line, filled.shape, filled.distribution, size})
+                                    : wanted.modes;
   if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
   std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
   return modes;

@@ -108,7 +108,6 @@ struct run_plan {
 };
 
 inline constexpr std::size_t largest_host_items = std::size_t{16} << 20;
-inline constexpr std::size_t most_bins = std::size_t{16} << 20;
 
 // Without a device only host cases are planned, and each device record is an omission with `why_no_device`. Throws
 // usage_error for what the catalog cannot answer: a filter that matches nothing, an unknown type, a size that does not

@@ -1,8 +1,9 @@
 // What the suite measures, as suite.json says.
 #pragma once
 
+#include <compare>
 #include <cstddef>
-#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,27 +14,36 @@
 
 namespace rungs::bench::rules {
 
-// What a rule is asked about.
-struct cell {
+inline constexpr std::size_t most_bins = std::size_t{16} << 20;
+
+// One line of the suite: what records compute that answer the same question.
+struct question {
   catalog::operation operation{};
   catalog::op combine{};
-  catalog::scalar input{}, accumulator{};
+  catalog::scalar input{}, accumulator{}, output{};
   bool on_host = false;
+  int num_channels = 1, num_active_channels = 1;
+  auto operator<=>(const question&) const = default;
+};
+
+// What a rule is asked about.
+struct cell {
+  question line;
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
   std::size_t num_items = 0;
 };
 
-// By the first rule of the table that fits: the sizes at which it is measured, nothing where none fits.
-std::optional<std::vector<std::size_t>> sizes(std::string_view table, const cell& of);
-std::vector<mode> modes(std::string_view table, const cell& of);
-int order(const cell& of);
+// By the first rule that fits in the table of a plan ("full", "held_out", "histograms"; "": the default suite), else in
+// that of the default suite; nothing where none fits.
+std::vector<std::size_t> sizes(const std::string& plan, const cell& of);
+std::vector<mode> modes(const std::string& plan, const cell& of);
+// A GPU with so many multiprocessors; each shape once.
+std::vector<shape> shapes(const std::string& plan, const question& of, std::size_t multiprocessors);
+int order(const question& of);
 bool wants_every_rung(const cell& of);
 
-// A list of numbers.
-const std::vector<std::size_t>& numbers(std::string_view list);
-
-// Whether samples of the type tell so many bins apart.
-bool holds(catalog::scalar type, std::size_t bins);
+// Whether a size is one at which the ladder is shown; all of them.
+const std::vector<std::size_t>& ladder();
 
 }  // namespace rungs::bench::rules
