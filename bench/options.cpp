@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <map>
+#include <set>
+#include <span>
 
 #include "build_info.hpp"
 #include "check.hpp"
@@ -20,24 +23,20 @@ constexpr auto description =
     "Each case is verified before it is timed, after its last timed sample, and once more on changed input.";
 
 constexpr auto footer = R"(What is measured
-  The default suite: every rung at 1Mi, 16Mi and 256Mi items (sums and running sums of f32, sums of i32; running sums of i32 at
-  16Mi) and histograms' at 16Mi (256 bins; u8, i32, f32; uniform and constant); from 1Ki to 1Gi the library baselines and the fast
-  rungs, which are those that a pilot call finds within 2x of the best at that size (histograms: within 1.5x, other baselines than
-  CUB's device-wide calls too); other types, operators and numbers of bins at fewer sizes. Sizes given by --sizes, and --full,
-  measure every rung. A rung stops where one sample passes 10 ms (30 ms where a histogram's ladder is shown and on the host, CUB's
-  histograms 100 ms; --full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes
-  four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a
-  filter matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a
-  time. Without --budget the cases share 400 s: where they are many, or the GPU is slow, they take fewer samples, six at least, and
-  none is left out for that; --full and the grids take what they want.
-  Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on every other one also 16Mi operations).
-  Chains of collectives and of barriers: two lengths each, whose difference is what one costs; a rung where it takes the group.
+  bench/suite.json says which sizes, shapes and modes the default suite, --full and each --grid have. The library baselines and the
+  fast rungs are sampled: those that a pilot call finds within 2x of the best at that size (histograms: within 1.5x, other baselines
+  than CUB's device-wide calls too). Every rung is, where the ladder is shown, at sizes given by --sizes, and under --full. A rung
+  stops where one sample passes 10 ms (30 ms where a histogram's ladder is shown and on the host, CUB's histograms 100 ms; --full:
+  1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes four times the L2 cache.
+  What was left out stands in the result file with its reason. CUB is always sampled along with what a filter matches, since the
+  others are compared with it. A library's histogram that is wrong or refused is told as such, without a time. Without --budget the
+  cases share 400 s: where they are many, or the GPU is slow, they take fewer samples, six at least, and none is left out for that;
+  --full and the grids take what they want.
 
   --grid=held_out: what the front door answers, at sizes, bins and alignments (offset=1: one item behind) that its tables were not
   made from; report/run says from it how far the front door is from the best, and makes no table of it. --grid=histograms: every
-  kind of samples with every number of bins and distribution at 64Ki, 1Mi and 16Mi, from which tables are made. Both cold: CUB,
-  the front door, and the three (histograms: four) rungs that a pilot call finds fastest there, of those that want their storage
-  zeroed as many again.
+  kind of samples with every number of bins and distribution, from which tables are made. Both cold: CUB, the front door, and the
+  three (histograms: four) rungs that a pilot call finds fastest there, of those that want their storage zeroed as many again.
 
 Modes
   cold   caches flushed by reading before each sample (the headline)     warm   same buffers again, no flush
@@ -78,48 +77,39 @@ std::vector<std::string> split(const std::string& text) {
   }
 }
 
-std::vector<mode> parse_modes(const std::string& text) {
-  std::vector<mode> modes;
-  for (const auto& part : split(text)) {
-    const mode all[] = {mode::cold, mode::warm, mode::graph, mode::dirty, mode::host};
-    const auto found = std::find_if(std::begin(all), std::end(all), [&](mode how) { return name(how) == part; });
-    if (found == std::end(all))
-      throw usage_error("--modes: there is no mode '" + part + "'; there are cold, warm, graph, dirty and host");
-    if (!std::count(modes.begin(), modes.end(), *found)) modes.push_back(*found);
+// The one of these that has this name.
+template <class Named>
+Named parse_name(const std::string& flag, const std::string& what, const std::string& text,
+                 std::span<const Named> all) {
+  std::string known;
+  for (const Named each : all) {
+    if (name(each) == text) return each;
+    known += (known.empty() ? "" : ", ") + std::string(name(each));
   }
-  return modes;
+  throw usage_error(flag + ": there is no " + what + " '" + text + "'; there are " + known);
+}
+
+template <class Named>
+std::vector<Named> parse_names(const std::string& flag, const std::string& what, const std::string& text,
+                               std::span<const Named> all) {
+  std::vector<Named> named;
+  for (const auto& part : split(text)) {
+    const Named one = parse_name(flag, what, part, all);
+    if (std::ranges::count(named, one) == 0) named.push_back(one);
+  }
+  return named;
 }
 
 std::vector<std::size_t> parse_bins(const std::string& text) {
   auto bins = parse_sizes(text, "bins");
   for (const std::size_t number : bins) {
     if (number > rules::most_bins)
-      throw usage_error("--bins: " + format_size(number) + " is more than " + format_size(rules::most_bins) + ", the most");
+      throw usage_error("--bins: " + format_size(number) + " is more than " + format_size(rules::most_bins) +
+                        ", the most");
   }
   std::sort(bins.begin(), bins.end());
   bins.erase(std::unique(bins.begin(), bins.end()), bins.end());
   return bins;
-}
-
-std::vector<distribution> parse_distributions(const std::string& text) {
-  std::vector<distribution> distributions;
-  for (const auto& part : split(text)) {
-    const auto found = std::find_if(std::begin(all_distributions), std::end(all_distributions),
-                                    [&](distribution from) { return name(from) == part; });
-    if (found == std::end(all_distributions)) {
-      std::string known;
-      for (const distribution from : all_distributions) known += (known.empty() ? "" : ", ") + std::string(name(from));
-      throw usage_error("--distributions: there is no distribution '" + part + "'; there are " + known);
-    }
-    distributions.push_back(*found);
-  }
-  return distributions;
-}
-
-grid parse_grid(const std::string& text) {
-  for (const grid one : {grid::held_out, grid::histograms})
-    if (name(one) == text) return one;
-  throw usage_error("--grid: there is no grid '" + text + "'; there are held_out and histograms");
 }
 
 std::pair<int, int> parse_shard(const std::string& text) {
@@ -138,32 +128,34 @@ bool is_true(const std::string& value) { return value.empty() || value == "true"
 }  // namespace
 
 void take_google_flag(const std::string& flag, options& into) {
+  using values = std::set<std::string>;
+  // What each flag may be; with none of them it takes any value. Of the last group none has a meaning.
+  static const std::map<std::string, values> passed_on = {
+      {"format", {"console", "json", "csv"}},
+      {"out_format", {"console", "json", "csv"}},
+      {"color", {"auto", "true", "false", "yes", "no", "1", "0"}},
+      {"counters_tabular", {"", "true", "false", "yes", "no", "1", "0"}},
+      {"time_unit", {"ns", "us", "ms", "s"}},
+      {"out", {}},
+      {"context", {}}};
+  static const values about_samples = {
+      "min_time",      "min_warmup_time",         "repetitions", "report_aggregates_only",
+      "perf_counters", "display_aggregates_only", "dry_run",     "enable_random_interleaving"};
+  const std::string prefix = "--benchmark_";
   const auto equals = flag.find('=');
   const std::string name = flag.substr(0, equals), value = equals == flag.npos ? "" : flag.substr(equals + 1);
-  const auto one_of = [&](std::initializer_list<const char*> allowed) {
-    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
+  const std::string known = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
+  if (known == "filter") {
+    into.wanted.filter = value;
+  } else if (known == "list_tests") {
+    into.list = is_true(value);
+  } else if (const auto found = passed_on.find(known); found != passed_on.end()) {
+    const values& allowed = found->second;
+    if (allowed.empty() && value.empty()) throw usage_error(name + " needs a value");
+    if (!allowed.empty() && !allowed.contains(value))
       throw usage_error(name + ": '" + value + "' is not a value it takes");
     into.google.push_back(flag);
-  };
-  if (name == "--benchmark_filter") {
-    into.wanted.filter = value;
-  } else if (name == "--benchmark_list_tests") {
-    into.list = is_true(value);
-  } else if (name == "--benchmark_format" || name == "--benchmark_out_format") {
-    one_of({"console", "json", "csv"});
-  } else if (name == "--benchmark_color") {
-    one_of({"auto", "true", "false", "yes", "no", "1", "0"});
-  } else if (name == "--benchmark_counters_tabular") {
-    one_of({"", "true", "false", "yes", "no", "1", "0"});
-  } else if (name == "--benchmark_time_unit") {
-    one_of({"ns", "us", "ms", "s"});
-  } else if (name == "--benchmark_out" || name == "--benchmark_context") {
-    if (value.empty()) throw usage_error(name + " needs a value");
-    into.google.push_back(flag);
-  } else if (name == "--benchmark_min_time" || name == "--benchmark_min_warmup_time" ||
-             name == "--benchmark_repetitions" || name == "--benchmark_report_aggregates_only" ||
-             name == "--benchmark_display_aggregates_only" || name == "--benchmark_enable_random_interleaving" ||
-             name == "--benchmark_perf_counters" || name == "--benchmark_dry_run") {
+  } else if (about_samples.contains(known)) {
     throw usage_error(name + " has no meaning here: our own sampler decides how many samples to take; use --budget");
   } else {
     throw usage_error("unknown flag " + name + "; --help lists the flags");
@@ -236,12 +228,14 @@ parsed parse_options(int argc, const char* const* argv) {
     if (!(budget > 0 && budget < 1e9)) throw usage_error("--budget: write a positive number of seconds");
     given.budget_seconds = budget;
   }
-  if (!modes.empty()) given.wanted.modes = parse_modes(modes);
+  if (!modes.empty()) given.wanted.modes = parse_names<mode>("--modes", "mode", modes, all_modes);
   if (!sizes.empty()) given.wanted.sizes = parse_sizes(sizes);
   if (!types.empty()) given.wanted.types = split(types);
   if (!bins.empty()) given.wanted.bins = parse_bins(bins);
-  if (!distributions.empty()) given.wanted.distributions = parse_distributions(distributions);
-  if (!grid.empty()) given.wanted.grid = parse_grid(grid);
+  if (!distributions.empty())
+    given.wanted.distributions =
+        parse_names<distribution>("--distributions", "distribution", distributions, all_distributions);
+  if (!grid.empty()) given.wanted.grid = parse_name<bench::grid>("--grid", "grid", grid, all_grids);
   if (!grid.empty() && (given.wanted.full || !sizes.empty() || !bins.empty()))
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");
   if (!grid.empty() && (given.wanted.dirty_flush || (!modes.empty() && modes != "cold")))

@@ -292,8 +292,6 @@ problem problem_of(const question& line, const setting& filled, std::size_t size
               wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() ||
                                             rules::wants_every_rung({line, filled.shape, filled.distribution, size})),
           .most_rungs = most_rungs(wanted.grid),
-          .modes = {},
-          .contenders = {},
           .shape = filled.shape,
           .distribution = filled.distribution};
 }

@@ -22,16 +22,17 @@ namespace rungs::bench {
 // held_out    what the front door answers, at sizes, bins and alignments that its tables were not made from
 // histograms  every kind of samples with every number of bins and distribution
 enum class grid : unsigned char { none, held_out, histograms };
+inline constexpr grid all_grids[] = {grid::held_out, grid::histograms};
 constexpr std::string_view name(grid value) {
   constexpr std::string_view names[] = {"", "held_out", "histograms"};
   return names[static_cast<int>(value)];
 }
 
 struct selection {
-  std::string filter;                            // ECMAScript regular expression searched in a case's name; empty: all
-  std::vector<mode> modes;                       // empty: the default suite's
-  std::vector<std::size_t> sizes;                // likewise
-  std::vector<std::string> types;                // "f32" or "f16:f32"; likewise
+  std::string filter = {};                       // ECMAScript regular expression searched in a case's name; empty: all
+  std::vector<mode> modes = {};                  // empty: the default suite's
+  std::vector<std::size_t> sizes = {};           // likewise
+  std::vector<std::string> types = {};           // "f32" or "f16:f32"; likewise
   std::vector<std::size_t> bins = {};            // likewise; with any of them, only what has bins
   std::vector<distribution> distributions = {};  // likewise; what has no bins is uniform
   bench::grid grid = bench::grid::none;
@@ -48,8 +49,8 @@ struct problem {
   bool on_host = false;
   bool every_rung = false;     // else only baselines and what a pilot finds fast
   std::size_t most_rungs = 0;  // then no more than so many of those that ask alike of their storage; 0: all
-  std::vector<mode> modes;
-  std::vector<const catalog::record*> contenders;
+  std::vector<mode> modes = {};
+  std::vector<const catalog::record*> contenders = {};
   // Of a histogram bins, and where there are several channels, channels and active; of atomics addresses; of
   // chains threads, and of barriers blocks before them. Of all that read, offset where the items do not begin where
   // memory was allocated, but so many of them behind.
