@@ -98,7 +98,7 @@ std::vector<Out> scanned(const catalog::record& about, const In* items, std::siz
 
 enum class flaw { none, last_off_by_one, last_unwritten, other_kind, no_init, lost_prefix, tires };
 
-template <class T, catalog::operation kind, flaw planted = flaw::none>
+template <class T, catalog::operation kind, flaw planted = flaw::none, class In = T>
 cudaError_t scan(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
   catalog::record about;
@@ -106,9 +106,9 @@ cudaError_t scan(void* workspace, std::size_t& num_bytes, const catalog::argumen
   about.operation = (kind == catalog::operation::exclusive_scan) != (planted == flaw::other_kind)
                         ? catalog::operation::exclusive_scan
                         : catalog::operation::inclusive_scan;
-  about.takes_init = kind == catalog::operation::exclusive_scan;
+  about.takes_init = kind == catalog::operation::exclusive_scan || !std::is_same_v<In, T>;
   auto* const out = static_cast<T*>(a.d_out);
-  const auto* const in = static_cast<const T*>(a.d_in);
+  const auto* const in = static_cast<const In*>(a.d_in);
   const T init = planted == flaw::no_init ? T{} : *static_cast<const T*>(a.init);
   const auto output = scanned(about, in, a.num_items, init);
   std::copy(output.begin(), output.end() - (planted == flaw::last_unwritten), out);
