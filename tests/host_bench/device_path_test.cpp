@@ -7,8 +7,9 @@
 #include <map>
 #include <set>
 
-#include "fake_gpu.hpp"
+#include "fake_device_work.hpp"
 #include "fake_histograms.hpp"
+#include "faults/fake_runtime.hpp"
 #include "profile.hpp"
 #include "right_chains.hpp"
 #include "right_scans.hpp"
@@ -21,6 +22,7 @@ namespace {
 using catalog::operation;
 using catalog::record;
 using catalog::scalar;
+namespace fake = tests::fake;
 
 device_facts a_gpu() {
   device_facts gpu;
@@ -43,7 +45,7 @@ cudaError_t kernel(void* workspace, std::size_t& num_bytes, const catalog::argum
   std::array<std::uint64_t, 2> levels{};
   if (a.init != nullptr) std::memcpy(&init, a.init, sizeof init);
   if (a.levels != nullptr && levels_on_host) std::memcpy(&levels, a.levels, sizeof levels);
-  return fake_gpu::launch(launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20), [=] {
+  return fake::launch(launch_us + us_per_mi * static_cast<double>(a.num_items) / (1 << 20), [=] {
     std::size_t unused = 16;
     catalog::arguments kept = a;
     kept.init = &init;
@@ -85,7 +87,10 @@ struct DevicePath : SuiteFixture {
                a_roof(operation::empty, moves<3, 0>)};
     wanted.sizes = {1 << 16};
     gpu = a_gpu();
-    fake_gpu::now() = {};
+    fake::current() = {};
+    fake::current().executes = true;
+    fake::current().static_shared_bytes = 1024;
+    device_work::fake_clock_mhz = 1980;
   }
   void run_and_succeed() {
     run();
@@ -117,15 +122,17 @@ TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
     EXPECT_EQ(largest.block_threads, 128u);
     EXPECT_EQ(largest.cluster_blocks, 4u);
     EXPECT_TRUE(largest.cooperative);
-    EXPECT_EQ(largest.needs.value().registers, 40);
+    EXPECT_EQ(largest.needs.value().registers, 32);
     EXPECT_EQ(largest.needs->shared_bytes, 2048u);
     EXPECT_EQ(largest.needs->occupancy, 0.5);
   }
   EXPECT_EQ(all->found.rows.size(), 4u * 4);  // each of four modes: three variants and CUB's twin
   EXPECT_EQ(all->found.twins.size(), 4u);
   for (const auto& twin : all->found.twins) EXPECT_FALSE(twin.different());
+  EXPECT_EQ(fake::current().asked.block_threads, 128);
+  EXPECT_EQ(fake::current().asked.dynamic_shared_bytes, 1024u);
   for (const json& row : to_json(all->found, {}, {})["rows"]) {
-    EXPECT_EQ(row["registers"], 40);
+    EXPECT_EQ(row["registers"], 32);
     EXPECT_EQ(row["shared_bytes"], 2048);
     EXPECT_EQ(row["occupancy"], 0.5);
   }
@@ -198,7 +205,7 @@ TEST_F(DevicePath, AClockThatDropsForGoodLeavesNoSamplesAndFails) {
   static int calls;
   calls = 0;
   records[1].call = [](void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
-    if (workspace != nullptr && ++calls > 30) fake_gpu::now().clock_mhz = 1000;
+    if (workspace != nullptr && ++calls > 30) device_work::fake_clock_mhz = 1000;
     return sums<6, 4>(workspace, num_bytes, a, stream);
   };
   run();
@@ -235,9 +242,9 @@ TEST_F(DevicePath, AProfilerSeesEachColdCallOnceAndNothingElse) {
   const auto seen = profile(plan, a_gpu(), 1, [&](const std::string& name) { told.push_back(name); });
   ASSERT_EQ(seen.size(), 3u);  // cold alone, CUB once
   EXPECT_EQ(told.size(), 3u);
-  EXPECT_EQ(fake_gpu::now().seen, 2);
-  EXPECT_EQ(fake_gpu::now().flushed_before, 2);
-  EXPECT_FALSE(fake_gpu::now().in_view);
+  EXPECT_EQ(fake::current().seen, 2);
+  EXPECT_EQ(fake::current().flushed_before, 2);
+  EXPECT_FALSE(fake::current().in_view);
   for (const profiled_case& one : seen) {
     EXPECT_EQ(one.which->mode, mode::cold);
     EXPECT_FALSE(one.wrong) << one.why_not;
@@ -259,7 +266,7 @@ TEST_F(DevicePath, AWrongCallIsNotShownToAProfiler) {
   records[1] = a_variant("faster", wrong_sums);
   make();
   const auto seen = profile(plan, a_gpu(), 1, [](const std::string&) {});
-  EXPECT_EQ(fake_gpu::now().seen, 2);
+  EXPECT_EQ(fake::current().seen, 2);
   EXPECT_TRUE(seen[1].wrong);
   EXPECT_NE(seen[1].why_not.find("wrong"), std::string::npos);
 }
@@ -595,7 +602,7 @@ TEST_F(DevicePath, WholeOutputsOfScansAreChecked) {
 TEST_F(DevicePath, EverythingIsFreed) {
   run();
   all.reset();
-  EXPECT_EQ(fake_gpu::now().allocations, 0);
+  EXPECT_EQ(fake::num_allocations(), 0u);
 }
 
 }  // namespace
