@@ -104,6 +104,37 @@ struct DevicePath : SuiteFixture {
     EXPECT_NE(found, nullptr) << rung << ' ' << name(how);
     return found == nullptr ? nothing : *found;
   }
+  // A right row beside a slower CUB, whose ceiling took roof_us.
+  static void expect_faster(const row& one, double us, double cub_us, double roof_us) {
+    EXPECT_TRUE(one.timed()) << one.defect;
+    EXPECT_NEAR(one.summary.median, us, 0.01) << name(one.mode);
+    EXPECT_EQ(one.verdict, "FASTER");
+    EXPECT_NEAR(one.speedup->value, cub_us / us, 0.01);
+    EXPECT_TRUE(one.repeatable);
+    EXPECT_EQ(one.launches->kernels, 1);
+    EXPECT_FALSE(one.implausible);
+    EXPECT_NEAR(*one.percent_of_ceiling, 100 * roof_us / us, 0.2);
+  }
+  // Only what bounds a problem is measured beside it, but for the launch floor.
+  void expect_roofs(operation kind, std::size_t bytes) const {
+    for (const ceiling& one : all->found.ceilings)
+      EXPECT_TRUE(one.kind == operation::empty || (one.kind == kind && one.bytes == bytes)) << name(one.kind);
+  }
+  // A rung that beats its ceiling is implausible, and another is not.
+  void expect_implausible(const char* plausible) {
+    EXPECT_TRUE(at("too_good").implausible);
+    EXPECT_FALSE(at(plausible).implausible);
+  }
+  // Of all modes: the wrong rung has no time, and another has.
+  void expect_only_wrong(const char* wrong, const char* right) const {
+    EXPECT_TRUE(all->failed());
+    EXPECT_FALSE(rows_of(wrong).empty());
+    for (const row* one : rows_of(wrong)) {
+      EXPECT_FALSE(one->timed());
+      EXPECT_EQ(one->fault, "");
+    }
+    for (const row* one : rows_of(right)) EXPECT_TRUE(one->timed());
+  }
 };
 
 TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
@@ -112,11 +143,8 @@ TEST_F(DevicePath, TimesAreWhatTheKernelsTook) {
   for (const mode how : {mode::cold, mode::warm, mode::graph, mode::dirty}) {
     const row& faster = at("faster", how);
     EXPECT_NEAR(at("cub_device_reduce", how).summary.median, 8.25, 0.01) << name(how);
-    EXPECT_NEAR(faster.summary.median, 6.25, 0.01) << name(how);
-    EXPECT_EQ(faster.verdict, "FASTER");
+    expect_faster(faster, 6.25, 8.25, 4 + 3 / 16.0);
     EXPECT_EQ(at("slower", how).verdict, "SLOWER");
-    EXPECT_TRUE(faster.repeatable);
-    EXPECT_EQ(faster.launches->kernels, 1);
     const launch_shape& largest = faster.launches->largest.value();
     EXPECT_EQ(largest.blocks, 264u);
     EXPECT_EQ(largest.block_threads, 128u);
@@ -187,18 +215,14 @@ TEST_F(DevicePath, CeilingsStandBeforeAndAfterEachCell) {
 TEST_F(DevicePath, ARowThatBeatsItsCeilingIsImplausible) {
   records.push_back(a_variant("too_good", sums<2, 0>));
   run();
-  EXPECT_TRUE(at("too_good").implausible);
-  EXPECT_FALSE(at("faster").implausible);
+  expect_implausible("faster");
 }
 
 TEST_F(DevicePath, AWrongVariantHasNoTimeInAnyMode) {
   records.push_back(a_variant("wrong", wrong_sums));
   run();
-  EXPECT_TRUE(all->failed());
-  for (const mode how : {mode::cold, mode::warm, mode::graph}) {
-    EXPECT_FALSE(at("wrong", how).timed());
-    EXPECT_TRUE(at("faster", how).timed());
-  }
+  expect_only_wrong("wrong", "faster");
+  EXPECT_EQ(rows_of("wrong").size(), 3u);
 }
 
 TEST_F(DevicePath, AClockThatDropsForGoodLeavesNoSamplesAndFails) {
@@ -294,21 +318,11 @@ TEST_F(ScanPath, ScansAreTimedBesideCubAndItsTwin) {
   EXPECT_EQ(all->found.rows.size(), 3u * 4);
   EXPECT_EQ(all->found.twins.size(), 3u);
   for (const mode how : {mode::cold, mode::warm, mode::graph}) {
-    const row& one = at("look_back", how);
-    EXPECT_TRUE(one.timed()) << one.defect;
-    EXPECT_NEAR(one.summary.median, 6.5, 0.01) << name(how);
-    EXPECT_EQ(one.verdict, "FASTER");
-    EXPECT_NEAR(one.speedup->value, 8.5 / 6.5, 0.01);
-    EXPECT_TRUE(one.repeatable);
-    EXPECT_EQ(one.launches->kernels, 1);
-    EXPECT_FALSE(one.implausible);
     // Half a MiB is read and written; a copy of as much takes 4 us and 6 us a Mi items.
-    EXPECT_EQ(one.about.bytes(), 512u << 10);
-    EXPECT_NEAR(*one.percent_of_ceiling, 100 * (4 + 6 / 16.0) / 6.5, 0.2);
+    expect_faster(at("look_back", how), 6.5, 8.5, 4 + 6 / 16.0);
+    EXPECT_EQ(at("look_back", how).about.bytes(), 512u << 10);
   }
-  for (const ceiling& one : all->found.ceilings) {
-    EXPECT_TRUE(one.kind == operation::empty || (one.kind == operation::copy && one.bytes == 512u << 10));
-  }
+  expect_roofs(operation::copy, 512 << 10);
 }
 
 TEST_F(ScanPath, ReductionsAndScansShareARun) {
@@ -337,8 +351,7 @@ TEST_F(ScanPath, ItemsBeginAtTheirOffset) {
 TEST_F(ScanPath, AScanThatBeatsItsCopyIsImplausible) {
   records.push_back(a_scan("too_good", scans<2, 0>));
   run();
-  EXPECT_TRUE(at("too_good").implausible);
-  EXPECT_FALSE(at("look_back").implausible);
+  expect_implausible("look_back");
 }
 
 template <int launch_us, int us_per_mi>
@@ -362,26 +375,19 @@ TEST_F(ScanPath, AScanOfBytesIsBoundedByWideningAsMany) {
              from_bytes(a_roof(operation::widen_bytes, moves<4, 6>)),
              a_roof(operation::empty, moves<3, 0>)};
   run();
-  const row& one = at("look_back");
-  EXPECT_TRUE(one.timed()) << one.defect;
-  EXPECT_EQ(one.about.bytes(), 5u << 16);
-  EXPECT_NEAR(*one.percent_of_ceiling, 100 * (4 + 6 / 16.0) / 6.5, 0.2) << "as many items as the scan has";
-  EXPECT_FALSE(one.implausible);
-  EXPECT_TRUE(at("too_good").implausible);
-  for (const ceiling& each : all->found.ceilings) {
-    EXPECT_TRUE(each.kind == operation::empty || (each.kind == operation::widen_bytes && each.bytes == 5u << 16));
-  }
+  // As many items as the scan has.
+  expect_faster(at("look_back"), 6.5, 8.5, 4 + 6 / 16.0);
+  EXPECT_EQ(at("look_back").about.bytes(), 5u << 16);
+  expect_implausible("look_back");
+  expect_roofs(operation::widen_bytes, 5 << 16);
 }
 
 // Others write to the same output: what they left there must not count for it.
 TEST_F(ScanPath, AnUnwrittenEndIsSeenInTheSharedOutput) {
   records.push_back(a_scan("stops_early", scans<6, 8, stops_early>));
   run();
-  EXPECT_TRUE(all->failed());
-  for (const mode how : {mode::cold, mode::warm, mode::graph}) {
-    EXPECT_FALSE(at("stops_early", how).timed());
-    EXPECT_TRUE(at("look_back", how).timed());
-  }
+  expect_only_wrong("stops_early", "look_back");
+  EXPECT_EQ(rows_of("stops_early").size(), 3u);
   EXPECT_NE(at("stops_early").defect.find("element 65535 of 65536"), std::string::npos) << at("stops_early").defect;
 }
 
@@ -485,18 +491,9 @@ TEST_F(HistogramPath, EveryBinAndDistributionIsACellOfItsOwn) {
   run_and_succeed();
   EXPECT_EQ(all->found.rows.size(), 4u * 4);
   EXPECT_EQ(all->found.twins.size(), 4u);
-  for (const row* one : rows_of("clears_first")) {
-    EXPECT_TRUE(one->timed()) << one->defect;
-    EXPECT_NEAR(one->summary.median, 6.25, 0.01);
-    EXPECT_EQ(one->verdict, "FASTER");
-    EXPECT_NEAR(one->speedup->value, 8.25 / 6.25, 0.01);
-    EXPECT_TRUE(one->repeatable);
-    EXPECT_EQ(one->launches->kernels, 1);
-    EXPECT_NEAR(*one->percent_of_ceiling, 100 * (4 + 3 / 16.0) / 6.25, 0.2);
-  }
-  // Only what bounds a histogram is measured beside it.
-  for (const ceiling& one : all->found.ceilings)
-    EXPECT_TRUE(one.kind == operation::empty || (one.kind == operation::stream_read && one.bytes == 256u << 10));
+  EXPECT_EQ(rows_of("clears_first").size(), 4u);
+  for (const row* one : rows_of("clears_first")) expect_faster(*one, 6.25, 8.25, 4 + 3 / 16.0);
+  expect_roofs(operation::stream_read, 256 << 10);
 }
 
 TEST_F(HistogramPath, RangesReadTheirLevelsOnTheDevice) {
@@ -513,12 +510,7 @@ TEST_F(HistogramPath, RangesReadTheirLevelsOnTheDevice) {
 TEST_F(HistogramPath, AWrongRungOfOursFailsTheRun) {
   records.push_back(one("wrong", counts<6, 4, fakes::miscount::drops_the_last>));
   run();
-  EXPECT_TRUE(all->failed());
-  for (const row* one : rows_of("wrong")) {
-    EXPECT_FALSE(one->timed());
-    EXPECT_EQ(one->fault, "");
-  }
-  for (const row* one : rows_of("clears_first")) EXPECT_TRUE(one->timed());
+  expect_only_wrong("wrong", "clears_first");
 }
 
 // A library that fails is told, and is neither a failure of the run nor a win.
@@ -526,7 +518,6 @@ TEST_F(HistogramPath, AWrongLibraryIsToldAndNoWin) {
   records[records.size() - 3].call = counts<8, 4, fakes::miscount::drops_the_last>;
   records[records.size() - 2].call = fakes::fails;
   run_and_succeed();
-  EXPECT_TRUE(all->complete());
   ASSERT_EQ(rows_of("cub_device_histogram").size(), 4u);
   for (const row* one : rows_of("cub_device_histogram")) {
     EXPECT_FALSE(one->timed());
@@ -541,7 +532,7 @@ TEST_F(HistogramPath, AWrongLibraryIsToldAndNoWin) {
     EXPECT_EQ(one->verdict, "");
   }
   EXPECT_TRUE(all->found.twins.empty());
-  const auto file = to_json(all->found, {.run = "r", .gpu = "g", .commit = "c", .arguments = {}, .context = {}}, {});
+  const auto file = to_json(all->found, {.run = "r", .gpu = "g", .commit = "c"}, {});
   int faults = 0;
   for (const auto& entry : file["rows"]) {
     EXPECT_EQ(entry.contains("fault"), entry["verified"] == "no");
