@@ -43,7 +43,7 @@ std::vector<shape> shapes(const std::string& plan, const question& of, std::size
 int order(const question& of);
 bool wants_every_rung(const cell& of);
 
-// Whether a size is one at which the ladder is shown; all of them.
+// The sizes at which the ladder is shown.
 const std::vector<std::size_t>& ladder();
 
 }  // namespace rungs::bench::rules
