@@ -77,16 +77,20 @@ std::vector<std::string> split(const std::string& text) {
   }
 }
 
+template <class Named>
+std::string names_of(std::span<const Named> all) {
+  std::string names;
+  for (const Named each : all) names += (names.empty() ? "" : ", ") + std::string(name(each));
+  return names;
+}
+
 // The one of these that has this name.
 template <class Named>
 Named parse_name(const std::string& flag, const std::string& what, const std::string& text,
                  std::span<const Named> all) {
-  std::string known;
-  for (const Named each : all) {
+  for (const Named each : all)
     if (name(each) == text) return each;
-    known += (known.empty() ? "" : ", ") + std::string(name(each));
-  }
-  throw usage_error(flag + ": there is no " + what + " '" + text + "'; there are " + known);
+  throw usage_error(flag + ": there is no " + what + " '" + text + "'; there are " + names_of(all));
 }
 
 template <class Named>
@@ -170,30 +174,36 @@ parsed parse_options(int argc, const char* const* argv) {
   CLI::App app{description, "rungs_bench"};
   app.footer(footer);
   app.allow_extras();
-  std::string modes, sizes, types, bins, distributions, grid, shard, out;
-  double budget = 0;
-  app.add_option("--filter", given.wanted.filter, "Only cases whose name contains a match of this regular expression")
-      ->type_name("REGEX");
+  selection& wanted = given.wanted;
+  const auto option = [&](const char* name, const char* type, const std::string& about, auto take) {
+    app.add_option_function<std::string>(name, take, about)->type_name(type);
+  };
+  option("--filter", "REGEX", "Only cases whose name contains a match of this regular expression",
+         [&](const std::string& text) { wanted.filter = text; });
   app.add_flag("--list", given.list, "Print the names of the cases and exit");
-  auto* budget_option =
-      app.add_option("--budget", budget,
-                     "Wall time of the whole run; every case gets its share, and what none is left for is left out")
-          ->type_name("SECONDS");
-  app.add_option("--modes", modes, "Comma-separated: cold, warm, graph, dirty, host")->type_name("MODES");
-  app.add_option("--sizes", sizes, "Comma-separated numbers of items: 1048576, 1Ki, 16Mi")->type_name("SIZES");
-  app.add_option("--types", types, "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...")
-      ->type_name("TYPES");
-  app.add_option("--bins", bins, "Comma-separated numbers of bins: 256, 4096, 1Mi; only histograms")->type_name("BINS");
-  app.add_option("--distributions", distributions,
-                 "Comma-separated: uniform, constant, eight_hot, zipf, sorted, runs, out_of_range")
-      ->type_name("NAMES");
-  app.add_option("--out", out, "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree")
-      ->type_name("PATH");
-  app.add_flag("--full", given.wanted.full, "Everything: every rung, size, type, operator and mode");
-  app.add_option("--grid", grid, "Other cells than the suite's: held_out, or the whole grid of histograms")
-      ->type_name("held_out|histograms");
-  app.add_option("--shard", shard, "Only the i-th of n parts of the run")->type_name("I/N");
-  app.add_flag("--dirty-flush", given.wanted.dirty_flush, "Also the mode dirty");
+  app.add_option("--budget", given.budget_seconds,
+                 "Wall time of the whole run; every case gets its share, and what none is left for is left out")
+      ->type_name("SECONDS");
+  option("--modes", "MODES", "Comma-separated: " + names_of<mode>(all_modes),
+         [&](const std::string& text) { wanted.modes = parse_names<mode>("--modes", "mode", text, all_modes); });
+  option("--sizes", "SIZES", "Comma-separated numbers of items: 1048576, 1Ki, 16Mi",
+         [&](const std::string& text) { wanted.sizes = parse_sizes(text); });
+  option("--types", "TYPES", "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...",
+         [&](const std::string& text) { wanted.types = split(text); });
+  option("--bins", "BINS", "Comma-separated numbers of bins: 256, 4096, 1Mi; only histograms",
+         [&](const std::string& text) { wanted.bins = parse_bins(text); });
+  option("--distributions", "NAMES", "Comma-separated: " + names_of<distribution>(all_distributions),
+         [&](const std::string& text) {
+           wanted.distributions = parse_names<distribution>("--distributions", "distribution", text, all_distributions);
+         });
+  option("--out", "PATH", "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree",
+         [&](const std::string& text) { given.out = text; });
+  app.add_flag("--full", wanted.full, "Everything: every rung, size, type, operator and mode");
+  option("--grid", "held_out|histograms", "Other cells than the suite's: held_out, or the whole grid of histograms",
+         [&](const std::string& text) { wanted.grid = parse_name<grid>("--grid", "grid", text, all_grids); });
+  option("--shard", "I/N", "Only the i-th of n parts of the run",
+         [&](const std::string& text) { std::tie(wanted.shard, wanted.num_shards) = parse_shard(text); });
+  app.add_flag("--dirty-flush", wanted.dirty_flush, "Also the mode dirty");
   app.add_flag(
       "--profile", given.profile,
       "Measure nothing: show each cold case once to a profiler; --out=FILE then says which case ran in which range");
@@ -224,24 +234,13 @@ parsed parse_options(int argc, const char* const* argv) {
     else
       throw usage_error("unknown argument " + extra + "; --help lists the flags");
   }
-  if (budget_option->count() > 0) {
-    if (!(budget > 0 && budget < 1e9)) throw usage_error("--budget: write a positive number of seconds");
-    given.budget_seconds = budget;
-  }
-  if (!modes.empty()) given.wanted.modes = parse_names<mode>("--modes", "mode", modes, all_modes);
-  if (!sizes.empty()) given.wanted.sizes = parse_sizes(sizes);
-  if (!types.empty()) given.wanted.types = split(types);
-  if (!bins.empty()) given.wanted.bins = parse_bins(bins);
-  if (!distributions.empty())
-    given.wanted.distributions =
-        parse_names<distribution>("--distributions", "distribution", distributions, all_distributions);
-  if (!grid.empty()) given.wanted.grid = parse_name<bench::grid>("--grid", "grid", grid, all_grids);
-  if (!grid.empty() && (given.wanted.full || !sizes.empty() || !bins.empty()))
+  if (given.budget_seconds && !(*given.budget_seconds > 0 && *given.budget_seconds < 1e9))
+    throw usage_error("--budget: write a positive number of seconds");
+  const bool in_grid = wanted.grid != grid::none;
+  if (in_grid && (wanted.full || !wanted.sizes.empty() || !wanted.bins.empty()))
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");
-  if (!grid.empty() && (given.wanted.dirty_flush || (!modes.empty() && modes != "cold")))
+  if (in_grid && (wanted.dirty_flush || std::ranges::any_of(wanted.modes, [](mode how) { return how != mode::cold; })))
     throw usage_error("--grid: a grid is measured cold; leave out --modes and --dirty-flush");
-  if (!shard.empty()) std::tie(given.wanted.shard, given.wanted.num_shards) = parse_shard(shard);
-  given.out = out;
   if (given.profile && given.out.extension() != ".json")
     throw usage_error("--profile needs --out=FILE.json, where it writes which case is which");
   return result;
