@@ -18,13 +18,28 @@ namespace {
 using catalog::op;
 using catalog::scalar;
 
-using rules::question;
+// One line of the suite: what records compute that answer the same question, without sizes and bins.
+struct line {
+  problem about;
+  std::vector<const catalog::record*> members;
+};
 
-question question_of(const catalog::record& record) {
-  return {record.operation,    record.op,
-          record.input_type,   record.accumulator_type,
-          record.output_type,  record.executes_on == executor::host,
-          record.num_channels, record.num_active_channels};
+problem line_of(const catalog::record& record) {
+  problem about{.operation = record.operation,
+                .op = record.op,
+                .input_type = record.input_type,
+                .accumulator_type = record.accumulator_type,
+                .output_type = record.output_type,
+                .on_host = record.executes_on == executor::host};
+  if (record.num_channels > 1)
+    about.shape = {{{"channels", static_cast<std::size_t>(record.num_channels)},
+                    {"active", static_cast<std::size_t>(record.num_active_channels)}}};
+  return about;
+}
+
+auto key_of(const problem& line) {
+  return std::tuple(line.operation, line.op, line.input_type, line.accumulator_type, line.output_type, line.on_host,
+                    line.shape);
 }
 
 std::string plan_of(const selection& wanted) { return wanted.full ? "full" : std::string(name(wanted.grid)); }
@@ -34,43 +49,40 @@ bool is_hard(distribution from) {  // the four that every headline is measured w
          from == distribution::zipf;
 }
 
-// One shape and distribution of a line, at its sizes.
+// One shape and distribution of a line, and its sizes.
 struct setting {
-  bench::shape shape;
-  bench::distribution distribution = bench::distribution::uniform;
+  problem about;
   std::vector<std::size_t> sizes;
 };
 
-std::vector<distribution> distributions_of(const question& line) {
+std::vector<distribution> distributions_of(const problem& line) {
   if (!catalog::is_histogram(line.operation)) return {distribution::uniform};
   std::vector<distribution> all(std::begin(all_distributions), std::end(all_distributions));
-  if (!has_outside(line.input)) std::erase(all, distribution::out_of_range);
+  if (!has_outside(line.input_type)) std::erase(all, distribution::out_of_range);
   return all;
 }
 
-std::vector<shape> shapes_of(const question& line, const selection& wanted, const device_facts& target) {
+std::vector<shape> shapes_of(const problem& line, const selection& wanted, const device_facts& target) {
   std::vector<shape> shapes;
   for (const std::size_t bins : wanted.bins) shapes.push_back({{{"bins", bins}}});
   if (shapes.empty()) shapes = rules::shapes(plan_of(wanted), line, static_cast<std::size_t>(target.multiprocessors));
-  if (line.num_channels == 1) return shapes;
-  for (shape& one : shapes) {
-    one.dimensions.push_back({"channels", static_cast<std::size_t>(line.num_channels)});
-    one.dimensions.push_back({"active", static_cast<std::size_t>(line.num_active_channels)});
-  }
+  for (shape& one : shapes)
+    one.dimensions.insert(one.dimensions.end(), line.shape.dimensions.begin(), line.shape.dimensions.end());
   return shapes;
 }
 
 // Whether what was asked for and has no sizes in the plan gets those of the ladder. Bins that were asked for and no
 // distributions: with the hard ones. The other way round: with the bins that the default suite has.
-bool gets_the_ladder(const question& line, const shape& of, distribution from, const selection& wanted) {
+bool gets_the_ladder(problem about, const selection& wanted) {
   if (wanted.grid != grid::none || (wanted.bins.empty() && wanted.distributions.empty())) return false;
-  if (!wanted.bins.empty()) return !wanted.distributions.empty() || is_hard(from);
+  if (!wanted.bins.empty()) return !wanted.distributions.empty() || is_hard(about.distribution);
   return wanted.full || std::ranges::any_of(all_distributions, [&](distribution any) {
-           return !rules::sizes("", {line, of, any}).empty();
+           about.distribution = any;
+           return !rules::sizes("", about).empty();
          });
 }
 
-std::vector<setting> settings_of(const question& line, const selection& wanted, const device_facts& target) {
+std::vector<setting> settings_of(const problem& line, const selection& wanted, const device_facts& target) {
   const bool histogram = catalog::is_histogram(line.operation);
   const bool flat = line.operation == catalog::operation::reduce || catalog::is_scan(line.operation);
   std::vector<setting> settings;
@@ -78,14 +90,17 @@ std::vector<setting> settings_of(const question& line, const selection& wanted, 
   for (const shape& of : shapes_of(line, wanted, target)) {
     for (const distribution from : distributions_of(line)) {
       if (!wanted.distributions.empty() && std::ranges::count(wanted.distributions, from) == 0) continue;
-      auto sizes = rules::sizes(plan_of(wanted), {line, of, from});
-      if (sizes.empty() && histogram && gets_the_ladder(line, of, from, wanted)) sizes = rules::ladder();
+      problem about = line;
+      about.shape = of;
+      about.distribution = from;
+      auto sizes = rules::sizes(plan_of(wanted), about);
+      if (sizes.empty() && histogram && gets_the_ladder(about, wanted)) sizes = rules::ladder();
       // Sizes that were asked for are those of every reduction and scan, and of what the plan has of the others.
       if (sizes.empty() && !flat) continue;
       if (!wanted.sizes.empty()) sizes = wanted.sizes;
       if (line.on_host && wanted.sizes.empty())
         std::erase_if(sizes, [](std::size_t size) { return size > largest_host_items; });
-      settings.push_back({of, from, std::move(sizes)});
+      settings.push_back({std::move(about), std::move(sizes)});
     }
   }
   return settings;
@@ -113,21 +128,23 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
 
 // Every size of every setting: sizes spread, and at each of them the settings in their order. Of a grid ascending: what
 // is slow is known for it before the large sizes come, and there is little else that is left out.
-std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<setting>& settings, bool ascending) {
+std::vector<problem> visits(const std::vector<setting>& settings, bool ascending) {
   std::vector<std::size_t> sizes;
   for (const setting& one : settings) sizes.insert(sizes.end(), one.sizes.begin(), one.sizes.end());
-  std::vector<std::pair<std::size_t, const setting*>> all;
+  std::vector<problem> all;
   sizes = spread(sizes);
   if (ascending) std::sort(sizes.begin(), sizes.end());
   for (const std::size_t size : sizes) {
     for (const setting& one : settings) {
-      if (std::count(one.sizes.begin(), one.sizes.end(), size) > 0) all.emplace_back(size, &one);
+      if (std::ranges::count(one.sizes, size) == 0) continue;
+      all.push_back(one.about);
+      all.back().num_items = size;
     }
   }
   return all;
 }
 
-int priority(const question& line) { return rules::order(line) + (line.on_host ? 100 : 0); }
+int priority(const problem& line) { return rules::order(line) + (line.on_host ? 100 : 0); }
 
 bool wants_type(const selection& wanted, const catalog::record& record) {
   return wanted.types.empty() || std::any_of(wanted.types.begin(), wanted.types.end(), [&](const std::string& type) {
@@ -265,42 +282,28 @@ namespace {
 
 // What is computed, by question: baselines and rungs that answer the same one; questions in the order in which they are
 // visited.
-std::vector<std::pair<question, std::vector<const catalog::record*>>> questions_of(
-    std::span<const catalog::record> records, const selection& wanted) {
-  std::map<question, std::vector<const catalog::record*>> lines;
+std::vector<line> lines_of(std::span<const catalog::record> records, const selection& wanted) {
+  std::map<decltype(key_of({})), line> lines;
   for (const auto& record : records) {
     const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
                           catalog::is_histogram(record.operation) || record.operation == catalog::operation::atomics ||
                           catalog::is_chain(record.operation);
-    if (computes && wants_type(wanted, record)) lines[question_of(record)].push_back(&record);
+    if (!computes || !wants_type(wanted, record)) continue;
+    const problem about = line_of(record);
+    line& one = lines[key_of(about)];
+    one.about = about;
+    one.members.push_back(&record);
   }
-  std::vector<std::pair<question, std::vector<const catalog::record*>>> ordered(lines.begin(), lines.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return priority(a.first) < priority(b.first); });
+  std::vector<line> ordered;
+  for (auto& [key, one] : lines) ordered.push_back(std::move(one));
+  std::ranges::stable_sort(ordered, {}, [](const line& one) { return priority(one.about); });
   return ordered;
 }
 
-problem problem_of(const question& line, const setting& filled, std::size_t size, const selection& wanted) {
-  return {.operation = line.operation,
-          .op = line.combine,
-          .input_type = line.input,
-          .accumulator_type = line.accumulator,
-          .output_type = line.output,
-          .num_items = size,
-          .on_host = line.on_host,
-          .every_rung =
-              wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() ||
-                                            rules::wants_every_rung({line, filled.shape, filled.distribution, size})),
-          .most_rungs = most_rungs(wanted.grid),
-          .shape = filled.shape,
-          .distribution = filled.distribution};
-}
-
-std::vector<mode> modes_of(const question& line, const setting& filled, std::size_t size, const selection& wanted) {
-  auto modes = wanted.modes.empty() ? rules::modes(plan_of(wanted), {line, filled.shape, filled.distribution, size})
-                                    : wanted.modes;
+std::vector<mode> modes_of(const problem& about, const selection& wanted) {
+  auto modes = wanted.modes.empty() ? rules::modes(plan_of(wanted), about) : wanted.modes;
   if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
-  std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
+  std::erase_if(modes, [&](mode how) { return (how == mode::host) != about.on_host; });
   return modes;
 }
 
@@ -378,14 +381,15 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   run_plan plan;
   std::size_t num_matching = 0, visit = 0;
   std::set<const catalog::record*> without_device;
-  for (const auto& [line, members] : questions_of(records, wanted)) {
-    const bool answered =
-        std::any_of(members.begin(), members.end(), [](const auto* one) { return is_front_door(*one); });
+  for (const auto& [line, members] : lines_of(records, wanted)) {
+    const bool answered = std::ranges::any_of(members, [](const auto* one) { return is_front_door(*one); });
     if (wanted.grid == grid::held_out && !answered) continue;
-    const auto settings = settings_of(line, wanted, target);
-    for (const auto& [size, how_filled] : visits(settings, wanted.grid != grid::none)) {
-      problem about = problem_of(line, *how_filled, size, wanted);
-      auto cases = matching_cases(about, members, modes_of(line, *how_filled, size, wanted), wanted, filter, target);
+    for (problem& about : visits(settings_of(line, wanted, target), wanted.grid != grid::none)) {
+      const std::size_t size = about.num_items;
+      about.every_rung =
+          wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() || rules::wants_every_rung(about));
+      about.most_rungs = most_rungs(wanted.grid);
+      auto cases = matching_cases(about, members, modes_of(about, wanted), wanted, filter, target);
       num_matching += cases.size();
       if (cases.empty()) continue;
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "planner.hpp"
 #include "sizes.hpp"
 #include "suite_text.hpp"
 
@@ -14,12 +15,12 @@ namespace rungs::bench::rules {
 namespace {
 
 using json = nlohmann::ordered_json;
-using condition = std::function<bool(const cell&)>;
+using condition = std::function<bool(const problem&)>;
 
 struct rule {
   std::vector<condition> conditions;
   json decision;  // what is not a condition: "sizes", "modes", "shapes" or "order"
-  bool fits(const cell& of) const {
+  bool fits(const problem& of) const {
     return std::ranges::all_of(conditions, [&](const condition& each) { return each(of); });
   }
 };
@@ -54,8 +55,9 @@ std::string_view group_of(catalog::operation operation) {
   return catalog::is_histogram(operation) ? "histograms" : catalog::is_chain(operation) ? "chains" : "";
 }
 
-bool is_basic(const question& of) {
-  return of.input == of.accumulator && (of.input == catalog::scalar::f32 || of.input == catalog::scalar::i32);
+bool is_basic(const problem& of) {
+  return of.input_type == of.accumulator_type &&
+         (of.input_type == catalog::scalar::f32 || of.input_type == catalog::scalar::i32);
 }
 
 // Whether samples of the type tell so many bins apart.
@@ -66,20 +68,20 @@ bool holds(catalog::scalar type, std::size_t bins) {
 
 condition condition_of(const std::string& key, const json& value) {
   if (key == "operations")
-    return [=](const cell& of) {
-      return contains(value, name(of.line.operation)) || contains(value, group_of(of.line.operation));
+    return [=](const problem& of) {
+      return contains(value, name(of.operation)) || contains(value, group_of(of.operation));
     };
-  if (key == "operators") return [=](const cell& of) { return contains(value, name(of.line.combine)); };
-  if (key == "inputs") return [=](const cell& of) { return contains(value, name(of.line.input)); };
-  if (key == "distributions") return [=](const cell& of) { return contains(value, name(of.distribution)); };
-  if (key == "basic") return [is = value.get<bool>()](const cell& of) { return is_basic(of.line) == is; };
-  if (key == "host") return [is = value.get<bool>()](const cell& of) { return of.line.on_host == is; };
+  if (key == "operators") return [=](const problem& of) { return contains(value, name(of.op)); };
+  if (key == "inputs") return [=](const problem& of) { return contains(value, name(of.input_type)); };
+  if (key == "distributions") return [=](const problem& of) { return contains(value, name(of.distribution)); };
+  if (key == "basic") return [is = value.get<bool>()](const problem& of) { return is_basic(of) == is; };
+  if (key == "host") return [is = value.get<bool>()](const problem& of) { return of.on_host == is; };
   if (key == "held")
-    return [is = value.get<bool>()](const cell& of) { return holds(of.line.input, of.shape["bins"]) == is; };
-  if (key == "most_n") return [most = value.get<std::size_t>()](const cell& of) { return of.num_items <= most; };
+    return [is = value.get<bool>()](const problem& of) { return holds(of.input_type, of.shape["bins"]) == is; };
+  if (key == "most_n") return [most = value.get<std::size_t>()](const problem& of) { return of.num_items <= most; };
   if (key != "n" && key != "bins" && key != "addresses" && key != "blocks" && key != "offset")
     throw std::logic_error("suite.json: unknown key '" + key + "'");
-  return [=, wanted = numbers_in(value)](const cell& of) {
+  return [=, wanted = numbers_in(value)](const problem& of) {
     return std::ranges::count(wanted, key == "n" ? of.num_items : of.shape[key]) > 0;
   };
 }
@@ -103,7 +105,7 @@ tables read() {
   return all;
 }
 
-const rule* first_that_fits(const std::string& table, const cell& of) {
+const rule* first_that_fits(const std::string& table, const problem& of) {
   static const tables all = read();
   const auto rules = all.find(table);
   if (rules == all.end()) return nullptr;
@@ -111,7 +113,7 @@ const rule* first_that_fits(const std::string& table, const cell& of) {
   return found == rules->second.end() ? nullptr : &*found;
 }
 
-const json& decide(const std::string& plan, const std::string& what, const cell& of) {
+const json& decide(const std::string& plan, const std::string& what, const problem& of) {
   static const json nothing = json::array();
   const rule* found = plan.empty() ? nullptr : first_that_fits(plan + "_" + what, of);
   if (found == nullptr) found = first_that_fits(what, of);
@@ -140,11 +142,11 @@ std::vector<shape> combined(const json& axes, std::size_t multiprocessors) {
 
 }  // namespace
 
-std::vector<std::size_t> sizes(const std::string& plan, const cell& of) {
+std::vector<std::size_t> sizes(const std::string& plan, const problem& of) {
   return numbers_in(decide(plan, "sizes", of));
 }
 
-std::vector<mode> modes(const std::string& plan, const cell& of) {
+std::vector<mode> modes(const std::string& plan, const problem& of) {
   std::vector<mode> modes;
   const json& names = decide(plan, "modes", of);
   for (const mode each : all_modes)
@@ -152,16 +154,16 @@ std::vector<mode> modes(const std::string& plan, const cell& of) {
   return modes;
 }
 
-std::vector<shape> shapes(const std::string& plan, const question& of, std::size_t multiprocessors) {
+std::vector<shape> shapes(const std::string& plan, const problem& of, std::size_t multiprocessors) {
   std::vector<shape> all;
-  for (const json& axes : decide(plan, "shapes", {of}))
+  for (const json& axes : decide(plan, "shapes", of))
     for (const shape& one : combined(axes, multiprocessors))
       if (std::ranges::count(all, one) == 0) all.push_back(one);
   return all;
 }
 
-int order(const question& of) { return decide("", "order", {of}); }
-bool wants_every_rung(const cell& of) { return first_that_fits("every_rung", of) != nullptr; }
+int order(const problem& of) { return decide("", "order", of); }
+bool wants_every_rung(const problem& of) { return first_that_fits("every_rung", of) != nullptr; }
 
 const std::vector<std::size_t>& ladder() {
   static const auto sizes = numbers_in(suite()["ladder"]);
