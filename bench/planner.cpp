@@ -37,11 +37,6 @@ problem line_of(const catalog::record& record) {
   return about;
 }
 
-auto key_of(const problem& line) {
-  return std::tuple(line.operation, line.op, line.input_type, line.accumulator_type, line.output_type, line.on_host,
-                    line.shape);
-}
-
 std::string plan_of(const selection& wanted) { return wanted.full ? "full" : std::string(name(wanted.grid)); }
 
 bool is_hard(distribution from) {  // the four that every headline is measured with
@@ -283,14 +278,14 @@ namespace {
 // What is computed, by question: baselines and rungs that answer the same one; questions in the order in which they are
 // visited.
 std::vector<line> lines_of(std::span<const catalog::record> records, const selection& wanted) {
-  std::map<decltype(key_of({})), line> lines;
+  std::map<decltype(problem().key()), line> lines;
   for (const auto& record : records) {
     const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
                           catalog::is_histogram(record.operation) || record.operation == catalog::operation::atomics ||
                           catalog::is_chain(record.operation);
     if (!computes || !wants_type(wanted, record)) continue;
     const problem about = line_of(record);
-    line& one = lines[key_of(about)];
+    line& one = lines[about.key()];
     one.about = about;
     one.members.push_back(&record);
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "catalog.hpp"
@@ -57,6 +58,11 @@ struct problem {
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
+  // What tells it from others.
+  auto key() const {
+    return std::tuple(operation, op, input_type, accumulator_type, output_type, on_host, shape, distribution,
+                      num_items);
+  }
   bool reads_nothing() const { return operation == catalog::operation::atomics || catalog::is_chain(operation); }
   std::size_t input_bytes() const { return reads_nothing() ? 0 : num_items * catalog::size_of(input_type); }
   std::size_t output_bytes() const {
