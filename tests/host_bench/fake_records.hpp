@@ -49,11 +49,6 @@ inline cudaError_t tires(void* workspace, std::size_t& num_bytes, const catalog:
   return cudaSuccess;
 }
 
-inline cudaError_t writes_nothing(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
-  only_size(workspace, num_bytes);
-  return cudaSuccess;
-}
-
 // Right while it is looked at first.
 inline cudaError_t stops_writing(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
@@ -127,13 +122,11 @@ inline cudaError_t does_nothing(void* workspace, std::size_t& num_bytes, const c
   return cudaSuccess;
 }
 
-inline cudaError_t fails(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
-  return only_size(workspace, num_bytes) ? cudaSuccess : cudaErrorInvalidValue;
+template <cudaError_t error>
+cudaError_t answers(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
+  return only_size(workspace, num_bytes) ? cudaSuccess : error;
 }
-
-inline cudaError_t refuses(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
-  return only_size(workspace, num_bytes) ? cudaSuccess : cudaErrorNotSupported;
-}
+inline constexpr catalog::call_t fails = answers<cudaErrorInvalidValue>, refuses = answers<cudaErrorNotSupported>;
 
 inline catalog::record record(std::string_view rung, catalog::call_t call, catalog::scalar type = catalog::scalar::i32,
                               executor where = executor::host) {

@@ -292,7 +292,7 @@ TEST_F(Suite, ContendersHaveTheSameBuffersButForWhatTheyKeep) {
 
 // What another has left in the output is no answer; nor where it stops writing while it is timed.
 TEST_F(Suite, AVariantThatDoesNotWriteIsSeenBesideARightOne) {
-  const std::pair<catalog::call_t, const char*> wrong_calls[] = {{fakes::writes_nothing, "before timing"},
+  const std::pair<catalog::call_t, const char*> wrong_calls[] = {{fakes::does_nothing, "before timing"},
                                                                  {fakes::stops_writing, "after the last sample"}};
   for (const auto& [call, when] : wrong_calls) {
     records = {fakes::record("right", fakes::right<int>), fakes::record("wrong", call)};
