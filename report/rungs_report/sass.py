@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from rungs_report import ptxas
 from rungs_report.facts import Fault
 
 SCHEMA = "rungs.sass/1"
@@ -26,10 +27,6 @@ ABOUT = {
     "rung": re.compile(r'\.rung = "([^"]*)"'),
     "number": re.compile(r"\.number = (-?\d+)"),
 }
-ENTRY = re.compile(r"Compiling entry function '(.+)' for '(sm_\w+)'")
-FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-USED = re.compile(r"Used (\d+) registers")
-SHARED = re.compile(r"(\d+) bytes smem")
 FUNCTION = re.compile(r"\s*Function : (\S+)")
 CODE_FOR = re.compile(r"\s*code for (sm_\w+)")
 # /*0110*/  @!P1 LDG.E.128 R0, desc[UR6][R6.64] ;  /* encoding */
@@ -59,27 +56,20 @@ WITH_WIDTH = ("LDG", "STG")
 
 
 def resources(report: str) -> dict[tuple[str, str], dict[str, int]]:
-    """What ptxas -v says about each kernel, by mangled name and architecture. A frame of a function that was not inlined
-    is reported under that function's name and is no kernel's."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
-    kernel, described = None, ""
-    for line in report.splitlines():
-        if match := ENTRY.search(line):
-            kernel = found.setdefault((match[1], match[2]), {})
-            entry = match[1]
-        elif "Function properties for " in line:
-            described = line.split("Function properties for ", 1)[1].strip()
-        elif match := FRAME.search(line):
-            if kernel is not None and described == entry:
-                kernel |= {"stack_bytes": int(match[1]), "spill_bytes": int(match[2]) + int(match[3])}
-        elif match := USED.search(line):
-            if kernel is None:
-                raise Fault(f"whose registers are these? {line.strip()}")
-            shared = SHARED.search(line)
-            kernel |= {"registers": int(match[1]), "shared_bytes": int(shared[1]) if shared else 0}
-    for (name, _), about in found.items():
-        if len(about) != 4:
-            raise Fault(f"ptxas' report on {name} is incomplete")
+    """What ptxas -v says about each kernel, by mangled name and architecture. A frame of a function that was not inlined is no
+    kernel's."""
+    found = {}
+    for kernel in ptxas.parse(report):
+        if not kernel.is_entry:
+            continue
+        if not kernel.is_complete():
+            raise ValueError(f"ptxas' report on {kernel.mangled} is incomplete")
+        found[kernel.mangled, kernel.architecture] = {
+            "stack_bytes": kernel.stack_bytes,
+            "spill_bytes": kernel.spill_store_bytes + kernel.spill_load_bytes,
+            "registers": kernel.registers,
+            "shared_bytes": kernel.shared_bytes,
+        }
     return found
 
 
@@ -214,8 +204,8 @@ def read_unit(tool: Path, build: Path, unit: Path) -> tuple[list[tuple[str, str,
             raise Fault(f"{path} is missing; build the target rungs_catalog first")
     try:
         known = resources(report.read_text(encoding="utf-8"))
-    except Fault as fault:
-        raise Fault(f"{report}: {fault}") from None
+    except ValueError as problem:
+        raise Fault(f"{report}: {problem}") from None
     kernels = []
     for name, architecture, body in functions(run(tool, "-sass", str(written))):
         if (name, architecture) not in known:
