@@ -7,10 +7,14 @@ all runs: its time from the runs with the main CCCL, its speed-up the one over t
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rungs_report import charts, compare, words
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from rungs_report import charts, compare
 from rungs_report.answers import Answer
 from rungs_report.charts import Chart, Style
 from rungs_report.data import Cell, Machine, Variant
@@ -24,6 +28,15 @@ WORDS = {
     EMPTY: "–", "cold": "cold: from memory", "warm": "warm: maybe from L2", "graph": "graph: a call in a captured graph",
     "dirty": "dirty: caches flushed by writing", "host": "host: on the CPU", "reduce": "reduction", "atomics": "atomics (study)",
 }  # fmt: skip
+
+
+# What the reader chooses by, and its name on the page.
+FILTERS = (
+    ("machine", "machine"), ("operation", "operation"), ("kind", "type and operator"), ("shape", "shape"), ("distribution", "distribution"),
+    ("mode", "mode"), ("n", "n, in the table"),
+)  # fmt: skip
+MEASURES = (("speedup", "speed-up over CUB"), ("percent", "% of the ceiling"), ("rate", "GB/s"), ("time", "time"))
+BOXES = (("ours", "ours"), ("cub", "CUB"), ("libraries", "other libraries"), ("shapes", "launch shapes"))
 
 
 def rounded(value: float | None) -> float | None:
@@ -108,92 +121,38 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
     return {"words": told, "verdicts": VERDICTS, "problems": problems, "variants": variants, "rows": columns}
 
 
-def inline(chart: Chart, drawn: str, prefix: str, opened: bool) -> str:
-    """An SVG within HTML: ids apart from those of other machines' charts, and nothing that looks like an address."""
-    drawn = re.sub(r'\sxmlns="[^"]*"', "", drawn)
-    drawn = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{prefix}{chart.name}_", drawn)
-    more = " open" if opened else ""
-    return f'<details class="chart"{more}><summary>{words.html(chart.title)}</summary>{drawn}</details>'
-
-
-def marked(line: str) -> str:
+def marked(line: str) -> Markup:
     """Code spans and escapes of our own Markdown as HTML; the text in them has been escaped for HTML already."""
     plain = re.sub(r"\\([\\`*_\[\]|~$])", r"\1", line)
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", plain)
+    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", plain))
 
 
-def of_machine(machine: Machine, answers: list[Answer], drawn: list[tuple[Chart, str]], links: str) -> str:
-    """One machine's answers, in order, and the charts they stand on. links: from the site to the pages."""
-    told = []
-    for question, answer, where, stands in answers:
-        named = [f'<a href="{words.html(f"{links}{machine.gpu}/{link}")}">{words.html(label or question)}</a>' for label, link in stands]
-        asked = named[0] if [label for label, _ in stands] == [""] else " ".join([words.html(question), *named])
-        parts = answer.split("; ")
-        said = marked(answer) if len(parts) == 1 else "<ul>" + "".join(f"<li>{marked(part)}</li>" for part in parts) + "</ul>"
-        own = [each for each in drawn if where in INLINE and each[0].name.startswith(INLINE[where])]
-        figures = [inline(*each, f"{machine.gpu}_", each is own[0]) for each in own]
-        told.append(f"<dt>{asked}</dt><dd>{said}{''.join(figures)}</dd>")
-    runs = "; ".join(
-        f"<code>{words.html(run.name)}</code>, CCCL {words.html(run.cccl)}" + "".join(f", {words.html(b)}" for b in run.context["banners"])
-        for run in machine.runs
-    )
-    gpu, pages = words.html(machine.gpu), words.html(f"{links}{machine.gpu}/index.md")
-    return f"""<section>
-<h2>{words.html(machine.name)}</h2>
-<p class="note">{runs}. <a href="{pages}">Pages</a>; every table: <a href="{gpu}/index.md">Markdown</a>; every row: <a href="{gpu}/results.csv">results.csv</a>.</p>
-<dl class="answers">{"".join(told)}</dl>
-</section>"""
+@dataclass(frozen=True)
+class Section:
+    """One machine's answers, in order, and the charts they stand on."""
+
+    machine: Machine
+    answers: list[Answer]
+    drawn: list[tuple[Chart, str]]
+    links: str  # from the site to the pages
+
+    def figures(self, where: str) -> list[tuple[str, Markup]]:
+        """Titles and SVGs within HTML: ids apart from those of other machines' charts, and nothing that looks like an address."""
+        found = []
+        for chart, drawn in self.drawn:
+            if where in INLINE and chart.name.startswith(INLINE[where]):
+                plain = re.sub(r'\sxmlns="[^"]*"', "", drawn)
+                own = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{self.machine.gpu}_{chart.name}_", plain)
+                found.append((chart.title, Markup(own)))
+        return found
 
 
-def page(machines: list[Machine], looks: dict[Variant, Style], sections: list[str], generated: str) -> str:
+def page(machines: list[Machine], looks: dict[Variant, Style], sections: list[Section], generated: str) -> str:
     told = json.dumps(collected(machines, looks), sort_keys=True, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    style, script = ((ASSETS / name).read_text(encoding="utf-8") for name in ("explorer.css", "explorer.js"))
-
-    def select(name: str, says: str) -> str:
-        return f'<label>{says}<select id="{name}"></select></label>'
-
-    filters = "".join(
-        select(*each)
-        for each in (
-            ("machine", "machine"), ("operation", "operation"), ("kind", "type and operator"), ("shape", "shape"),
-            ("distribution", "distribution"), ("mode", "mode"), ("n", "n, in the table"),
-        )
+    style, script = (Markup((ASSETS / name).read_text(encoding="utf-8")) for name in ("explorer.css", "explorer.js"))
+    environment = Environment(loader=FileSystemLoader(ASSETS), autoescape=True, trim_blocks=True, keep_trailing_newline=True)
+    environment.filters["marked"] = marked
+    return environment.get_template("explorer.html").render(
+        generated=Markup(generated), style=style, script=script, told=Markup(told), sections=sections,
+        filters=FILTERS, measures=MEASURES, boxes=BOXES,
     )  # fmt: skip
-    measures = "".join(
-        f'<option value="{value}">{says}</option>'
-        for value, says in (("speedup", "speed-up over CUB"), ("percent", "% of the ceiling"), ("rate", "GB/s"), ("time", "time"))
-    )
-    boxes = "".join(
-        f'<label class="box"><input type="checkbox" id="{name}">{says}</label>'
-        for name, says in (("ours", "ours"), ("cub", "CUB"), ("libraries", "other libraries"), ("shapes", "launch shapes"))
-    )
-    explore = f"""<section id="explore">
-<h2>Explore</h2>
-<p class="note" id="says" aria-live="polite"></p>
-<div class="controls">{filters}<label>chart<select id="y">{measures}</select></label><label>variant<input type="search" id="search" placeholder="part of a name"></label><div class="boxes">{boxes}</div></div>
-<div id="frame"><svg id="chart" role="img" tabindex="0" aria-label="chart"></svg><div id="tip" role="status" hidden></div></div>
-<div class="controls" id="zoom"><button type="button" id="in">zoom in</button><button type="button" id="out">zoom out</button><button type="button" id="whole">show all</button>
-<span class="note">Wheel and drag, or the keys + − 0 and the arrows. A name below hides its line.</span></div>
-<div id="legend"></div>
-<p class="note" id="count"></p>
-<div class="scroll" tabindex="0" role="region" aria-label="table of measurements"><table><thead id="head"></thead><tbody id="body"></tbody></table></div>
-</section>
-<noscript><p>The charts and the table need JavaScript; the pages linked above do not.</p></noscript>"""
-    body = "\n".join(sections) + "\n" + explore if machines else "<p>Nothing has been measured yet: <code>bench/run</code> measures this machine.</p>"
-    scripts = f'<script type="application/json" id="data">{told}</script>\n<script>\n{script}</script>\n' if machines else ""
-    return f"""<!DOCTYPE html>
-{generated}
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>rungs: results</title>
-<style>
-{style}</style>
-</head>
-<body>
-<header><div><h1>rungs: results</h1><p>Reductions, scans and histograms, every rung beside CUB. 1.32x is faster than CUB, and a tie is called one.</p></div><button type="button" id="theme">Dark or light</button></header>
-{body}
-{scripts}</body>
-</html>
-"""
