@@ -79,8 +79,7 @@ def test_what_is_carried_over_into_the_noise_is_a_tie(repository):
     """As it is for a rung that met the release: one must not win by having stayed away."""
     old = [releases(n, "3.0.1", 24.0, last_block=20.0, early_ticket=19.0) for n in (1, 3)]
     new = releases(2, "3.6.0", 21.0, last_block=20.0)
-    of_cell = {name: new["rows"][-1][name] for name in data.TWIN_FIELDS}
-    new["twins"].append({**of_cell, "ratio": 1.1, "low": 1.0, "high": 1.2, "noise_floor": 0.12, "different": False})
+    synthetic.add_twin(new, noise_floor=0.12)
     ratio = compare.headline(machine(repository, *old, new), CELL, LAST._replace(rung="early_ticket"))
     assert ratio.value == pytest.approx(24 / 19 * 21 / 24) and ratio.carried and ratio.verdict == "SAME"
 

@@ -31,8 +31,7 @@ def cell(made, items, door, best, zeroed, cub, floor=0.01, **about):
         row["workspace_contract"] = "zeroed_once" if row["rung"] == "early_ticket" else "uninitialised"
         if row["rung"] == "front_door":
             row["ladder"] = "front_door_of_reductions"
-    own = {key: made["rows"][-1][key] for key in data.TWIN_FIELDS}
-    made["twins"].append({**own, "ratio": 1.001, "low": 0.999, "high": 1.003, "noise_floor": floor, "different": False})
+    synthetic.add_twin(made, noise_floor=floor)
 
 
 def held_out(repository, run=LATER):
