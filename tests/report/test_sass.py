@@ -119,7 +119,7 @@ def test_the_digest_holds_what_pages_show(kernels, tmp_path):
     kernel = digest["entries"][0]["kernels"][0]
     assert kernel["opcodes"] == {name: count for name, count in full["opcodes"].items() if name in sass.COUNTED} != full["opcodes"]
     assert {name: kernel[name] for name in kernel.keys() - {"opcodes", "widths"}} == {name: full[name] for name in kernel.keys() - {"opcodes", "widths"}}
-    found, about = data.read_sass(tmp_path / DIGEST)
+    found, about = data.read_facts(tmp_path / DIGEST, "synthetic-gpu")
     assert [variant.rung for variant in found] == ["warp_shuffle"] and about["commit"] == "0053ff0"
 
 
