@@ -55,18 +55,50 @@ def types(problem: Cell) -> str:
     return f"{' to '.join(dict.fromkeys(named))} {problem.operator}".strip()
 
 
+MODES = ("cold", "graph", "warm", "dirty", "host")
+
+
+def in_order(machine: Machine) -> list[Cell]:
+    """The problems as a reader chooses among them: by operation and mode, the headlines and the most measured first."""
+
+    def place(problem: Cell) -> tuple[Any, ...]:
+        of = problem.operation
+        by_operation = (of != "reduce", "scan" not in of, "histogram" not in of)
+        return (by_operation, MODES.index(problem.mode), not compare.is_headline(problem), -len(machine.sweeps[problem]), problem)
+
+    return sorted((problem for problem, cells in machine.sweeps.items() if machine.is_problem(cells[0])), key=place)
+
+
+def row(machine: Machine, cell: Cell, variant: Variant) -> dict[str, Any]:
+    ratio = compare.told(machine, cell).get(variant)
+
+    def figure(column: str) -> float | None:
+        return rounded(compare.figure(machine, cell, variant, column))
+
+    return {
+        "items": cell.items,
+        "time": figure("median_us"),
+        "rate": figure("gb_per_s"),
+        "percent": figure("percent_of_ceiling"),
+        "speedup": rounded(ratio.value) if ratio else None,
+        "low": rounded(ratio.low) if ratio else None,
+        "high": rounded(ratio.high) if ratio else None,
+        "verdict": VERDICTS.index(ratio.verdict) if ratio and not compare.is_cub(variant) else 0,
+        "error": figure("error"),
+        "repeats": int(all(row.repeatable == "yes" for _, row in machine.rows(cell, variant))),
+    }
+
+
 def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[str, Any]:
     """Everything the script shows: names once, rows as columns."""
     told: dict[str, str] = dict(WORDS)
     problems: list[dict[str, str]] = []
     variants: list[dict[str, str]] = []
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("problem", "variant", "items", "time", "rate", "percent", "speedup", "low", "high", "verdict", "error", "repeats")
-    }
+    rows: list[dict[str, Any]] = []
     for machine in machines:
         told[machine.gpu] = machine.name
         known: dict[Variant, int] = {}
-        timed = {variant for run in machine.runs for rows in run.cells.values() for variant in rows}
+        timed = {variant for run in machine.runs for rows_of in run.cells.values() for variant in rows_of}
         for variant, entry in machine.variants.items():
             if variant not in timed:
                 continue
@@ -75,49 +107,20 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
             known[variant] = len(variants)
             named = {"name": machine.labels[variant], "kind": kind(variant), "idea": str(entry.get("idea") or "")}
             variants.append({**named, "colour": look.colour, "mark": look.mark, "dash": dash})
-        order = [
-            problem
-            for topic_mode in ("cold", "graph", "warm", "dirty", "host")
-            for problem in sorted(machine.sweeps, key=lambda p: (not compare.is_headline(p), -len(machine.sweeps[p]), p))
-            if problem.mode == topic_mode and machine.is_problem(machine.sweeps[problem][0])
-        ]
-        order.sort(key=lambda problem: (problem.operation != "reduce", "scan" not in problem.operation, "histogram" not in problem.operation))
-        for problem in order:
+        for problem in in_order(machine):
             for name in (problem.operation, problem.distribution):
                 told.setdefault(name, charts.distribution(name))
             if problem.shape:
                 told.setdefault(problem.shape, ", ".join(f"{count:,} {name}" for name, count in problem.sizes.items()) or problem.shape)
-            problems.append(
-                {
-                    "machine": machine.gpu,
-                    "operation": problem.operation,
-                    "kind": types(problem),
-                    "shape": problem.shape or EMPTY,
-                    "distribution": problem.distribution or EMPTY,
-                    "mode": problem.mode,
-                    "says": f"{charts.describe(problem)} on {machine.name}",
-                }
-            )
+            own = {
+                "machine": machine.gpu, "operation": problem.operation, "kind": types(problem), "shape": problem.shape or EMPTY,
+                "distribution": problem.distribution or EMPTY, "mode": problem.mode, "says": f"{charts.describe(problem)} on {machine.name}",
+            }  # fmt: skip
             for cell in compare.sizes(machine, problem):
-                ratios = compare.told(machine, cell)
                 for variant in compare.contenders(machine, cell):
-                    ratio = ratios.get(variant)
-                    values = {
-                        "problem": len(problems) - 1,
-                        "variant": known[variant],
-                        "items": cell.items,
-                        "time": rounded(compare.figure(machine, cell, variant, "median_us")),
-                        "rate": rounded(compare.figure(machine, cell, variant, "gb_per_s")),
-                        "percent": rounded(compare.figure(machine, cell, variant, "percent_of_ceiling")),
-                        "speedup": rounded(ratio.value) if ratio else None,
-                        "low": rounded(ratio.low) if ratio else None,
-                        "high": rounded(ratio.high) if ratio else None,
-                        "verdict": VERDICTS.index(ratio.verdict) if ratio and not compare.is_cub(variant) else 0,
-                        "error": rounded(compare.figure(machine, cell, variant, "error")),
-                        "repeats": int(all(row.repeatable == "yes" for _, row in machine.rows(cell, variant))),
-                    }
-                    for name, value in values.items():
-                        columns[name].append(value)
+                    rows.append({"problem": len(problems), "variant": known[variant], **row(machine, cell, variant)})
+            problems.append(own)
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
     return {"words": told, "verdicts": VERDICTS, "problems": problems, "variants": variants, "rows": columns}
 
 
