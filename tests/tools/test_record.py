@@ -1,13 +1,11 @@
 import json
 import os
-import subprocess
-import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import record
 from record import Run, compare, from_json, name, runs_in, to_json, with_pending, with_runs
+from scratch import InScratch
 from sources import hash_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,32 +124,24 @@ exit "$STATUS"
 """
 
 
-class Command(unittest.TestCase):
+class Command(InScratch):
     """tests/record, over a program that only pretends."""
 
     SOURCE = "handwritten/rungs/reductions/06_warp_shuffle.cuh"
 
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
+        super().setUp()
         self.file = self.scratch / "gpu_record.json"
-        program = self.scratch / "tests" / "rungs_gpu_tests"
-        program.parent.mkdir()
-        program.write_text(PROGRAM)
-        program.chmod(0o755)
+        self.put("tests/rungs_gpu_tests", PROGRAM, 0o755)
         records = [{**WARP, "source": self.SOURCE}, {**BYTES, "source": self.SOURCE}]
-        (self.scratch / "listing").write_text(json.dumps({"compile_flags": "-O3", "records": records}))
+        self.put("listing", json.dumps({"compile_flags": "-O3", "records": records}))
         tests = [{"name": f"catalog.{name(WARP)}", "cases": 9}]
-        (self.scratch / "ran").write_text(json.dumps({"machine": H200, "testsuites": [{"testsuite": tests}]}))
+        self.put("ran", json.dumps({"machine": H200, "testsuites": [{"testsuite": tests}]}))
         self.hash = hash_of(ROOT, self.SOURCE, "-O3")
 
-    def expect(self, status, printed, *arguments, ends_with=0):
-        command = [sys.executable, str(ROOT / "tests" / "record"), "--build", str(self.scratch), *arguments]
+    def expect(self, status, text, *arguments, ends_with=0):
         environment = dict(os.environ, SCRATCH=str(self.scratch), STATUS=str(ends_with))
-        ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
-        self.assertEqual(ended.returncode, status, ended.stdout)
-        self.assertIn(printed, ended.stdout)
+        self.assertIn(text, self.printed(status, ROOT / "tests" / "record", "--build", self.scratch, *arguments, **environment))
 
     def told(self):
         return (self.scratch / "told").read_text().splitlines()
@@ -164,7 +154,7 @@ class Command(unittest.TestCase):
         self.expect(1, "GPU record: 1 passed, 0 pending, 1 stale, 0 missing, 1 not built any more\n", "check", str(self.file))
 
     def test_an_empty_catalog_is_refused(self):
-        (self.scratch / "listing").write_text('{"compile_flags": "", "records": []}')
+        self.put("listing", '{"compile_flags": "", "records": []}')
         self.expect(1, "tests/record: the catalog is empty\n", "check", str(self.file))
 
     def test_runs_what_is_not_as_recorded_and_enters_it(self):

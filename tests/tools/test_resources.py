@@ -1,10 +1,8 @@
-import subprocess
-import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 from resources import is_ours, judge, parse
+from scratch import InScratch
 
 CLEAN = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
 OUR_KERNEL = "_ZN5rungs9v0_sm_90010reductions17two_passes_kernelEv"
@@ -75,24 +73,17 @@ class Ptxas(unittest.TestCase):
         self.assertEqual(judgement.ours, 2)
 
 
-class Command(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
-        (self.folder / "a.cu.o").touch()
-
-    def expect(self, status, printed):
-        command = [sys.executable, "-B", str(Path(__file__).with_name("resources.py")), str(self.folder)]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
-        self.assertEqual((ended.returncode, ended.stdout), (status, printed))
+class Command(InScratch):
+    def expect(self, status, text):
+        self.put("a.cu.o")
+        self.assertEqual(self.printed(status, Path(__file__).with_name("resources.py"), self.scratch), text)
 
     def test_judges_the_reports_beside_the_objects(self):
-        (self.folder / "a.cu.o.ptxas").write_text(report(OUR_KERNEL, CLEAN))
+        self.put("a.cu.o.ptxas", report(OUR_KERNEL, CLEAN))
         self.expect(0, "1 objects, 1 kernels of ours (at most 56 registers), 0 of libraries, 0 complaints\n")
 
     def test_a_missing_report_fails(self):
-        missing = f"{self.folder}/a.cu.o: the compiler's report is missing: build through the CMake target\n"
+        missing = f"{self.scratch}/a.cu.o: the compiler's report is missing: build through the CMake target\n"
         none = "1 objects, 0 kernels of ours (at most 0 registers), 0 of libraries, 0 complaints\n"
         self.expect(1, f"{missing}{none}no kernel was found: nothing was checked\n")
 
