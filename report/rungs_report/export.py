@@ -10,16 +10,15 @@ from rungs_report import compare, front_door, words
 from rungs_report.data import Cell, Collection, Machine, Row, Variant
 
 INCLUDE_ROOTS = ("handwritten", "cluster")
-OPERATIONS = {
-    "reduce": "reduce",
-    "scan": "inclusive_scan",
-    "inclusive_scan": "inclusive_scan",
-    "exclusive_scan": "exclusive_scan",
-    "histogram": "histogram_even",
-    "histogram_even": "histogram_even",
-    "histogram_range": "histogram_range",
-    "multi_histogram_even": "multi_histogram_even",
+CALLS = {
+    "reduce": "d_in, d_out, num_items, rungs::{}{{}}, init",
+    "inclusive_scan": "d_in, d_out, rungs::{}{{}}, num_items",
+    "exclusive_scan": "d_in, d_out, rungs::{}{{}}, init, num_items",
+    "histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_samples",
+    "histogram_range": "d_samples, d_histogram, num_levels, d_levels, num_samples",
+    "multi_histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_pixels",
 }
+OPERATIONS = {"scan": "inclusive_scan", "histogram": "histogram_even"} | {operation: operation for operation in CALLS}
 OPERATORS = {"sum": "plus", "plus": "plus", "min": "minimum", "minimum": "minimum", "max": "maximum", "maximum": "maximum"}
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # An include of this project's, or a system's.
@@ -246,18 +245,10 @@ CONTRACTS = {
 
 def call(found: Winner, asked: Question) -> str:
     namespace = {"cluster": "rungs::cluster::"}.get(found.variant.family, "rungs::") + found.variant.ladder
-    arguments = {
-        "reduce": f"d_in, d_out, num_items, rungs::{asked.operator}{{}}, init",
-        "inclusive_scan": f"d_in, d_out, rungs::{asked.operator}{{}}, num_items",
-        "exclusive_scan": f"d_in, d_out, rungs::{asked.operator}{{}}, init, num_items",
-        "histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_samples",
-        "histogram_range": "d_samples, d_histogram, num_levels, d_levels, num_samples",
-        "multi_histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_pixels",
-    }[asked.operation]
     function = f"{namespace}::{found.variant.rung}::{asked.operation}"
     if asked.operation == "multi_histogram_even":
         function += "<num_channels, num_active_channels>"
-    return f"{function}(d_temp_storage, temp_storage_bytes, {arguments}, stream)"
+    return f"{function}(d_temp_storage, temp_storage_bytes, {CALLS[asked.operation].format(asked.operator)}, stream)"
 
 
 def header(collection: Collection, root: Path, asked: Question, gpu: str | None, say: Callable[[str], None]) -> str:
