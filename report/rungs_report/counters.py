@@ -2,20 +2,18 @@
 (SCHEMA.md), and what the pages say of them. A counter that ncu did not give is left out; none is computed here."""
 
 import csv
-import json
 import math
 import re
 from pathlib import Path
 from typing import Any
 
-from rungs_report import compare, costs, data, sass, topics, words
+from rungs_report import compare, costs, data, sass, schema, topics, words
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.facts import Fault
 from rungs_report.page import Page
 from rungs_report.words import code, table
 
 CASES, COUNTED, TOLD = "cases.json", "counters.csv", "ncu.txt"
-CASES_SCHEMA = "rungs.profile/1"
 # dram__bytes_read.sum: what describes the device or the launch (device__attribute_cores, launch__grid_size) has no dot.
 COUNTER = re.compile(r"[a-z0-9]+__[a-z0-9_]+(\.[a-z0-9_]+)+")
 RANGE = re.compile(r"\brungs_case_\d+\b")
@@ -107,17 +105,13 @@ def read_text(path: Path) -> str:
 
 def collect(folder: Path, told: list[str]) -> dict[str, Any]:
     """The document. told collects the cases that had to be left out, and why."""
-    path = folder / CASES
     try:
-        about = json.loads(read_text(path))
-        cases, versions = about["cases"], about["context"]["versions"]
-        if about["schema"] != CASES_SCHEMA or not data.SLUG.fullmatch(about["gpu"]):
-            raise ValueError
-        fields = [Cell(*(case[name] for name in Cell._fields)) for case in cases]
-        variants = [Variant(case["family"], case["ladder"], case["rung"]) for case in cases]
-        expected = [(case["range"], int(case["kernels"])) for case in cases]
-    except (ValueError, KeyError, TypeError):
-        raise Fault(f"{path} is not what rungs_bench --profile writes; run bench/counters again") from None
+        about = data.parse(folder / CASES)
+        if fault := schema.fault(about, "profile"):
+            raise data.Refused(fault)
+    except data.Refused as refused:
+        raise Fault(f"{folder / CASES} {refused}; rungs_bench --profile writes it, by bench/counters --out={folder}") from None
+    cases = about["cases"]
     raw, note = read_text(folder / COUNTED), read_text(folder / TOLD)
     try:
         found, units = rows(raw)
@@ -127,13 +121,15 @@ def collect(folder: Path, told: list[str]) -> dict[str, Any]:
     version, replay = re.search(r"Version ([\d.]+)", note), re.search(r"^replay: (\w+)$", note, re.MULTILINE)
     seen: dict[str, str] = {}
     entries = []
-    for cell, variant, (name, kernels), own in zip(fields, variants, expected, grouped, strict=True):
-        if len(own) != kernels:
-            told.append(f"{variant.rung} at {cell.items} items ({name}) launches {kernels} kernels, of which ncu saw {len(own)}")
-            continue
-        entries.append({**variant._asdict(), **cell._asdict(), "kernels": [kernel(row, units, seen) for row in own]})
+    for case, own in zip(cases, grouped, strict=True):
+        if len(own) == case["kernels"]:
+            named = {name: case[name] for name in (*Variant._fields, *Cell._fields)}
+            entries.append({**named, "kernels": [kernel(row, units, seen) for row in own]})
+        else:
+            where = f"{case['rung']} at {case['items']} items ({case['range']})"
+            told.append(f"{where} launches {case['kernels']} kernels, of which ncu saw {len(own)}")
     return {
-        "schema": data.COUNTERS_SCHEMA, "gpu": about["gpu"], "commit": about["commit"], "run": about["run"], "driver": versions.get("driver"),
+        "schema": data.COUNTERS_SCHEMA, "gpu": about["gpu"], "commit": about["commit"], "run": about["run"], "driver": about["context"]["versions"].get("driver"),
         "ncu": version[1] if version else None, "replay": replay[1] if replay else None, "units": dict(sorted(seen.items())), "entries": entries,
         "skipped": [{key: value for key, value in each.items() if key != "range"} for each in about.get("skipped", [])],
     }  # fmt: skip

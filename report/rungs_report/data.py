@@ -364,21 +364,16 @@ def stem(path: Path) -> str:
 def parse(path: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
+        raw = gzip.decompress(raw) if path.name.endswith(PACKED) else raw
+        if not raw.strip():
+            raise Refused("is empty")
+        document = json.loads(raw.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise Refused(f"is not gzip, perhaps truncated: {error}") from None
     except OSError as error:
         raise Refused(f"cannot be read: {error.strerror}") from None
-    if path.name.endswith(PACKED):
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise Refused(f"is not gzip, perhaps truncated: {error}") from None
-    if not raw.strip():
-        raise Refused("is empty")
-    try:
-        decoded = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Refused(f"is not UTF-8 (byte {error.start})") from None
-    try:
-        document = json.loads(decoded, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats)
     except json.JSONDecodeError as error:
         raise Refused(f"is not JSON, perhaps truncated: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except (RecursionError, ValueError) as error:

@@ -11,6 +11,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -238,16 +239,12 @@ def collect(build: Path, cuobjdump: Path | None) -> dict[str, Any]:
         "nvcc": nvcc,
         "cuobjdump": version[1] if version else None,
         "entries": [
-            {"family": family, "ladder": ladder, "rung": rung, "number": number, "kernels": sorted(kernels, key=place)}
+            {"family": family, "ladder": ladder, "rung": rung, "number": number, "kernels": sorted(kernels, key=itemgetter("kernel", "arguments", "architecture"))}
             for (family, ladder, rung, number), kernels in sorted(
                 entries.items(), key=lambda pair: (FAMILIES.index(pair[0][0]), pair[0][1], pair[0][3], pair[0][2])
             )
         ],
     }
-
-
-def place(kernel: dict[str, Any]) -> tuple[str, str, str]:
-    return kernel["kernel"], kernel["arguments"], kernel["architecture"]
 
 
 def shown(document: dict[str, Any]) -> dict[str, Any]:
