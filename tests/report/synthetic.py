@@ -158,6 +158,14 @@ def document(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", gpu: 
     }  # fmt: skip
 
 
+def ours(**times: float) -> dict[tuple[str, str], float]:
+    return {("handwritten", rung): time for rung, time in times.items()}
+
+
+def libraries(**times: float) -> dict[tuple[str, str], float]:
+    return {("library_baselines", rung): time for rung, time in times.items()}
+
+
 def add_cell(run: dict[str, Any], items: int, times: dict[tuple[str, str], float], **changes: Any) -> None:
     """One cell's rows with their speed-ups over the fastest CUB entry."""
     cub = min((time for (_, rung), time in times.items() if rung.startswith("cub_device")), default=None)
@@ -398,7 +406,7 @@ def add_host_cells(made: dict[str, Any], items: int, topics: Sequence[str] = ("r
         times = {"host_serial": 1 + items / 2000, "host_parallel": 30 + items / 20000}
         about |= {"operation": operation, "mode": "host", "percent_of_ceiling": None, "percent_of_peak": None}
         about |= {"kernels": None, "workspace_contract": "none", "workspace_bytes": 0}
-        add_cell(made, items, {("library_baselines", f"{rung}{ending}"): us for rung, us in times.items()}, **about)
+        add_cell(made, items, libraries(**{f"{rung}{ending}": us for rung, us in times.items()}), **about)
 
 
 def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:

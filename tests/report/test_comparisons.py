@@ -40,9 +40,8 @@ def test_the_better_cub_headlines(repository):
 
 def releases(hour: int, cccl: str, cub: float, sizes: tuple[int, ...] = (1 << 24,), **ours: float):
     made = synthetic.document(f"2030-01-02T{hour:02d}0000Z-abc1234", cccl)
-    rungs = {("handwritten", name): time for name, time in ours.items()}
     for items in sizes:
-        synthetic.add_cell(made, items, {**rungs, ("library_baselines", "cub_device_reduce"): cub})
+        synthetic.add_cell(made, items, synthetic.ours(**ours) | synthetic.libraries(cub_device_reduce=cub))
     return made
 
 
@@ -227,11 +226,7 @@ def answered(seen, identity):
 
 def ladder_run(**times):
     made = synthetic.document()
-    synthetic.add_cell(
-        made,
-        1 << 24,
-        {("handwritten", rung): time for rung, time in times.items()} | {("library_baselines", "cub_device_reduce"): 22.0},
-    )
+    synthetic.add_cell(made, 1 << 24, synthetic.ours(**times) | synthetic.libraries(cub_device_reduce=22.0))
     return made
 
 
