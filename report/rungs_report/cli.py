@@ -20,10 +20,6 @@ EPILOG = """exit codes:
   130  interrupted"""
 
 
-class Usage(Exception):
-    """A command line that cannot be followed: names the thing and what to do."""
-
-
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="report/run", description="Writes the report from the result files that bench/run left.",
@@ -123,7 +119,7 @@ def complain(line: str) -> None:
 def source(options: argparse.Namespace) -> Path:
     """The folder of result files."""
     if not options.data.is_dir():
-        raise Usage(f"{options.data}: no such directory; run bench/run first, or name the results with --data DIR")
+        raise data.Unusable(f"{options.data}: no such directory; run bench/run first, or name the results with --data DIR")
     return options.data
 
 
@@ -131,7 +127,7 @@ def collected(options: argparse.Namespace, out: Path) -> data.Collection:
     """All results, and what was refused of them told."""
     folder = source(options)
     if out.exists() and not out.is_dir():
-        raise Usage(f"{out}: is no directory; name one with --out DIR")
+        raise data.Unusable(f"{out}: is no directory; name one with --out DIR")
     collection = data.read(folder)
     say(collection.accounting())
     for refusal in collection.refusals:
@@ -152,7 +148,7 @@ def gather(options: argparse.Namespace) -> tuple[data.Collection, dict[str, str]
             new = render.readme(collection, path, out)
         except render.ReadmeFault as fault:
             if not own:
-                raise Usage(f"{path}: {fault}") from None
+                raise data.Unusable(f"{path}: {fault}") from None
             complain(f"{path.relative_to(ROOT)} {fault}; its headline was left alone")
             path = None
     return collection, made, out, path, new
@@ -236,7 +232,7 @@ def write_sass(options: argparse.Namespace) -> int:
     to, source = options.data, getattr(options, "from")
     gpus = [options.gpu] if options.gpu else sorted(path.name for path in to.glob("*") if path.is_dir())
     if len(gpus) != 1 or not data.SLUG.fullmatch(gpus[0]):
-        raise Usage(f"{', '.join(gpus) or 'no GPU'} in {to}: name one with --gpu SLUG, such as nvidia-h200")
+        raise data.Unusable(f"{', '.join(gpus) or 'no GPU'} in {to}: name one with --gpu SLUG, such as nvidia-h200")
     path = to / gpus[0] / data.SASS
     document = facts.whole(source, data.SASS_SCHEMA) if source else sass.collect(options.build, options.cuobjdump)
     write_facts(document, path, sass.shown, options.whole)
@@ -269,14 +265,11 @@ def write_tables(options: argparse.Namespace) -> int:
     source, out = options.data, options.out
     for folder in (source, out):
         if not folder.is_dir():
-            raise Usage(f"{folder}: no such directory")
+            raise data.Unusable(f"{folder}: no such directory")
     runs = options.runs or (tune.named_runs(out) if options.check else None)
 
     def made(also_pending: bool) -> dict[str, str]:
-        try:
-            return tune.files(data.read(source, earlier=runs is not None, also_pending=also_pending), runs)
-        except tune.Undecided as fault:
-            raise Usage(f"{source}: {fault}") from None
+        return tune.files(data.read(source, earlier=runs is not None, also_pending=also_pending), runs)
 
     if options.check:
         # A table stands though a rung was edited after it was made; it may also have been made after that, without the rung.
@@ -318,10 +311,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         return options.does(options)
-    except (Usage, facts.Fault, versus.NotFound) as fault:
+    except data.Unusable as fault:
         complain(str(fault))
-    except export.Unknown as fault:
-        complain(f"export: {fault}")
     except BrokenPipeError:
         return WRONG
     except OSError as error:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rungs_report import compare, costs, data, sass, schema, topics, words
-from rungs_report.data import Cell, Machine, Variant
-from rungs_report.facts import Fault
+from rungs_report.data import Cell, Machine, Unusable, Variant
 from rungs_report.page import Page
 from rungs_report.words import code, table
 
@@ -59,12 +58,12 @@ def rows(text: str) -> tuple[list[dict[str, str]], dict[str, str]]:
     lines = list(csv.reader(text.splitlines()))
     start = next((position for position, line in enumerate(lines) if "ID" in line and "Kernel Name" in line), None)
     if start is None:
-        raise Fault("has no line of column names; ncu writes one with --csv --page raw")
+        raise Unusable("has no line of column names; ncu writes one with --csv --page raw")
     header, units, found = lines[start], {}, []
     for line in lines[start + 1 :]:
         if len(line) != len(header):
             if line and not line[0].startswith("=="):
-                raise Fault("has a line that is cut short; let bench/counters run to its end")
+                raise Unusable("has a line that is cut short; let bench/counters run to its end")
             continue
         row = dict(zip(header, line, strict=True))
         if row["ID"].isdigit():
@@ -82,7 +81,7 @@ def assigned(found: list[dict[str, str]], cases: list[dict[str, Any]]) -> list[l
     if len(found) == len(in_order) and all(own in (None, name) for own, name in zip(ranges, in_order, strict=True)):
         ranges = in_order
     if None in ranges or not found:
-        raise Fault(f"has {len(found)} kernels of the {len(in_order)} that the cases launch, and not all name their case")
+        raise Unusable(f"has {len(found)} kernels of the {len(in_order)} that the cases launch, and not all name their case")
     return [[row for row, own in zip(found, ranges, strict=True) if own == case["range"]] for case in cases]
 
 
@@ -100,7 +99,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Fault(f"{path} cannot be read ({error}); bench/counters --out={path.parent} makes it") from None
+        raise Unusable(f"{path} cannot be read ({error}); bench/counters --out={path.parent} makes it") from None
 
 
 def collect(folder: Path, told: list[str]) -> dict[str, Any]:
@@ -110,14 +109,14 @@ def collect(folder: Path, told: list[str]) -> dict[str, Any]:
         if fault := schema.fault(about, "profile"):
             raise data.Refused(fault)
     except data.Refused as refused:
-        raise Fault(f"{folder / CASES} {refused}; rungs_bench --profile writes it, by bench/counters --out={folder}") from None
+        raise Unusable(f"{folder / CASES} {refused}; rungs_bench --profile writes it, by bench/counters --out={folder}") from None
     cases = about["cases"]
     raw, note = read_text(folder / COUNTED), read_text(folder / TOLD)
     try:
         found, units = rows(raw)
         grouped = assigned(found, cases)
-    except Fault as fault:
-        raise Fault(f"{folder / COUNTED} {fault}") from None
+    except Unusable as fault:
+        raise Unusable(f"{folder / COUNTED} {fault}") from None
     version, replay = re.search(r"Version ([\d.]+)", note), re.search(r"^replay: (\w+)$", note, re.MULTILINE)
     seen: dict[str, str] = {}
     entries = []

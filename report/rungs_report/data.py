@@ -39,6 +39,10 @@ FORM = "report/schema.json says what bench writes"
 NOTHING = "nothing is to be done"
 
 
+class Unusable(Exception):
+    """What a command cannot go on with: names the thing, and what to do."""
+
+
 class Refused(Exception):
     """Why a whole file is not believed, and what is to be done about it."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rungs_report import ptxas
-from rungs_report.facts import Fault
+from rungs_report.data import Unusable
 
 SCHEMA = "rungs.sass/1"
 FAMILIES = ("handwritten", "cluster", "library_baselines")
@@ -169,7 +169,7 @@ def disassembler(named: Path | None) -> Path:
         homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] + ["/usr/local/cuda"]
         found = shutil.which("cuobjdump") or next(filter(None, (shutil.which(f"{home}/bin/cuobjdump") for home in homes)), None)
     if found is None:
-        raise Fault(f"{named or 'cuobjdump'} is not there; {TOOLKIT}")
+        raise Unusable(f"{named or 'cuobjdump'} is not there; {TOOLKIT}")
     return Path(found)
 
 
@@ -178,7 +178,7 @@ def run(tool: Path, *arguments: str) -> str:
     path = os.pathsep.join((str(tool.resolve().parent), os.environ.get("PATH", "")))
     done = subprocess.run([tool, *arguments], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False)
     if done.returncode != 0:
-        raise Fault(f"{tool} {' '.join(arguments)}: {(done.stderr or done.stdout).strip() or f'exit code {done.returncode}'}")
+        raise Unusable(f"{tool} {' '.join(arguments)}: {(done.stderr or done.stdout).strip() or f'exit code {done.returncode}'}")
     return done.stdout
 
 
@@ -187,7 +187,7 @@ def built(build: Path, name: str) -> str:
     path = build / "bench" / "build_values.hpp"
     match = re.search(rf'#define RUNGS_BUILD_{name} "([^"]*)"', path.read_text(encoding="utf-8")) if path.is_file() else None
     if match is None:
-        raise Fault(f"{path} does not say the {name.lower()}; build the target rungs_bench first")
+        raise Unusable(f"{path} does not say the {name.lower()}; build the target rungs_bench first")
     return match[1]
 
 
@@ -197,23 +197,23 @@ def read_unit(tool: Path, build: Path, unit: Path) -> tuple[list[tuple[str, str,
     about = {name: pattern.findall(source) for name, pattern in ABOUT.items()}
     for name, found in about.items():
         if len(found) != len(about["family"]):
-            raise Fault(f"{unit} does not say the {name} of its variant")
+            raise Unusable(f"{unit} does not say the {name} of its variant")
     written = build / "CMakeFiles" / "rungs_catalog.dir" / "catalog" / f"{unit.name}.o"
     report = written.with_name(written.name + ".ptxas")
     for path in (written, report):
         if not path.is_file():
-            raise Fault(f"{path} is missing; build the target rungs_catalog first")
+            raise Unusable(f"{path} is missing; build the target rungs_catalog first")
     try:
         known = resources(report.read_text(encoding="utf-8"))
     except ValueError as problem:
-        raise Fault(f"{report}: {problem}") from None
+        raise Unusable(f"{report}: {problem}") from None
     kernels = []
     for name, architecture, body in functions(run(tool, "-sass", str(written))):
         if (name, architecture) not in known:
-            raise Fault(f"{report} says nothing of {name}; build the target rungs_catalog again")
+            raise Unusable(f"{report} says nothing of {name}; build the target rungs_catalog again")
         kernels.append((name, {"architecture": architecture} | known.pop((name, architecture)) | count(body)))
     if known:
-        raise Fault(f"{written} holds no code of {next(iter(known))[0]}, which ptxas reports on; build it again")
+        raise Unusable(f"{written} holds no code of {next(iter(known))[0]}, which ptxas reports on; build it again")
     return list(zip(about["family"], about["ladder"], about["rung"], map(int, about["number"]))), kernels
 
 
@@ -222,7 +222,7 @@ def collect(build: Path, cuobjdump: Path | None) -> dict[str, Any]:
     units = sorted((build / "catalog").glob("*.cu"))
     units = [unit for unit in units if ABOUT["family"].search(unit.read_text(encoding="utf-8"))]
     if not units:
-        raise Fault(f"{build / 'catalog'} holds no unit of the catalog; name a build folder with --build DIR")
+        raise Unusable(f"{build / 'catalog'} holds no unit of the catalog; name a build folder with --build DIR")
     commit, nvcc = built(build, "COMMIT"), built(build, "NVCC")
     tool = disassembler(cuobjdump)
     version = re.search(r"release [\d.]+, V([\d.]+)", run(tool, "--version"))

@@ -19,15 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rungs_report import data, words
-from rungs_report.data import Cell, Machine, Run, Variant
+from rungs_report.data import Cell, Machine, Run, Unusable, Variant
 
 GAIN = 0.02  # CUB's two entries in a cell differ by more
 SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4}  # all others: 8
 CLASSES = {"plus": "sum", "minimum": "order", "maximum": "order", "compose": "any"}
-
-
-class Undecided(Exception):
-    """Results from which no table can be made: says what to do."""
 
 
 Candidates = dict[str, Variant]  # the rungs that the front door may come to, by their names in the table
@@ -159,7 +155,7 @@ def _file(name: str, about: str, rungs: list[str], row: str, rows: list[str], co
         if any(variant.rung in known and variant.ladder[:4] == name[:4] for of_cell in run.cells.values() for variant in of_cell)
     )
     if len(runs) > len(string.ascii_uppercase):
-        raise Undecided(f"{len(runs)} runs have rungs of {name}, and a table names at most {len(string.ascii_uppercase)}: choose some by --runs")
+        raise Unusable(f"{len(runs)} runs have rungs of {name}, and a table names at most {len(string.ascii_uppercase)}: choose some by --runs")
     letters = dict(zip(runs, string.ascii_uppercase, strict=False))
     for run, letter in letters.items():
         rows = [row.replace(run, letter) for row in rows]
@@ -192,7 +188,7 @@ def _measured(collection: data.Collection) -> list[tuple[int, Machine]]:
     found = [(int(machine.device["compute_capability"]), machine) for machine in collection.machines if machine.device]
     capabilities = [capability for capability, _ in found]
     if len(set(capabilities)) != len(capabilities):
-        raise Undecided("two GPUs of one compute capability, and a table has one row for both; name the results of one with --data DIR")
+        raise Unusable("two GPUs of one compute capability, and a table has one row for both; name the results of one with --data DIR")
     return sorted(found, key=lambda pair: pair[0])
 
 
@@ -319,7 +315,7 @@ def files(collection: data.Collection, runs: list[str] | None = None) -> dict[st
     if runs is not None:
         known = {run.name for machine in collection.machines for run in with_grid(machine).runs}
         if missing := sorted(set(runs) - known):
-            raise Undecided(f"there is no run {' and no run '.join(missing)}")
+            raise Unusable(f"there is no run {' and no run '.join(missing)}")
 
         def among(machine: Machine) -> Machine:
             grids = {name: among(grid) for name, grid in machine.grids.items()}
@@ -327,7 +323,7 @@ def files(collection: data.Collection, runs: list[str] | None = None) -> dict[st
 
         machines = [machine for machine in map(among, collection.machines) if with_grid(machine).runs]
         if lacking := [machine.gpu for machine in machines if not machine.runs]:
-            raise Undecided(f"of {' and '.join(lacking)} only runs of a grid are named, which holds histograms: name one of the suite, too")
+            raise Unusable(f"of {' and '.join(lacking)} only runs of a grid are named, which holds histograms: name one of the suite, too")
         collection = replace(collection, machines=machines)
     return {f"{name}.cuh": _flat(collection, name) for name in FLAT} | {"histogram.cuh": histogram_table(collection)}
 

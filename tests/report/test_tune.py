@@ -151,7 +151,7 @@ def test_of_distributions_the_worst_one_counts() -> None:
 
 def test_two_gpus_of_one_capability_are_refused() -> None:
     machine = next(m for m in data.read(REPOSITORY / "report" / "data").machines if m.device)
-    with pytest.raises(tune.Undecided, match="two GPUs of one compute capability"):
+    with pytest.raises(data.Unusable, match="two GPUs of one compute capability"):
         tune.files(data.Collection([machine, machine], [], 0, 0))
 
 
