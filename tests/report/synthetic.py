@@ -86,12 +86,11 @@ def variant(family: str, ladder: str, rung: str, number: int, **changes: Any) ->
 
 
 def variants() -> list[dict[str, Any]]:
-    found = [variant("handwritten", "reductions", rung, number) for number, rung in enumerate(LADDER, 1)]
-    found += [variant("handwritten", "scans", rung, number) for number, rung in enumerate(SCANS)]
-    found += [variant("handwritten", "histograms", rung, number) for number, rung in enumerate(HISTOGRAMS)]
-    found += [variant("handwritten", "atomics", rung, number) for number, rung in enumerate(ATOMICS)]
-    found += [variant("handwritten", "collectives", rung, number) for number, rung in enumerate(COLLECTIVES)]
-    found += [variant("handwritten", "barriers", rung, number) for number, rung in enumerate(BARRIERS)]
+    ladders = {
+        "reductions": LADDER, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "collectives": COLLECTIVES, "barriers": BARRIERS,
+    }  # fmt: skip
+    numbered = ((ladder, *each) for ladder, rungs in ladders.items() for each in enumerate(rungs, 1 if ladder == "reductions" else 0))
+    found = [variant("handwritten", ladder, rung, number) for ladder, number, rung in numbered]
     found.append(variant("cluster", "barriers", "cluster", 0, min_cc=90))
     found += [variant("library_baselines", "collectives", rung, -1) for rung in LIBRARY_COLLECTIVES]
     found += [variant("library_baselines", "barriers", rung, -1) for rung in LIBRARY_BARRIERS]
