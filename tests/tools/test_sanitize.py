@@ -135,11 +135,11 @@ class Rehearsal(InScratch):
 
     def test_refuses_what_it_does_not_know(self):
         there_are = "there are memcheck, racecheck, initcheck, synccheck"
-        self.expect(2, f"tests/sanitize: unknown tool leakcheck; {there_are}", options=["--tools", "memcheck,leakcheck"])
-        self.expect(2, "tests/sanitize: --limit takes a number above 0, not '0.0'", options=["--limit=0"])
-        self.expect(2, "tests/sanitize: unrecognized arguments: --unheard", options=["--unheard"])
+        self.expect(2, f"tests/sanitize: error: unknown tool leakcheck; {there_are}", options=["--tools", "memcheck,leakcheck"])
+        self.expect(2, "tests/sanitize: error: --limit takes a number above 0, not '0.0'", options=["--limit=0"])
+        self.expect(2, "tests/sanitize: error: unrecognized arguments: --unheard", options=["--unheard"])
         (self.build / "tests/rungs_gpu_tests").unlink()
-        self.expect(2, f"tests/sanitize: {self.build}/tests/rungs_gpu_tests is not there: build it first")
+        self.expect(2, f"tests/sanitize: error: {self.build}/tests/rungs_gpu_tests is not there: build it first")
 
 
 if __name__ == "__main__":
