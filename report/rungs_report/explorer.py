@@ -113,9 +113,14 @@ def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[
             if problem.shape:
                 told.setdefault(problem.shape, ", ".join(f"{count:,} {name}" for name, count in problem.sizes.items()) or problem.shape)
             own = {
-                "machine": machine.gpu, "operation": problem.operation, "kind": types(problem), "shape": problem.shape or EMPTY,
-                "distribution": problem.distribution or EMPTY, "mode": problem.mode, "says": f"{charts.describe(problem)} on {machine.name}",
-            }  # fmt: skip
+                "machine": machine.gpu,
+                "operation": problem.operation,
+                "kind": types(problem),
+                "shape": problem.shape or EMPTY,
+                "distribution": problem.distribution or EMPTY,
+                "mode": problem.mode,
+                "says": f"{charts.describe(problem)} on {machine.name}",
+            }
             for cell in compare.sizes(machine, problem):
                 for variant in compare.contenders(machine, cell):
                     rows.append({"problem": len(problems), "variant": known[variant], **row(machine, cell, variant)})
@@ -156,6 +161,12 @@ def page(machines: list[Machine], looks: dict[Variant, Style], sections: list[Se
     environment = Environment(loader=FileSystemLoader(ASSETS), autoescape=True, trim_blocks=True, keep_trailing_newline=True)
     environment.filters["marked"] = marked
     return environment.get_template("explorer.html").render(
-        generated=Markup(generated), style=style, script=script, told=Markup(told), sections=sections,
-        filters=FILTERS, measures=MEASURES, boxes=BOXES,
-    )  # fmt: skip
+        generated=Markup(generated),
+        style=style,
+        script=script,
+        told=Markup(told),
+        sections=sections,
+        filters=FILTERS,
+        measures=MEASURES,
+        boxes=BOXES,
+    )

@@ -403,9 +403,19 @@ def add_host_cells(made: dict[str, Any], items: int, topics: Sequence[str] = ("r
     }
     for operation, ending, about in (operations[topic] for topic in topics if topic in operations):
         times = {"host_serial": 1 + items / 2000, "host_parallel": 30 + items / 20000}
-        about |= {"operation": operation, "mode": "host", "percent_of_ceiling": None, "percent_of_peak": None}
-        about |= {"kernels": None, "workspace_contract": "none", "workspace_bytes": 0}
-        add_cell(made, items, libraries(**{f"{rung}{ending}": us for rung, us in times.items()}), **about)
+        add_cell(
+            made,
+            items,
+            libraries(**{f"{rung}{ending}": us for rung, us in times.items()}),
+            operation=operation,
+            mode="host",
+            percent_of_ceiling=None,
+            percent_of_peak=None,
+            kernels=None,
+            workspace_contract="none",
+            workspace_bytes=0,
+            **about,
+        )
 
 
 def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:

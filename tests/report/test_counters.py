@@ -337,10 +337,13 @@ def test_the_script_leaves_what_the_report_reads(tools):
 @pytest.mark.parametrize(
     ("arguments", "variables", "code"),
     [
-        ([], {"WRONG": "1"}, 1), (["--nonsense"], {}, 2), (["--ncu=/nowhere/ncu"], {}, 2), (["--bench=/nowhere/bench"], {}, 2),
+        ([], {"WRONG": "1"}, 1),
+        (["--nonsense"], {}, 2),
+        (["--ncu=/nowhere/ncu"], {}, 2),
+        (["--bench=/nowhere/bench"], {}, 2),
         ([], {"NO_GPU": "1"}, 3),
     ],
-)  # fmt: skip
+)
 def test_the_scripts_exit_codes(tools, arguments, variables, code):
     assert run_script(tools, *arguments, **variables).returncode == code
 

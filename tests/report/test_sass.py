@@ -50,8 +50,12 @@ def test_what_is_written(build, run, tmp_path):
     code, told = run(build)
     assert code == 0 and "2 kernels of 2 variants" in told, told
     document = json.loads((tmp_path / WHOLE).read_text())
-    about = {"schema": "rungs.sass/1", "commit": "0053ff0", "nvcc": "13.0.88", "cuobjdump": "13.5.37"}
-    assert about.items() <= document.items()
+    assert {
+        "schema": "rungs.sass/1",
+        "commit": "0053ff0",
+        "nvcc": "13.0.88",
+        "cuobjdump": "13.5.37",
+    }.items() <= document.items()
     variants = [(entry["family"], entry["ladder"], entry["rung"], entry["number"]) for entry in document["entries"]]
     assert variants == [("handwritten", "reductions", "warp_shuffle", 6), ("library_baselines", "roofs", "copy", -1)]
 
@@ -60,10 +64,17 @@ def test_a_kernel_is_what_ptxas_and_the_disassembly_say(kernels):
     found = kernels()
     kernel = found["warp_shuffle"]
     assert {
-        "architecture": "sm_90", "registers": 16, "shared_bytes": 32, "stack_bytes": 0, "spill_bytes": 0,
-        "kernel": "reductions::warp_shuffle_kernel", "arguments": "256, int const*, int*, plus, int", "operator": "plus", "types": ["i32"],
+        "architecture": "sm_90",
+        "registers": 16,
+        "shared_bytes": 32,
+        "stack_bytes": 0,
+        "spill_bytes": 0,
+        "kernel": "reductions::warp_shuffle_kernel",
+        "arguments": "256, int const*, int*, plus, int",
+        "operator": "plus",
+        "types": ["i32"],
         "diverged": {"SHFL": 3},  # the same three once more, for a warp that came apart
-    }.items() <= kernel.items()  # fmt: skip
+    }.items() <= kernel.items()
     some = {name: kernel["opcodes"].get(name) for name in ("LDG", "STG", "LDS", "STS", "REDUX", "SHFL", "BAR", "NOP")}
     assert some == {"LDG": 2, "STG": 1, "LDS": 1, "STS": 1, "REDUX": 1, "SHFL": 3, "BAR": 1, "NOP": None}
     assert kernel["opcodes"]["BRA"] == 3  # of four: the last jumps to itself, behind the end
