@@ -80,7 +80,7 @@ def site(collection: Collection, root: Path, links: str, told: Callable[[str], N
     found = list(written(collection, root, looks, told, True))
     made = {path: content for each in found for path, content in each.files().items()}
     made |= {f"{each.machine.gpu}/{ROWS}": results_csv(each.machine) for each in found}
-    sections = [explorer.of_machine(each.machine, each.answers, each.charts, links) for each in found]
+    sections = [explorer.Section(each.machine, each.answers, each.charts, links) for each in found]
     made[SITE] = explorer.page([each.machine for each in found], looks, sections, pages.GENERATED)
     return made
 
