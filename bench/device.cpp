@@ -41,7 +41,9 @@ std::optional<device_facts> find_device(std::string& why_not) {
 }
 
 device_memory::device_memory(std::size_t num_bytes) : size_(num_bytes) {
-  if (num_bytes != 0) check(cudaMalloc(&address_, num_bytes));
+  void* address = nullptr;
+  if (num_bytes != 0) check(cudaMalloc(&address, num_bytes));
+  address_.reset(address);
 }
 
 stream make_stream() {

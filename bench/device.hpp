@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 namespace rungs::bench {
 
@@ -27,50 +27,26 @@ struct device_facts {
 // The current device; empty with the reason where there is no usable GPU (no driver, or no device). Other errors throw.
 std::optional<device_facts> find_device(std::string& why_not);
 
+template <auto destroy>
+struct destroyer {
+  void operator()(auto* handle) const { destroy(handle); }
+};
+using stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, destroyer<cudaStreamDestroy>>;
+using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroyer<cudaEventDestroy>>;
+using graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, destroyer<cudaGraphDestroy>>;
+using graph_exec = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, destroyer<cudaGraphExecDestroy>>;
+
 class device_memory {
  public:
   device_memory() = default;
   explicit device_memory(std::size_t num_bytes);
-  device_memory(device_memory&& other) noexcept
-      : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  device_memory& operator=(device_memory&& other) noexcept {
-    std::swap(address_, other.address_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~device_memory() { cudaFree(address_); }
-
-  void* get() const { return address_; }
+  void* get() const { return address_.get(); }
   std::size_t size() const { return size_; }
 
  private:
-  void* address_ = nullptr;
+  std::unique_ptr<void, destroyer<cudaFree>> address_;
   std::size_t size_ = 0;
 };
-
-template <class Handle, cudaError_t (*destroy)(Handle)>
-class cuda_handle {
- public:
-  cuda_handle() = default;
-  explicit cuda_handle(Handle handle) : handle_(handle) {}
-  cuda_handle(cuda_handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  cuda_handle& operator=(cuda_handle&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  ~cuda_handle() {
-    if (handle_ != nullptr) destroy(handle_);
-  }
-  Handle get() const { return handle_; }
-
- private:
-  Handle handle_ = nullptr;
-};
-
-using stream = cuda_handle<cudaStream_t, cudaStreamDestroy>;
-using event = cuda_handle<cudaEvent_t, cudaEventDestroy>;
-using graph = cuda_handle<cudaGraph_t, cudaGraphDestroy>;
-using graph_exec = cuda_handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 stream make_stream();  // non-blocking
 event make_event();

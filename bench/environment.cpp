@@ -114,31 +114,21 @@ json environment::read(const device_facts& facts) const {
     seen[field] = nullptr;
   const nvml_device device = nvml_ != nullptr ? nvml_->find(facts.pci_bus_id) : nullptr;
   if (device == nullptr) return seen;
-  const auto number = [&](const char* function, auto... arguments) -> json {
-    unsigned value = 0;
-    const bool known = nvml_->call(function, device, arguments..., &value);
-    return or_null(known, value);
-  };
-  const auto watts = [&](const char* function) -> json {
-    unsigned milliwatts = 0;
-    const bool known = nvml_->call(function, device, &milliwatts);
-    return or_null(known, milliwatts / 1000.0);
-  };
-  const auto yes_no = [&](const char* function, auto... more) -> json {
-    unsigned value = 0;
-    const bool known = nvml_->call(function, device, &value, more...);
-    return or_null(known, value != 0);
-  };
-  unsigned pending = 0;
-  seen["sm_clock_mhz"] = number("nvmlDeviceGetClockInfo", clock_sm);
-  seen["sm_clock_max_mhz"] = number("nvmlDeviceGetMaxClockInfo", clock_sm);
-  seen["memory_clock_mhz"] = number("nvmlDeviceGetClockInfo", clock_memory);
-  seen["temperature_c"] = number("nvmlDeviceGetTemperature", 0);
-  seen["power_w"] = watts("nvmlDeviceGetPowerUsage");
-  seen["power_limit_w"] = watts("nvmlDeviceGetEnforcedPowerLimit");
-  seen["ecc"] = yes_no("nvmlDeviceGetEccMode", &pending);
-  seen["mig"] = yes_no("nvmlDeviceGetMigMode", &pending);
-  seen["persistence"] = yes_no("nvmlDeviceGetPersistenceMode");
+  unsigned value = 0, pending = 0;
+  const auto put = [&](const char* field, bool known, auto what) { seen[field] = or_null(known, what()); };
+  const auto as_is = [&] { return value; };
+  const auto in_watts = [&] { return value / 1000.0; };
+  const auto yes_no = [&] { return value != 0; };
+  const auto ask = [&](const char* function, auto... arguments) { return nvml_->call(function, device, arguments...); };
+  put("sm_clock_mhz", ask("nvmlDeviceGetClockInfo", clock_sm, &value), as_is);
+  put("sm_clock_max_mhz", ask("nvmlDeviceGetMaxClockInfo", clock_sm, &value), as_is);
+  put("memory_clock_mhz", ask("nvmlDeviceGetClockInfo", clock_memory, &value), as_is);
+  put("temperature_c", ask("nvmlDeviceGetTemperature", 0, &value), as_is);
+  put("power_w", ask("nvmlDeviceGetPowerUsage", &value), in_watts);
+  put("power_limit_w", ask("nvmlDeviceGetEnforcedPowerLimit", &value), in_watts);
+  put("ecc", ask("nvmlDeviceGetEccMode", &value, &pending), yes_no);
+  put("mig", ask("nvmlDeviceGetMigMode", &value, &pending), yes_no);
+  put("persistence", ask("nvmlDeviceGetPersistenceMode", &value), yes_no);
   unsigned long long reasons = 0;
   if (nvml_->call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &reasons)) {
     seen["throttle_reasons"] = json::array();
@@ -212,24 +202,18 @@ std::string slug(const std::string& name) {
 std::vector<std::string> banners(const json& before, const json& after, const json& variables, bool release_build) {
   std::vector<std::string> all;
   const auto say = [&](std::string text) {
-    if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
+    if (std::ranges::count(all, text) == 0) all.push_back(std::move(text));
   };
   for (const json& seen : {before, after}) {
     if (!seen.is_object()) continue;
-    if (seen.contains("throttle_reasons") && seen["throttle_reasons"].is_array()) {
-      for (const auto& reason : seen["throttle_reasons"]) {
-        const auto word = reason.get<std::string>();
-        if (word != "idle" && word != "application_clocks") say("the GPU was held back: " + word);
-      }
-    }
-    if (seen.contains("other_processes") && seen["other_processes"].is_number() &&
-        seen["other_processes"].get<int>() > 0)
+    for (const json& reason : seen.value("throttle_reasons", json()))
+      if (reason != "idle" && reason != "application_clocks")
+        say("the GPU was held back: " + reason.get<std::string>());
+    if (const json others = seen.value("other_processes", json()); others.is_number() && others > 0)
       say("another process used the GPU");
-    if (seen.contains("mig") && seen["mig"].is_boolean() && seen["mig"].get<bool>())
-      say("the GPU is partitioned (MIG)");
+    if (seen.value("mig", json()) == true) say("the GPU is partitioned (MIG)");
   }
-  if (variables.contains("CUDA_LAUNCH_BLOCKING") && variables["CUDA_LAUNCH_BLOCKING"] != "0")
-    say("CUDA_LAUNCH_BLOCKING was set");
+  if (variables.value("CUDA_LAUNCH_BLOCKING", "0") != "0") say("CUDA_LAUNCH_BLOCKING was set");
   if (variables.contains("CUDA_INJECTION64_PATH")) say("a profiler or sanitizer was attached (CUDA_INJECTION64_PATH)");
   if (!release_build) say("a debug or sanitizer build: not to be published");
   return all;

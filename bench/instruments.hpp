@@ -17,6 +17,7 @@ namespace rungs::bench {
 // dirty  as cold, but flushed by a memset, whose dirty lines are then charged to the call
 // host   on the CPU
 enum class mode : unsigned char { cold, warm, graph, dirty, host };
+inline constexpr mode all_modes[] = {mode::cold, mode::warm, mode::graph, mode::dirty, mode::host};
 constexpr std::string_view name(mode value) {
   constexpr std::string_view names[] = {"cold", "warm", "graph", "dirty", "host"};
   return names[static_cast<int>(value)];

@@ -52,7 +52,7 @@ struct destination {
 
 // Decided, and proved writable, before anything is measured. Only the newest samples are kept in a folder.
 destination choose_destination(const options& given, const std::string& gpu, const std::string& run) {
-  fs::path folder = given.out.empty() ? fs::path(build::source_dir()) / "report" / "data" / gpu : given.out;
+  fs::path folder = given.out.empty() ? fs::path(build::source_dir) / "report" / "data" / gpu : given.out;
   destination to{folder / (run + ".json"), folder / "samples.json.gz"};
   if (given.out.extension() == ".json" && !fs::is_directory(given.out)) {
     folder = given.out.has_parent_path() ? given.out.parent_path() : fs::path(".");
@@ -245,9 +245,9 @@ json versions_json(const environment& surroundings) {
                         : json(std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10));
   };
   return {{"driver", surroundings.driver_version()}, {"driver_cuda", dotted(driver)},
-          {"cuda_runtime", dotted(runtime)},         {"nvcc", build::nvcc_version()},
-          {"cccl", build::cccl_version()},           {"compiler", build::compiler_version()},
-          {"architectures", build::architectures()}, {"build_type", build::build_type()}};
+          {"cuda_runtime", dotted(runtime)},         {"nvcc", build::nvcc_version},
+          {"cccl", catalog::cccl_version()},         {"compiler", build::compiler_version},
+          {"architectures", build::architectures},   {"build_type", build::type}};
 }
 
 // For whoever looks on with a profiler: bench/counters starts it with one.
@@ -289,7 +289,7 @@ int run(int argc, char** argv) {
   }
 
   run_facts about;
-  about.commit = build::commit();
+  about.commit = build::commit;
   about.run = utc_now() + "-" + about.commit.substr(0, about.commit.find('-'));
   about.gpu = slug(device ? device->name : cpu_name());
   // Where the file goes is no property of the run.

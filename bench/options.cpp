@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <map>
+#include <set>
+#include <span>
 
 #include "build_info.hpp"
 #include "check.hpp"
 #include "exit_codes.hpp"
+#include "rules.hpp"
 #include "sizes.hpp"
 
 namespace rungs::bench {
@@ -19,24 +23,20 @@ constexpr auto description =
     "Each case is verified before it is timed, after its last timed sample, and once more on changed input.";
 
 constexpr auto footer = R"(What is measured
-  The default suite: every rung at 1Mi, 16Mi and 256Mi items (sums and running sums of f32, sums of i32; running sums of i32 at
-  16Mi) and histograms' at 16Mi (256 bins; u8, i32, f32; uniform and constant); from 1Ki to 1Gi the library baselines and the fast
-  rungs, which are those that a pilot call finds within 2x of the best at that size (histograms: within 1.5x, other baselines than
-  CUB's device-wide calls too); other types, operators and numbers of bins at fewer sizes. Sizes given by --sizes, and --full,
-  measure every rung. A rung stops where one sample passes 10 ms (30 ms where a histogram's ladder is shown and on the host, CUB's
-  histograms 100 ms; --full: 1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes
-  four times the L2 cache. What was left out stands in the result file with its reason. CUB is always sampled along with what a
-  filter matches, since the others are compared with it. A library's histogram that is wrong or refused is told as such, without a
-  time. Without --budget the cases share 400 s: where they are many, or the GPU is slow, they take fewer samples, six at least, and
-  none is left out for that; --full and the grids take what they want.
-  Atomics: 1Mi operations on 1 to 1Mi addresses (u32 additions: every power of two, from 64 on every other one also 16Mi operations).
-  Chains of collectives and of barriers: two lengths each, whose difference is what one costs; a rung where it takes the group.
+  bench/suite.json says which sizes, shapes and modes the default suite, --full and each --grid have. The library baselines and the
+  fast rungs are sampled: those that a pilot call finds within 2x of the best at that size (histograms: within 1.5x, other baselines
+  than CUB's device-wide calls too). Every rung is, where the ladder is shown, at sizes given by --sizes, and under --full. A rung
+  stops where one sample passes 10 ms (30 ms where a histogram's ladder is shown and on the host, CUB's histograms 100 ms; --full:
+  1 s), host baselines at 16Mi items, and the modes warm and graph where what is read and written passes four times the L2 cache.
+  What was left out stands in the result file with its reason. CUB is always sampled along with what a filter matches, since the
+  others are compared with it. A library's histogram that is wrong or refused is told as such, without a time. Without --budget the
+  cases share 400 s: where they are many, or the GPU is slow, they take fewer samples, six at least, and none is left out for that;
+  --full and the grids take what they want.
 
   --grid=held_out: what the front door answers, at sizes, bins and alignments (offset=1: one item behind) that its tables were not
   made from; report/run says from it how far the front door is from the best, and makes no table of it. --grid=histograms: every
-  kind of samples with every number of bins and distribution at 64Ki, 1Mi and 16Mi, from which tables are made. Both cold: CUB,
-  the front door, and the three (histograms: four) rungs that a pilot call finds fastest there, of those that want their storage
-  zeroed as many again.
+  kind of samples with every number of bins and distribution, from which tables are made. Both cold: CUB, the front door, and the
+  three (histograms: four) rungs that a pilot call finds fastest there, of those that want their storage zeroed as many again.
 
 Modes
   cold   caches flushed by reading before each sample (the headline)     warm   same buffers again, no flush
@@ -77,48 +77,43 @@ std::vector<std::string> split(const std::string& text) {
   }
 }
 
-std::vector<mode> parse_modes(const std::string& text) {
-  std::vector<mode> modes;
+template <class Named>
+std::string names_of(std::span<const Named> all) {
+  std::string names;
+  for (const Named each : all) names += (names.empty() ? "" : ", ") + std::string(name(each));
+  return names;
+}
+
+// The one of these that has this name.
+template <class Named>
+Named parse_name(const std::string& flag, const std::string& what, const std::string& text,
+                 std::span<const Named> all) {
+  for (const Named each : all)
+    if (name(each) == text) return each;
+  throw usage_error(flag + ": there is no " + what + " '" + text + "'; there are " + names_of(all));
+}
+
+template <class Named>
+std::vector<Named> parse_names(const std::string& flag, const std::string& what, const std::string& text,
+                               std::span<const Named> all) {
+  std::vector<Named> named;
   for (const auto& part : split(text)) {
-    const mode all[] = {mode::cold, mode::warm, mode::graph, mode::dirty, mode::host};
-    const auto found = std::find_if(std::begin(all), std::end(all), [&](mode how) { return name(how) == part; });
-    if (found == std::end(all))
-      throw usage_error("--modes: there is no mode '" + part + "'; there are cold, warm, graph, dirty and host");
-    if (!std::count(modes.begin(), modes.end(), *found)) modes.push_back(*found);
+    const Named one = parse_name(flag, what, part, all);
+    if (std::ranges::count(named, one) == 0) named.push_back(one);
   }
-  return modes;
+  return named;
 }
 
 std::vector<std::size_t> parse_bins(const std::string& text) {
   auto bins = parse_sizes(text, "bins");
   for (const std::size_t number : bins) {
-    if (number > most_bins)
-      throw usage_error("--bins: " + format_size(number) + " is more than " + format_size(most_bins) + ", the most");
+    if (number > rules::most_bins)
+      throw usage_error("--bins: " + format_size(number) + " is more than " + format_size(rules::most_bins) +
+                        ", the most");
   }
   std::sort(bins.begin(), bins.end());
   bins.erase(std::unique(bins.begin(), bins.end()), bins.end());
   return bins;
-}
-
-std::vector<distribution> parse_distributions(const std::string& text) {
-  std::vector<distribution> distributions;
-  for (const auto& part : split(text)) {
-    const auto found = std::find_if(std::begin(all_distributions), std::end(all_distributions),
-                                    [&](distribution from) { return name(from) == part; });
-    if (found == std::end(all_distributions)) {
-      std::string known;
-      for (const distribution from : all_distributions) known += (known.empty() ? "" : ", ") + std::string(name(from));
-      throw usage_error("--distributions: there is no distribution '" + part + "'; there are " + known);
-    }
-    distributions.push_back(*found);
-  }
-  return distributions;
-}
-
-grid parse_grid(const std::string& text) {
-  for (const grid one : {grid::held_out, grid::histograms})
-    if (name(one) == text) return one;
-  throw usage_error("--grid: there is no grid '" + text + "'; there are held_out and histograms");
 }
 
 std::pair<int, int> parse_shard(const std::string& text) {
@@ -137,32 +132,34 @@ bool is_true(const std::string& value) { return value.empty() || value == "true"
 }  // namespace
 
 void take_google_flag(const std::string& flag, options& into) {
+  using values = std::set<std::string>;
+  // What each flag may be; with none of them it takes any value. Of the last group none has a meaning.
+  static const std::map<std::string, values> passed_on = {
+      {"format", {"console", "json", "csv"}},
+      {"out_format", {"console", "json", "csv"}},
+      {"color", {"auto", "true", "false", "yes", "no", "1", "0"}},
+      {"counters_tabular", {"", "true", "false", "yes", "no", "1", "0"}},
+      {"time_unit", {"ns", "us", "ms", "s"}},
+      {"out", {}},
+      {"context", {}}};
+  static const values about_samples = {
+      "min_time",      "min_warmup_time",         "repetitions", "report_aggregates_only",
+      "perf_counters", "display_aggregates_only", "dry_run",     "enable_random_interleaving"};
+  const std::string prefix = "--benchmark_";
   const auto equals = flag.find('=');
   const std::string name = flag.substr(0, equals), value = equals == flag.npos ? "" : flag.substr(equals + 1);
-  const auto one_of = [&](std::initializer_list<const char*> allowed) {
-    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
+  const std::string known = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
+  if (known == "filter") {
+    into.wanted.filter = value;
+  } else if (known == "list_tests") {
+    into.list = is_true(value);
+  } else if (const auto found = passed_on.find(known); found != passed_on.end()) {
+    const values& allowed = found->second;
+    if (allowed.empty() && value.empty()) throw usage_error(name + " needs a value");
+    if (!allowed.empty() && !allowed.contains(value))
       throw usage_error(name + ": '" + value + "' is not a value it takes");
     into.google.push_back(flag);
-  };
-  if (name == "--benchmark_filter") {
-    into.wanted.filter = value;
-  } else if (name == "--benchmark_list_tests") {
-    into.list = is_true(value);
-  } else if (name == "--benchmark_format" || name == "--benchmark_out_format") {
-    one_of({"console", "json", "csv"});
-  } else if (name == "--benchmark_color") {
-    one_of({"auto", "true", "false", "yes", "no", "1", "0"});
-  } else if (name == "--benchmark_counters_tabular") {
-    one_of({"", "true", "false", "yes", "no", "1", "0"});
-  } else if (name == "--benchmark_time_unit") {
-    one_of({"ns", "us", "ms", "s"});
-  } else if (name == "--benchmark_out" || name == "--benchmark_context") {
-    if (value.empty()) throw usage_error(name + " needs a value");
-    into.google.push_back(flag);
-  } else if (name == "--benchmark_min_time" || name == "--benchmark_min_warmup_time" ||
-             name == "--benchmark_repetitions" || name == "--benchmark_report_aggregates_only" ||
-             name == "--benchmark_display_aggregates_only" || name == "--benchmark_enable_random_interleaving" ||
-             name == "--benchmark_perf_counters" || name == "--benchmark_dry_run") {
+  } else if (about_samples.contains(known)) {
     throw usage_error(name + " has no meaning here: our own sampler decides how many samples to take; use --budget");
   } else {
     throw usage_error("unknown flag " + name + "; --help lists the flags");
@@ -177,30 +174,36 @@ parsed parse_options(int argc, const char* const* argv) {
   CLI::App app{description, "rungs_bench"};
   app.footer(footer);
   app.allow_extras();
-  std::string modes, sizes, types, bins, distributions, grid, shard, out;
-  double budget = 0;
-  app.add_option("--filter", given.wanted.filter, "Only cases whose name contains a match of this regular expression")
-      ->type_name("REGEX");
+  selection& wanted = given.wanted;
+  const auto option = [&](const char* name, const char* type, const std::string& about, auto take) {
+    app.add_option_function<std::string>(name, take, about)->type_name(type);
+  };
+  option("--filter", "REGEX", "Only cases whose name contains a match of this regular expression",
+         [&](const std::string& text) { wanted.filter = text; });
   app.add_flag("--list", given.list, "Print the names of the cases and exit");
-  auto* budget_option =
-      app.add_option("--budget", budget,
-                     "Wall time of the whole run; every case gets its share, and what none is left for is left out")
-          ->type_name("SECONDS");
-  app.add_option("--modes", modes, "Comma-separated: cold, warm, graph, dirty, host")->type_name("MODES");
-  app.add_option("--sizes", sizes, "Comma-separated numbers of items: 1048576, 1Ki, 16Mi")->type_name("SIZES");
-  app.add_option("--types", types, "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...")
-      ->type_name("TYPES");
-  app.add_option("--bins", bins, "Comma-separated numbers of bins: 256, 4096, 1Mi; only histograms")->type_name("BINS");
-  app.add_option("--distributions", distributions,
-                 "Comma-separated: uniform, constant, eight_hot, zipf, sorted, runs, out_of_range")
-      ->type_name("NAMES");
-  app.add_option("--out", out, "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree")
-      ->type_name("PATH");
-  app.add_flag("--full", given.wanted.full, "Everything: every rung, size, type, operator and mode");
-  app.add_option("--grid", grid, "Other cells than the suite's: held_out, or the whole grid of histograms")
-      ->type_name("held_out|histograms");
-  app.add_option("--shard", shard, "Only the i-th of n parts of the run")->type_name("I/N");
-  app.add_flag("--dirty-flush", given.wanted.dirty_flush, "Also the mode dirty");
+  app.add_option("--budget", given.budget_seconds,
+                 "Wall time of the whole run; every case gets its share, and what none is left for is left out")
+      ->type_name("SECONDS");
+  option("--modes", "MODES", "Comma-separated: " + names_of<mode>(all_modes),
+         [&](const std::string& text) { wanted.modes = parse_names<mode>("--modes", "mode", text, all_modes); });
+  option("--sizes", "SIZES", "Comma-separated numbers of items: 1048576, 1Ki, 16Mi",
+         [&](const std::string& text) { wanted.sizes = parse_sizes(text); });
+  option("--types", "TYPES", "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...",
+         [&](const std::string& text) { wanted.types = split(text); });
+  option("--bins", "BINS", "Comma-separated numbers of bins: 256, 4096, 1Mi; only histograms",
+         [&](const std::string& text) { wanted.bins = parse_bins(text); });
+  option("--distributions", "NAMES", "Comma-separated: " + names_of<distribution>(all_distributions),
+         [&](const std::string& text) {
+           wanted.distributions = parse_names<distribution>("--distributions", "distribution", text, all_distributions);
+         });
+  option("--out", "PATH", "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree",
+         [&](const std::string& text) { given.out = text; });
+  app.add_flag("--full", wanted.full, "Everything: every rung, size, type, operator and mode");
+  option("--grid", "held_out|histograms", "Other cells than the suite's: held_out, or the whole grid of histograms",
+         [&](const std::string& text) { wanted.grid = parse_name<grid>("--grid", "grid", text, all_grids); });
+  option("--shard", "I/N", "Only the i-th of n parts of the run",
+         [&](const std::string& text) { std::tie(wanted.shard, wanted.num_shards) = parse_shard(text); });
+  app.add_flag("--dirty-flush", wanted.dirty_flush, "Also the mode dirty");
   app.add_flag(
       "--profile", given.profile,
       "Measure nothing: show each cold case once to a profiler; --out=FILE then says which case ran in which range");
@@ -231,22 +234,13 @@ parsed parse_options(int argc, const char* const* argv) {
     else
       throw usage_error("unknown argument " + extra + "; --help lists the flags");
   }
-  if (budget_option->count() > 0) {
-    if (!(budget > 0 && budget < 1e9)) throw usage_error("--budget: write a positive number of seconds");
-    given.budget_seconds = budget;
-  }
-  if (!modes.empty()) given.wanted.modes = parse_modes(modes);
-  if (!sizes.empty()) given.wanted.sizes = parse_sizes(sizes);
-  if (!types.empty()) given.wanted.types = split(types);
-  if (!bins.empty()) given.wanted.bins = parse_bins(bins);
-  if (!distributions.empty()) given.wanted.distributions = parse_distributions(distributions);
-  if (!grid.empty()) given.wanted.grid = parse_grid(grid);
-  if (!grid.empty() && (given.wanted.full || !sizes.empty() || !bins.empty()))
+  if (given.budget_seconds && !(*given.budget_seconds > 0 && *given.budget_seconds < 1e9))
+    throw usage_error("--budget: write a positive number of seconds");
+  const bool in_grid = wanted.grid != grid::none;
+  if (in_grid && (wanted.full || !wanted.sizes.empty() || !wanted.bins.empty()))
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");
-  if (!grid.empty() && (given.wanted.dirty_flush || (!modes.empty() && modes != "cold")))
+  if (in_grid && (wanted.dirty_flush || std::ranges::any_of(wanted.modes, [](mode how) { return how != mode::cold; })))
     throw usage_error("--grid: a grid is measured cold; leave out --modes and --dirty-flush");
-  if (!shard.empty()) std::tie(given.wanted.shard, given.wanted.num_shards) = parse_shard(shard);
-  given.out = out;
   if (given.profile && given.out.extension() != ".json")
     throw usage_error("--profile needs --out=FILE.json, where it writes which case is which");
   return result;

@@ -13,7 +13,7 @@
 namespace rungs::bench {
 namespace {
 
-constexpr int output_poison = 0xa5, workspace_poison = 0xc3, most_repeats = 64;
+constexpr int most_repeats = 64;
 constexpr std::size_t alignment = 256;  // as cudaMalloc's
 
 std::size_t aligned(std::size_t num_bytes) { return (num_bytes + alignment - 1) / alignment * alignment; }
@@ -22,21 +22,6 @@ bool scans(const contender& one) { return catalog::is_scan(one.record->operation
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
 bool chains(const contender& one) { return catalog::is_chain(one.record->operation); }
-
-std::size_t num_counters(const contender& one) {
-  return static_cast<std::size_t>(one.arguments.num_levels - 1) *
-         static_cast<std::size_t>(one.record->num_active_channels);
-}
-
-std::size_t output_bytes(const contender& one) {
-  const std::size_t elements = scans(one)     ? one.arguments.num_items
-                               : counts(one)  ? num_counters(one)
-                               : updates(one) ? one.arguments.num_addresses
-                               : chains(one) && one.record->operation != catalog::operation::collective_reduce
-                                   ? one.arguments.num_blocks * one.arguments.num_threads
-                                   : 1;
-  return elements * catalog::size_of(one.record->output_type);
-}
 
 // A scan's output begins as far behind an allocation as its input does, in items.
 std::size_t bytes_before_output(const contender& one, std::size_t offset) {
@@ -47,19 +32,18 @@ bool keeps_state(const contender& one) { return one.record->temp_storage == cont
 
 bool has_many_values(const contender& one) { return scans(one) || counts(one) || updates(one) || chains(one); }
 
-// The size query of each contender; what the one output must hold; and where in one arena the workspaces begin: those
+// The size query of each contender, and where in one arena the workspaces begin: those
 // that may hold anything are one and the same, and those that are zeroed once follow, each its contender's own.
 struct layout {
   std::vector<cudaError_t> errors;
   std::vector<std::size_t> workspaces;
-  std::size_t output = 0, total = 0;
+  std::size_t total = 0;
 
-  layout(std::span<contender> contenders, std::size_t offset, cudaStream_t stream) {
+  layout(std::span<contender> contenders, cudaStream_t stream) {
     for (contender& one : contenders) {
       one.workspace_bytes = 0;
       errors.push_back(one.record->call(nullptr, one.workspace_bytes, one.arguments, stream));
       if (!keeps_state(one)) total = std::max(total, aligned(one.workspace_bytes));
-      output = std::max(output, bytes_before_output(one, offset) + output_bytes(one));
     }
     for (const contender& one : contenders) {
       workspaces.push_back(keeps_state(one) ? total : 0);
@@ -69,13 +53,18 @@ struct layout {
 };
 
 // Grows to hold this many bytes; what it held is lost then.
-void make_room(device_memory& in, std::size_t num_bytes) {
-  if (num_bytes <= in.size()) return;
-  in = device_memory();
-  in = device_memory(num_bytes + num_bytes / 4);
+void grow(device_memory& memory, std::size_t num_bytes) {
+  if (num_bytes <= memory.size()) return;
+  memory = device_memory();
+  memory = device_memory(num_bytes + num_bytes / 4);
 }
 
-int first_byte(const contender& one) { return keeps_state(one) ? 0 : workspace_poison; }
+std::size_t largest(std::span<const problem> problems, std::size_t (problem::*bytes)() const) {
+  std::size_t most = 0;
+  for (const problem& about : problems)
+    if (!about.on_host) most = std::max(most, (about.*bytes)());
+  return most;
+}
 
 }  // namespace
 
@@ -138,23 +127,60 @@ void place::give_shape(contender& one) const {
 judgement place::verify(const contender& one) {
   if (counts(one)) {
     if (!has_oracle_of_histograms(*one.record)) return {.why = "no oracle for a histogram of these types"};
-    return judge_histogram(counting_, expected_, read_counters(one));
+    return judge_histogram(counting_, expected_, read_output<std::uint32_t>(one));
   }
   if (updates(one)) {
     if (!has_oracle_of_atomics(*one.record)) return {.why = "no oracle for atomics of this kind"};
-    std::string wrong = find_wrong(updating_, expected_values_, read_output(one).data());
+    std::string wrong = find_wrong(updating_, expected_values_, read_output<unsigned char>(one).data());
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
   if (chains(one)) {
     if (!has_oracle_of_chains(*one.record)) return {.why = "no oracle for a chain of this kind"};
-    std::string wrong = find_wrong(chain_, expected_words_, read_output(one).data());
+    std::string wrong = find_wrong(chain_, expected_words_, read_output<unsigned char>(one).data());
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
-  if (!scans(one)) return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read(one, 0));
+  if (!scans(one)) return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read_element(one, 0));
   if (!has_oracle(*one.record)) return {.why = "no oracle for a scan of these types"};
   const tally found = check_output(one, question_, tolerance_of(*one.record, from_));
   return judge_scan(*one.record, question_, befores_, found,
-                    found.num_wrong == 0 ? value_bytes{} : read(one, found.first_wrong));
+                    found.num_wrong == 0 ? value_bytes{} : read_element(one, found.first_wrong));
+}
+
+std::size_t place::output_bytes(const contender& one) {
+  const catalog::arguments& a = one.arguments;
+  const bool reduces = one.record->operation == catalog::operation::collective_reduce;
+  const std::size_t elements = scans(one) ? a.num_items
+                               : counts(one)
+                                   ? static_cast<std::size_t>(a.num_levels - 1) * one.record->num_active_channels
+                               : updates(one)            ? a.num_addresses
+                               : chains(one) && !reduces ? a.num_blocks * a.num_threads
+                                                         : 1;
+  return elements * catalog::size_of(one.record->output_type);
+}
+
+value_bytes place::read_element(const contender& one, std::size_t element) {
+  const std::size_t size = catalog::size_of(one.record->output_type);
+  value_bytes bytes{};
+  copy_out(bytes.data(), static_cast<const unsigned char*>(one.arguments.d_out) + element * size, size);
+  return bytes;
+}
+
+std::vector<cudaError_t> place::bind(std::span<contender> contenders) {
+  std::size_t largest_output = 0;
+  for (contender& one : contenders) {
+    give_shape(one);
+    one.arguments.d_in = input();
+    largest_output = std::max(largest_output, bytes_before_output(one, offset_) + output_bytes(one));
+  }
+  const layout plan(contenders, call_stream());
+  const buffers memory = make_room(largest_output, plan.total);
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    contender& one = contenders[i];
+    one.arguments.d_out = static_cast<unsigned char*>(memory.output) + bytes_before_output(one, offset_);
+    one.workspace = static_cast<unsigned char*>(memory.workspaces) + plan.workspaces[i];
+    set(one.workspace, keeps_state(one) ? 0 : workspace_poison, one.workspace_bytes);
+  }
+  return plan.errors;
 }
 
 device_place::device_place(const device_facts& facts, std::size_t largest_input_bytes, std::size_t largest_output_bytes)
@@ -166,25 +192,26 @@ device_place::device_place(const device_facts& facts, std::size_t largest_input_
       tallies_(device_work::max_tallies * sizeof(tally)),
       repeats_(most_repeats * sizeof(value_bytes)) {}
 
+device_place::device_place(const device_facts& facts, std::span<const problem> problems)
+    : device_place(facts, largest(problems, &problem::input_buffer_bytes),
+                   largest(problems, &problem::output_buffer_bytes)) {}
+
 void device_place::generate(const workload& from) { check(device_work::generate(from, input(), stream())); }
 
 void device_place::generate(const sample_source& from) { check(device_work::generate(from, input(), stream())); }
 
 counted device_place::count(histogram_question of, const std::vector<double>& edges) {
   if (!edges.empty()) {
-    make_room(edges_, edges.size() * sizeof edges[0]);
-    check(
-        cudaMemcpyAsync(edges_.get(), edges.data(), edges.size() * sizeof edges[0], cudaMemcpyHostToDevice, stream()));
+    grow(edges_, edges.size() * sizeof edges[0]);
+    copy_in(edges_.get(), edges.data(), edges.size() * sizeof edges[0]);
     of.edges = static_cast<const double*>(edges_.get());
   }
   const std::size_t num_copies = device_work::num_copies(of), num_counters = of.num_counters();
-  std::vector<std::uint64_t> copies(num_copies * num_counters + 1);
-  const std::size_t num_bytes = copies.size() * sizeof copies[0];
-  make_room(counts_, num_bytes);
-  check(cudaMemsetAsync(counts_.get(), 0, num_bytes, stream()));
+  const std::size_t num_words = num_copies * num_counters + 1;
+  grow(counts_, num_words * sizeof(std::uint64_t));
+  set(counts_.get(), 0, num_words * sizeof(std::uint64_t));
   check(device_work::count_samples(of, input(), static_cast<std::uint64_t*>(counts_.get()), stream()));
-  check(cudaMemcpyAsync(copies.data(), counts_.get(), num_bytes, cudaMemcpyDeviceToHost, stream()));
-  bench_.synchronize();
+  const auto copies = read<std::uint64_t>(counts_.get(), num_words);
   counted found{.counters = std::vector<std::uint64_t>(num_counters), .inside = copies.back()};
   for (std::size_t i = 0; i + 1 < copies.size(); ++i) found.counters[i % num_counters] += copies[i];
   return found;
@@ -192,108 +219,68 @@ counted device_place::count(histogram_question of, const std::vector<double>& ed
 
 const void* device_place::bring(const std::vector<std::uint64_t>& levels) {
   const std::size_t num_bytes = levels.size() * sizeof levels[0];
-  make_room(levels_, num_bytes);
-  check(cudaMemcpyAsync(levels_.get(), levels.data(), num_bytes, cudaMemcpyHostToDevice, stream()));
-  bench_.synchronize();
+  grow(levels_, num_bytes);
+  copy_in(levels_.get(), levels.data(), num_bytes);
   return levels_.get();
-}
-
-std::vector<std::uint32_t> device_place::read_counters(const contender& one) {
-  std::vector<std::uint32_t> counters(num_counters(one));
-  check(cudaMemcpyAsync(counters.data(), one.arguments.d_out, output_bytes(one), cudaMemcpyDeviceToHost, stream()));
-  bench_.synchronize();
-  return counters;
 }
 
 updated device_place::fold(const update_question& of) {
   const std::size_t num_words = device_work::num_copies(of) * of.num_addresses;
-  std::vector<std::uint64_t> words(num_words, nothing_folded(how_folded(of)));
-  std::vector<std::uint32_t> times(num_words);
-  const std::size_t word_bytes = num_words * sizeof words[0], all_bytes = word_bytes + num_words * sizeof times[0];
-  make_room(counts_, all_bytes);
-  auto* const d_words = static_cast<std::uint64_t*>(counts_.get());
-  auto* const d_times = reinterpret_cast<std::uint32_t*>(d_words + num_words);
-  check(cudaMemsetAsync(d_words, words[0] == 0 ? 0 : 0xff, word_bytes, stream()));
-  check(cudaMemsetAsync(d_times, 0, all_bytes - word_bytes, stream()));
-  check(device_work::fold_updates(of, d_words, d_times, stream()));
-  check(cudaMemcpyAsync(words.data(), d_words, word_bytes, cudaMemcpyDeviceToHost, stream()));
-  check(cudaMemcpyAsync(times.data(), d_times, all_bytes - word_bytes, cudaMemcpyDeviceToHost, stream()));
-  bench_.synchronize();
-  return merge(of, words, times);
-}
-
-std::vector<unsigned char> device_place::read_output(const contender& one) {
-  std::vector<unsigned char> bytes(output_bytes(one));
-  check(cudaMemcpyAsync(bytes.data(), one.arguments.d_out, bytes.size(), cudaMemcpyDeviceToHost, stream()));
-  bench_.synchronize();
-  return bytes;
+  const std::size_t word_bytes = num_words * sizeof(std::uint64_t), time_bytes = num_words * sizeof(std::uint32_t);
+  grow(counts_, word_bytes + time_bytes);
+  auto* const words = static_cast<std::uint64_t*>(counts_.get());
+  auto* const times = reinterpret_cast<std::uint32_t*>(words + num_words);
+  set(words, nothing_folded(how_folded(of)) == 0 ? 0 : 0xff, word_bytes);
+  set(times, 0, time_bytes);
+  check(device_work::fold_updates(of, words, times, stream()));
+  return merge(of, read<std::uint64_t>(words, num_words), read<std::uint32_t>(times, num_words));
 }
 
 summary_of_items device_place::summarise(const workload& from) {
-  std::vector<summary_of_items> parts(device_work::max_summaries);
-  check(device_work::summarise(from.type, input(), from.num_items, static_cast<summary_of_items*>(summaries_.get()),
-                               stream()));
-  check(cudaMemcpyAsync(parts.data(), summaries_.get(), parts.size() * sizeof parts[0], cudaMemcpyDeviceToHost,
-                        stream()));
-  bench_.synchronize();
+  auto* const parts = static_cast<summary_of_items*>(summaries_.get());
+  check(device_work::summarise(from.type, input(), from.num_items, parts, stream()));
   summary_of_items all;
-  for (const auto& part : parts) merge(all, part);
+  for (const auto& part : read<summary_of_items>(parts, device_work::max_summaries)) merge(all, part);
   return all;
 }
 
 std::vector<running> device_place::fold(const scan_question& of) {
-  std::vector<running> chunks(of.num_chunks());
   check(device_work::fold_chunks(of, static_cast<running*>(chunks_.get()), stream()));
-  check(cudaMemcpyAsync(chunks.data(), chunks_.get(), chunks.size() * sizeof chunks[0], cudaMemcpyDeviceToHost,
-                        stream()));
-  bench_.synchronize();
-  return chunks;
+  return read<running>(chunks_.get(), of.num_chunks());
 }
 
 void device_place::keep(const std::vector<running>& befores) {
-  check(cudaMemcpyAsync(chunks_.get(), befores.data(), befores.size() * sizeof befores[0], cudaMemcpyHostToDevice,
-                        stream()));
-  bench_.synchronize();
+  copy_in(chunks_.get(), befores.data(), befores.size() * sizeof befores[0]);
 }
 
 tally device_place::check_output(const contender& one, const scan_question& of, const tolerance& within) {
-  std::vector<tally> parts(device_work::num_tallies(of));
-  check(device_work::check_scan(of, within, static_cast<const running*>(chunks_.get()), one.arguments.d_out,
-                                static_cast<tally*>(tallies_.get()), stream()));
-  check(
-      cudaMemcpyAsync(parts.data(), tallies_.get(), parts.size() * sizeof parts[0], cudaMemcpyDeviceToHost, stream()));
-  bench_.synchronize();
+  auto* const parts = static_cast<tally*>(tallies_.get());
+  check(device_work::check_scan(of, within, static_cast<const running*>(chunks_.get()), one.arguments.d_out, parts,
+                                stream()));
   tally all;
-  for (const auto& part : parts) merge(all, part);
+  for (const auto& part : read<tally>(parts, device_work::num_tallies(of))) merge(all, part);
   return all;
 }
 
-value_bytes device_place::read(const contender& one, std::size_t element) {
-  const std::size_t size = catalog::size_of(one.record->output_type);
-  value_bytes bytes{};
-  check(cudaMemcpyAsync(bytes.data(), static_cast<const unsigned char*>(one.arguments.d_out) + element * size, size,
-                        cudaMemcpyDeviceToHost, stream()));
-  bench_.synchronize();
-  return bytes;
+place::buffers device_place::make_room(std::size_t output_bytes, std::size_t workspace_bytes) {
+  cudaGetLastError();  // a size query may have failed
+  grow(output_, output_bytes);
+  grow(arena_, workspace_bytes);
+  return {output_.get(), arena_.get()};
 }
 
-std::vector<cudaError_t> device_place::bind(std::span<contender> contenders) {
-  for (contender& one : contenders) {
-    give_shape(one);
-    one.arguments.d_in = input();
-  }
-  const layout plan(contenders, offset(), stream());
-  cudaGetLastError();
-  make_room(output_, plan.output);
-  make_room(arena_, plan.total);
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    contender& one = contenders[i];
-    one.arguments.d_out = static_cast<unsigned char*>(output_.get()) + bytes_before_output(one, offset());
-    one.workspace = static_cast<unsigned char*>(arena_.get()) + plan.workspaces[i];
-    if (one.workspace_bytes != 0) check(cudaMemsetAsync(one.workspace, first_byte(one), one.workspace_bytes, stream()));
-  }
+void device_place::set(void* memory, int byte, std::size_t num_bytes) {
+  if (num_bytes != 0) check(cudaMemsetAsync(memory, byte, num_bytes, stream()));
+}
+
+void device_place::copy_out(void* to, const void* from, std::size_t num_bytes) {
+  check(cudaMemcpyAsync(to, from, num_bytes, cudaMemcpyDeviceToHost, stream()));
   bench_.synchronize();
-  return plan.errors;
+}
+
+void device_place::copy_in(void* to, const void* from, std::size_t num_bytes) {
+  check(cudaMemcpyAsync(to, from, num_bytes, cudaMemcpyHostToDevice, stream()));
+  bench_.synchronize();
 }
 
 cudaError_t device_place::call(const contender& one) {
@@ -317,30 +304,23 @@ cudaError_t device_place::call_in_view(const contender& one, const std::string& 
   return error;
 }
 
-void device_place::poison_output(const contender& one) {
-  check(cudaMemsetAsync(one.arguments.d_out, output_poison, output_bytes(one), stream()));
-}
-
 std::vector<value_bytes> device_place::repeat(const contender& one, int count) {
-  std::vector<value_bytes> outputs(static_cast<std::size_t>(std::min(count, most_repeats)));
-  check(cudaMemsetAsync(repeats_.get(), 0, repeats_.size(), stream()));
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+  count = std::min(count, most_repeats);
+  auto* const outputs = static_cast<value_bytes*>(repeats_.get());
+  set(outputs, 0, repeats_.size());
+  for (int i = 0; i < count; ++i) {
     poison_output(one);
     if (one.call(stream()) != cudaSuccess) {
       cudaGetLastError();
       return {};
     }
-    value_bytes* const into = static_cast<value_bytes*>(repeats_.get()) + i;
     if (has_many_values(one))
-      check(
-          device_work::hash(one.arguments.d_out, output_bytes(one), reinterpret_cast<std::uint64_t*>(into), stream()));
+      check(device_work::hash(one.arguments.d_out, output_bytes(one), reinterpret_cast<std::uint64_t*>(outputs + i),
+                              stream()));
     else
-      check(cudaMemcpyAsync(into, one.arguments.d_out, output_bytes(one), cudaMemcpyDeviceToDevice, stream()));
+      check(cudaMemcpyAsync(outputs + i, one.arguments.d_out, output_bytes(one), cudaMemcpyDeviceToDevice, stream()));
   }
-  check(cudaMemcpyAsync(outputs.data(), repeats_.get(), outputs.size() * sizeof outputs[0], cudaMemcpyDeviceToHost,
-                        stream()));
-  bench_.synchronize();
-  return outputs;
+  return read<value_bytes>(outputs, static_cast<std::size_t>(count));
 }
 
 std::unique_ptr<instrument> device_place::clock(mode how, std::vector<const contender*> contenders) {
@@ -387,16 +367,6 @@ counted host_place::count(histogram_question of, const std::vector<double>& edge
   return count_samples(of, input());
 }
 
-std::vector<std::uint32_t> host_place::read_counters(const contender& one) {
-  const auto* const first = static_cast<const std::uint32_t*>(one.arguments.d_out);
-  return {first, first + num_counters(one)};
-}
-
-std::vector<unsigned char> host_place::read_output(const contender& one) {
-  const auto* const first = static_cast<const unsigned char*>(one.arguments.d_out);
-  return {first, first + output_bytes(one)};
-}
-
 summary_of_items host_place::summarise(const workload& from) {
   return summarise_items(from.type, input(), from.num_items);
 }
@@ -405,32 +375,10 @@ tally host_place::check_output(const contender& one, const scan_question& of, co
   return check_scan(of, within, befores(), one.arguments.d_out);
 }
 
-value_bytes host_place::read(const contender& one, std::size_t element) {
-  const std::size_t size = catalog::size_of(one.record->output_type);
-  value_bytes bytes{};
-  std::memcpy(bytes.data(), static_cast<const unsigned char*>(one.arguments.d_out) + element * size, size);
-  return bytes;
-}
-
-std::vector<cudaError_t> host_place::bind(std::span<contender> contenders) {
-  for (contender& one : contenders) {
-    give_shape(one);
-    one.arguments.d_in = input();
-  }
-  const layout plan(contenders, offset(), nullptr);
-  output_.resize(plan.output / sizeof output_[0] + 1);
-  arena_.resize(plan.total / sizeof arena_[0] + 1);
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    contender& one = contenders[i];
-    one.arguments.d_out = reinterpret_cast<unsigned char*>(output_.data()) + bytes_before_output(one, offset());
-    one.workspace = reinterpret_cast<unsigned char*>(arena_.data()) + plan.workspaces[i];
-    std::memset(one.workspace, first_byte(one), one.workspace_bytes);
-  }
-  return plan.errors;
-}
-
-void host_place::poison_output(const contender& one) {
-  std::memset(one.arguments.d_out, output_poison, output_bytes(one));
+place::buffers host_place::make_room(std::size_t output_bytes, std::size_t workspace_bytes) {
+  output_.resize(output_bytes / sizeof output_[0] + 1);
+  arena_.resize(workspace_bytes / sizeof arena_[0] + 1);
+  return {output_.data(), arena_.data()};
 }
 
 std::vector<value_bytes> host_place::repeat(const contender& one, int count) {
@@ -443,7 +391,7 @@ std::vector<value_bytes> host_place::repeat(const contender& one, int count) {
       const std::uint64_t found = hash(one.arguments.d_out, output_bytes(one));
       std::memcpy(bytes.data(), &found, sizeof found);
     } else {
-      bytes = read(one, 0);
+      bytes = read_element(one, 0);
     }
     outputs.push_back(bytes);
   }

@@ -2,6 +2,7 @@
 // call, poison and read; everything is allocated before a clock runs.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,13 +33,13 @@ class place {
   // (atomics of histograms: up to 40 %), so all contenders have the same ones: one input, one output, and one workspace
   // for all that take it as it is, poisoned. Only those whose storage is zeroed once, which they keep something in,
   // have storage of their own. Answers the error of each contender's size query.
-  virtual std::vector<cudaError_t> bind(std::span<contender> contenders) = 0;
+  std::vector<cudaError_t> bind(std::span<contender> contenders);
   // Gives a contender what its calls take beside buffers, of what was filled in last: levels; addresses, or who takes
   // part, and a seed.
   void give_shape(contender& one) const;
 
   virtual cudaError_t call(const contender& one) = 0;  // and waits
-  virtual void poison_output(const contender& one) = 0;
+  void poison_output(const contender& one) { set(one.arguments.d_out, output_poison, output_bytes(one)); }
   // The outputs of this many calls in a row (of more than one value: their hashes); empty where a call failed.
   virtual std::vector<value_bytes> repeat(const contender& one, int count) = 0;
 
@@ -51,27 +52,50 @@ class place {
   virtual std::vector<running> fold(const scan_question& of) = 0;
   virtual void keep(const std::vector<running>&) {}
   virtual tally check_output(const contender& one, const scan_question& of, const tolerance& within) = 0;
-  virtual value_bytes read(const contender& one, std::size_t element) = 0;  // of the output
 
-  // Of a histogram: the samples, their counts by the oracle, the levels for calls that take all of them, the output.
+  // Of a histogram: the samples, their counts by the oracle, the levels for calls that take all of them.
   virtual void generate(const sample_source& from) = 0;
   virtual counted count(histogram_question of, const std::vector<double>& edges) = 0;
   virtual const void* bring(const std::vector<std::uint64_t>& levels) = 0;
-  virtual std::vector<std::uint32_t> read_counters(const contender& one) = 0;
 
-  // Of the study of atomics what the oracle says; of all that read nothing, the output.
+  // Of the study of atomics: what the oracle says.
   virtual updated fold(const update_question& of) = 0;
-  virtual std::vector<unsigned char> read_output(const contender& one) = 0;
+
+  // The place's memory: where the input, one output and all workspaces begin; set to a byte, later than all calls so
+  // far; and copied to the host, which waits.
+  struct buffers {
+    void *output, *workspaces;
+  };
+  virtual void* input() = 0;
+  virtual buffers make_room(std::size_t output_bytes, std::size_t workspace_bytes) = 0;
+  virtual void set(void* memory, int byte, std::size_t num_bytes) = 0;
+  virtual void copy_out(void* to, const void* from, std::size_t num_bytes) = 0;
+  virtual cudaStream_t call_stream() const { return nullptr; }
+
+  static std::size_t output_bytes(const contender& one);
+  template <class T>
+  std::vector<T> read(const void* from, std::size_t count) {
+    std::vector<T> values(count);
+    copy_out(values.data(), from, count * sizeof(T));
+    return values;
+  }
+  value_bytes read_element(const contender& one, std::size_t element);
 
   const std::vector<running>& befores() const { return befores_; }
   catalog::scalar input_type() const { return from_.type; }
   std::size_t offset() const { return offset_; }
-  // Where items of that type begin in memory: the offset of what was filled in last.
-  void* first_item(void* memory, catalog::scalar type) const {
-    return static_cast<unsigned char*>(memory) + offset_ * catalog::size_of(type);
+  // Where items begin in memory: the offset of what was filled in last.
+  void* first_item(void* memory) const {
+    return static_cast<unsigned char*>(memory) + offset_ * catalog::size_of(from_.type);
   }
+  static constexpr int output_poison = 0xa5, workspace_poison = 0xc3;
 
  private:
+  template <class T>
+  std::vector<T> read_output(const contender& one) {
+    return read<T>(one.arguments.d_out, output_bytes(one) / sizeof(T));
+  }
+
   workload from_;
   std::size_t offset_ = 0;  // in items
   int init_offset_ = 0;
@@ -92,10 +116,10 @@ class device_place : public place {
  public:
   // Holds inputs and outputs of calls and roofs of up to this many bytes, their offsets among them.
   device_place(const device_facts& facts, std::size_t largest_input_bytes, std::size_t largest_output_bytes);
+  // What these problems need of them.
+  device_place(const device_facts& facts, std::span<const problem> problems);
 
-  std::vector<cudaError_t> bind(std::span<contender> contenders) override;
   cudaError_t call(const contender& one) override;
-  void poison_output(const contender& one) override;
   std::vector<value_bytes> repeat(const contender& one, int count) override;
   std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) override;
 
@@ -115,16 +139,18 @@ class device_place : public place {
   std::vector<running> fold(const scan_question& of) override;
   void keep(const std::vector<running>& befores) override;
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
-  value_bytes read(const contender& one, std::size_t element) override;
   void generate(const sample_source& from) override;
   counted count(histogram_question of, const std::vector<double>& edges) override;
   const void* bring(const std::vector<std::uint64_t>& levels) override;
-  std::vector<std::uint32_t> read_counters(const contender& one) override;
   updated fold(const update_question& of) override;
-  std::vector<unsigned char> read_output(const contender& one) override;
+  void* input() override { return first_item(input_.get()); }
+  buffers make_room(std::size_t output_bytes, std::size_t workspace_bytes) override;
+  void set(void* memory, int byte, std::size_t num_bytes) override;
+  void copy_out(void* to, const void* from, std::size_t num_bytes) override;
+  cudaStream_t call_stream() const override { return stream(); }
 
  private:
-  void* input() const { return first_item(input_.get(), input_type()); }
+  void copy_in(void* to, const void* from, std::size_t num_bytes);
 
   event_bench bench_;
   device_memory input_, output_, arena_, summaries_, chunks_, tallies_, repeats_, counts_, edges_, levels_;
@@ -132,9 +158,7 @@ class device_place : public place {
 
 class host_place : public place {
  public:
-  std::vector<cudaError_t> bind(std::span<contender> contenders) override;
   cudaError_t call(const contender& one) override { return one.call(nullptr); }
-  void poison_output(const contender& one) override;
   std::vector<value_bytes> repeat(const contender& one, int count) override;
   std::unique_ptr<instrument> clock(mode how, std::vector<const contender*> contenders) override;
 
@@ -143,16 +167,16 @@ class host_place : public place {
   summary_of_items summarise(const workload& from) override;
   std::vector<running> fold(const scan_question& of) override { return fold_chunks(of); }
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
-  value_bytes read(const contender& one, std::size_t element) override;
   void generate(const sample_source& from) override;
   counted count(histogram_question of, const std::vector<double>& edges) override;
   const void* bring(const std::vector<std::uint64_t>& levels) override { return levels.data(); }
-  std::vector<std::uint32_t> read_counters(const contender& one) override;
   updated fold(const update_question& of) override { return fold_updates(of); }
-  std::vector<unsigned char> read_output(const contender& one) override;
+  void* input() override { return first_item(input_.data()); }
+  buffers make_room(std::size_t output_bytes, std::size_t workspace_bytes) override;
+  void set(void* memory, int byte, std::size_t num_bytes) override { std::memset(memory, byte, num_bytes); }
+  void copy_out(void* to, const void* from, std::size_t num_bytes) override { std::memcpy(to, from, num_bytes); }
 
  private:
-  void* input() { return first_item(input_.data(), input_type()); }
   void make_input(std::size_t num_items);
 
   std::vector<std::max_align_t> input_, output_, arena_;

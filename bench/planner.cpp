@@ -18,200 +18,87 @@ namespace {
 using catalog::op;
 using catalog::scalar;
 
-// One line of the suite: records that answer the same question.
-struct question {
-  catalog::operation operation;
-  op combine;
-  scalar input, accumulator, output;
-  bool on_host;
-  int num_channels, num_active_channels;
-  auto operator<=>(const question&) const = default;
+// One line of the suite: what records compute that answer the same question, without sizes and bins.
+struct line {
+  problem about;
+  std::vector<const catalog::record*> members;
 };
 
-question question_of(const catalog::record& record) {
-  return {record.operation,    record.op,
-          record.input_type,   record.accumulator_type,
-          record.output_type,  record.executes_on == executor::host,
-          record.num_channels, record.num_active_channels};
+problem line_of(const catalog::record& record) {
+  problem about{.operation = record.operation,
+                .op = record.op,
+                .input_type = record.input_type,
+                .accumulator_type = record.accumulator_type,
+                .output_type = record.output_type,
+                .on_host = record.executes_on == executor::host};
+  if (record.num_channels > 1)
+    about.shape = {{{"channels", static_cast<std::size_t>(record.num_channels)},
+                    {"active", static_cast<std::size_t>(record.num_active_channels)}}};
+  return about;
 }
 
-rules::cell cell_of(const question& line, shape of = {}, distribution from = distribution::uniform,
-                    std::size_t num_items = 0) {
-  return {line.operation, line.combine, line.input, line.accumulator, line.on_host, std::move(of), from, num_items};
-}
-
-bool is_ladder_size(std::size_t size) { return std::ranges::count(rules::numbers("ladder"), size) > 0; }
+std::string plan_of(const selection& wanted) { return wanted.full ? "full" : std::string(name(wanted.grid)); }
 
 bool is_hard(distribution from) {  // the four that every headline is measured with
   return from == distribution::uniform || from == distribution::constant || from == distribution::eight_hot ||
          from == distribution::zipf;
 }
 
-// Nothing: not in the suite.
-std::vector<std::size_t> sizes_of(const rules::cell& cell, bool full) {
-  std::optional<std::vector<std::size_t>> sizes;
-  if (full) sizes = rules::sizes("full_sizes", cell);
-  if (!sizes) sizes = rules::sizes("sizes", cell);
-  return sizes.value_or(std::vector<std::size_t>{});
-}
-
-// One shape and distribution of a line, at its sizes.
+// One shape and distribution of a line, and its sizes.
 struct setting {
-  bench::shape shape;
-  bench::distribution distribution = bench::distribution::uniform;
+  problem about;
   std::vector<std::size_t> sizes;
 };
 
-bool wants_distribution(const selection& wanted, distribution from) {
-  return wanted.distributions.empty() || std::count(wanted.distributions.begin(), wanted.distributions.end(), from) > 0;
+std::vector<distribution> distributions_of(const problem& line) {
+  if (!catalog::is_histogram(line.operation)) return {distribution::uniform};
+  std::vector<distribution> all(std::begin(all_distributions), std::end(all_distributions));
+  if (!has_outside(line.input_type)) std::erase(all, distribution::out_of_range);
+  return all;
 }
 
-// Bins that were asked for and no distributions: the hard ones. The other way round: the bins that the default suite
-// has. What was asked for and has no sizes there gets those of the ladder.
-std::vector<setting> histogram_settings(const question& line, const selection& wanted) {
-  const bool asked = !wanted.bins.empty() || !wanted.distributions.empty();
-  const std::vector<std::size_t>& all_bins = wanted.bins.empty() ? rules::numbers("bins") : wanted.bins;
-  std::vector<setting> settings;
-  for (const std::size_t bins : all_bins) {
-    shape of{{{"bins", bins}}};
-    bool any = wanted.full;
-    for (const distribution from : all_distributions) any = any || !sizes_of(cell_of(line, of, from), false).empty();
-    if (line.num_channels > 1) {
-      of.dimensions.push_back({"channels", static_cast<std::size_t>(line.num_channels)});
-      of.dimensions.push_back({"active", static_cast<std::size_t>(line.num_active_channels)});
-    }
-    for (const distribution from : all_distributions) {
-      if (from == distribution::out_of_range && !has_outside(line.input)) continue;
-      if (!wants_distribution(wanted, from)) continue;
-      auto sizes = sizes_of(cell_of(line, of, from), wanted.full);
-      const bool wanted_here = wanted.bins.empty() ? any : !wanted.distributions.empty() || is_hard(from);
-      if (sizes.empty() && asked && wanted_here) sizes = rules::numbers("ladder");
-      if (sizes.empty()) continue;
-      if (!wanted.sizes.empty()) sizes = wanted.sizes;
-      settings.push_back({of, from, std::move(sizes)});
-    }
-  }
-  return settings;
+std::vector<shape> shapes_of(const problem& line, const selection& wanted, const device_facts& target) {
+  std::vector<shape> shapes;
+  for (const std::size_t bins : wanted.bins) shapes.push_back({{{"bins", bins}}});
+  if (shapes.empty()) shapes = rules::shapes(plan_of(wanted), line, static_cast<std::size_t>(target.multiprocessors));
+  for (shape& one : shapes)
+    one.dimensions.insert(one.dimensions.end(), line.shape.dimensions.begin(), line.shape.dimensions.end());
+  return shapes;
 }
 
-std::vector<setting> held_out_flat(const question& line) {
-  std::vector<setting> settings;
-  for (const std::size_t offset : {0u, 1u, 3u}) {
-    shape of;
-    if (offset > 0) of.dimensions.push_back({"offset", offset});
-    auto sizes = rules::sizes("held_out", cell_of(line, of)).value();
-    if (!sizes.empty()) settings.push_back({std::move(of), distribution::uniform, std::move(sizes)});
-  }
-  return settings;
+// Whether what was asked for and has no sizes in the plan gets those of the ladder. Bins that were asked for and no
+// distributions: with the hard ones. The other way round: with the bins that the default suite has.
+bool gets_the_ladder(problem about, const selection& wanted) {
+  if (wanted.grid != grid::none || (wanted.bins.empty() && wanted.distributions.empty())) return false;
+  if (!wanted.bins.empty()) return !wanted.distributions.empty() || is_hard(about.distribution);
+  return wanted.full || std::ranges::any_of(all_distributions, [&](distribution any) {
+           about.distribution = any;
+           return !rules::sizes("", about).empty();
+         });
 }
 
-// Each number of bins with each distribution, at one of the sizes in turn; edges and other alignments with two of them.
-std::vector<setting> held_out_histograms(const question& line) {
-  const bool even = line.operation == catalog::operation::histogram_even;
-  std::vector<setting> settings;
-  const auto &all_bins = rules::numbers("held_out_bins"), &all_sizes = rules::numbers("held_out_samples");
-  for (std::size_t i = 0; i < all_bins.size() && rules::holds(line.input, all_bins[i]); ++i) {
-    const std::size_t bins = all_bins[i];
-    std::size_t turn = i;
-    for (const distribution from : all_distributions) {
-      const bool one_of_two = from == distribution::uniform || from == distribution::zipf;
-      if ((from == distribution::out_of_range && !has_outside(line.input)) || (!even && !one_of_two)) continue;
-      settings.push_back({{{{"bins", bins}}}, from, {all_sizes[turn++ % all_sizes.size()]}});
-      if (!even || !one_of_two || (i != 1 && i != 2)) continue;
-      for (const std::size_t offset : {1u, 3u})
-        settings.push_back({{{{"bins", bins}, {"offset", offset}}}, from, {all_sizes.back()}});
-    }
-  }
-  return settings;
-}
-
-std::vector<setting> grid_of_histograms(const question& line) {
-  std::vector<setting> settings;
-  if (line.operation != catalog::operation::histogram_even) return settings;
-  for (const std::size_t bins : rules::numbers("grid_bins")) {
-    for (const distribution from : all_distributions) {
-      if (from == distribution::out_of_range && !has_outside(line.input)) continue;
-      const shape of{{{"bins", bins}}};
-      auto sizes = rules::sizes("histogram_grid", cell_of(line, of, from)).value();
-      if (!sizes.empty()) settings.push_back({of, from, std::move(sizes)});
-    }
-  }
-  return settings;
-}
-
-std::vector<setting> grid_settings(const question& line, const selection& wanted) {
-  std::vector<setting> settings;
+std::vector<setting> settings_of(const problem& line, const selection& wanted, const device_facts& target) {
+  const bool histogram = catalog::is_histogram(line.operation);
   const bool flat = line.operation == catalog::operation::reduce || catalog::is_scan(line.operation);
-  if (line.on_host || line.num_channels > 1) return settings;
-  if (wanted.grid == grid::histograms)
-    settings = grid_of_histograms(line);
-  else if (flat)
-    settings = held_out_flat(line);
-  else if (catalog::is_histogram(line.operation))
-    settings = held_out_histograms(line);
-  std::erase_if(settings, [&](const setting& one) { return !wants_distribution(wanted, one.distribution); });
-  return settings;
-}
-
-std::vector<setting> atomics_settings(const question& line, const selection& wanted) {
   std::vector<setting> settings;
-  for (int exponent = 0; exponent <= 20; ++exponent) {
-    const shape of{{{"addresses", std::size_t{1} << exponent}}};
-    auto sizes = sizes_of(cell_of(line, of), wanted.full);
-    if (sizes.empty()) continue;
-    settings.push_back({of, distribution::uniform, wanted.sizes.empty() ? std::move(sizes) : wanted.sizes});
+  if (!histogram && !wanted.bins.empty()) return settings;
+  for (const shape& of : shapes_of(line, wanted, target)) {
+    for (const distribution from : distributions_of(line)) {
+      if (!wanted.distributions.empty() && std::ranges::count(wanted.distributions, from) == 0) continue;
+      problem about = line;
+      about.shape = of;
+      about.distribution = from;
+      auto sizes = rules::sizes(plan_of(wanted), about);
+      if (sizes.empty() && histogram && gets_the_ladder(about, wanted)) sizes = rules::ladder();
+      // Sizes that were asked for are those of every reduction and scan, and of what the plan has of the others.
+      if (sizes.empty() && !flat) continue;
+      if (!wanted.sizes.empty()) sizes = wanted.sizes;
+      if (line.on_host && wanted.sizes.empty())
+        std::erase_if(sizes, [](std::size_t size) { return size > largest_host_items; });
+      settings.push_back({std::move(about), std::move(sizes)});
+    }
   }
   return settings;
-}
-
-// Who takes part in a chain of collectives: half a warp, a warp, a block. In one of barriers: a warp, a block, as many
-// blocks as a cluster may have, and one, two and eight blocks a multiprocessor.
-std::vector<setting> chain_settings(const question& line, const selection& wanted, std::size_t multiprocessors) {
-  std::vector<setting> settings;
-  const auto add = [&](std::size_t blocks, std::size_t threads) {
-    shape of;
-    if (line.operation == catalog::operation::barrier) of.dimensions.push_back({"blocks", blocks});
-    of.dimensions.push_back({"threads", threads});
-    const bool known =
-        std::any_of(settings.begin(), settings.end(), [&](const setting& one) { return one.shape == of; });
-    if (known) return;
-    auto sizes = wanted.sizes.empty() ? sizes_of(cell_of(line, of), wanted.full) : wanted.sizes;
-    settings.push_back({std::move(of), distribution::uniform, std::move(sizes)});
-  };
-  if (line.operation != catalog::operation::barrier) {
-    for (const std::size_t threads : {16u, 32u, 256u}) add(1, threads);
-    return settings;
-  }
-  for (const std::size_t threads : {32u, 256u, 1024u}) add(1, threads);
-  for (const std::size_t blocks : {2u, 4u, 8u, 16u}) add(blocks, 256);
-  for (const std::size_t blocks : {1u, 2u, 8u}) add(blocks * multiprocessors, 256);
-  return settings;
-}
-
-std::vector<setting> settings_of(const question& line, const selection& wanted, const device_facts& target) {
-  std::vector<setting> settings;
-  if (wanted.grid != grid::none) return grid_settings(line, wanted);
-  if (catalog::is_histogram(line.operation))
-    settings = histogram_settings(line, wanted);
-  else if (!wanted.bins.empty() || !wants_distribution(wanted, distribution::uniform))
-    return {};
-  else if (line.operation == catalog::operation::atomics)
-    settings = atomics_settings(line, wanted);
-  else if (catalog::is_chain(line.operation))
-    settings = chain_settings(line, wanted, static_cast<std::size_t>(target.multiprocessors));
-  else
-    settings = {
-        {{}, distribution::uniform, wanted.sizes.empty() ? sizes_of(cell_of(line), wanted.full) : wanted.sizes}};
-  if (line.on_host && wanted.sizes.empty()) {
-    for (setting& one : settings) std::erase_if(one.sizes, [](std::size_t size) { return size > largest_host_items; });
-  }
-  return settings;
-}
-
-std::vector<mode> default_modes(const question& line, const setting& how, std::size_t size, const selection& wanted) {
-  if (line.on_host) return {mode::host};
-  if (wanted.grid != grid::none) return {mode::cold};
-  return rules::modes(wanted.full ? "full_modes" : "modes", cell_of(line, how.shape, how.distribution, size));
 }
 
 // The ladder's sizes first, then the others spread: 1/2, 1/4, 3/4, 1/8 … of the way. A run that ends early has seen
@@ -220,7 +107,8 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   std::vector<std::size_t> ordered, others;
-  for (const std::size_t size : sizes) (is_ladder_size(size) ? ordered : others).push_back(size);
+  for (const std::size_t size : sizes)
+    (std::ranges::count(rules::ladder(), size) > 0 ? ordered : others).push_back(size);
   std::vector<bool> taken(others.size());
   for (std::size_t denominator = 2; std::count(taken.begin(), taken.end(), false) > 0; denominator *= 2) {
     for (std::size_t numerator = 1; numerator < denominator; numerator += 2) {
@@ -235,21 +123,23 @@ std::vector<std::size_t> spread(std::vector<std::size_t> sizes) {
 
 // Every size of every setting: sizes spread, and at each of them the settings in their order. Of a grid ascending: what
 // is slow is known for it before the large sizes come, and there is little else that is left out.
-std::vector<std::pair<std::size_t, const setting*>> visits(const std::vector<setting>& settings, bool ascending) {
+std::vector<problem> visits(const std::vector<setting>& settings, bool ascending) {
   std::vector<std::size_t> sizes;
   for (const setting& one : settings) sizes.insert(sizes.end(), one.sizes.begin(), one.sizes.end());
-  std::vector<std::pair<std::size_t, const setting*>> all;
+  std::vector<problem> all;
   sizes = spread(sizes);
   if (ascending) std::sort(sizes.begin(), sizes.end());
   for (const std::size_t size : sizes) {
     for (const setting& one : settings) {
-      if (std::count(one.sizes.begin(), one.sizes.end(), size) > 0) all.emplace_back(size, &one);
+      if (std::ranges::count(one.sizes, size) == 0) continue;
+      all.push_back(one.about);
+      all.back().num_items = size;
     }
   }
   return all;
 }
 
-int priority(const question& line) { return rules::order(cell_of(line)) + (line.on_host ? 100 : 0); }
+int priority(const problem& line) { return rules::order(line) + (line.on_host ? 100 : 0); }
 
 bool wants_type(const selection& wanted, const catalog::record& record) {
   return wanted.types.empty() || std::any_of(wanted.types.begin(), wanted.types.end(), [&](const std::string& type) {
@@ -387,43 +277,28 @@ namespace {
 
 // What is computed, by question: baselines and rungs that answer the same one; questions in the order in which they are
 // visited.
-std::vector<std::pair<question, std::vector<const catalog::record*>>> questions_of(
-    std::span<const catalog::record> records, const selection& wanted) {
-  std::map<question, std::vector<const catalog::record*>> lines;
+std::vector<line> lines_of(std::span<const catalog::record> records, const selection& wanted) {
+  std::map<decltype(problem().key()), line> lines;
   for (const auto& record : records) {
     const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
                           catalog::is_histogram(record.operation) || record.operation == catalog::operation::atomics ||
                           catalog::is_chain(record.operation);
-    if (computes && wants_type(wanted, record)) lines[question_of(record)].push_back(&record);
+    if (!computes || !wants_type(wanted, record)) continue;
+    const problem about = line_of(record);
+    line& one = lines[about.key()];
+    one.about = about;
+    one.members.push_back(&record);
   }
-  std::vector<std::pair<question, std::vector<const catalog::record*>>> ordered(lines.begin(), lines.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return priority(a.first) < priority(b.first); });
+  std::vector<line> ordered;
+  for (auto& [key, one] : lines) ordered.push_back(std::move(one));
+  std::ranges::stable_sort(ordered, {}, [](const line& one) { return priority(one.about); });
   return ordered;
 }
 
-problem problem_of(const question& line, const setting& filled, std::size_t size, const selection& wanted) {
-  return {.operation = line.operation,
-          .op = line.combine,
-          .input_type = line.input,
-          .accumulator_type = line.accumulator,
-          .output_type = line.output,
-          .num_items = size,
-          .on_host = line.on_host,
-          .every_rung = wanted.grid == grid::none &&
-                        (wanted.full || !wanted.sizes.empty() ||
-                         rules::wants_every_rung(cell_of(line, filled.shape, filled.distribution, size))),
-          .most_rungs = most_rungs(wanted.grid),
-          .modes = {},
-          .contenders = {},
-          .shape = filled.shape,
-          .distribution = filled.distribution};
-}
-
-std::vector<mode> modes_of(const question& line, const setting& filled, std::size_t size, const selection& wanted) {
-  auto modes = wanted.modes.empty() ? default_modes(line, filled, size, wanted) : wanted.modes;
+std::vector<mode> modes_of(const problem& about, const selection& wanted) {
+  auto modes = wanted.modes.empty() ? rules::modes(plan_of(wanted), about) : wanted.modes;
   if (wanted.dirty_flush && !std::count(modes.begin(), modes.end(), mode::dirty)) modes.push_back(mode::dirty);
-  std::erase_if(modes, [&](mode how) { return (how == mode::host) != line.on_host; });
+  std::erase_if(modes, [&](mode how) { return (how == mode::host) != about.on_host; });
   return modes;
 }
 
@@ -501,14 +376,15 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   run_plan plan;
   std::size_t num_matching = 0, visit = 0;
   std::set<const catalog::record*> without_device;
-  for (const auto& [line, members] : questions_of(records, wanted)) {
-    const bool answered =
-        std::any_of(members.begin(), members.end(), [](const auto* one) { return is_front_door(*one); });
+  for (const auto& [line, members] : lines_of(records, wanted)) {
+    const bool answered = std::ranges::any_of(members, [](const auto* one) { return is_front_door(*one); });
     if (wanted.grid == grid::held_out && !answered) continue;
-    const auto settings = settings_of(line, wanted, target);
-    for (const auto& [size, how_filled] : visits(settings, wanted.grid != grid::none)) {
-      problem about = problem_of(line, *how_filled, size, wanted);
-      auto cases = matching_cases(about, members, modes_of(line, *how_filled, size, wanted), wanted, filter, target);
+    for (problem& about : visits(settings_of(line, wanted, target), wanted.grid != grid::none)) {
+      const std::size_t size = about.num_items;
+      about.every_rung =
+          wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() || rules::wants_every_rung(about));
+      about.most_rungs = most_rungs(wanted.grid);
+      auto cases = matching_cases(about, members, modes_of(about, wanted), wanted, filter, target);
       num_matching += cases.size();
       if (cases.empty()) continue;
 

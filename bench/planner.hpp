@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "catalog.hpp"
@@ -22,16 +23,17 @@ namespace rungs::bench {
 // held_out    what the front door answers, at sizes, bins and alignments that its tables were not made from
 // histograms  every kind of samples with every number of bins and distribution
 enum class grid : unsigned char { none, held_out, histograms };
+inline constexpr grid all_grids[] = {grid::held_out, grid::histograms};
 constexpr std::string_view name(grid value) {
   constexpr std::string_view names[] = {"", "held_out", "histograms"};
   return names[static_cast<int>(value)];
 }
 
 struct selection {
-  std::string filter;                            // ECMAScript regular expression searched in a case's name; empty: all
-  std::vector<mode> modes;                       // empty: the default suite's
-  std::vector<std::size_t> sizes;                // likewise
-  std::vector<std::string> types;                // "f32" or "f16:f32"; likewise
+  std::string filter = {};                       // ECMAScript regular expression searched in a case's name; empty: all
+  std::vector<mode> modes = {};                  // empty: the default suite's
+  std::vector<std::size_t> sizes = {};           // likewise
+  std::vector<std::string> types = {};           // "f32" or "f16:f32"; likewise
   std::vector<std::size_t> bins = {};            // likewise; with any of them, only what has bins
   std::vector<distribution> distributions = {};  // likewise; what has no bins is uniform
   bench::grid grid = bench::grid::none;
@@ -48,14 +50,19 @@ struct problem {
   bool on_host = false;
   bool every_rung = false;     // else only baselines and what a pilot finds fast
   std::size_t most_rungs = 0;  // then no more than so many of those that ask alike of their storage; 0: all
-  std::vector<mode> modes;
-  std::vector<const catalog::record*> contenders;
+  std::vector<mode> modes = {};
+  std::vector<const catalog::record*> contenders = {};
   // Of a histogram bins, and where there are several channels, channels and active; of atomics addresses; of
   // chains threads, and of barriers blocks before them. Of all that read, offset where the items do not begin where
   // memory was allocated, but so many of them behind.
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
+  // What tells it from others.
+  auto key() const {
+    return std::tuple(operation, op, input_type, accumulator_type, output_type, on_host, shape, distribution,
+                      num_items);
+  }
   bool reads_nothing() const { return operation == catalog::operation::atomics || catalog::is_chain(operation); }
   std::size_t input_bytes() const { return reads_nothing() ? 0 : num_items * catalog::size_of(input_type); }
   std::size_t output_bytes() const {
@@ -108,7 +115,6 @@ struct run_plan {
 };
 
 inline constexpr std::size_t largest_host_items = std::size_t{16} << 20;
-inline constexpr std::size_t most_bins = std::size_t{16} << 20;
 
 // Without a device only host cases are planned, and each device record is an omission with `why_no_device`. Throws
 // usage_error for what the catalog cannot answer: a filter that matches nothing, an unknown type, a size that does not

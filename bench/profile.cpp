@@ -39,17 +39,12 @@ std::string range_name(std::size_t i) { return "rungs_case_" + std::to_string(i)
 std::vector<profiled_case> profile(const run_plan& plan, const device_facts& device, std::uint64_t seed,
                                    const std::function<void(const std::string&)>& on_progress) {
   std::vector<profiled_case> all;
-  std::size_t largest_input = 0, largest_output = 0;
   for (const bench_case& one : plan.cases) {
-    const problem& about = plan.problems[one.problem];
-    if (!one.asked_for || one.mode != mode::cold || about.on_host) continue;
-    all.push_back({.which = &one});
-    largest_input = std::max(largest_input, about.input_buffer_bytes());
-    largest_output = std::max(largest_output, about.output_buffer_bytes());
+    if (one.asked_for && one.mode == mode::cold && !plan.problems[one.problem].on_host) all.push_back({.which = &one});
   }
   if (all.empty()) throw usage_error("--profile: none of these cases runs cold on the GPU");
 
-  device_place where(device, largest_input, largest_output);
+  device_place where(device, plan.problems);
   where.warm_up();
   for (std::size_t first = 0, last = 0; first < all.size(); first = last) {  // a problem at a time
     const std::size_t index = all[first].which->problem;

@@ -52,11 +52,7 @@ std::vector<double> joined(const ceiling& one) {
   return all;
 }
 
-auto cell_of(const row& one) {
-  return std::tuple(one.about.operation, one.about.op, one.about.input_type, one.about.accumulator_type,
-                    one.about.output_type, one.about.shape, one.about.distribution, one.about.num_items,
-                    one.about.on_host, one.mode);
-}
+auto cell_of(const row& one) { return std::tuple(one.about.key(), one.mode); }
 
 // Cells of one mode and one shape are alike where their footprints are within a factor of four: the same caches hold
 // them, and launches weigh as much. The shape counts because the bins, more than the bytes, say what a histogram does.

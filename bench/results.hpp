@@ -82,11 +82,11 @@ const ceiling* ceiling_of(const findings& found, const problem& about, mode how)
 bool beats_ceiling(double low_us, double ceiling_low_us);
 
 struct run_facts {
-  std::string run, gpu, commit;
+  std::string run = {}, gpu = {}, commit = {};
   bool complete = true;
   double seconds = 0;
-  std::vector<std::string> arguments;
-  json context;
+  std::vector<std::string> arguments = {};
+  json context = {};
 };
 
 // What names a case in files, but for the ladder: who was called, to do what, on what, and how.

@@ -14,18 +14,22 @@
 namespace rungs::bench::rules {
 namespace {
 
-using json = nlohmann::json;
-using condition = std::function<bool(const cell&)>;
+using json = nlohmann::ordered_json;
+using condition = std::function<bool(const problem&)>;
 
 struct rule {
   std::vector<condition> conditions;
-  std::vector<std::size_t> sizes;
-  std::vector<mode> modes;
-  int order = 0;
-  bool fits(const cell& of) const {
+  json decision;  // what is not a condition: "sizes", "modes", "shapes" or "order"
+  bool fits(const problem& of) const {
     return std::ranges::all_of(conditions, [&](const condition& each) { return each(of); });
   }
 };
+
+// It lives as long as the program: shapes refer to its keys.
+const json& suite() {
+  static const json all = json::parse(suite_text, nullptr, true, true);  // with comments
+  return all;
+}
 
 std::vector<std::size_t> numbers_in(const json& list) {
   std::vector<std::size_t> numbers;
@@ -51,91 +55,119 @@ std::string_view group_of(catalog::operation operation) {
   return catalog::is_histogram(operation) ? "histograms" : catalog::is_chain(operation) ? "chains" : "";
 }
 
-bool is_basic(const cell& of) {
-  return of.input == of.accumulator && (of.input == catalog::scalar::f32 || of.input == catalog::scalar::i32);
+bool is_basic(const problem& of) {
+  return of.input_type == of.accumulator_type &&
+         (of.input_type == catalog::scalar::f32 || of.input_type == catalog::scalar::i32);
+}
+
+// Whether samples of the type tell so many bins apart.
+bool holds(catalog::scalar type, std::size_t bins) {
+  const std::size_t size = catalog::size_of(type);
+  return bins <= (type == catalog::scalar::f16 ? 2048u : size == 1 ? 256u : size == 2 ? 65536u : most_bins);
 }
 
 condition condition_of(const std::string& key, const json& value) {
   if (key == "operations")
-    return
-        [=](const cell& of) { return contains(value, name(of.operation)) || contains(value, group_of(of.operation)); };
-  if (key == "operators") return [=](const cell& of) { return contains(value, name(of.combine)); };
-  if (key == "inputs") return [=](const cell& of) { return contains(value, name(of.input)); };
-  if (key == "distributions") return [=](const cell& of) { return contains(value, name(of.distribution)); };
-  if (key == "basic") return [is = value.get<bool>()](const cell& of) { return is_basic(of) == is; };
-  if (key == "host") return [is = value.get<bool>()](const cell& of) { return of.on_host == is; };
+    return [=](const problem& of) {
+      return contains(value, name(of.operation)) || contains(value, group_of(of.operation));
+    };
+  if (key == "operators") return [=](const problem& of) { return contains(value, name(of.op)); };
+  if (key == "inputs") return [=](const problem& of) { return contains(value, name(of.input_type)); };
+  if (key == "distributions") return [=](const problem& of) { return contains(value, name(of.distribution)); };
+  if (key == "basic") return [is = value.get<bool>()](const problem& of) { return is_basic(of) == is; };
+  if (key == "host") return [is = value.get<bool>()](const problem& of) { return of.on_host == is; };
   if (key == "held")
-    return [is = value.get<bool>()](const cell& of) { return holds(of.input, of.shape["bins"]) == is; };
-  if (key == "most_n") return [most = value.get<std::size_t>()](const cell& of) { return of.num_items <= most; };
+    return [is = value.get<bool>()](const problem& of) { return holds(of.input_type, of.shape["bins"]) == is; };
+  if (key == "most_n") return [most = value.get<std::size_t>()](const problem& of) { return of.num_items <= most; };
   if (key != "n" && key != "bins" && key != "addresses" && key != "blocks" && key != "offset")
     throw std::logic_error("suite.json: unknown key '" + key + "'");
-  return [=, wanted = numbers_in(value)](const cell& of) {
+  return [=, wanted = numbers_in(value)](const problem& of) {
     return std::ranges::count(wanted, key == "n" ? of.num_items : of.shape[key]) > 0;
   };
 }
 
-mode mode_named(const std::string& text) {
-  for (const mode each : {mode::cold, mode::warm, mode::graph})
-    if (name(each) == text) return each;
-  throw std::logic_error("suite.json: unknown mode '" + text + "'");
-}
+using tables = std::map<std::string, std::vector<rule>, std::less<>>;
 
-struct suite {
-  std::map<std::string, std::vector<rule>, std::less<>> tables;
-  std::map<std::string, std::vector<std::size_t>, std::less<>> lists;
-};
-
-suite read() {
-  suite all;
-  const json text = json::parse(suite_text, nullptr, true, true);  // with comments
-  for (const auto& [name, content] : text.items()) {
-    if (content.empty() || !content.front().is_object()) {
-      all.lists[name] = numbers_in(content);
-      continue;
-    }
-    for (const json& each : content) {
-      rule one;
+tables read() {
+  tables all;
+  for (const auto& [name, rules] : suite().items()) {
+    if (name == "ladder") continue;
+    for (const json& each : rules) {
+      rule& one = all[name].emplace_back();
       for (const auto& [key, value] : each.items()) {
-        if (key == "sizes")
-          one.sizes = numbers_in(value);
-        else if (key == "modes")
-          for (const json& mode : value) one.modes.push_back(mode_named(mode));
-        else if (key == "order")
-          one.order = value;
+        if (key == "sizes" || key == "modes" || key == "shapes" || key == "order")
+          one.decision = value;
         else
           one.conditions.push_back(condition_of(key, value));
       }
-      all.tables[name].push_back(std::move(one));
     }
   }
   return all;
 }
 
-const suite& the_suite() {
-  static const suite all = read();
-  return all;
+const rule* first_that_fits(const std::string& table, const problem& of) {
+  static const tables all = read();
+  const auto rules = all.find(table);
+  if (rules == all.end()) return nullptr;
+  const auto found = std::ranges::find_if(rules->second, [&](const rule& each) { return each.fits(of); });
+  return found == rules->second.end() ? nullptr : &*found;
 }
 
-const rule* first_that_fits(std::string_view table, const cell& of) {
-  const auto& rules = the_suite().tables.find(table)->second;
-  const auto found = std::ranges::find_if(rules, [&](const rule& each) { return each.fits(of); });
-  return found == rules.end() ? nullptr : &*found;
+const json& decide(const std::string& plan, const std::string& what, const problem& of) {
+  static const json nothing = json::array();
+  const rule* found = plan.empty() ? nullptr : first_that_fits(plan + "_" + what, of);
+  if (found == nullptr) found = first_that_fits(what, of);
+  return found == nullptr ? nothing : found->decision;
+}
+
+// The shapes of a line of axes, each with some numbers: the last axis changes first. A shape does not tell of zeros.
+std::vector<shape> combined(const json& axes, std::size_t multiprocessors) {
+  std::vector<shape> all{{}};
+  for (const auto& [axis, numbers] : axes.items()) {
+    const bool by_chip = axis == "blocks_per_multiprocessor";
+    std::vector<shape> longer;
+    for (const shape& one : all) {
+      for (const std::size_t number : numbers_in(numbers)) {
+        longer.push_back(one);
+        if (by_chip)
+          longer.back().dimensions.push_back({"blocks", number * multiprocessors});
+        else if (number > 0)
+          longer.back().dimensions.push_back({axis, number});
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
 }
 
 }  // namespace
 
-std::optional<std::vector<std::size_t>> sizes(std::string_view table, const cell& of) {
-  const rule* const found = first_that_fits(table, of);
-  return found == nullptr ? std::nullopt : std::optional(found->sizes);
+std::vector<std::size_t> sizes(const std::string& plan, const problem& of) {
+  return numbers_in(decide(plan, "sizes", of));
 }
-std::vector<mode> modes(std::string_view table, const cell& of) { return first_that_fits(table, of)->modes; }
-int order(const cell& of) { return first_that_fits("order", of)->order; }
-bool wants_every_rung(const cell& of) { return first_that_fits("every_rung", of) != nullptr; }
-const std::vector<std::size_t>& numbers(std::string_view list) { return the_suite().lists.find(list)->second; }
 
-bool holds(catalog::scalar type, std::size_t bins) {
-  const std::size_t size = catalog::size_of(type);
-  return bins <= (type == catalog::scalar::f16 ? 2048u : size == 1 ? 256u : size == 2 ? 65536u : most_bins);
+std::vector<mode> modes(const std::string& plan, const problem& of) {
+  std::vector<mode> modes;
+  const json& names = decide(plan, "modes", of);
+  for (const mode each : all_modes)
+    if (contains(names, name(each))) modes.push_back(each);
+  return modes;
+}
+
+std::vector<shape> shapes(const std::string& plan, const problem& of, std::size_t multiprocessors) {
+  std::vector<shape> all;
+  for (const json& axes : decide(plan, "shapes", of))
+    for (const shape& one : combined(axes, multiprocessors))
+      if (std::ranges::count(all, one) == 0) all.push_back(one);
+  return all;
+}
+
+int order(const problem& of) { return decide("", "order", of); }
+bool wants_every_rung(const problem& of) { return first_that_fits("every_rung", of) != nullptr; }
+
+const std::vector<std::size_t>& ladder() {
+  static const auto sizes = numbers_in(suite()["ladder"]);
+  return sizes;
 }
 
 }  // namespace rungs::bench::rules

@@ -2,38 +2,30 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
-#include "catalog.hpp"
 #include "instruments.hpp"
-#include "samples.hpp"
 #include "shape.hpp"
+
+namespace rungs::bench {
+struct problem;
+}
 
 namespace rungs::bench::rules {
 
-// What a rule is asked about.
-struct cell {
-  catalog::operation operation{};
-  catalog::op combine{};
-  catalog::scalar input{}, accumulator{};
-  bool on_host = false;
-  bench::shape shape = {};
-  bench::distribution distribution = bench::distribution::uniform;
-  std::size_t num_items = 0;
-};
+inline constexpr std::size_t most_bins = std::size_t{16} << 20;
 
-// By the first rule of the table that fits: the sizes at which it is measured, nothing where none fits.
-std::optional<std::vector<std::size_t>> sizes(std::string_view table, const cell& of);
-std::vector<mode> modes(std::string_view table, const cell& of);
-int order(const cell& of);
-bool wants_every_rung(const cell& of);
+// By the first rule that fits in the table of a plan ("full", "held_out", "histograms"; "": the default suite), else in
+// that of the default suite; nothing where none fits.
+std::vector<std::size_t> sizes(const std::string& plan, const problem& of);
+std::vector<mode> modes(const std::string& plan, const problem& of);
+// A GPU with so many multiprocessors; each shape once.
+std::vector<shape> shapes(const std::string& plan, const problem& of, std::size_t multiprocessors);
+int order(const problem& of);
+bool wants_every_rung(const problem& of);
 
-// A list of numbers.
-const std::vector<std::size_t>& numbers(std::string_view list);
-
-// Whether samples of the type tell so many bins apart.
-bool holds(catalog::scalar type, std::size_t bins);
+// The sizes at which the ladder is shown.
+const std::vector<std::size_t>& ladder();
 
 }  // namespace rungs::bench::rules

@@ -77,16 +77,6 @@ summary_of_samples summarise(std::span<const double> samples) {
           .p95 = quantile_of_sorted(in_order, 0.95)};
 }
 
-double normal_quantile(double probability) {
-  if (!(probability > 0 && probability < 1)) return nan;
-  double low = -40, high = 40;
-  for (int step = 0; step < 80; ++step) {
-    const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < probability ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
-
 ratio ratio_of_medians(std::span<const double> numerator, std::span<const double> denominator, double confidence) {
   const auto above = sorted(numerator), below = sorted(denominator);
   if (above.empty() || below.empty()) return {nan, nan, nan};

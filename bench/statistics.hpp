@@ -34,9 +34,6 @@ interval median_interval(std::span<const double> samples, double confidence);
 
 summary_of_samples summarise(std::span<const double> samples);
 
-// The standard normal's quantile.
-double normal_quantile(double probability);
-
 // From the end of one median's interval to the other end of the other's, widened by a step of the clock, seen as the
 // smallest distance between samples. Two intervals of 95 % that do not touch are further apart than 99 % of such pairs
 // of the same code, whatever the distribution: times that jump between two states defeat intervals that assume a

@@ -18,15 +18,10 @@ double steady_seconds() {
 }
 
 std::string in_words(double microseconds) {
-  const bool in_seconds = microseconds >= 1e6, in_milliseconds = microseconds >= 1e3;
+  constexpr std::pair<double, const char*> units[] = {{1e6, "s"}, {1e3, "ms"}, {0, "us"}};
+  const auto unit = std::ranges::find_if(units, [&](const auto& one) { return microseconds >= one.first; });
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g %s",
-                microseconds / (in_seconds        ? 1e6
-                                : in_milliseconds ? 1e3
-                                                  : 1),
-                in_seconds        ? "s"
-                : in_milliseconds ? "ms"
-                                  : "us");
+  std::snprintf(text, sizeof text, "%.3g %s", microseconds / std::max(1.0, unit->first), unit->second);
   return text;
 }
 
@@ -67,19 +62,15 @@ suite::suite(const run_plan& plan, std::span<const catalog::record> records, con
       start_(steady_seconds()),
       visited_(plan.problems.size()) {
   found.omissions = plan.omissions;
-  std::size_t largest_input = 0, largest_output = 0;
   bool on_device = false;
   for (const auto& about : plan.problems) {
     num_cells_ += about.modes.size();
-    if (about.on_host) continue;
-    on_device = true;
-    largest_input = std::max(largest_input, about.input_buffer_bytes());
-    largest_output = std::max(largest_output, about.output_buffer_bytes());
+    on_device = on_device || !about.on_host;
   }
   host_ = std::make_unique<host_place>();
   if (device && on_device) {
     l2_bytes_ = device->l2_bytes;
-    device_ = std::make_unique<device_place>(*device, largest_input, largest_output);
+    device_ = std::make_unique<device_place>(*device, plan.problems);
     device_->warm_up();
   }
 }
@@ -170,8 +161,7 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
   };
   double best_us = std::numeric_limits<double>::infinity();
   for (entrant& one : entrants) {
-    if (one.out) continue;
-    if (!one.defect.empty()) continue;
+    if (one.out || !one.defect.empty()) continue;
     const double most_us = stop_us(about, *one.bound.record);
     if (const double predicted = predicted_us(about, *one.bound.record); predicted > 1.2 * most_us) {
       leave_out(one, limit(predicted, most_us) + " (extrapolated from a smaller size)");
@@ -269,6 +259,21 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
   }
 }
 
+row& suite::add_row(const problem& about, entrant& one, mode how) {
+  row& result = found.rows.emplace_back();
+  result.record = one.bound.record;
+  result.about = about;
+  result.mode = how;
+  result.twin = one.bound.twin;
+  result.asked_for = std::ranges::count(one.asked_for, how) > 0;
+  result.error_ulps = one.error_ulps;
+  result.workspace_bytes = one.bound.workspace_bytes;
+  const std::size_t index = found.rows.size() - 1;
+  one.rows.push_back(index);
+  if (!one.bound.twin) rows_by_name_[case_name(about, *one.bound.record, how)] = index;
+  return result;
+}
+
 void suite::measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants) {
   std::vector<entrant*> in_cell;
   for (entrant& one : entrants) {
@@ -306,20 +311,10 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
       failed_ = true;
       continue;
     }
-    row result;
-    result.record = one.bound.record;
-    result.about = about;
-    result.mode = how;
-    result.twin = one.bound.twin;
-    result.asked_for = std::count(one.asked_for.begin(), one.asked_for.end(), how) > 0;
+    row& result = add_row(about, one, how);
     result.samples = all[i];
-    result.error_ulps = one.error_ulps;
     result.repeatable = one.repeatable;
     result.launches = one.launches;
-    result.workspace_bytes = one.bound.workspace_bytes;
-    one.rows.push_back(found.rows.size());
-    if (!one.bound.twin) rows_by_name_[case_name(about, *one.bound.record, how)] = found.rows.size();
-    found.rows.push_back(std::move(result));
   }
   measure_ceilings(about, how, false);
 }
@@ -404,25 +399,14 @@ void suite::measure(const problem& about, std::size_t index) {
     const bool excused = may_fail(*one.bound.record);
     const std::string fault = !excused ? "" : one.refused ? "refused" : "wrong";
     failed_ = failed_ || !excused;
-    for (const std::size_t i : one.rows) {
-      found.rows[i].defect = one.defect;
-      found.rows[i].fault = fault;
-    }
     for (const mode how : one.modes) {
       if (std::any_of(one.rows.begin(), one.rows.end(), [&](std::size_t i) { return found.rows[i].mode == how; }))
         continue;
-      row wrong;
-      wrong.record = one.bound.record;
-      wrong.about = about;
-      wrong.mode = how;
-      wrong.twin = one.bound.twin;
-      wrong.asked_for = std::count(one.asked_for.begin(), one.asked_for.end(), how) > 0;
-      wrong.defect = one.defect;
-      wrong.fault = fault;
-      wrong.error_ulps = one.error_ulps;
-      wrong.workspace_bytes = one.bound.workspace_bytes;
-      if (!wrong.twin) rows_by_name_[case_name(about, *one.bound.record, how)] = found.rows.size();
-      found.rows.push_back(std::move(wrong));
+      add_row(about, one, how);
+    }
+    for (const std::size_t i : one.rows) {
+      found.rows[i].defect = one.defect;
+      found.rows[i].fault = fault;
     }
   }
 }

@@ -67,6 +67,7 @@ class suite {
   void admit(place& where, const problem& about, std::vector<entrant>& entrants);
   void look_at(place& where, const problem& about, entrant& one);
   void measure_cell(place& where, const problem& about, mode how, std::vector<entrant>& entrants);
+  row& add_row(const problem& about, entrant& one, mode how);
   void measure_ceilings(const problem& about, mode how, bool before);
   void omit(const problem& about, const entrant& one, mode how, const std::string& reason);
   void omit(const problem& about, const entrant& one, const std::string& reason);  // in all its modes

@@ -40,52 +40,21 @@ inline constexpr bool is_studied = parts::is_pair<T>             ? std::is_same_
 // together.
 template <class Call>
 bool with_update(catalog::op op, catalog::scalar type, Call&& call) {
-  const auto with_type = [&]<class Op>() {
-    const auto if_studied = [&]<class T>() {
-      if constexpr (is_studied<Op, T>) call.template operator()<Op, T>();
-      return is_studied<Op, T>;
+  using catalog::scalar;
+  const auto with_type = [&]<class Op>(Op) {
+    const auto is = [&]<class T>(scalar name, T) {
+      if constexpr (is_studied<Op, T>)
+        if (type == name) call.template operator()<Op, T>();
+      return is_studied<Op, T> && type == name;
     };
-    switch (type) {
-      case catalog::scalar::i32:
-        return if_studied.template operator()<int>();
-      case catalog::scalar::u32:
-        return if_studied.template operator()<unsigned>();
-      case catalog::scalar::u64:
-        return if_studied.template operator()<unsigned long long>();
-      case catalog::scalar::f32:
-        return if_studied.template operator()<float>();
-      case catalog::scalar::f64:
-        return if_studied.template operator()<double>();
-      case catalog::scalar::f16x2:
-        return if_studied.template operator()<__half2>();
-      case catalog::scalar::bf16x2:
-        return if_studied.template operator()<__nv_bfloat162>();
-      default:
-        return false;
-    }
+    return is(scalar::i32, 0) || is(scalar::u32, 0u) || is(scalar::u64, 0ull) || is(scalar::f32, 0.0f) ||
+           is(scalar::f64, 0.0) || is(scalar::f16x2, __half2{}) || is(scalar::bf16x2, __nv_bfloat162{});
   };
-  switch (op) {
-    case catalog::op::plus:
-      return with_type.template operator()<plus>();
-    case catalog::op::minus:
-      return with_type.template operator()<minus>();
-    case catalog::op::increment:
-      return with_type.template operator()<increment>();
-    case catalog::op::minimum:
-      return with_type.template operator()<minimum>();
-    case catalog::op::maximum:
-      return with_type.template operator()<maximum>();
-    case catalog::op::bit_and:
-      return with_type.template operator()<bit_and>();
-    case catalog::op::bit_or:
-      return with_type.template operator()<bit_or>();
-    case catalog::op::bit_xor:
-      return with_type.template operator()<bit_xor>();
-    case catalog::op::exchange:
-      return with_type.template operator()<exchange>();
-    default:
-      return false;
-  }
+  const auto is = [&](catalog::op name, auto combine) { return op == name && with_type(combine); };
+  return is(catalog::op::plus, plus{}) || is(catalog::op::minus, minus{}) || is(catalog::op::increment, increment{}) ||
+         is(catalog::op::minimum, minimum{}) || is(catalog::op::maximum, maximum{}) ||
+         is(catalog::op::bit_and, bit_and{}) || is(catalog::op::bit_or, bit_or{}) ||
+         is(catalog::op::bit_xor, bit_xor{}) || is(catalog::op::exchange, exchange{});
 }
 
 // How words are folded. Exchanges are only counted: any of their values may stay.

@@ -137,52 +137,15 @@ __host__ __device__ inline void merge(summary_of_items& into, const summary_of_i
 template <class Visit>
 bool with_type(catalog::scalar type, Visit visit) {
   using catalog::scalar;
-  switch (type) {
-    case scalar::none:
-    case scalar::f16x2:
-    case scalar::bf16x2:
-      return false;
-    case scalar::i8:
-      visit(std::int8_t{});
-      break;
-    case scalar::u8:
-      visit(std::uint8_t{});
-      break;
-    case scalar::i16:
-      visit(std::int16_t{});
-      break;
-    case scalar::u16:
-      visit(std::uint16_t{});
-      break;
-    case scalar::i32:
-      visit(std::int32_t{});
-      break;
-    case scalar::u32:
-      visit(std::uint32_t{});
-      break;
-    case scalar::i64:
-      visit(static_cast<long long>(0));
-      break;
-    case scalar::u64:
-      visit(static_cast<unsigned long long>(0));
-      break;
-    case scalar::f16:
-      visit(__half{});
-      break;
-    case scalar::bf16:
-      visit(__nv_bfloat16{});
-      break;
-    case scalar::f32:
-      visit(float{});
-      break;
-    case scalar::f64:
-      visit(double{});
-      break;
-    case scalar::affine:
-      visit(affine{});
-      break;
-  }
-  return true;
+  const auto is = [&](scalar name, auto value) {
+    if (type == name) visit(value);
+    return type == name;
+  };
+  return is(scalar::i8, std::int8_t{}) || is(scalar::u8, std::uint8_t{}) || is(scalar::i16, std::int16_t{}) ||
+         is(scalar::u16, std::uint16_t{}) || is(scalar::i32, std::int32_t{}) || is(scalar::u32, std::uint32_t{}) ||
+         is(scalar::i64, 0ll) || is(scalar::u64, 0ull) || is(scalar::f16, __half{}) ||
+         is(scalar::bf16, __nv_bfloat16{}) || is(scalar::f32, float{}) || is(scalar::f64, double{}) ||
+         is(scalar::affine, affine{});
 }
 
 // On the host. Only numbers have a summary.

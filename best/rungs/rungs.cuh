@@ -1,5 +1,5 @@
-// The front door, all of it: CUB's device-wide calls and its collectives in namespace rungs. Programs that use one of
-// them compile faster with its own header.
+// The front door, all of it: CUB's device-wide calls and its collectives in namespace rungs, and operations on rows.
+// Programs that use one of them compile faster with its own header.
 #pragma once
 
 #include "rungs/block/block_reduce.cuh"
@@ -10,5 +10,10 @@
 #include "rungs/device/device_histogram.cuh"
 #include "rungs/device/device_reduce.cuh"
 #include "rungs/device/device_scan.cuh"
+#include "rungs/rows/cross_entropy.cuh"
+#include "rungs/rows/log_sum_exp.cuh"
+#include "rungs/rows/merge_attention.cuh"
+#include "rungs/rows/norms.cuh"
+#include "rungs/rows/softmax.cuh"
 #include "rungs/warp/warp_reduce.cuh"
 #include "rungs/warp/warp_scan.cuh"

@@ -25,12 +25,26 @@ INTEGERS = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
 
 @dataclass(frozen=True)
 class Need:
-    """What the caller asks for beyond speed."""
+    """What the caller asks for beyond speed. The front door answers what asks for CUB's contract, for it keeps that."""
 
     says: str
     heading: str
-    admits: Callable[[Machine, Cell, Variant], bool]
-    doors: bool = False  # whether the front door is an answer: it keeps CUB's contract
+    same_bits: bool = False
+    contract: bool = False
+
+    def admits(self, machine: Machine, cell: Cell, variant: Variant) -> bool:
+        if self.same_bits and not repeats(machine, cell, variant):
+            return False
+        return not self.contract or compare.keeps_cubs_contract(machine, variant)
+
+
+ANY = Need("no further wish", "Just the fastest")
+NEEDS = (
+    ANY,
+    Need("the same bits every time", "With the same bits every time", same_bits=True),
+    Need("CUB's workspace contract", "With CUB's workspace contract, nothing zeroed beforehand", contract=True),
+    Need("both", "With both", same_bits=True, contract=True),
+)
 
 
 @dataclass(frozen=True)
@@ -48,31 +62,14 @@ def repeats(machine: Machine, cell: Cell, variant: Variant) -> bool:
     return seen and (exact or bool(machine.variants[variant].get("deterministic")))
 
 
-def plain_workspace(machine: Machine, cell: Cell, variant: Variant) -> bool:
-    return compare.keeps_cubs_contract(machine, variant)
-
-
-def waits_for_nobody(machine: Machine, variant: Variant) -> bool:
-    """A call that waits for the host cannot stand where CUB's stood: it is shown, not advised."""
-    return not machine.variants[variant].get("waits_for_host")
-
-
-ANY = Need("no further wish", "Just the fastest", lambda machine, cell, variant: True)
-NEEDS = (
-    ANY,
-    Need("the same bits every time", "With the same bits every time", repeats),
-    Need("CUB's workspace contract", "With CUB's workspace contract, nothing zeroed beforehand", plain_workspace, True),
-    Need("both", "With both", lambda machine, cell, variant: repeats(machine, cell, variant) and plain_workspace(machine, cell, variant), True),
-)  # fmt: skip
-
-
 def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
     """What of ours meets the need, and CUB, each with its cost: the time in units of one release's CUB, as `compare.told`
     has it; where CUB has none the time. Where all entries of CUB meet it they count as the plain one, at the better release's time; else
     those that do stand for themselves."""
     present = compare.contenders(machine, cell)
-    rungs = [v for v in present if compare.is_ours(machine, v) or (need.doors and compare.is_door(v))]
-    ours = [v for v in rungs if waits_for_nobody(machine, v) and need.admits(machine, cell, v)]
+    rungs = [v for v in present if compare.is_ours(machine, v) or (need.contract and compare.is_door(v))]
+    # A call that waits for the host cannot stand where CUB's stood: it is shown, not advised.
+    ours = [v for v in rungs if not machine.variants[v].get("waits_for_host") and need.admits(machine, cell, v)]
     cub = [v for v in present if compare.is_cub(v)]
     if not cub:
         return {v: compare.figure(machine, cell, v, "median_us") for v in ours}
@@ -108,24 +105,18 @@ def called(machine: Machine, step: Step) -> str:
 def covering(machine: Machine, fit: list[tuple[Cell, dict[Variant, float]]]) -> list[Step]:
     """Few steps: from the smallest n on, whoever stays near the fastest for the most sizes. fit: by size, the
     candidates with what they cost, least best."""
+    near = [{v for v, cost in costs.items() if cost <= min(costs.values()) * (1 + NEAR)} for _, costs in fit]
     found: list[Step] = []
     position = 0
     while position < len(fit):
-        near = []
-        for _, costs in fit[position:]:
-            least = min(costs.values(), default=0.0)
-            near.append({variant for variant, cost in costs.items() if cost <= least * (1 + NEAR)})
-        if not near[0]:
+        if not near[position]:
             position += 1
             continue
-
-        def reach(variant: Variant, near: list[set[Variant]] = near) -> int:
-            return next((n for n, names in enumerate(near) if variant not in names), len(near))
-
         costs = fit[position][1]
-        chosen = max(near[0], key=lambda v: (reach(v), -costs[v], -machine.order[v]))
-        found.append(Step(chosen, tuple(cell for cell, _ in fit[position : position + reach(chosen)])))
-        position += reach(chosen)
+        until = {v: next((n for n in range(position, len(fit)) if v not in near[n]), len(fit)) for v in near[position]}
+        chosen = max(until, key=lambda v, until=until, costs=costs: (until[v], -costs[v], -machine.order[v]))
+        found.append(Step(chosen, tuple(cell for cell, _ in fit[position : until[chosen]])))
+        position = until[chosen]
     return found
 
 

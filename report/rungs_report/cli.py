@@ -10,6 +10,7 @@ from pathlib import Path
 from rungs_report import counters, data, export, facts, render, sass, tune, versus
 
 ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "report" / "data"
 OK, WRONG, USAGE = 0, 1, 2
 EPILOG = """exit codes:
   0  done; check: everything is as the generator writes it; compare: no regression
@@ -17,10 +18,6 @@ EPILOG = """exit codes:
      profile could not be read; test: a test failed
   2  usage: an unknown option, a directory that is not there, a README without its markers, nothing to compare
   130  interrupted"""
-
-
-class Usage(Exception):
-    """A command line that cannot be followed: names the thing and what to do."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,37 +30,34 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--no-install", **nothing)
     commands = made.add_subparsers(dest="command", metavar="COMMAND")
 
-    def command(name: str, says: str, description: str = "") -> Callable[..., None]:
+    def command(does: Callable[[argparse.Namespace], int], name: str, says: str, description: str = "") -> Callable[..., None]:
         """A subcommand: what adds an option to it."""
         of = commands.add_parser(
             name, help=says, description=description or says, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         of.add_argument("--no-install", **nothing)
+        of.set_defaults(does=does)
         return of.add_argument
 
-    def folder(add: Callable[..., None], option: str, says: str) -> None:
-        add(option, type=Path, metavar="DIR", help=says)
-
-    def file(add: Callable[..., None], option: str, says: str) -> None:
-        add(option, type=Path, metavar="FILE", help=says)
-
-    results = "result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)"
-    sources = "repository the rungs' sources are read from (default: this one)"
-    for name, says in (
-        ("render", "read the results and write the pages (the default)"),
-        ("check", "fail if the pages are not what render would write"),
+    folder, file = {"type": Path, "metavar": "DIR"}, {"type": Path, "metavar": "FILE"}
+    results = {**folder, "default": DATA, "help": "result files, DIR/<gpu>/<run>.json or .json.gz (default: report/data)"}
+    sources = {**folder, "default": ROOT, "help": "repository the rungs' sources are read from (default: this one)"}
+    for does, name, says in (
+        (render_pages, "render", "read the results and write the pages (the default)"),
+        (check_pages, "check", "fail if the pages are not what render would write"),
     ):
-        add = command(name, says)
-        folder(add, "--data", results)
-        folder(add, "--out", "where the pages are (default: report)")
-        file(add, "--readme", "file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)")
-        folder(add, "--root", sources)
-    add = command("site", "write the interactive page, index.html, every row as results.csv and the tables that pages leave out, into a folder that is not committed")
-    folder(add, "--data", results)
-    folder(add, "--out", "where they are written (default: report/site)")
+        add = command(does, name, says)
+        add("--data", **results)
+        add("--out", **folder, help="where the pages are (default: report)")
+        add("--readme", **file, help="file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)")
+        add("--root", **sources)
+    add = command(write_site, "site", "write the interactive page, index.html, every row as results.csv and the tables that pages leave out, into a folder that is not committed")
+    add("--data", **results)
+    add("--out", **folder, default=ROOT / "report" / "site", help="where they are written (default: report/site)")
     add("--pages", metavar="PREFIX", help="what its links to the pages begin with, such as https://host/path/ (default: the way to report/)")
-    folder(add, "--root", sources)
+    add("--root", **sources)
     add = command(
+        export_header,
         "export",
         "write the rung for a problem as one self-contained header",
         "Writes the rung that the front door takes for a problem as one header that includes nothing of this project, "
@@ -75,25 +69,27 @@ def parser() -> argparse.ArgumentParser:
     add("--workspace", choices=("none", "uninitialised", "zeroed_once"), help="only rungs that ask no more of their workspace")
     add("--repeatable", action="store_true", help="only rungs that give the same bits every time")
     add("--measured", action="store_true", help="the fastest at the nearest size that was measured, whatever the front door takes")
-    file(add, "--output", "where to write it (default: standard output)")
-    folder(add, "--data", results)
-    folder(add, "--root", sources)
+    add("--output", **file, help="where to write it (default: standard output)")
+    add("--data", **results)
+    add("--root", **sources)
     add = command(
+        write_sass,
         "sass",
         "disassemble a build and write what each kernel is made of",
         "Disassembles a build and writes what the pages show of registers, shared memory and opcodes of each kernel.",
     )
-    folder(add, "--build", "build folder (default: build)")
-    folder(add, "--data", f"where DIR/<gpu>/{data.SASS} is written (default: report/data)")
+    add("--build", **folder, default=ROOT / "build", help="build folder (default: build)")
+    add("--data", **folder, default=DATA, help=f"where DIR/<gpu>/{data.SASS} is written (default: report/data)")
     add("--gpu", metavar="SLUG", help="whose results the kernels belong to (default: the only one in --data)")
-    file(add, "--cuobjdump", "the disassembler (default: the one on the PATH)")
-    file(add, "--whole", "write all facts there, too: every opcode of every kernel")
-    file(add, "--from", "take what --whole wrote once, and no build")
-    add = command("counters", "write what the pages show of the hardware counters that bench/counters collected")
+    add("--cuobjdump", **file, help="the disassembler (default: the one on the PATH)")
+    add("--whole", **file, help="write all facts there, too: every opcode of every kernel")
+    add("--from", **file, help="take what --whole wrote once, and no build")
+    add = command(write_counters, "counters", "write what the pages show of the hardware counters that bench/counters collected")
     add("folder", type=Path, metavar="DIR", help="what bench/counters --out=DIR left, here or on another machine; or what --whole wrote once")
-    folder(add, "--data", f"where DIR/<gpu>/{data.COUNTERS} is written (default: report/data)")
-    file(add, "--whole", "write all counters there, too")
+    add("--data", **folder, default=DATA, help=f"where DIR/<gpu>/{data.COUNTERS} is written (default: report/data)")
+    add("--whole", **file, help="write all counters there, too")
     add = command(
+        compare_results,
         "compare",
         "compare two runs on one GPU (SLOW, FAST, SAME, AMBIGUOUS by interval and noise floor), or two GPUs, each against its own"
         " ceilings (what changed winner)",
@@ -101,13 +97,13 @@ def parser() -> argparse.ArgumentParser:
     add("A", help="a result file, a folder of result files, or the name of a GPU or a run in --data")
     add("B", help="likewise; a regression is what is slower in B than in A")
     add("--all", action="store_true", help="every case, not only those that differ")
-    folder(add, "--data", "where names are looked for (default: report/data)")
-    add = command("tune", "write the tables of the front door, best/rungs/tuning, from the results")
-    folder(add, "--data", results)
-    folder(add, "--out", "where the tables are (default: best/rungs/tuning)")
+    add("--data", **folder, default=DATA, help="where names are looked for (default: report/data)")
+    add = command(write_tables, "tune", "write the tables of the front door, best/rungs/tuning, from the results")
+    add("--data", **results)
+    add("--out", **folder, default=tune.folder(ROOT), help="where the tables are (default: best/rungs/tuning)")
     add("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's and of the grid of histograms)")
     add("--check", action="store_true", help="write nothing; fail if a table is not what would be written from the runs that it names")
-    add = command("test", "run the report's tests", "run the report's tests; what follows goes to pytest")
+    add = command(run_tests, "test", "run the report's tests", "run the report's tests; what follows goes to pytest")
     add("pytest", nargs="*", metavar="...", help="arguments for pytest")
     return made
 
@@ -122,17 +118,16 @@ def complain(line: str) -> None:
 
 def source(options: argparse.Namespace) -> Path:
     """The folder of result files."""
-    folder = options.data or ROOT / "report" / "data"
-    if not folder.is_dir():
-        raise Usage(f"{folder}: no such directory; run bench/run first, or name the results with --data DIR")
-    return folder
+    if not options.data.is_dir():
+        raise data.Unusable(f"{options.data}: no such directory; run bench/run first, or name the results with --data DIR")
+    return options.data
 
 
 def collected(options: argparse.Namespace, out: Path) -> data.Collection:
     """All results, and what was refused of them told."""
     folder = source(options)
     if out.exists() and not out.is_dir():
-        raise Usage(f"{out}: is no directory; name one with --out DIR")
+        raise data.Unusable(f"{out}: is no directory; name one with --out DIR")
     collection = data.read(folder)
     say(collection.accounting())
     for refusal in collection.refusals:
@@ -144,8 +139,8 @@ def gather(options: argparse.Namespace) -> tuple[data.Collection, dict[str, str]
     """Everything render would write: the pages, and the README's path and new text where there is one to rewrite."""
     out = options.out or ROOT / "report"
     collection = collected(options, out)
-    made = render.files(collection, options.root or ROOT, say)
-    path, own = options.readme, options.readme is None and options.data is None and options.out is None
+    made = render.files(collection, options.root, say)
+    path, own = options.readme, options.readme is None and options.data == DATA and options.out is None
     path = ROOT / "README.md" if own else path
     new = None
     if path is not None:
@@ -153,7 +148,7 @@ def gather(options: argparse.Namespace) -> tuple[data.Collection, dict[str, str]
             new = render.readme(collection, path, out)
         except render.ReadmeFault as fault:
             if not own:
-                raise Usage(f"{path}: {fault}") from None
+                raise data.Unusable(f"{path}: {fault}") from None
             complain(f"{path.relative_to(ROOT)} {fault}; its headline was left alone")
             path = None
     return collection, made, out, path, new
@@ -177,12 +172,12 @@ def render_pages(options: argparse.Namespace) -> int:
 
 
 def write_site(options: argparse.Namespace) -> int:
-    out = options.out or ROOT / "report" / "site"
+    out = options.out
     collection = collected(options, out)
     pages = options.pages
     if pages is None:
         pages = Path(os.path.relpath(ROOT / "report", out.resolve())).as_posix() + "/"
-    made = render.site(collection, options.root or ROOT, pages, say)
+    made = render.site(collection, options.root, pages, say)
     for name, content in made.items():
         render.write(out / name, content)
     say(f"{len(made)} files in {out}; open {out / render.SITE}")
@@ -217,7 +212,7 @@ def export_header(options: argparse.Namespace) -> int:
     for refusal in collection.refusals:
         if not refusal.expected:
             complain(str(refusal))
-    text = export.header(collection, options.root or ROOT, asked, options.gpu, complain)
+    text = export.header(collection, options.root, asked, options.gpu, complain)
     if options.output is None:
         print(text, end="")
     else:
@@ -234,12 +229,12 @@ def write_facts(document: facts.Document, path: Path, shown: Callable[[facts.Doc
 
 
 def write_sass(options: argparse.Namespace) -> int:
-    build, to, source = options.build or ROOT / "build", options.data or ROOT / "report" / "data", getattr(options, "from")
+    to, source = options.data, getattr(options, "from")
     gpus = [options.gpu] if options.gpu else sorted(path.name for path in to.glob("*") if path.is_dir())
     if len(gpus) != 1 or not data.SLUG.fullmatch(gpus[0]):
-        raise Usage(f"{', '.join(gpus) or 'no GPU'} in {to}: name one with --gpu SLUG, such as nvidia-h200")
+        raise data.Unusable(f"{', '.join(gpus) or 'no GPU'} in {to}: name one with --gpu SLUG, such as nvidia-h200")
     path = to / gpus[0] / data.SASS
-    document = facts.whole(source, data.SASS_SCHEMA) if source else sass.collect(build, options.cuobjdump)
+    document = facts.whole(source, data.SASS_SCHEMA) if source else sass.collect(options.build, options.cuobjdump)
     write_facts(document, path, sass.shown, options.whole)
     kernels = sum(len(entry["kernels"]) for entry in document["entries"])
     say(f"{path}: {kernels} kernels of {len(document['entries'])} variants")
@@ -250,7 +245,7 @@ def write_counters(options: argparse.Namespace) -> int:
     left_out: list[str] = []
     source = options.folder
     document = facts.whole(source, data.COUNTERS_SCHEMA) if source.is_file() else counters.collect(source, left_out)
-    path = (options.data or ROOT / "report" / "data") / document["gpu"] / data.COUNTERS
+    path = options.data / document["gpu"] / data.COUNTERS
     write_facts(document, path, counters.shown, options.whole)
     for line in left_out:
         complain(f"left out: {line}")
@@ -260,24 +255,21 @@ def write_counters(options: argparse.Namespace) -> int:
 
 
 def compare_results(options: argparse.Namespace) -> int:
-    a, b = (versus.side(named, options.data or ROOT / "report" / "data", complain) for named in (options.A, options.B))
+    a, b = (versus.side(named, options.data, complain) for named in (options.A, options.B))
     lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
     say("\n".join(lines))
     return WRONG if worse else OK
 
 
 def write_tables(options: argparse.Namespace) -> int:
-    source, out = options.data or ROOT / "report" / "data", options.out or tune.folder(ROOT)
+    source, out = options.data, options.out
     for folder in (source, out):
         if not folder.is_dir():
-            raise Usage(f"{folder}: no such directory")
+            raise data.Unusable(f"{folder}: no such directory")
     runs = options.runs or (tune.named_runs(out) if options.check else None)
 
     def made(also_pending: bool) -> dict[str, str]:
-        try:
-            return tune.files(data.read(source, earlier=runs is not None, also_pending=also_pending), runs)
-        except tune.Undecided as fault:
-            raise Usage(f"{source}: {fault}") from None
+        return tune.files(data.read(source, earlier=runs is not None, also_pending=also_pending), runs)
 
     if options.check:
         # A table stands though a rung was edited after it was made; it may also have been made after that, without the rung.
@@ -317,16 +309,10 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments[0] == "test" and not {"-h", "--help"} & set(arguments):  # argparse would take pytest's options for its own
         return run_tests(arguments[1:])
     options = parser().parse_args(arguments)
-    commands = {
-        "render": render_pages, "check": check_pages, "site": write_site, "export": export_header, "sass": write_sass,
-        "counters": write_counters, "tune": write_tables, "compare": compare_results,
-    }  # fmt: skip
     try:
-        return commands[options.command](options)
-    except (Usage, facts.Fault, versus.NotFound) as fault:
+        return options.does(options)
+    except data.Unusable as fault:
         complain(str(fault))
-    except export.Unknown as fault:
-        complain(f"export: {fault}")
     except BrokenPipeError:
         return WRONG
     except OSError as error:

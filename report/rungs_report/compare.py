@@ -394,7 +394,6 @@ class Recommended:
     times: dict[str, float]  # by distribution
     ratios: dict[str, Ratio]  # over CUB, likewise; none where CUB has no time
     cub: dict[str, float]  # its fastest entry's times
-    missing: tuple[str, ...]  # distributions in which a rung of ours has a time, but not this one
 
     @property
     def worst(self) -> Ratio | None:
@@ -429,14 +428,11 @@ def recommended(machine: Machine, setting: Cell) -> Recommended | None:
     """Of the rungs measured with the most distributions, the one whose lowest speed-up over CUB among them is highest; where CUB
     has no time at all, the one whose longest time is least."""
     cells = settings(machine, setting.operation, setting.mode).get(setting, {})
-    present = {d: [v for v in contenders(machine, c) if is_ours(machine, v)] for d, c in cells.items()}
-    present = {distribution: variants for distribution, variants in present.items() if variants}
-
-    candidates = {variant for variants in present.values() for variant in variants}
-    if not candidates:
+    present = {d: found for d, cell in cells.items() if (found := [v for v in contenders(machine, cell) if is_ours(machine, v)])}
+    if not present:
         return None
-    measured = [cells[distribution] for distribution in present]
-    chosen = max(candidates, key=lambda variant: rank_over(machine, measured, variant))
+    over_these = [cells[distribution] for distribution in present]
+    chosen = max({v for variants in present.values() for v in variants}, key=lambda variant: rank_over(machine, over_these, variant))
     own = {d: cells[d] for d, variants in present.items() if chosen in variants}
     cub = {d: found[1] for d, cell in cells.items() if (found := fastest_cub(machine, cell))}
     return Recommended(
@@ -445,7 +441,6 @@ def recommended(machine: Machine, setting: Cell) -> Recommended | None:
         {d: figure(machine, cell, chosen, "median_us") for d, cell in own.items()},
         {d: ratio for d, cell in own.items() if (ratio := headline(machine, cell, chosen))},
         cub,
-        tuple(sorted(set(present) - set(own))),
     )
 
 

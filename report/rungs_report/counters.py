@@ -2,20 +2,17 @@
 (SCHEMA.md), and what the pages say of them. A counter that ncu did not give is left out; none is computed here."""
 
 import csv
-import json
 import math
 import re
 from pathlib import Path
 from typing import Any
 
-from rungs_report import compare, costs, data, sass, words
-from rungs_report.data import Cell, Machine, Variant
-from rungs_report.facts import Fault
+from rungs_report import compare, costs, data, sass, schema, words
+from rungs_report.data import Cell, Machine, Unusable, Variant
 from rungs_report.page import Page
 from rungs_report.words import code, table
 
 CASES, COUNTED, TOLD = "cases.json", "counters.csv", "ncu.txt"
-CASES_SCHEMA = "rungs.profile/1"
 # dram__bytes_read.sum: what describes the device or the launch (device__attribute_cores, launch__grid_size) has no dot.
 COUNTER = re.compile(r"[a-z0-9]+__[a-z0-9_]+(\.[a-z0-9_]+)+")
 RANGE = re.compile(r"\brungs_case_\d+\b")
@@ -61,12 +58,12 @@ def rows(text: str) -> tuple[list[dict[str, str]], dict[str, str]]:
     lines = list(csv.reader(text.splitlines()))
     start = next((position for position, line in enumerate(lines) if "ID" in line and "Kernel Name" in line), None)
     if start is None:
-        raise Fault("has no line of column names; ncu writes one with --csv --page raw")
+        raise Unusable("has no line of column names; ncu writes one with --csv --page raw")
     header, units, found = lines[start], {}, []
     for line in lines[start + 1 :]:
         if len(line) != len(header):
             if line and not line[0].startswith("=="):
-                raise Fault("has a line that is cut short; let bench/counters run to its end")
+                raise Unusable("has a line that is cut short; let bench/counters run to its end")
             continue
         row = dict(zip(header, line, strict=True))
         if row["ID"].isdigit():
@@ -84,7 +81,7 @@ def assigned(found: list[dict[str, str]], cases: list[dict[str, Any]]) -> list[l
     if len(found) == len(in_order) and all(own in (None, name) for own, name in zip(ranges, in_order, strict=True)):
         ranges = in_order
     if None in ranges or not found:
-        raise Fault(f"has {len(found)} kernels of the {len(in_order)} that the cases launch, and not all name their case")
+        raise Unusable(f"has {len(found)} kernels of the {len(in_order)} that the cases launch, and not all name their case")
     return [[row for row, own in zip(found, ranges, strict=True) if own == case["range"]] for case in cases]
 
 
@@ -102,38 +99,36 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Fault(f"{path} cannot be read ({error}); bench/counters --out={path.parent} makes it") from None
+        raise Unusable(f"{path} cannot be read ({error}); bench/counters --out={path.parent} makes it") from None
 
 
 def collect(folder: Path, told: list[str]) -> dict[str, Any]:
     """The document. told collects the cases that had to be left out, and why."""
-    path = folder / CASES
     try:
-        about = json.loads(read_text(path))
-        cases, versions = about["cases"], about["context"]["versions"]
-        if about["schema"] != CASES_SCHEMA or not data.SLUG.fullmatch(about["gpu"]):
-            raise ValueError
-        fields = [Cell(*(case[name] for name in Cell._fields)) for case in cases]
-        variants = [Variant(case["family"], case["ladder"], case["rung"]) for case in cases]
-        expected = [(case["range"], int(case["kernels"])) for case in cases]
-    except (ValueError, KeyError, TypeError):
-        raise Fault(f"{path} is not what rungs_bench --profile writes; run bench/counters again") from None
+        about = data.parse(folder / CASES)
+        if fault := schema.fault(about, "profile"):
+            raise data.Refused(fault)
+    except data.Refused as refused:
+        raise Unusable(f"{folder / CASES} {refused}; rungs_bench --profile writes it, by bench/counters --out={folder}") from None
+    cases = about["cases"]
     raw, note = read_text(folder / COUNTED), read_text(folder / TOLD)
     try:
         found, units = rows(raw)
         grouped = assigned(found, cases)
-    except Fault as fault:
-        raise Fault(f"{folder / COUNTED} {fault}") from None
+    except Unusable as fault:
+        raise Unusable(f"{folder / COUNTED} {fault}") from None
     version, replay = re.search(r"Version ([\d.]+)", note), re.search(r"^replay: (\w+)$", note, re.MULTILINE)
     seen: dict[str, str] = {}
     entries = []
-    for cell, variant, (name, kernels), own in zip(fields, variants, expected, grouped, strict=True):
-        if len(own) != kernels:
-            told.append(f"{variant.rung} at {cell.items} items ({name}) launches {kernels} kernels, of which ncu saw {len(own)}")
-            continue
-        entries.append({**variant._asdict(), **cell._asdict(), "kernels": [kernel(row, units, seen) for row in own]})
+    for case, own in zip(cases, grouped, strict=True):
+        if len(own) == case["kernels"]:
+            named = {name: case[name] for name in (*Variant._fields, *Cell._fields)}
+            entries.append({**named, "kernels": [kernel(row, units, seen) for row in own]})
+        else:
+            where = f"{case['rung']} at {case['items']} items ({case['range']})"
+            told.append(f"{where} launches {case['kernels']} kernels, of which ncu saw {len(own)}")
     return {
-        "schema": data.COUNTERS_SCHEMA, "gpu": about["gpu"], "commit": about["commit"], "run": about["run"], "driver": versions.get("driver"),
+        "schema": data.COUNTERS_SCHEMA, "gpu": about["gpu"], "commit": about["commit"], "run": about["run"], "driver": about["context"]["versions"].get("driver"),
         "ncu": version[1] if version else None, "replay": replay[1] if replay else None, "units": dict(sorted(seen.items())), "entries": entries,
         "skipped": [{key: value for key, value in each.items() if key != "range"} for each in about.get("skipped", [])],
     }  # fmt: skip

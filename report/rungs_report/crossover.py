@@ -1,6 +1,7 @@
 """When does a cluster beat a grid? What a call launched, as the benchmark read it from the captured call, says which design it is; the
 fastest of each design, over n and type, and over bins, says where one overtakes another."""
 
+from operator import itemgetter
 from typing import NamedTuple
 
 from rungs_report import atomics, charts, compare, topics, words
@@ -16,11 +17,14 @@ MOST_ITEMS = 1 << 24  # beyond, everything is as fast as memory
 
 
 class Best(NamedTuple):
+    cost: float  # its time in units of one release's CUB, as every page ranks; where CUB has none its time
+    us: float
     design: str
     variant: Variant
-    us: float
-    cost: float  # its time in units of one release's CUB, as every page ranks; where CUB has none its time
     cluster_blocks: int
+
+
+rank = itemgetter(0, 1)  # of equals the first in ladder order
 
 
 def design(machine: Machine, variant: Variant, row: Row) -> str | None:
@@ -49,8 +53,8 @@ def bests(machine: Machine, cell: Cell) -> dict[str, Best]:
         cost = 1 / ratios[variant].value if ratios else us
         for _, row in machine.rows(cell, variant):
             named = design(machine, variant, row)
-            if named and (named not in found or (cost, us) < (found[named].cost, found[named].us)):
-                found[named] = Best(named, variant, us, cost, row.values["cluster_blocks"])
+            if named and (named not in found or (cost, us) < rank(found[named])):
+                found[named] = Best(cost, us, named, variant, row.values["cluster_blocks"])
     return found
 
 
@@ -79,7 +83,7 @@ def spans(winners: list[tuple[int, str]]) -> list[tuple[str, int, int]]:
 
 def sentence(what: str, by_size: dict[int, dict[str, Best]]) -> str:
     """Where which design wins, and by how much a cluster does where it does so most."""
-    winners = [(items, min(found.values(), key=lambda best: (best.cost, best.us)).design) for items, found in by_size.items() if found]
+    winners = [(items, min(found.values(), key=rank).design) for items, found in by_size.items() if found]
     told = [
         f"{name} {f'at {words.size(first)}' if first == last else f'from {words.size(first)} to {words.size(last)}'}"
         for name, first, last in spans(winners)
@@ -89,7 +93,7 @@ def sentence(what: str, by_size: dict[int, dict[str, Best]]) -> str:
         return f"{what}: {', then '.join(told)}."
     most = max(gains, key=gains.__getitem__)
     if gains[most] > 1:
-        best = min((b for b in by_size[most].values() if b.design in (CLUSTER, CLUSTERS)), key=lambda b: (b.cost, b.us))
+        best = min((best for best in by_size[most].values() if best.design in (CLUSTER, CLUSTERS)), key=rank)
         end = f"A cluster gains most at {words.size(most)}: {words.ratio(gains[most])} over the best of everything else, with {best.cluster_blocks} blocks."
     else:
         end = f"A cluster wins nowhere; it comes closest at {words.size(most)}, with {words.ratio(gains[most])} the speed of the best."
@@ -106,11 +110,9 @@ def of_designs(page: Page, problem: Cell) -> list[str]:
     for name in DESIGNS:
         for items, found in by_size.items():
             if name in found:
-                points.append((name, items, min(best.cost for best in found.values()) / found[name].cost))
+                points.append((name, items, min(found.values(), key=rank).cost / found[name].cost))
     for items, found in by_size.items():
-        best = min(found.values(), key=lambda each: (each.cost, each.us))
-        others = [each for each in found.values() if each is not best]
-        second = min(others, key=lambda each: (each.cost, each.us))
+        best, second, *_ = sorted(found.values(), key=rank)
         rows.append(
             [words.size(items), best.design, page.label(best.variant), words.time(best.us), second.design, words.ratio(second.cost / best.cost)]
         )

@@ -39,6 +39,10 @@ FORM = "report/schema.json says what bench writes"
 NOTHING = "nothing is to be done"
 
 
+class Unusable(Exception):
+    """What a command cannot go on with: names the thing, and what to do."""
+
+
 class Refused(Exception):
     """Why a whole file is not believed, and what is to be done about it."""
 
@@ -364,21 +368,16 @@ def stem(path: Path) -> str:
 def parse(path: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
+        raw = gzip.decompress(raw) if path.name.endswith(PACKED) else raw
+        if not raw.strip():
+            raise Refused("is empty")
+        document = json.loads(raw.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise Refused(f"is not gzip, perhaps truncated: {error}") from None
     except OSError as error:
         raise Refused(f"cannot be read: {error.strerror}") from None
-    if path.name.endswith(PACKED):
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise Refused(f"is not gzip, perhaps truncated: {error}") from None
-    if not raw.strip():
-        raise Refused("is empty")
-    try:
-        decoded = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Refused(f"is not UTF-8 (byte {error.start})") from None
-    try:
-        document = json.loads(decoded, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_no_repeats)
     except json.JSONDecodeError as error:
         raise Refused(f"is not JSON, perhaps truncated: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except (RecursionError, ValueError) as error:
@@ -470,33 +469,23 @@ def variants_by_name(document: dict[str, Any]) -> dict[tuple[str, str], list[Var
 class Records:
     """tests/gpu_record.json, read leniently: which rungs have not passed on a GPU as their sources stand."""
 
-    KEYS = ("family", "ladder", "rung", "operation", "operator", "input_type", "accumulator_type", "output_type")
-    asked = staticmethod(itemgetter(*KEYS[3:]))
+    KEYS = ("family", "ladder", "operation", "operator", "input_type", "accumulator_type", "output_type")
 
     def __init__(self, path: Path | None) -> None:
-        self.by_rung: dict[str, list[dict[str, Any]]] = {}
-        self.told: dict[tuple[Variant, tuple[Any, ...]], str | None] = {}  # what has been asked already: many rows are of one record
-        if path is None:
-            return
+        self.not_passed: dict[str, list[dict[str, Any]]] = {}  # by rung
         try:
-            records = json.loads(path.read_text(encoding="utf-8")).get("records", [])
+            records = json.loads(path.read_text(encoding="utf-8")).get("records", []) if path else []
         except (OSError, ValueError, AttributeError) as error:
             raise Refused(f"cannot be read: {error}") from None
         for record in records if isinstance(records, list) else []:
-            if isinstance(record, dict) and isinstance(record.get("rung"), str):
-                self.by_rung.setdefault(record["rung"], []).append(record)
+            if isinstance(record, dict) and isinstance(record.get("rung"), str) and record.get("outcome", "passed") != "passed":
+                self.not_passed.setdefault(record["rung"], []).append(record)
 
     def fault(self, row: dict[str, Any], variant: Variant) -> str | None:
-        asked = (variant, self.asked(row))
-        if asked not in self.told:
-            self.told[asked] = self._fault({**row, "ladder": variant.ladder}, variant.rung)
-        return self.told[asked]
-
-    def _fault(self, own: dict[str, Any], rung: str) -> str | None:
-        for record in self.by_rung.get(rung, []):
-            outcome = record.get("outcome", "passed")
-            if outcome != "passed" and all(record.get(key) in (None, own.get(key)) for key in self.KEYS):
-                return f"belongs to a rung whose GPU record is {outcome}"
+        for record in self.not_passed.get(variant.rung, []):
+            own = {**row, "ladder": variant.ladder}
+            if all(record.get(key) in (None, own.get(key)) for key in self.KEYS):
+                return f"belongs to a rung whose GPU record is {record['outcome']}"
         return None
 
 
@@ -573,36 +562,24 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
 
 
-def _about(document: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
-
-
-def read_sass(path: Path) -> tuple[dict[Variant, list[dict[str, Any]]], dict[str, Any]]:
-    """What the compiled kernels are made of (SCHEMA.md), by variant, and from what they were compiled."""
+def read_facts(path: Path, gpu: str) -> tuple[dict[Any, list[dict[str, Any]]], dict[str, Any]]:
+    """What the compiled kernels are made of, by variant, or what a profiler counted of them, by cell and variant (SCHEMA.md); and from
+    what, or by what."""
     document = parse(path)
-    if fault := schema.fault(document, "sass"):
-        raise Refused(fault, "report/run sass writes it anew")
-    found: dict[Variant, list[dict[str, Any]]] = {}
-    for entry in document["entries"]:
-        found.setdefault(Variant(*(entry[name] for name in Variant._fields)), []).extend(entry["kernels"])
-    return found, _about(document)
-
-
-def read_counters(path: Path, gpu: str) -> tuple[dict[tuple[Cell, Variant], list[dict[str, Any]]], dict[str, Any]]:
-    """What a profiler counted (SCHEMA.md), by case, and what it was that counted."""
-    document = parse(path)
-    todo = "report/run counters writes it anew"
-    if fault := schema.fault(document, "counters"):
+    of = stem(path)
+    todo = f"report/run {of} writes it anew"
+    if fault := schema.fault(document, of):
         raise Refused(fault, todo)
-    if document["gpu"] != gpu:
+    if document.get("gpu", gpu) != gpu:
         raise Refused(f"was counted on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    found: dict[tuple[Cell, Variant], list[dict[str, Any]]] = {}
+    found: dict[Any, list[dict[str, Any]]] = {}
     for entry in document["entries"]:
-        key = Cell(*(entry[name] for name in Cell._fields)), Variant(*(entry[name] for name in Variant._fields))
-        if key in found:
+        variant = Variant(*(entry[name] for name in Variant._fields))
+        if of == stem(Path(SASS)):
+            found.setdefault(variant, []).extend(entry["kernels"])
+        elif found.setdefault((Cell._make(CELL_OF(entry)), variant), entry["kernels"]) is not entry["kernels"]:
             raise Refused(f"has {entry['rung']} at {entry['items']} items twice", todo)
-        found[key] = entry["kernels"]
-    return found, _about(document)
+    return found, {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
 
 
 # ---- reading a directory
@@ -678,12 +655,13 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
             machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
 
     for gpu, machine in machines.items():
-        for path in filter(None, (facts(data / gpu, name) for name in (SASS, COUNTERS))):
+        for name in (SASS, COUNTERS):
+            path = facts(data / gpu, name)
             try:
-                if path.name.startswith(stem(Path(SASS))):
-                    machine.sass, machine.made_by = read_sass(path)
-                else:
-                    machine.counters, machine.counted_by = read_counters(path, gpu)
+                if path and name == SASS:
+                    machine.sass, machine.made_by = read_facts(path, gpu)
+                elif path:
+                    machine.counters, machine.counted_by = read_facts(path, gpu)
             except Refused as refusal:
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
 

@@ -7,27 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rungs_report import compare, front_door, words
-from rungs_report.data import Cell, Collection, Machine, Row, Variant
+from rungs_report.data import Cell, Collection, Machine, Row, Unusable, Variant
 
 INCLUDE_ROOTS = ("handwritten", "cluster")
-OPERATIONS = {
-    "reduce": "reduce",
-    "scan": "inclusive_scan",
-    "inclusive_scan": "inclusive_scan",
-    "exclusive_scan": "exclusive_scan",
-    "histogram": "histogram_even",
-    "histogram_even": "histogram_even",
-    "histogram_range": "histogram_range",
-    "multi_histogram_even": "multi_histogram_even",
+CALLS = {
+    "reduce": "d_in, d_out, num_items, rungs::{}{{}}, init",
+    "inclusive_scan": "d_in, d_out, rungs::{}{{}}, num_items",
+    "exclusive_scan": "d_in, d_out, rungs::{}{{}}, init, num_items",
+    "histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_samples",
+    "histogram_range": "d_samples, d_histogram, num_levels, d_levels, num_samples",
+    "multi_histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_pixels",
 }
+OPERATIONS = {"scan": "inclusive_scan", "histogram": "histogram_even"} | {operation: operation for operation in CALLS}
 OPERATORS = {"sum": "plus", "plus": "plus", "min": "minimum", "minimum": "minimum", "max": "maximum", "maximum": "maximum"}
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 # An include of this project's, or a system's.
 OWN, SYSTEM = re.compile(r'#include "(rungs/[^"]+)"\s*'), re.compile(r"#include <[^>]+>\s*")
-
-
-class Unknown(Exception):
-    """A question that cannot be answered: names what is wrong and what there is."""
 
 
 @dataclass(frozen=True)
@@ -63,30 +58,30 @@ class Winner:
 def number_of(text: str, what: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([kmg]?)i?", text.strip().lower())
     if not found or int(found[1]) == 0:
-        raise Unknown(f"{what}={text} is no number of 1 or more, such as 4Mi or 1000000")
+        raise Unusable(f"{what}={text} is no number of 1 or more, such as 4Mi or 1000000")
     return int(found[1]) * UNITS[found[2]]
 
 
 def question(terms: list[str], contract: str | None = None, repeatable: bool = False, measured: bool = False) -> Question:
     """Of `reduce sum f32 n=4Mi`, `scan sum u8:u32 n=16Mi` or `histogram u8 n=1Mi bins=256`."""
     if not terms or terms[0] not in OPERATIONS:
-        raise Unknown(f"the first word is the operation, one of {', '.join(OPERATIONS)}")
+        raise Unusable(f"the first word is the operation, one of {', '.join(OPERATIONS)}")
     operation = OPERATIONS[terms[0]]
     plain = [term for term in terms[1:] if "=" not in term]
     values = dict(term.split("=", 1) for term in terms[1:] if "=" in term)
     counts = "histogram" in operation
     unknown = set(values) - ({"n", "bins"} if counts else {"n"})
     if unknown:
-        raise Unknown(f"{sorted(unknown)[0]}= is not known here; a size is given as n=4Mi{', bins as bins=256' if counts else ''}")
+        raise Unusable(f"{sorted(unknown)[0]}= is not known here; a size is given as n=4Mi{', bins as bins=256' if counts else ''}")
     if "n" not in values:
-        raise Unknown("how many items? Say n=4Mi, for instance")
+        raise Unusable("how many items? Say n=4Mi, for instance")
     operator = ""
     if not counts:
         if not plain or plain[0] not in OPERATORS:
-            raise Unknown(f"the second word is the operator, one of {', '.join(OPERATORS)}")
+            raise Unusable(f"the second word is the operator, one of {', '.join(OPERATORS)}")
         operator = OPERATORS[plain.pop(0)]
     if len(plain) != 1:
-        raise Unknown("one type, please: f32, or u8:u32 where the accumulator differs")
+        raise Unusable("one type, please: f32, or u8:u32 where the accumulator differs")
     bins = number_of(values["bins"], "bins") if "bins" in values else 256 if counts else None
     return Question(operation, operator, tuple(plain[0].split(":")), number_of(values["n"], "n"), bins, contract, repeatable, measured)
 
@@ -102,7 +97,7 @@ def asked_for(cell: Cell, asked: Question) -> bool:
 def problems(machine: Machine, asked: Question) -> list[Cell]:
     found = [cell for cell in machine.cells if machine.is_problem(cell) and asked_for(cell, asked)]
     if not found:
-        raise Unknown(f"{machine.gpu} has no cold measurement of {describe(asked)}; there are {', '.join(there_are(machine, asked))}")
+        raise Unusable(f"{machine.gpu} has no cold measurement of {describe(asked)}; there are {', '.join(there_are(machine, asked))}")
     return found
 
 
@@ -156,7 +151,7 @@ def winner(machine: Machine, asked: Question, root: Path | None = None) -> Winne
     cells = nearest(all_cells, asked)
     candidates = {variant for cell in cells for variant in compare.contenders(machine, cell) if allowed(variant)}
     if not candidates:
-        raise Unknown(f"no rung measured there keeps these conditions: {describe(asked)}")
+        raise Unusable(f"no rung measured there keeps these conditions: {describe(asked)}")
     return best(cells, candidates, False)
 
 
@@ -165,7 +160,7 @@ def machine_of(collection: Collection, gpu: str | None) -> Machine:
     if gpu is None and len(known) == 1:
         return next(iter(known.values()))
     if gpu not in known:
-        raise Unknown(f"{'say which GPU with --gpu' if gpu is None else f'no data of {gpu}'}; there are {', '.join(known) or 'none'}")
+        raise Unusable(f"{'say which GPU with --gpu' if gpu is None else f'no data of {gpu}'}; there are {', '.join(known) or 'none'}")
     return known[gpu]
 
 
@@ -203,7 +198,7 @@ def located(root: Path, name: str) -> Path:
     for family in INCLUDE_ROOTS:
         if (path := root / family / name).is_file():
             return path
-    raise Unknown(f"{name} is included, but is in none of {', '.join(INCLUDE_ROOTS)}")
+    raise Unusable(f"{name} is included, but is in none of {', '.join(INCLUDE_ROOTS)}")
 
 
 def provenance(found: Winner, asked: Question) -> list[str]:
@@ -246,25 +241,17 @@ CONTRACTS = {
 
 def call(found: Winner, asked: Question) -> str:
     namespace = {"cluster": "rungs::cluster::"}.get(found.variant.family, "rungs::") + found.variant.ladder
-    arguments = {
-        "reduce": f"d_in, d_out, num_items, rungs::{asked.operator}{{}}, init",
-        "inclusive_scan": f"d_in, d_out, rungs::{asked.operator}{{}}, num_items",
-        "exclusive_scan": f"d_in, d_out, rungs::{asked.operator}{{}}, init, num_items",
-        "histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_samples",
-        "histogram_range": "d_samples, d_histogram, num_levels, d_levels, num_samples",
-        "multi_histogram_even": "d_samples, d_histogram, num_levels, lower_level, upper_level, num_pixels",
-    }[asked.operation]
     function = f"{namespace}::{found.variant.rung}::{asked.operation}"
     if asked.operation == "multi_histogram_even":
         function += "<num_channels, num_active_channels>"
-    return f"{function}(d_temp_storage, temp_storage_bytes, {arguments}, stream)"
+    return f"{function}(d_temp_storage, temp_storage_bytes, {CALLS[asked.operation].format(asked.operator)}, stream)"
 
 
 def header(collection: Collection, root: Path, asked: Question, gpu: str | None, say: Callable[[str], None]) -> str:
     found = winner(machine_of(collection, gpu), asked, root)
     source = root / found.facts["source"]
     if not source.is_file():
-        raise Unknown(f"{found.facts['source']} was measured, but is not in {root}")
+        raise Unusable(f"{found.facts['source']} was measured, but is not in {root}")
     body, system = flattened(root, found.facts["source"])
     told = f": {words.ratio(found.ratio.value)} over CUB {found.ratio.cccl}" if found.ratio else ""
     why = "the front door's rung" if found.by_table else "the fastest"

@@ -5,11 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from rungs_report.data import Unusable
+
 Document = dict[str, Any]
-
-
-class Fault(Exception):
-    """What cannot be read: names the file and what to do."""
 
 
 def text(document: Document) -> str:
@@ -35,5 +33,5 @@ def whole(path: Path, schema: str) -> Document:
         if document["schema"] != schema or document.get("digest"):
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError):
-        raise Fault(f"{path} holds no facts of schema {schema!r}; name a file that --whole wrote") from None
+        raise Unusable(f"{path} holds no facts of schema {schema!r}; name a file that --whole wrote") from None
     return document

@@ -47,10 +47,6 @@ class Point:
         return self.cub is not None and self.door.median_us > self.cub.median_us * (1 + self.floor)
 
 
-def is_door(row: Row) -> bool:
-    return row.variant.ladder.startswith(compare.FRONT_DOOR)
-
-
 def newest(machine: Machine) -> list[tuple[Cell, Run]]:
     """Each cell's newest run, of each release of CCCL."""
     found = {(cell, run.cccl): run for run in machine.runs for cell in run.cells if cell.mode == "cold"}
@@ -64,7 +60,7 @@ def points(machine: Machine) -> list[Point]:
     several = len(compare.cccl_versions(machine)) > 1
     for cell, run in newest(machine):
         rows = [row for v, row in run.cells[cell].items() if not machine.variants[v].get("waits_for_host") and row.workspace_contract != "zeroed_once"]
-        door = next(filter(is_door, rows), None)
+        door = next((row for row in rows if compare.is_door(row.variant)), None)
         if door is None:
             continue
         fastest = min(rows, key=lambda row: (row.median_us, row is not door))
@@ -212,7 +208,7 @@ def judged(page: Page) -> list[str]:
 
 def doorless(machine: Machine) -> list[Cell]:
     """Cells in which the front door has no time, though others have."""
-    return [cell for cell, run in newest(machine) if not any(is_door(row) for row in run.cells[cell].values())]
+    return [cell for cell, run in newest(machine) if not any(map(compare.is_door, run.cells[cell]))]
 
 
 def measured(machine: Machine) -> bool:

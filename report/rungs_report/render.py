@@ -66,7 +66,7 @@ def site(collection: Collection, root: Path, links: str, told: Callable[[str], N
         made |= files_of(machine, own.tables, [chart for chart in own.charts if chart.name in shown])
         made[f"{machine.gpu}/{ROWS}"] = results_csv(machine)
         drawn = [(chart, charts.svg(chart)) for chart in own.charts if chart.name.startswith(named)]
-        sections.append(explorer.of_machine(machine, own.answers, drawn, own.tables, links))
+        sections.append(explorer.Section(machine, own.answers, drawn, sorted(own.tables), links))
     machines = sorted(collection.machines, key=lambda machine: machine.device is None)
     made[SITE] = explorer.page(machines, charts.styles(machines), sections, pages.GENERATED)
     return made

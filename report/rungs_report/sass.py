@@ -11,10 +11,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from rungs_report.facts import Fault
+from rungs_report import ptxas
+from rungs_report.data import Unusable
 
 SCHEMA = "rungs.sass/1"
 FAMILIES = ("handwritten", "cluster", "library_baselines")
@@ -26,10 +28,6 @@ ABOUT = {
     "rung": re.compile(r'\.rung = "([^"]*)"'),
     "number": re.compile(r"\.number = (-?\d+)"),
 }
-ENTRY = re.compile(r"Compiling entry function '(.+)' for '(sm_\w+)'")
-FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
-USED = re.compile(r"Used (\d+) registers")
-SHARED = re.compile(r"(\d+) bytes smem")
 FUNCTION = re.compile(r"\s*Function : (\S+)")
 CODE_FOR = re.compile(r"\s*code for (sm_\w+)")
 # /*0110*/  @!P1 LDG.E.128 R0, desc[UR6][R6.64] ;  /* encoding */
@@ -59,27 +57,20 @@ WITH_WIDTH = ("LDG", "STG")
 
 
 def resources(report: str) -> dict[tuple[str, str], dict[str, int]]:
-    """What ptxas -v says about each kernel, by mangled name and architecture. A frame of a function that was not inlined
-    is reported under that function's name and is no kernel's."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
-    kernel, described = None, ""
-    for line in report.splitlines():
-        if match := ENTRY.search(line):
-            kernel = found.setdefault((match[1], match[2]), {})
-            entry = match[1]
-        elif "Function properties for " in line:
-            described = line.split("Function properties for ", 1)[1].strip()
-        elif match := FRAME.search(line):
-            if kernel is not None and described == entry:
-                kernel |= {"stack_bytes": int(match[1]), "spill_bytes": int(match[2]) + int(match[3])}
-        elif match := USED.search(line):
-            if kernel is None:
-                raise Fault(f"whose registers are these? {line.strip()}")
-            shared = SHARED.search(line)
-            kernel |= {"registers": int(match[1]), "shared_bytes": int(shared[1]) if shared else 0}
-    for (name, _), about in found.items():
-        if len(about) != 4:
-            raise Fault(f"ptxas' report on {name} is incomplete")
+    """What ptxas -v says about each kernel, by mangled name and architecture. A frame of a function that was not inlined is no
+    kernel's."""
+    found = {}
+    for kernel in ptxas.parse(report):
+        if not kernel.is_entry:
+            continue
+        if not kernel.is_complete():
+            raise ValueError(f"ptxas' report on {kernel.mangled} is incomplete")
+        found[kernel.mangled, kernel.architecture] = {
+            "stack_bytes": kernel.stack_bytes,
+            "spill_bytes": kernel.spill_store_bytes + kernel.spill_load_bytes,
+            "registers": kernel.registers,
+            "shared_bytes": kernel.shared_bytes,
+        }
     return found
 
 
@@ -178,7 +169,7 @@ def disassembler(named: Path | None) -> Path:
         homes = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] + ["/usr/local/cuda"]
         found = shutil.which("cuobjdump") or next(filter(None, (shutil.which(f"{home}/bin/cuobjdump") for home in homes)), None)
     if found is None:
-        raise Fault(f"{named or 'cuobjdump'} is not there; {TOOLKIT}")
+        raise Unusable(f"{named or 'cuobjdump'} is not there; {TOOLKIT}")
     return Path(found)
 
 
@@ -187,7 +178,7 @@ def run(tool: Path, *arguments: str) -> str:
     path = os.pathsep.join((str(tool.resolve().parent), os.environ.get("PATH", "")))
     done = subprocess.run([tool, *arguments], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False)
     if done.returncode != 0:
-        raise Fault(f"{tool} {' '.join(arguments)}: {(done.stderr or done.stdout).strip() or f'exit code {done.returncode}'}")
+        raise Unusable(f"{tool} {' '.join(arguments)}: {(done.stderr or done.stdout).strip() or f'exit code {done.returncode}'}")
     return done.stdout
 
 
@@ -196,7 +187,7 @@ def built(build: Path, name: str) -> str:
     path = build / "bench" / "build_values.hpp"
     match = re.search(rf'#define RUNGS_BUILD_{name} "([^"]*)"', path.read_text(encoding="utf-8")) if path.is_file() else None
     if match is None:
-        raise Fault(f"{path} does not say the {name.lower()}; build the target rungs_bench first")
+        raise Unusable(f"{path} does not say the {name.lower()}; build the target rungs_bench first")
     return match[1]
 
 
@@ -206,23 +197,23 @@ def read_unit(tool: Path, build: Path, unit: Path) -> tuple[list[tuple[str, str,
     about = {name: pattern.findall(source) for name, pattern in ABOUT.items()}
     for name, found in about.items():
         if len(found) != len(about["family"]):
-            raise Fault(f"{unit} does not say the {name} of its variant")
+            raise Unusable(f"{unit} does not say the {name} of its variant")
     written = build / "CMakeFiles" / "rungs_catalog.dir" / "catalog" / f"{unit.name}.o"
     report = written.with_name(written.name + ".ptxas")
     for path in (written, report):
         if not path.is_file():
-            raise Fault(f"{path} is missing; build the target rungs_catalog first")
+            raise Unusable(f"{path} is missing; build the target rungs_catalog first")
     try:
         known = resources(report.read_text(encoding="utf-8"))
-    except Fault as fault:
-        raise Fault(f"{report}: {fault}") from None
+    except ValueError as problem:
+        raise Unusable(f"{report}: {problem}") from None
     kernels = []
     for name, architecture, body in functions(run(tool, "-sass", str(written))):
         if (name, architecture) not in known:
-            raise Fault(f"{report} says nothing of {name}; build the target rungs_catalog again")
+            raise Unusable(f"{report} says nothing of {name}; build the target rungs_catalog again")
         kernels.append((name, {"architecture": architecture} | known.pop((name, architecture)) | count(body)))
     if known:
-        raise Fault(f"{written} holds no code of {next(iter(known))[0]}, which ptxas reports on; build it again")
+        raise Unusable(f"{written} holds no code of {next(iter(known))[0]}, which ptxas reports on; build it again")
     return list(zip(about["family"], about["ladder"], about["rung"], map(int, about["number"]))), kernels
 
 
@@ -231,7 +222,7 @@ def collect(build: Path, cuobjdump: Path | None) -> dict[str, Any]:
     units = sorted((build / "catalog").glob("*.cu"))
     units = [unit for unit in units if ABOUT["family"].search(unit.read_text(encoding="utf-8"))]
     if not units:
-        raise Fault(f"{build / 'catalog'} holds no unit of the catalog; name a build folder with --build DIR")
+        raise Unusable(f"{build / 'catalog'} holds no unit of the catalog; name a build folder with --build DIR")
     commit, nvcc = built(build, "COMMIT"), built(build, "NVCC")
     tool = disassembler(cuobjdump)
     version = re.search(r"release [\d.]+, V([\d.]+)", run(tool, "--version"))
@@ -248,16 +239,12 @@ def collect(build: Path, cuobjdump: Path | None) -> dict[str, Any]:
         "nvcc": nvcc,
         "cuobjdump": version[1] if version else None,
         "entries": [
-            {"family": family, "ladder": ladder, "rung": rung, "number": number, "kernels": sorted(kernels, key=place)}
+            {"family": family, "ladder": ladder, "rung": rung, "number": number, "kernels": sorted(kernels, key=itemgetter("kernel", "arguments", "architecture"))}
             for (family, ladder, rung, number), kernels in sorted(
                 entries.items(), key=lambda pair: (FAMILIES.index(pair[0][0]), pair[0][1], pair[0][3], pair[0][2])
             )
         ],
     }
-
-
-def place(kernel: dict[str, Any]) -> tuple[str, str, str]:
-    return kernel["kernel"], kernel["arguments"], kernel["architecture"]
 
 
 def shown(document: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What a file of results has to look like: report/schema.json, asked of the jsonschema package, and told in words."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,13 @@ class Records:
     and sign get one answer, for all bounds of the schema are 0."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        self.required = frozenset(schema.get("required", ()))
-        self.in_order = tuple(schema.get("required", ()))
+        self.required = tuple(schema.get("required", ()))
         self.columns = {name: (_ROOT.evolve(schema=own), {}) for name, own in schema["properties"].items()}
 
-    def faults(self, record: dict[str, Any]) -> Iterator[tuple[str, ValidationError | None]]:
-        """The fields that are wrong, and how; None where one is missing."""
-        if not record.keys() >= self.required:
-            yield next(name for name in self.in_order if name not in record), None
+    def fault(self, record: dict[str, Any], where: str = "", lacks: str = "") -> str | None:
+        """The first field that is missing or wrong, in words. where and lacks: what stands before its name there."""
+        if missing := next((name for name in self.required if name not in record), None):
+            return f"lacks {lacks or where}{missing}"
         for name, value in record.items():
             if name not in self.columns:
                 continue
@@ -43,17 +41,14 @@ class Records:
                 error = next(validator.iter_errors(value), None)
             else:
                 asked = (kind, (value > 0) - (value < 0)) if kind is float or kind is int else (kind, value)
-                if asked in known:
-                    error = known[asked]
-                else:
-                    error = known[asked] = next(validator.iter_errors(value), None)
+                if asked not in known:
+                    known[asked] = next(validator.iter_errors(value), None)
+                error = known[asked]
+                if error is not None:
+                    error.instance = value  # the same fault of another value
             if error is not None:
-                yield name, error if kind is dict or kind is list else _of(error, value)
-
-
-def _of(error: ValidationError, value: Any) -> ValidationError:
-    """The same fault of another value."""
-    return ValidationError(error.message, error.validator, instance=value, validator_value=error.validator_value, schema=error.schema)
+                return said(error, where + name)
+        return None
 
 
 def said(error: ValidationError, where: str) -> str:
@@ -81,9 +76,7 @@ TIMED = Records({**DEFINITIONS["row"], "properties": {**DEFINITIONS["row"]["prop
 
 def row_fault(row: dict[str, Any]) -> str | None:
     """What is wrong with the form of a row, the columns first."""
-    for name, error in (TIMED if row.get("verified") == "yes" else ROWS).faults(row):
-        return f"lacks the column {name}" if error is None else said(error, name)
-    return None
+    return (TIMED if row.get("verified") == "yes" else ROWS).fault(row, lacks="the column ")
 
 
 def _split(schema: dict[str, Any]) -> tuple[Any, dict[str, Records]]:
@@ -94,7 +87,7 @@ def _split(schema: dict[str, Any]) -> tuple[Any, dict[str, Records]]:
     return _ROOT.evolve(schema={**schema, "properties": {**schema["properties"], **plain}}), records
 
 
-_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "counters")}
+_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters")}
 del _SPLIT["results"][1]["rows"]  # asked one by one, for a bad row leaves the others sound
 
 
@@ -105,7 +98,6 @@ def fault(document: dict[str, Any], of: str) -> str | None:
         return said(min(errors, key=lambda error: error.validator != "const"), "")  # another schema, before what it lacks
     for name, records in lists.items():
         for position, record in enumerate(document[name]):
-            for field, error in records.faults(record):
-                where = f"{name}[{position}].{field}"
-                return f"lacks {where}" if error is None else said(error, where)
+            if fault := records.fault(record, f"{name}[{position}]."):
+                return fault
     return None

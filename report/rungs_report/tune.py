@@ -19,42 +19,33 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rungs_report import data, words
-from rungs_report.data import Cell, Machine, Run, Variant
+from rungs_report.data import Cell, Machine, Run, Unusable, Variant
 
 GAIN = 0.02  # CUB's two entries in a cell differ by more
 SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4}  # all others: 8
 CLASSES = {"plus": "sum", "minimum": "order", "maximum": "order", "compose": "any"}
 
 
-class Undecided(Exception):
-    """Results from which no table can be made: says what to do."""
-
-
 Candidates = dict[str, Variant]  # the rungs that the front door may come to, by their names in the table
+CLUSTER = "compact_cluster"
 
 
-def _of(ladder: str, *rungs: str, family: str = "handwritten") -> Candidates:
-    return {rung: Variant(family, ladder, rung) for rung in rungs}
+def _of(ladder: str, *rungs: str) -> Candidates:
+    return {rung: Variant("cluster" if rung == CLUSTER else "handwritten", ladder, rung) for rung in rungs}
 
 
 # In the order of the enumeration. cooperative_grid is not among them: its header alone takes 1.5 s to compile.
-REDUCE = (
-    _of("reductions", "one_block")
-    | _of("reductions", "compact_cluster", family="cluster")
-    | _of("reductions", "two_passes", "tagged_aggregates")
-)
-SCAN = (
-    _of("scans", "one_block")
-    | _of("scans", "compact_cluster", family="cluster")
-    | _of("scans", "tagged_look_back", "tagged_wave", "claimed_pipeline")
-)
-HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins") | _of(
-    "histograms", "compact_cluster", family="cluster"
-)
+REDUCE = _of("reductions", "one_block", CLUSTER, "two_passes", "tagged_aggregates")
+SCAN = _of("scans", "one_block", CLUSTER, "tagged_look_back", "tagged_wave", "claimed_pipeline")
+HISTOGRAM = _of("histograms", "one_block", "overlapped_clear", "lane_private", "split_bins", "hot_bins", CLUSTER)
 
-# For chips that were never measured, and for what is not read by vectors: no clusters, nothing that asks for sm_90.
-UNMEASURED_REDUCE, UNMEASURED_SCAN = "tagged_aggregates", "tagged_look_back"
-UNMEASURED_HISTOGRAM = ("split_bins", "hot_bins", 65537)  # from that many bins on the second one
+# The tables of reductions and scans: operations, candidates, what the file says of itself, and the rung for chips that were never measured
+# and for what is not read by vectors: no clusters, nothing that asks for sm_90.
+FLAT = {
+    "reduce": (("reduce",), REDUCE, "Which rung reduces: see table.cuh.", "tagged_aggregates"),
+    "scan": (("inclusive_scan", "exclusive_scan"), SCAN, "Which rung scans: see table.cuh.", "tagged_look_back"),
+}
+UNMEASURED_HISTOGRAM = ("split_bins", "hot_bins", 65537)  # likewise; from that many bins on the second one
 MOST_COMPACT_BINS = 3000
 MANY_SAMPLES = 1048577  # beyond the most edges measured the second one is taken for so many, since the first reads them once a part
 ONE_BLOCK_UP_TO = 4096
@@ -69,22 +60,17 @@ class Times(NamedTuple):
     cub: float | None
 
 
-def _within(run: Run, cell: Cell, candidates: Candidates) -> tuple[dict[str, float], float | None]:
-    """The cell's times in one run."""
-    rows = run.cells.get(cell, {})
-    of = {name: rows[variant].median_us for name, variant in candidates.items() if variant in rows}
-    return of, min((row.median_us for variant, row in rows.items() if data.is_cub(variant)), default=None)
-
-
 def _over_runs(cell: Cell, runs: list[Run], candidates: Candidates) -> Times | None:
     """Of each CCCL release the median multiple of CUB's time, times the median of those; the median over the releases. Where CUB
     was not measured, a time stands for itself."""
     told: dict[str, list[tuple[dict[str, float], float | None]]] = {}
     names = []
     for run in runs:
-        of, cub = _within(run, cell, candidates)
+        rows = run.cells.get(cell, {})
+        of = {name: rows[variant].median_us for name, variant in candidates.items() if variant in rows}
         if of:
             names.append(run.name)
+            cub = min((row.median_us for variant, row in rows.items() if data.is_cub(variant)), default=None)
             told.setdefault(run.cccl, []).append((of, cub))
     estimates: dict[str, list[float]] = {}
     middles = []
@@ -169,7 +155,7 @@ def _file(name: str, about: str, rungs: list[str], row: str, rows: list[str], co
         if any(variant.rung in known and variant.ladder[:4] == name[:4] for of_cell in run.cells.values() for variant in of_cell)
     )
     if len(runs) > len(string.ascii_uppercase):
-        raise Undecided(f"{len(runs)} runs have rungs of {name}, and a table names at most {len(string.ascii_uppercase)}: choose some by --runs")
+        raise Unusable(f"{len(runs)} runs have rungs of {name}, and a table names at most {len(string.ascii_uppercase)}: choose some by --runs")
     letters = dict(zip(runs, string.ascii_uppercase, strict=False))
     for run, letter in letters.items():
         rows = [row.replace(run, letter) for row in rows]
@@ -202,7 +188,7 @@ def _measured(collection: data.Collection) -> list[tuple[int, Machine]]:
     found = [(int(machine.device["compute_capability"]), machine) for machine in collection.machines if machine.device]
     capabilities = [capability for capability, _ in found]
     if len(set(capabilities)) != len(capabilities):
-        raise Undecided("two GPUs of one compute capability, and a table has one row for both; name the results of one with --data DIR")
+        raise Unusable("two GPUs of one compute capability, and a table has one row for both; name the results of one with --data DIR")
     return sorted(found, key=lambda pair: pair[0])
 
 
@@ -225,37 +211,21 @@ def _filled(own: list[Cell], others: Iterable[Cell]) -> list[Cell]:
     return own + [cell for cell in others if cell.items not in known]
 
 
-def _flat(
-    collection: data.Collection,
-    name: str,
-    operations: tuple[str, ...],
-    candidates: Candidates,
-    unmeasured: str,
-    about: str,
-) -> str:
+def _flat(collection: data.Collection, name: str) -> str:
+    operations, candidates, about, unmeasured = FLAT[name]
     rows = []
     for operation in ("sum", "order", "any"):
         start = f"operators::{operation}"
-        comment = "not measured"
-        rows.append(_row((start, 0, 0, 0, f"{name}_rung::one_block"), comment))
-        rows.append(_row((start, 0, 0, ONE_BLOCK_UP_TO + 1, f"{name}_rung::{unmeasured}"), comment))
+        rows.append(_row((start, 0, 0, 0, f"{name}_rung::one_block"), "not measured"))
+        rows.append(_row((start, 0, 0, ONE_BLOCK_UP_TO + 1, f"{name}_rung::{unmeasured}"), "not measured"))
         for capability, machine in _measured(collection):
             cells = _cells(machine, operations)
             for begins, size in _sizes(cells):
                 of_size = [cell for cell in cells if _bytes(cell) == size]
-                own = [cell for cell in of_size if CLASSES[cell.operator] == operation]
-                sums = [cell for cell in of_size if CLASSES[cell.operator] == "sum"]
+                own, sums = ([cell for cell in of_size if CLASSES[cell.operator] == kind] for kind in (operation, "sum"))
                 for step in steps(times(machine, _filled(own, sums), candidates), middle):
                     rows.append(_row((start, capability, begins, step.begins, f"{name}_rung::{step.rung}"), step.evidence))
     return _file(name, about, list(candidates), "row", rows, collection)
-
-
-def reduce_table(collection: data.Collection) -> str:
-    return _flat(collection, "reduce", ("reduce",), REDUCE, UNMEASURED_REDUCE, "Which rung reduces: see table.cuh.")
-
-
-def scan_table(collection: data.Collection) -> str:
-    return _flat(collection, "scan", ("inclusive_scan", "exclusive_scan"), SCAN, UNMEASURED_SCAN, "Which rung scans: see table.cuh.")
 
 
 def _of_edges(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[Cell]]:
@@ -284,7 +254,7 @@ def _stand_ins(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[C
 
 def _counting(bins: int) -> Candidates:
     """Of more bins than a small cluster holds, compact_cluster's time is split_bins'."""
-    return {rung: variant for rung, variant in HISTOGRAM.items() if rung != "compact_cluster" or bins <= MOST_COMPACT_BINS}
+    return {rung: variant for rung, variant in HISTOGRAM.items() if rung != CLUSTER or bins <= MOST_COMPACT_BINS}
 
 
 def _by_bins(machine: Machine, start: tuple[bool, int, int], by_bins: dict[int, list[Cell]]) -> list[str]:
@@ -345,7 +315,7 @@ def files(collection: data.Collection, runs: list[str] | None = None) -> dict[st
     if runs is not None:
         known = {run.name for machine in collection.machines for run in with_grid(machine).runs}
         if missing := sorted(set(runs) - known):
-            raise Undecided(f"there is no run {' and no run '.join(missing)}")
+            raise Unusable(f"there is no run {' and no run '.join(missing)}")
 
         def among(machine: Machine) -> Machine:
             grids = {name: among(grid) for name, grid in machine.grids.items()}
@@ -353,13 +323,9 @@ def files(collection: data.Collection, runs: list[str] | None = None) -> dict[st
 
         machines = [machine for machine in map(among, collection.machines) if with_grid(machine).runs]
         if lacking := [machine.gpu for machine in machines if not machine.runs]:
-            raise Undecided(f"of {' and '.join(lacking)} only runs of a grid are named, which holds histograms: name one of the suite, too")
+            raise Unusable(f"of {' and '.join(lacking)} only runs of a grid are named, which holds histograms: name one of the suite, too")
         collection = replace(collection, machines=machines)
-    return {
-        "reduce.cuh": reduce_table(collection),
-        "scan.cuh": scan_table(collection),
-        "histogram.cuh": histogram_table(collection),
-    }
+    return {f"{name}.cuh": _flat(collection, name) for name in FLAT} | {"histogram.cuh": histogram_table(collection)}
 
 
 def folder(root: Path) -> Path:

@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rungs_report import charts, compare, data, words
-from rungs_report.data import Cell, Machine, Variant
+from rungs_report.data import Cell, Machine, Unusable, Variant
 from rungs_report.words import table
 
 FAST, SLOW, SAME, AMBIGUOUS = "FAST", "SLOW", "SAME", "AMBIGUOUS"
 WIDE = 0.10  # an interval wider than this decides nothing
 LIKE = 4.01  # footprints within a factor of four are alike; an output adds a few bytes
 LEAST_FLOOR = 0.01  # where neither twins nor ceilings tell
-
-
-class NotFound(Exception):
-    """Names no results, or results that cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ def side(named: str, source: Path, complain: Callable[[str], None]) -> Machine:
         path = source / named if (source / named).is_dir() else runs[0] if runs else path
     files = [path] if path.is_file() else data.result_files(path) if path.is_dir() else []
     if not files:
-        raise NotFound(f"{named}: no result file, no folder of result files, and no GPU or run in {source}")
+        raise Unusable(f"{named}: no result file, no folder of result files, and no GPU or run in {source}")
     runs = []
     for file in files:
         try:
@@ -68,7 +64,7 @@ def side(named: str, source: Path, complain: Callable[[str], None]) -> Machine:
             runs.append(run)
     gpus = sorted({run.document["gpu"] for run in runs})
     if len(gpus) != 1:
-        raise NotFound(f"{named}: " + (f"holds results of {words.listed(gpus)}; name one" if gpus else "holds no row that can be believed"))
+        raise Unusable(f"{named}: " + (f"holds results of {words.listed(gpus)}; name one" if gpus else "holds no row that can be believed"))
     return Machine(gpus[0], sorted(runs, key=lambda run: run.name))
 
 
@@ -127,7 +123,7 @@ def count_alone(a: Machine, b: Machine) -> int:
 def two_runs(a: Machine, b: Machine, everything: bool) -> tuple[list[str], bool]:
     found = differences(a, b)
     if not found:
-        raise NotFound("the two have no case in common")
+        raise Unusable("the two have no case in common")
     counts = Counter(each.verdict for each in found)
     ours = [each for each in found if each.variant.family != compare.YARDSTICKS]
     slower = sum(each.verdict == SLOW for each in ours)
@@ -189,7 +185,7 @@ def two_gpus(a: Machine, b: Machine, everything: bool) -> list[str]:
             told = [part for name, share, stands in (first, second) for part in (name, words.percent(share), stands)]
             rows.append([charts.describe(cell.problem), words.size(cell.items), *told, words.ratio(quotient)])
     if not compared:
-        raise NotFound("the two have no problem in common")
+        raise Unusable("the two have no problem in common")
     headers = ["problem", ">n", "A: best rung", ">of its ceiling", "against CUB", "B: best rung", ">of its ceiling", "against CUB", ">share B / A"]
     lines = [about("A", a), about("B", b), "", "Times of two GPUs are not compared: each stands against the ceilings measured on it.", ""]
     lines += [*table(headers, rows), ""] if rows else []

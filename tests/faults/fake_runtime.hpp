@@ -1,10 +1,13 @@
-// A CUDA runtime that runs nothing: linked in with --wrap, it answers for a device that need not exist, keeps a list of
-// what was asked and enqueued, and fails the call it is told to fail. Several threads may call it.
+// A CUDA runtime without a GPU: linked in with --wrap, it answers for a device that need not exist. It runs nothing,
+// keeps a list of what was asked and enqueued, and fails the call it is told to fail; several threads may call it. Or
+// it executes, for one thread: memory is the host's, a stream runs each launch at once, and time passes by what
+// launches say they take.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,6 +49,18 @@ struct runtime {
   std::map<const void*, std::size_t> shared_bytes_allowed;  // of kernels that were allowed more than others have
   std::vector<const void*> unregistered;  // what was launched or asked about, and is no kernel of this program
 
+  // Where it executes, it keeps no list and knows no kernels but what is given to launch().
+  bool executes = false;
+  double now_us = 0;
+  std::size_t static_shared_bytes = 0;  // of every kernel
+  struct {
+    int block_threads = 0;
+    std::size_t dynamic_shared_bytes = 0;
+  } asked = {};                      // of the last question how many blocks fit a multiprocessor
+  bool in_view = false;              // a profiler looks on
+  int seen = 0, flushed_before = 0;  // launches that it saw, and how often a flush was the last thing before it did
+  bool flushed = false;              // nothing was launched since the last flush; whoever flushes says so
+
   bool failed() const { return failing_call > 0 && static_cast<int>(calls.size()) >= failing_call; }
 };
 
@@ -55,6 +70,9 @@ runtime& current();
 // The kernels that the files of this program have registered: what the host launches them by, and their mangled names.
 // Anything else cannot be launched.
 const std::map<const void*, std::string>& registered_kernels();
+
+// Some work as a kernel that takes so long. Captured where a stream is being captured.
+cudaError_t launch(double microseconds, std::function<void()> work);
 
 // How many allocations have not been freed. It outlives what current() is assigned.
 std::size_t num_allocations();

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "catalog.hpp"
 #include "faults/fake_runtime.hpp"
@@ -79,128 +82,117 @@ std::string name_of(const record& r) {
   return all;
 }
 
-const std::size_t sizes[] = {0, 1, 1000, 100000, std::size_t{1} << 24};
+constexpr std::size_t sizes[] = {0, 1, 1000, 100000, std::size_t{1} << 24};
+
+// A record of ours, so many items, and of a histogram so many bins.
+struct question {
+  const record& r;
+  std::size_t num_items;
+  int num_bins = 256;
+
+  friend std::ostream& operator<<(std::ostream& to, const question& of) {
+    return to << name_of(of.r) << " n=" << of.num_items << " bins=" << of.num_bins << ": ";
+  }
+};
+
+// Every record of ours with each of the sizes.
+std::vector<question> questions() {
+  std::vector<question> all;
+  for (const record& r : catalog::all())
+    for (const std::size_t n : sizes)
+      if (is_ours(r)) all.push_back({r, n});
+  return all;
+}
+
+void expect_nothing_enqueued(const question& of, std::size_t first = 0) {
+  const auto& calls = fake::current().calls;
+  for (std::size_t i = first; i < calls.size(); ++i) EXPECT_FALSE(calls[i].enqueues) << of << calls[i].name;
+}
+
+// Fails each runtime call in turn, until the last has been failed: the error is returned, and nothing is enqueued
+// behind it. Answers how many could be failed.
+template <class Call>
+int expect_every_failure_returned(const question& of, const Call& call) {
+  for (int k = 1; k < 1000; ++k) {
+    fake::current() = {};
+    fake::current().failing_call = k;
+    fake::current().error = cudaErrorLaunchOutOfResources;
+    const cudaError_t status = call();
+    if (!fake::current().failed()) {
+      EXPECT_EQ(status, cudaSuccess) << of;
+      return k - 1;
+    }
+    EXPECT_EQ(status, cudaErrorLaunchOutOfResources)
+        << of << "call " << k << ", " << fake::current().calls[static_cast<std::size_t>(k) - 1].name << ", failed";
+    expect_nothing_enqueued(of, static_cast<std::size_t>(k));
+  }
+  ADD_FAILURE() << of << "no end of calls";
+  return 0;
+}
 
 class faults : public testing::Test {
  protected:
   void SetUp() override { fake::current() = {}; }
   void TearDown() override { fake::current() = {}; }
+
+  // The size that is asked for, of a sound runtime.
+  static std::size_t bytes_of(caller& user, const question& of) {
+    std::size_t bytes = 0;
+    fake::current() = {};
+    EXPECT_EQ(user.query(of.num_items, bytes), cudaSuccess) << of;
+    return bytes;
+  }
 };
 
+// Histograms also with every way of keeping the bins.
 TEST_F(faults, every_failed_call_is_returned_and_nothing_is_enqueued_after_it) {
-  int records = 0, injected = 0;
-  for (const record& r : catalog::all()) {
-    if (!is_ours(r)) continue;
-    ++records;
-    for (const std::size_t n : sizes) {
-      caller user(r);
-      fake::current() = {};
-      std::size_t bytes = 0;
-      ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r);
-      for (int k = 1;; ++k) {
-        ASSERT_LT(k, 1000) << name_of(r);
-        fake::current() = {};
-        fake::current().failing_call = k;
-        fake::current().error = cudaErrorLaunchOutOfResources;
-        const cudaError_t status = user.call(n, bytes);
-        const auto& calls = fake::current().calls;
-        if (!fake::current().failed()) {
-          EXPECT_EQ(status, cudaSuccess) << name_of(r) << " n=" << n;
-          break;
-        }
-        ++injected;
-        const std::string& failed = calls[static_cast<std::size_t>(k) - 1].name;
-        EXPECT_EQ(status, cudaErrorLaunchOutOfResources)
-            << name_of(r) << " n=" << n << ": call " << k << ", " << failed << ", failed";
-        for (std::size_t later = static_cast<std::size_t>(k); later < calls.size(); ++later)
-          EXPECT_FALSE(calls[later].enqueues)
-              << name_of(r) << " n=" << n << ": " << calls[later].name << " after " << failed << " had failed";
-      }
-    }
+  auto all = questions();
+  const std::size_t num_plain = all.size();
+  for (const record& r : catalog::all())
+    for (const int num_bins : {1, 4096, 65536, 1 << 20})
+      for (const std::size_t n : {std::size_t{1000}, std::size_t{1} << 22})
+        if (is_ours(r) && catalog::is_histogram(r.operation) && num_bins <= r.max_bins) all.push_back({r, n, num_bins});
+  EXPECT_GT(num_plain, 0u);
+  EXPECT_GT(all.size(), num_plain);
+  std::size_t injected = 0;
+  for (const question& of : all) {
+    caller user(of.r, of.num_bins);
+    const std::size_t bytes = bytes_of(user, of);
+    injected +=
+        static_cast<std::size_t>(expect_every_failure_returned(of, [&] { return user.call(of.num_items, bytes); }));
   }
-  EXPECT_GT(records, 0);
-  EXPECT_GT(injected, records);
+  EXPECT_GT(injected, all.size() / std::size(sizes));
 }
 
 TEST_F(faults, the_size_query_enqueues_nothing_and_returns_what_failed) {
-  for (const record& r : catalog::all()) {
-    if (!is_ours(r)) continue;
-    for (const std::size_t n : sizes) {
-      caller user(r);
-      std::size_t bytes = 0;
-      fake::current() = {};
-      EXPECT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r);
-      EXPECT_GT(bytes, 0u) << name_of(r);
-      for (const auto& call : fake::current().calls) EXPECT_FALSE(call.enqueues) << name_of(r) << call.name;
-      for (int k = 1; k < 100; ++k) {
-        fake::current() = {};
-        fake::current().failing_call = k;
-        const cudaError_t status = user.query(n, bytes);
-        if (!fake::current().failed()) break;
-        EXPECT_EQ(status, cudaErrorUnknown)
-            << name_of(r) << " n=" << n << " call " << k << ", " << fake::current().calls.back().name;
-      }
-    }
+  for (const question& of : questions()) {
+    caller user(of.r);
+    EXPECT_GT(bytes_of(user, of), 0u) << of;
+    expect_nothing_enqueued(of);
+    std::size_t bytes = 0;
+    expect_every_failure_returned(of, [&] { return user.query(of.num_items, bytes); });
   }
 }
 
 TEST_F(faults, one_byte_too_few_is_refused_before_anything_is_enqueued) {
-  for (const record& r : catalog::all()) {
-    if (!is_ours(r)) continue;
-    for (const std::size_t n : sizes) {
-      caller user(r);
-      std::size_t bytes = 0;
-      fake::current() = {};
-      ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r);
-      fake::current() = {};
-      EXPECT_EQ(user.call(n, bytes - 1), cudaErrorInvalidValue) << name_of(r) << " n=" << n;
-      for (const auto& call : fake::current().calls) EXPECT_FALSE(call.enqueues) << name_of(r) << call.name;
-    }
+  for (const question& of : questions()) {
+    caller user(of.r);
+    const std::size_t bytes = bytes_of(user, of);
+    fake::current() = {};
+    EXPECT_EQ(user.call(of.num_items, bytes - 1), cudaErrorInvalidValue) << of;
+    expect_nothing_enqueued(of);
   }
-}
-
-// Every way of keeping the bins: what fails is returned.
-TEST_F(faults, with_any_number_of_bins_every_failed_call_is_returned) {
-  int records = 0;
-  for (const record& r : catalog::all()) {
-    if (!is_ours(r) || !catalog::is_histogram(r.operation)) continue;
-    ++records;
-    for (const int num_bins : {1, 4096, 65536, 1 << 20})
-      for (const std::size_t n : {std::size_t{1000}, std::size_t{1} << 22}) {
-        if (num_bins > r.max_bins) continue;
-        caller user(r, num_bins);
-        std::size_t bytes = 0;
-        fake::current() = {};
-        ASSERT_EQ(user.query(n, bytes), cudaSuccess) << name_of(r) << num_bins;
-        for (int k = 1; k < 1000; ++k) {
-          fake::current() = {};
-          fake::current().failing_call = k;
-          fake::current().error = cudaErrorLaunchOutOfResources;
-          const cudaError_t status = user.call(n, bytes);
-          if (!fake::current().failed()) {
-            EXPECT_EQ(status, cudaSuccess) << name_of(r) << " n=" << n << " bins=" << num_bins;
-            break;
-          }
-          EXPECT_EQ(status, cudaErrorLaunchOutOfResources)
-              << name_of(r) << " n=" << n << " bins=" << num_bins << ": call " << k << ", "
-              << fake::current().calls[static_cast<std::size_t>(k) - 1].name << ", failed";
-        }
-      }
-  }
-  EXPECT_GT(records, 0);
 }
 
 TEST_F(faults, without_a_driver_that_is_what_is_said) {
-  for (const record& r : catalog::all()) {
-    if (!is_ours(r)) continue;
-    caller user(r);
-    std::size_t bytes = 0;
-    fake::current() = {};
-    ASSERT_EQ(user.query(1000, bytes), cudaSuccess) << name_of(r);
+  for (const question& of : questions()) {
+    if (of.num_items != 1000) continue;
+    caller user(of.r);
+    const std::size_t bytes = bytes_of(user, of);
     fake::current().failing_call = 1;
     fake::current().failing_ever_after = true;
     fake::current().error = cudaErrorInsufficientDriver;
-    EXPECT_EQ(user.call(1000, bytes), cudaErrorInsufficientDriver) << name_of(r);
+    EXPECT_EQ(user.call(of.num_items, bytes), cudaErrorInsufficientDriver) << of;
   }
 }
 

@@ -1,5 +1,5 @@
 // Defects that users of the front door met, by their results: calls with lambdas, a workspace that ends early, items of
-// a byte, a part of the device. What is seen without a GPU is in defects_host_test.cu. Skipped without a GPU.
+// a byte, a part of the device. What is seen without a GPU is in host_test.cu. Skipped without a GPU.
 #include <gtest/gtest.h>
 
 #include <rungs/rungs.cuh>
@@ -12,55 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "front_door/gpu_test.cuh"
 #include "front_door/lambdas.hpp"
-#include "front_door/stage.cuh"
 #include "progress/green_context.hpp"
 #include "progress/residents.hpp"
 
 namespace rungs::tests {
 namespace {
 
-class Defects : public ::testing::Test {
- protected:
-  void SetUp() override {
-    int count = 0;
-    const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-    cudaGetLastError();
-    if (none) GTEST_SKIP() << "no usable GPU";
-    ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
-  }
-  void TearDown() override {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
-    cudaGetLastError();
-  }
-
-  // That call(storage...) writes what is expected to d_out, in both forms.
-  template <class T, class Call>
-  void expect(const std::string& what, const std::vector<T>& expected, const device_array<T>& d_out, Call call) {
-    for (const bool has_workspace : {false, true}) {
-      const std::string which = what + (has_workspace ? ", with a workspace" : ", in two phases");
-      workspace workspace;
-      void *d_temp_storage = nullptr, *of_size = nullptr;
-      std::size_t temp_storage_bytes = 0;
-      cudaError_t error = cudaMemset(d_out.get(), 0xa5, expected.size() * sizeof(T));
-      if (error == cudaSuccess) error = cudaDeviceSynchronize();
-      if (error == cudaSuccess && !has_workspace) error = call(of_size, temp_storage_bytes);
-      if (error == cudaSuccess && !has_workspace) error = cudaMalloc(&d_temp_storage, temp_storage_bytes);
-      if (error == cudaSuccess) error = has_workspace ? call(workspace) : call(d_temp_storage, temp_storage_bytes);
-      if (error == cudaSuccess) error = cudaDeviceSynchronize();
-      EXPECT_EQ(error, cudaSuccess) << which;
-      cudaGetLastError();
-      std::vector<T> got(expected.size());
-      cudaMemcpy(got.data(), d_out.get(), got.size() * sizeof(T), cudaMemcpyDeviceToHost);
-      const auto differ = std::mismatch(got.begin(), got.end(), expected.begin()).first;
-      EXPECT_EQ(differ - got.begin(), static_cast<std::ptrdiff_t>(got.size()))
-          << which << ": the first output that is wrong";
-      cudaFree(d_temp_storage);
-    }
-  }
-
-  cudaStream_t stream_ = nullptr;
-};
+using Defects = GpuTest;
 
 TEST_F(Defects, LambdasAreCalled) {
   for (const std::size_t n : {std::size_t{1000}, std::size_t{100'000}, std::size_t{3'000'001}}) {
@@ -75,11 +35,8 @@ TEST_F(Defects, LambdasAreCalled) {
         if (each.is_scan && !each.is_exclusive) expected.push_back(sum);
       }
       if (!each.is_scan) expected.push_back(sum);
-      expect(each.name + ", n = " + std::to_string(n), expected, d_out, [&](auto&... storage) {
-        if constexpr (sizeof...(storage) == 1)
-          return each.with_workspace(storage..., d_in.read(), d_out.get(), n, stream_);
-        else
-          return each.in_two_phases(storage..., d_in.read(), d_out.get(), n, stream_);
+      expect_in_both_forms(each.name + ", n = " + std::to_string(n), expected, d_out, [&](auto&... storage) {
+        return each.call(storage..., d_in.read(), d_out.get(), n, stream_);
       });
     }
   }
@@ -179,27 +136,28 @@ TYPED_TEST(ItemsOfAByte, AreAddedAndCompared) {
     const device_array<int> d_out(n);
     const std::string size = ", n = " + std::to_string(n);
     const cudaStream_t stream = this->stream_;
-    this->expect("Sum" + size, std::vector<int>{inclusive.back()}, d_out,
-                 [&](auto&... storage) { return DeviceReduce::Sum(storage..., d_in.read(), d_out.get(), n, stream); });
-    this->expect("minimum" + size, std::vector<int>{least.back()}, d_out, [&](auto&... storage) {
+    expect_in_both_forms("Sum" + size, std::vector<int>{inclusive.back()}, d_out, [&](auto&... storage) {
+      return DeviceReduce::Sum(storage..., d_in.read(), d_out.get(), n, stream);
+    });
+    expect_in_both_forms("minimum" + size, std::vector<int>{least.back()}, d_out, [&](auto&... storage) {
       return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, lesser_of{}, 5, stream);
     });
-    this->expect("rungs::minimum" + size, std::vector<int>{least.back()}, d_out, [&](auto&... storage) {
+    expect_in_both_forms("rungs::minimum" + size, std::vector<int>{least.back()}, d_out, [&](auto&... storage) {
       return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, minimum{}, 5, stream);
     });
-    this->expect("rungs::maximum" + size, std::vector<int>{most.back()}, d_out, [&](auto&... storage) {
+    expect_in_both_forms("rungs::maximum" + size, std::vector<int>{most.back()}, d_out, [&](auto&... storage) {
       return DeviceReduce::Reduce(storage..., d_in.read(), d_out.get(), n, maximum{}, -5, stream);
     });
-    this->expect("InclusiveSum" + size, inclusive, d_out, [&](auto&... storage) {
+    expect_in_both_forms("InclusiveSum" + size, inclusive, d_out, [&](auto&... storage) {
       return DeviceScan::InclusiveSum(storage..., d_in.read(), d_out.get(), n, stream);
     });
-    this->expect("ExclusiveScan" + size, exclusive, d_out, [&](auto&... storage) {
+    expect_in_both_forms("ExclusiveScan" + size, exclusive, d_out, [&](auto&... storage) {
       return DeviceScan::ExclusiveScan(storage..., d_in.read(), d_out.get(), plus{}, 0, n, stream);
     });
-    this->expect("scan of minima" + size, least, d_out, [&](auto&... storage) {
+    expect_in_both_forms("scan of minima" + size, least, d_out, [&](auto&... storage) {
       return DeviceScan::InclusiveScan(storage..., d_in.read(), d_out.get(), lesser_of{}, n, stream);
     });
-    this->expect("scan of maxima" + size, most, d_out, [&](auto&... storage) {
+    expect_in_both_forms("scan of maxima" + size, most, d_out, [&](auto&... storage) {
       return DeviceScan::InclusiveScanInit(storage..., d_in.read(), d_out.get(), maximum{}, -5, n, stream);
     });
   }
@@ -220,11 +178,13 @@ TEST_F(Defects, ResultsOfAGreenContextAreRight) {
     const device_array<int> d_in(host), d_out(n);
     const device_array<unsigned> d_histogram(counts.size());
     const std::string size = ", n = " + std::to_string(n);
-    expect("Sum" + size, std::vector<int>{sums.back()}, d_out,
-           [&](auto&... storage) { return DeviceReduce::Sum(storage..., d_in.read(), d_out.get(), n, stream); });
-    expect("InclusiveSum" + size, sums, d_out,
-           [&](auto&... storage) { return DeviceScan::InclusiveSum(storage..., d_in.read(), d_out.get(), n, stream); });
-    expect("HistogramEven" + size, counts, d_histogram, [&](auto&... storage) {
+    expect_in_both_forms("Sum" + size, std::vector<int>{sums.back()}, d_out, [&](auto&... storage) {
+      return DeviceReduce::Sum(storage..., d_in.read(), d_out.get(), n, stream);
+    });
+    expect_in_both_forms("InclusiveSum" + size, sums, d_out, [&](auto&... storage) {
+      return DeviceScan::InclusiveSum(storage..., d_in.read(), d_out.get(), n, stream);
+    });
+    expect_in_both_forms("HistogramEven" + size, counts, d_histogram, [&](auto&... storage) {
       return DeviceHistogram::HistogramEven(storage..., d_in.read(), d_histogram.get(), 9001, 0, 9000, n, stream);
     });
   }
@@ -245,7 +205,7 @@ TEST_F(Defects, AScanOfBytesReadsNothingBehindThem) {
     ASSERT_EQ(cudaMalloc(&d_memory, allocated), cudaSuccess);
     unsigned char* const d_in = d_memory + (allocated - n);
     ASSERT_EQ(cudaMemcpy(d_in, host.data(), n, cudaMemcpyHostToDevice), cudaSuccess);
-    expect("InclusiveSum, n = " + std::to_string(n), sums, d_out, [&](auto&... storage) {
+    expect_in_both_forms("InclusiveSum, n = " + std::to_string(n), sums, d_out, [&](auto&... storage) {
       return DeviceScan::InclusiveSum(storage..., static_cast<const unsigned char*>(d_in), d_out.get(), n, stream_);
     });
     cudaFree(d_memory);

@@ -6,37 +6,25 @@
 namespace rungs::tests {
 namespace {
 
-// Both forms of call(d_in, d_out, n, stream, storage...).
-template <class Call>
-lambda_call in_both_forms(lambda_call call_of, Call call) {
-  call_of.in_two_phases = [=](void* d_temp_storage, std::size_t& temp_storage_bytes, const float* d_in, float* d_out,
-                              std::size_t n, cudaStream_t stream) {
-    return call(d_in, d_out, n, stream, d_temp_storage, temp_storage_bytes);
-  };
-  call_of.with_workspace = [=](workspace& workspace, const float* d_in, float* d_out, std::size_t n,
-                               cudaStream_t stream) { return call(d_in, d_out, n, stream, workspace); };
-  return call_of;
-}
-
 template <class Add, class Twice>
 void append_calls(std::vector<lambda_call>& all, const std::string& lambda, Add add, Twice twice) {
-  all.push_back(in_both_forms({.name = "Reduce, " + lambda, .init = 3.0f},
-                              [=](auto d_in, auto d_out, std::size_t n, cudaStream_t stream, auto&... storage) {
-                                return DeviceReduce::Reduce(storage..., d_in, d_out, n, add, 3.0f, stream);
-                              }));
-  all.push_back(in_both_forms({.name = "TransformReduce, " + lambda, .init = 3.0f, .factor = 2.0f},
-                              [=](auto d_in, auto d_out, std::size_t n, cudaStream_t stream, auto&... storage) {
-                                return DeviceReduce::TransformReduce(storage..., d_in, d_out, n, add, twice, 3.0f,
-                                                                     stream);
-                              }));
-  all.push_back(in_both_forms({.name = "InclusiveScan, " + lambda, .is_scan = true},
-                              [=](auto d_in, auto d_out, std::size_t n, cudaStream_t stream, auto&... storage) {
-                                return DeviceScan::InclusiveScan(storage..., d_in, d_out, add, n, stream);
-                              }));
-  all.push_back(in_both_forms({.name = "ExclusiveScan, " + lambda, .is_scan = true, .init = 3.0f, .is_exclusive = true},
-                              [=](auto d_in, auto d_out, std::size_t n, cudaStream_t stream, auto&... storage) {
-                                return DeviceScan::ExclusiveScan(storage..., d_in, d_out, add, 3.0f, n, stream);
-                              }));
+  const auto append = [&](const char* name, bool is_scan, float init, float factor, bool is_exclusive, auto call) {
+    using form = decltype(lambda_call::call);
+    all.push_back({name + (", " + lambda), is_scan, init, factor, is_exclusive, form(call)});
+  };
+  append("Reduce", false, 3.0f, 1.0f, false, [=](auto d_in, auto d_out, auto n, auto stream, auto&... storage) {
+    return DeviceReduce::Reduce(storage..., d_in, d_out, n, add, 3.0f, stream);
+  });
+  append("TransformReduce", false, 3.0f, 2.0f, false,
+         [=](auto d_in, auto d_out, auto n, auto stream, auto&... storage) {
+           return DeviceReduce::TransformReduce(storage..., d_in, d_out, n, add, twice, 3.0f, stream);
+         });
+  append("InclusiveScan", true, 0.0f, 1.0f, false, [=](auto d_in, auto d_out, auto n, auto stream, auto&... storage) {
+    return DeviceScan::InclusiveScan(storage..., d_in, d_out, add, n, stream);
+  });
+  append("ExclusiveScan", true, 3.0f, 1.0f, true, [=](auto d_in, auto d_out, auto n, auto stream, auto&... storage) {
+    return DeviceScan::ExclusiveScan(storage..., d_in, d_out, add, 3.0f, n, stream);
+  });
 }
 
 }  // namespace

@@ -1,48 +1,25 @@
-// What CUB has no counterpart to: calls that are given a workspace, also inside a captured graph, and the results that
-// differ on purpose. Skipped without a GPU.
+// Results that differ from CUB's on purpose, or are exact where that is hard. Skipped without a GPU. Workspaces, graphs
+// and storage that is too small are the fuzzer's (tests/fuzz).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
 #include <rungs/rungs.cuh>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <utility>
 #include <vector>
 
-#include "front_door/stage.cuh"
+#include "front_door/gpu_test.cuh"
 
 namespace rungs::tests {
 namespace {
 
-class FrontDoor : public ::testing::Test {
+class FrontDoor : public GpuTest {
  protected:
-  void SetUp() override {
-    int count = 0;
-    const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-    cudaGetLastError();
-    if (none) GTEST_SKIP() << "no usable GPU";
-    ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
-  }
-  void TearDown() override {
-    if (stream_ == nullptr) return;
-    EXPECT_EQ(workspace_.release(stream_), cudaSuccess);
-    cudaStreamDestroy(stream_);
-  }
-
-  template <class T>
-  std::vector<T> read(const device_array<T>& from, std::size_t num_items) {
-    std::vector<T> host(num_items);
-    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(host.data(), from.get(), num_items * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return host;
-  }
-
   // In halves, 2048 and 1 are 2048.
   template <class Half>
   void expect_to_be_rounded_once() {
@@ -55,80 +32,7 @@ class FrontDoor : public ::testing::Test {
     for (std::size_t i = 0; i < num_items; ++i)
       ASSERT_EQ(static_cast<float>(sums[i]), static_cast<float>(Half(static_cast<float>(i + 1)))) << "item " << i;
   }
-
-  workspace workspace_;
-  cudaStream_t stream_ = nullptr;
 };
-
-TEST_F(FrontDoor, OneWorkspaceServesCallsOfAnyKindAndSize) {
-  for (const std::size_t n : {std::size_t{1}, std::size_t{4096}, std::size_t{70'001}, std::size_t{3'000'001}}) {
-    const auto host = items<int>(n);
-    const std::vector<unsigned char> host_bytes = items<unsigned char>(n, 251, 0);
-    const device_array<int> d_in(host), d_out(n), d_sum(std::size_t{1});
-    const device_array<unsigned char> d_bytes(host_bytes);
-    const device_array<unsigned> d_histogram(std::size_t{256});
-    std::vector<int> sums(n);
-    std::inclusive_scan(host.begin(), host.end(), sums.begin());
-    std::vector<unsigned> histogram(256);
-    for (const unsigned char sample : host_bytes) ++histogram[sample];
-    for (int round = 0; round < 3; ++round) {
-      ASSERT_EQ(DeviceScan::InclusiveSum(workspace_, d_in.read(), d_out.get(), n, stream_), cudaSuccess);
-      EXPECT_TRUE(read(d_out, n) == sums) << "n = " << n << ", round " << round;
-      ASSERT_EQ(DeviceReduce::Sum(workspace_, d_in.read(), d_sum.get(), n, stream_), cudaSuccess);
-      EXPECT_EQ(read(d_sum, 1)[0], std::accumulate(host.begin(), host.end(), 0)) << "n = " << n;
-      ASSERT_EQ(DeviceHistogram::HistogramEven(workspace_, d_bytes.read(), d_histogram.get(), 257, 0, 256, n, stream_),
-                cudaSuccess);
-      EXPECT_TRUE(read(d_histogram, 256) == histogram) << "n = " << n << ", round " << round;
-      ASSERT_EQ(DeviceReduce::Max(workspace_, d_in.read(), d_sum.get(), n, stream_), cudaSuccess);
-      EXPECT_EQ(read(d_sum, 1)[0], *std::max_element(host.begin(), host.end())) << "n = " << n;
-    }
-  }
-}
-
-// A replay sees what is in the input then; the workspace is not touched by others in between.
-TEST_F(FrontDoor, CallsCanBeCapturedAndReplayed) {
-  const std::size_t n = 1'000'003;
-  const auto host = items<int>(n);
-  const device_array<int> d_in(host), d_out(n), d_with_storage(n);
-  // What is to be captured must not allocate: the first call does.
-  ASSERT_EQ(DeviceScan::InclusiveSum(workspace_, d_in.read(), d_out.get(), n, stream_), cudaSuccess);
-  std::size_t temp_storage_bytes = 0;
-  ASSERT_EQ(DeviceScan::InclusiveSum(nullptr, temp_storage_bytes, d_in.read(), d_with_storage.get(), n), cudaSuccess);
-  const device_array<unsigned char> d_temp_storage(temp_storage_bytes);
-
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  EXPECT_EQ(DeviceScan::InclusiveSum(workspace_, d_in.read(), d_out.get(), n, stream_), cudaSuccess);
-  EXPECT_EQ(
-      DeviceScan::InclusiveSum(d_temp_storage.get(), temp_storage_bytes, d_in.read(), d_with_storage.get(), n, stream_),
-      cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
-  for (int replay = 1; replay <= 3; ++replay) {
-    std::vector<int> changed(n), sums(n);
-    for (std::size_t i = 0; i < n; ++i) changed[i] = host[i] * replay + 1;
-    std::inclusive_scan(changed.begin(), changed.end(), sums.begin());
-    ASSERT_EQ(cudaMemcpyAsync(d_in.get(), changed.data(), n * sizeof(int), cudaMemcpyHostToDevice, stream_),
-              cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
-    EXPECT_TRUE(read(d_out, n) == sums) << "workspace, replay " << replay;
-    EXPECT_TRUE(read(d_with_storage, n) == sums) << "storage, replay " << replay;
-  }
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
-}
-
-TEST_F(FrontDoor, StorageThatIsTooSmallIsRefused) {
-  const device_array<int> d_in(items<int>(1000)), d_out(std::size_t{1000});
-  std::size_t temp_storage_bytes = 0;
-  ASSERT_EQ(DeviceScan::InclusiveSum(nullptr, temp_storage_bytes, d_in.read(), d_out.get(), 1000), cudaSuccess);
-  ASSERT_GT(temp_storage_bytes, 0u);
-  const device_array<unsigned char> d_temp_storage(temp_storage_bytes);
-  std::size_t too_few = temp_storage_bytes - 1;
-  EXPECT_EQ(DeviceScan::InclusiveSum(d_temp_storage.get(), too_few, d_in.read(), d_out.get(), 1000),
-            cudaErrorInvalidValue);
-}
 
 TEST_F(FrontDoor, MinimumPropagatesNaNAndInfinity) {
   constexpr float infinity = std::numeric_limits<float>::infinity();

@@ -21,16 +21,6 @@ struct numbered_half {
   __host__ __device__ __half operator()(int i) const { return __float2half(i < 2000 ? float(i % 3 - 1) : 0.0f); }
 };
 
-template <int num_values>
-void scan_bundles(stage& on, const char* program, int n) {
-  const auto num_items = static_cast<std::size_t>(n);
-  const device_array<bundle<num_values>> d_in(bundles<num_values>(num_items)), d_out(num_items + 1);
-  on.run(program, d_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::ExclusiveScan(d_temp_storage, bytes, d_in.read(), d_out.get(), by_value{},
-                                             bundle<num_values>{{7, -2000}}, n);
-  });
-}
-
 }  // namespace
 
 std::vector<outcome> SCANS(std::size_t num_items) {
@@ -39,79 +29,70 @@ std::vector<outcome> SCANS(std::size_t num_items) {
   const device_array<int> d_ints(items<int>(num_items)), d_int_out(num_items + 1);
   const device_array<unsigned char> d_bytes(items<unsigned char>(num_items, 251, 0));
 
-  on.run("InclusiveSum of bytes into ints", d_int_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveSum(d_temp_storage, bytes, d_bytes.read(), d_int_out.get(), n);
+  on.run("InclusiveSum of bytes into ints", d_int_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveSum(storage..., d_bytes.read(), d_int_out.get(), n);
   });
   const device_array<float> d_floats(items<float>(num_items)), d_float_out(num_items + 1);
-  on.run("ExclusiveSum of floats", d_float_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::ExclusiveSum(d_temp_storage, bytes, d_floats.read(), d_float_out.get(), num_items);
+  on.run("ExclusiveSum of floats", d_float_out, [&](auto&... storage) {
+    return device::DeviceScan::ExclusiveSum(storage..., d_floats.read(), d_float_out.get(), num_items);
   });
   const device_array<int> d_data(items<int>(num_items));
-  on.run("InclusiveSum in place", d_data, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveSum(d_temp_storage, bytes, d_data.get(), n);
-  });
-  on.run("InclusiveScan by cuda::maximum", d_int_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveScan(d_temp_storage, bytes, d_ints.read(), d_int_out.get(), cuda::maximum<>{},
-                                             n);
+  on.run("InclusiveSum in place", d_data,
+         [&](auto&... storage) { return device::DeviceScan::InclusiveSum(storage..., d_data.get(), n); });
+  on.run("InclusiveScan by cuda::maximum", d_int_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveScan(storage..., d_ints.read(), d_int_out.get(), cuda::maximum<>{}, n);
   });
   std::vector<map> maps(num_items);
   for (std::size_t i = 0; i < num_items; ++i) maps[i] = numbered_map{}(static_cast<unsigned>(i));
   const device_array<map> d_maps(maps), d_map_out(num_items + 1);
-  on.run("InclusiveScan that does not commute", d_map_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveScan(d_temp_storage, bytes, d_maps.read(), d_map_out.get(), then{}, n);
+  on.run("InclusiveScan that does not commute", d_map_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveScan(storage..., d_maps.read(), d_map_out.get(), then{}, n);
   });
   const auto numbered = thrust::make_transform_iterator(thrust::counting_iterator<unsigned>(0), numbered_map{});
-  on.run("InclusiveScanInit that does not commute", d_map_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveScanInit(d_temp_storage, bytes, numbered, d_map_out.get(), then{}, map{3, 5},
-                                                 n);
+  on.run("InclusiveScanInit that does not commute", d_map_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveScanInit(storage..., numbered, d_map_out.get(), then{}, map{3, 5}, n);
   });
   const auto scattered = thrust::make_transform_iterator(thrust::counting_iterator<int>(0), scattered_int{});
-  on.run("ExclusiveScan by a lambda", d_int_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::ExclusiveScan(
-        d_temp_storage, bytes, scattered, d_int_out.get(),
-        [] __host__ __device__(int a, int b) -> int { return a < b ? b : a; }, -2400, n);
+  const auto greater = [] __host__ __device__(int a, int b) -> int { return a < b ? b : a; };
+  on.run("ExclusiveScan by a lambda", d_int_out, [&](auto&... storage) {
+    return device::DeviceScan::ExclusiveScan(storage..., scattered, d_int_out.get(), greater, -2400, n);
   });
-  scan_bundles<3>(on, "ExclusiveScan of 12 bytes", n);
-  scan_bundles<6>(on, "ExclusiveScan of 24 bytes", n);
   const auto halves = thrust::make_transform_iterator(thrust::counting_iterator<int>(0), numbered_half{});
   const device_array<__half> d_half_out(num_items + 1);
-  on.run("InclusiveSum of halves", d_half_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveSum(d_temp_storage, bytes, halves, d_half_out.get(), n);
-  });
+  on.run("InclusiveSum of halves", d_half_out,
+         [&](auto&... storage) { return device::DeviceScan::InclusiveSum(storage..., halves, d_half_out.get(), n); });
   std::vector<__half> small(num_items);
   for (std::size_t i = 0; i < num_items; ++i) small[i] = __float2half(static_cast<float>(static_cast<int>(i % 3) - 1));
   const device_array<__half> d_halves(small);
-  on.run("ExclusiveSum of halves from memory", d_half_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::ExclusiveSum(d_temp_storage, bytes, d_halves.read(), d_half_out.get(), n);
+  on.run("ExclusiveSum of halves from memory", d_half_out, [&](auto&... storage) {
+    return device::DeviceScan::ExclusiveSum(storage..., d_halves.read(), d_half_out.get(), n);
   });
-  on.run("InclusiveScan of halves by cuda::maximum, misaligned", d_half_out,
-         [&](void* d_temp_storage, std::size_t& bytes) {
-           return device::DeviceScan::InclusiveScan(d_temp_storage, bytes, d_halves.read() + 1, d_half_out.get(),
-                                                    cuda::maximum<>{}, n > 0 ? n - 1 : 0);
-         });
+  on.run("InclusiveScan of halves by cuda::maximum, misaligned", d_half_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveScan(storage..., d_halves.read() + 1, d_half_out.get(), cuda::maximum<>{},
+                                             n > 0 ? n - 1 : 0);
+  });
   std::vector<__nv_bfloat16> brief(num_items);
   for (std::size_t i = 0; i < num_items; ++i) brief[i] = __nv_bfloat16(static_cast<float>(static_cast<int>(i % 5) - 2));
   const device_array<__nv_bfloat16> d_brief(brief), d_brief_out(num_items + 1);
-  on.run("InclusiveScanInit of bfloat16s", d_brief_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveScanInit(d_temp_storage, bytes, d_brief.read(), d_brief_out.get(),
-                                                 cuda::std::plus<>{}, __float2bfloat16(9.0f), n);
+  on.run("InclusiveScanInit of bfloat16s", d_brief_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveScanInit(storage..., d_brief.read(), d_brief_out.get(), cuda::std::plus<>{},
+                                                 __float2bfloat16(9.0f), n);
   });
   const device_array<__int128> d_wide_out(num_items + 1);
-  on.run("ExclusiveSum of 128-bit integers", d_wide_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::ExclusiveSum(
-        d_temp_storage, bytes, thrust::constant_iterator<__int128>(__int128{1} << 70), d_wide_out.get(), n);
+  on.run("ExclusiveSum of 128-bit integers", d_wide_out, [&](auto&... storage) {
+    return device::DeviceScan::ExclusiveSum(storage..., thrust::constant_iterator<__int128>(__int128{1} << 70),
+                                            d_wide_out.get(), n);
   });
   const auto squares = thrust::make_transform_iterator(thrust::counting_iterator<int>(-300), square{});
   const device_array<long long> d_sums(num_items + 1);
-  on.run("ExclusiveSum of a transform of a counter", d_sums, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::ExclusiveSum(d_temp_storage, bytes, squares, d_sums.get(), n);
-  });
-  on.run("InclusiveSum through a transform of the output", d_int_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveSum(d_temp_storage, bytes, d_ints.read(),
+  on.run("ExclusiveSum of a transform of a counter", d_sums,
+         [&](auto&... storage) { return device::DeviceScan::ExclusiveSum(storage..., squares, d_sums.get(), n); });
+  on.run("InclusiveSum through a transform of the output", d_int_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveSum(storage..., d_ints.read(),
                                             thrust::make_transform_output_iterator(d_int_out.get(), negate{}), n);
   });
-  on.run("InclusiveSum that is discarded", d_int_out, [&](void* d_temp_storage, std::size_t& bytes) {
-    return device::DeviceScan::InclusiveSum(d_temp_storage, bytes, d_ints.read(), thrust::make_discard_iterator(), n);
+  on.run("InclusiveSum that is discarded", d_int_out, [&](auto&... storage) {
+    return device::DeviceScan::InclusiveSum(storage..., d_ints.read(), thrust::make_discard_iterator(), n);
   });
   return on.outcomes;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "front_door/programs.hpp"
+#include "on_a_gpu.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -10,10 +11,7 @@ namespace {
 class Semantics : public ::testing::TestWithParam<std::size_t> {
  protected:
   void SetUp() override {
-    int count = 0;
-    const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-    cudaGetLastError();
-    if (none) GTEST_SKIP() << "no usable GPU";
+    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   }
 };
 

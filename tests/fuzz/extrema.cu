@@ -5,23 +5,18 @@ namespace rungs::fuzz {
 namespace {
 
 template <class T, bool least, bool is_pair>
-struct found {
-  static constexpr std::size_t index_at = is_pair ? 0 : 8, value_at = is_pair ? 4 : 0;
-  static constexpr std::size_t num_bytes = is_pair ? 4 + sizeof(T) : 16;
-};
-
-template <class T, bool least, bool is_pair>
 class extremum final : public kind_from<from_memory<T>, extremes<least>> {
  public:
   using kind_from<from_memory<T>, extremes<least>>::kind_from;
-  using layout = found<T, least, is_pair>;
   using pair = KeyValuePair<int, T>;
-  static_assert(!is_pair || sizeof(pair) == layout::num_bytes);
+  static constexpr std::size_t index_at = is_pair ? 0 : 8, value_at = is_pair ? 4 : 0;
+  static constexpr std::size_t bytes_of_both = is_pair ? 4 + sizeof(T) : 16;
+  static_assert(!is_pair || sizeof(pair) == bytes_of_both);
 
-  std::size_t out_bytes(const fuzz_case&) const override { return layout::num_bytes; }
+  std::size_t out_bytes(const fuzz_case&) const override { return bytes_of_both; }
   cudaError_t call(const fuzz_case& one, const places& at, const storage& by, cudaStream_t stream) const override {
     const T* const d_in = static_cast<const T*>(at.d_in);
-    const auto call = [&](auto&... storage) {
+    return with_storage(by, [&](auto&... storage) {
       if constexpr (is_pair) {
         pair* const d_out = static_cast<pair*>(at.d_out);
         if constexpr (least)
@@ -30,16 +25,13 @@ class extremum final : public kind_from<from_memory<T>, extremes<least>> {
           return DeviceReduce::ArgMax(storage..., d_in, d_out, static_cast<int>(one.n), stream);
       } else {
         T* const d_value = static_cast<T*>(at.d_out);
-        long long* const d_index = reinterpret_cast<long long*>(static_cast<char*>(at.d_out) + layout::index_at);
+        long long* const d_index = reinterpret_cast<long long*>(static_cast<char*>(at.d_out) + index_at);
         if constexpr (least)
           return DeviceReduce::ArgMin(storage..., d_in, d_value, d_index, static_cast<long long>(one.n), stream);
         else
           return DeviceReduce::ArgMax(storage..., d_in, d_value, d_index, static_cast<long long>(one.n), stream);
       }
-    };
-    if (by.keeper != nullptr) return call(*by.keeper);
-    void* d_temp_storage = by.d_temp_storage;
-    return call(d_temp_storage, *by.temp_storage_bytes);
+    });
   }
   std::vector<unsigned char> expected(const fuzz_case& one, u64 shot, unsigned char filler) const override {
     const recipe recipe = this->recipe_for(one, shot);
@@ -51,17 +43,17 @@ class extremum final : public kind_from<from_memory<T>, extremes<least>> {
       value = item;
       index = static_cast<long long>(i);
     }
-    std::vector<unsigned char> bytes(layout::num_bytes, filler);
+    std::vector<unsigned char> bytes(bytes_of_both, filler);
     const int key = static_cast<int>(index);
-    std::memcpy(bytes.data() + layout::value_at, &value, sizeof(T));
+    std::memcpy(bytes.data() + value_at, &value, sizeof(T));
     if (is_pair)
-      std::memcpy(bytes.data() + layout::index_at, &key, sizeof key);
+      std::memcpy(bytes.data() + index_at, &key, sizeof key);
     else
-      std::memcpy(bytes.data() + layout::index_at, &index, sizeof index);
+      std::memcpy(bytes.data() + index_at, &index, sizeof index);
     return bytes;
   }
   void settle(unsigned char* outputs, std::size_t num_bytes) const override {
-    if (num_bytes == layout::num_bytes) make_nans_alike<T>(outputs + layout::value_at, sizeof(T));
+    if (num_bytes == bytes_of_both) make_nans_alike<T>(outputs + value_at, sizeof(T));
   }
 
  private:
@@ -74,24 +66,24 @@ class extremum final : public kind_from<from_memory<T>, extremes<least>> {
 };
 
 template <class T, bool least, bool is_pair>
-void add(kind_table& table, const char* name) {
+void add_extremum(kind_table& table, const char* name) {
   using extremum = extremum<T, least, is_pair>;
   traits about = traits_of<from_memory<T>, T, extremes<least>>(name, family::reduction);
-  about.out_bytes = is_pair ? 4 + sizeof(T) : 16;  // between two outputs of the same call
+  about.out_bytes = extremum::bytes_of_both;  // between two outputs of the same call
   table.push_back(std::make_unique<extremum>(about));
 }
 
 }  // namespace
 
 void add_extrema(kind_table& table) {
-  add<i32, true, false>(table, "reduce.arg_min.i32");
-  add<float, false, false>(table, "reduce.arg_max.f32");
-  add<i64, false, false>(table, "reduce.arg_max.i64");
-  add<double, true, false>(table, "reduce.arg_min.f64");
-  add<u8, true, false>(table, "reduce.arg_min.u8");
-  add<f16, false, false>(table, "reduce.arg_max.f16");
-  add<i32, false, true>(table, "reduce.arg_max_pair.i32");
-  add<float, true, true>(table, "reduce.arg_min_pair.f32");
+  add_extremum<i32, true, false>(table, "reduce.arg_min.i32");
+  add_extremum<float, false, false>(table, "reduce.arg_max.f32");
+  add_extremum<i64, false, false>(table, "reduce.arg_max.i64");
+  add_extremum<double, true, false>(table, "reduce.arg_min.f64");
+  add_extremum<u8, true, false>(table, "reduce.arg_min.u8");
+  add_extremum<f16, false, false>(table, "reduce.arg_max.f16");
+  add_extremum<i32, false, true>(table, "reduce.arg_max_pair.i32");
+  add_extremum<float, true, true>(table, "reduce.arg_min_pair.f32");
 }
 
 }  // namespace rungs::fuzz

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "fuzz/lane.hpp"
-#include "fuzz/watchdog.hpp"
-#include "quick.hpp"
+#include "on_a_gpu.hpp"
+#include "watchdog.hpp"
 
 namespace rungs::fuzz {
 namespace {
@@ -96,7 +96,7 @@ class program {
   std::shared_ptr<lane> new_lane(const fuzz_case& largest) {
     const bool is_huge = largest.n >= huge_from;
     auto made = std::make_shared<lane>(kinds(), (is_huge ? 640 : 224) * mebi, (is_huge ? 300 : 64) * mebi);
-    watchdog_.watch_over(*made);
+    watchdog_.watch_over(made->pulse());
     const std::lock_guard lock(mutex_);
     lanes_.push_back(made);  // for the watchdog
     return made;
@@ -199,7 +199,7 @@ class program {
   u64 num_reported_ = 0;
   std::shared_ptr<lane> huge_, shrinking_;
   std::vector<std::shared_ptr<lane>> lanes_;
-  watchdog watchdog_;  // ends before the lanes do
+  tests::watchdog watchdog_;  // ends before the lanes do
 };
 
 int list() {
@@ -248,7 +248,7 @@ int main_of(int argc, const char* const* argv) {
   fuzz_case one;
   if (single->count() > 0) one = case_of(case_text, all_traits());
 
-  if (!has_gpu()) {
+  if (!tests::has_gpu()) {
     const u64 num_skipped = single->count() > 0 ? 1 : cases->count() > 0 || wanted.seconds == 0 ? wanted.num_cases : 0;
     std::printf("no usable GPU: skipped\n0 passed, 0 failed, %llu skipped\n",
                 static_cast<unsigned long long>(num_skipped));

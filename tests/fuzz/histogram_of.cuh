@@ -23,7 +23,7 @@ struct sample_recipe {
 };
 
 template <class Sample>
-__host__ __device__ Sample make_sample(const sample_recipe& recipe, unsigned long long i) {
+__host__ __device__ Sample make(const sample_recipe& recipe, unsigned long long i) {
   unsigned long long bits = scrambled(recipe.seed, i);
   bool is_any = recipe.width == 0;
   switch (recipe.pattern) {
@@ -55,26 +55,6 @@ __host__ __device__ Sample make_sample(const sample_recipe& recipe, unsigned lon
     return static_cast<Sample>(static_cast<float>(quarters) * 0.25f);
   } else {
     return static_cast<Sample>(is_any ? bits : static_cast<unsigned long long>(recipe.low) + bits % recipe.width);
-  }
-}
-
-template <class Sample>
-__global__ void make_samples(Sample* d_samples, std::size_t num_samples, sample_recipe recipe) {
-  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_samples; i += stride)
-    d_samples[i] = make_sample<Sample>(recipe, i);
-}
-
-template <class Sample>
-__global__ void count_changed_samples(const Sample* d_samples, std::size_t num_samples, sample_recipe recipe,
-                                      unsigned* d_num_changed) {
-  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_samples; i += stride) {
-    const Sample right = make_sample<Sample>(recipe, i), found = d_samples[i];
-    unsigned long long right_bits = 0, found_bits = 0;
-    memcpy(&right_bits, &right, sizeof right);
-    memcpy(&found_bits, &found, sizeof found);
-    if (right_bits != found_bits) atomicAdd(d_num_changed, 1u);
   }
 }
 
@@ -143,7 +123,6 @@ class histogram final : public kind {
   }
 
   cudaError_t prepare(const fuzz_case& one, u64 shot, const places& at, cudaStream_t stream) const override {
-    const std::size_t n = in_items(one);
     if (is_range && (shot == 0 || shot >= first_shot_before))  // a replay finds the same levels
       for (unsigned c = 0; c < num_active; ++c) {
         const std::vector<Level> levels = range_of(one, c);
@@ -151,22 +130,15 @@ class histogram final : public kind {
                                                   cudaMemcpyHostToDevice, stream);
         if (error != cudaSuccess) return error;
       }
-    if (n > 0) make_samples<<<blocks(n), 256, 0, stream>>>(static_cast<Sample*>(at.d_in), n, recipe_for(one, shot));
-    return cudaGetLastError();
+    return prepare_items<Sample>(at.d_in, in_items(one), recipe_for(one, shot), stream);
   }
   cudaError_t count_changes(const fuzz_case& one, u64 shot, const places& at, unsigned* d_num_changed,
                             cudaStream_t stream) const override {
-    const std::size_t n = in_items(one);
-    if (n > 0)
-      count_changed_samples<<<blocks(n), 256, 0, stream>>>(static_cast<const Sample*>(at.d_in), n,
-                                                           recipe_for(one, shot), d_num_changed);
-    return cudaGetLastError();
+    return count_changes_of<Sample>(at.d_in, in_items(one), recipe_for(one, shot), d_num_changed, stream);
   }
 
   cudaError_t call(const fuzz_case& one, const places& at, const storage& by, cudaStream_t stream) const override {
-    if (by.keeper != nullptr) return call_with(one, at, stream, *by.keeper);
-    void* d_temp_storage = by.d_temp_storage;
-    return call_with(one, at, stream, d_temp_storage, *by.temp_storage_bytes);
+    return with_storage(by, [&](auto&... storage) { return call_with(one, at, stream, storage...); });
   }
 
   std::vector<unsigned char> expected(const fuzz_case& one, u64 shot, unsigned char) const override {
@@ -178,7 +150,7 @@ class histogram final : public kind {
       const std::vector<Level> range = is_range ? range_of(one, c) : std::vector<Level>{};
       for (u64 row = 0; row < one.rows; ++row)
         for (u64 i = 0; i < one.n; ++i) {
-          const Sample sample = make_sample<Sample>(recipe, row * row_samples(one) + i * channels + c);
+          const Sample sample = make<Sample>(recipe, row * row_samples(one) + i * channels + c);
           const long long bin = is_range ? bin_in_range(range, sample) : bin_of_even(levels, sample);
           if (bin >= 0) ++counters[first + static_cast<std::size_t>(bin)];
         }
@@ -191,7 +163,6 @@ class histogram final : public kind {
   void settle(unsigned char*, std::size_t) const override {}
 
  private:
-  static unsigned blocks(std::size_t n) { return static_cast<unsigned>(std::min<std::size_t>((n + 255) / 256, 2048)); }
   sample_recipe recipe_for(const fuzz_case& one, u64 shot) const {
     const drawn_levels levels(one, 0, is_range);
     const __int128 span = levels.upper - levels.lower, margin = span / 8 + 2;
@@ -263,29 +234,24 @@ class histogram final : public kind {
       upper[c] = drawn_levels::level(drawn.upper);
       levels[c] = d_levels(one, at, c);
     }
-    if constexpr (channels == 1 && !is_range && !has_rows)
-      return DeviceHistogram::HistogramEven(by..., samples, d_histograms[0], num_levels[0], lower[0], upper[0], n,
-                                            stream);
-    else if constexpr (channels == 1 && !is_range)
-      return DeviceHistogram::HistogramEven(by..., samples, d_histograms[0], num_levels[0], lower[0], upper[0], n, rows,
-                                            stride, stream);
-    else if constexpr (channels == 1 && !has_rows)
-      return DeviceHistogram::HistogramRange(by..., samples, d_histograms[0], num_levels[0], levels[0], n, stream);
-    else if constexpr (channels == 1)
-      return DeviceHistogram::HistogramRange(by..., samples, d_histograms[0], num_levels[0], levels[0], n, rows, stride,
-                                             stream);
-    else if constexpr (!is_range && !has_rows)
-      return DeviceHistogram::MultiHistogramEven<channels, num_active>(by..., samples, d_histograms, num_levels, lower,
-                                                                       upper, n, stream);
-    else if constexpr (!is_range)
-      return DeviceHistogram::MultiHistogramEven<channels, num_active>(by..., samples, d_histograms, num_levels, lower,
-                                                                       upper, n, rows, stride, stream);
-    else if constexpr (!has_rows)
-      return DeviceHistogram::MultiHistogramRange<channels, num_active>(by..., samples, d_histograms, num_levels,
-                                                                        levels, n, stream);
+    const auto call_of = [&](auto... size) {
+      if constexpr (channels == 1 && is_range)
+        return DeviceHistogram::HistogramRange(by..., samples, d_histograms[0], num_levels[0], levels[0], size...,
+                                               stream);
+      else if constexpr (channels == 1)
+        return DeviceHistogram::HistogramEven(by..., samples, d_histograms[0], num_levels[0], lower[0], upper[0],
+                                              size..., stream);
+      else if constexpr (is_range)
+        return DeviceHistogram::MultiHistogramRange<channels, num_active>(by..., samples, d_histograms, num_levels,
+                                                                          levels, size..., stream);
+      else
+        return DeviceHistogram::MultiHistogramEven<channels, num_active>(by..., samples, d_histograms, num_levels,
+                                                                         lower, upper, size..., stream);
+    };
+    if constexpr (has_rows)
+      return call_of(n, rows, stride);
     else
-      return DeviceHistogram::MultiHistogramRange<channels, num_active>(by..., samples, d_histograms, num_levels,
-                                                                        levels, n, rows, stride, stream);
+      return call_of(n);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -327,6 +328,49 @@ void make_nans_alike(unsigned char* bytes, std::size_t num_bytes) {
       if (as_float != as_float) std::memset(bytes + at, 0xff, sizeof(T));
     }
   }
+}
+
+// --- items on the device, by whichever recipe they are made
+
+template <class Item, class Recipe>
+__global__ void make_items(Item* d_items, std::size_t num_items, Recipe recipe) {
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_items; i += stride)
+    d_items[i] = make<Item>(recipe, i);
+}
+
+template <class Item, class Recipe>
+__global__ void count_changed_items(const Item* d_items, std::size_t num_items, Recipe recipe,
+                                    unsigned* d_num_changed) {
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_items; i += stride) {
+    const Item expected = make<Item>(recipe, i);
+    const unsigned char* const right = reinterpret_cast<const unsigned char*>(&expected);
+    const unsigned char* const found = reinterpret_cast<const unsigned char*>(d_items + i);
+    bool is_changed = false;
+    for (unsigned k = 0; k < sizeof(Item); ++k) is_changed |= right[k] != found[k];
+    if (is_changed) atomicAdd(d_num_changed, 1u);
+  }
+}
+
+inline unsigned num_blocks(std::size_t num_items) {
+  return static_cast<unsigned>(std::min<std::size_t>((num_items + 255) / 256, 2048));
+}
+
+template <class Item, class Recipe>
+cudaError_t prepare_items(void* d_items, std::size_t num_items, const Recipe& recipe, cudaStream_t stream) {
+  if (num_items > 0)
+    make_items<<<num_blocks(num_items), 256, 0, stream>>>(static_cast<Item*>(d_items), num_items, recipe);
+  return cudaGetLastError();
+}
+
+template <class Item, class Recipe>
+cudaError_t count_changes_of(const void* d_items, std::size_t num_items, const Recipe& recipe, unsigned* d_num_changed,
+                             cudaStream_t stream) {
+  if (num_items > 0)
+    count_changed_items<<<num_blocks(num_items), 256, 0, stream>>>(static_cast<const Item*>(d_items), num_items, recipe,
+                                                                   d_num_changed);
+  return cudaGetLastError();
 }
 
 }  // namespace rungs::fuzz

@@ -26,6 +26,14 @@ struct storage {
   workspace* keeper = nullptr;
 };
 
+// call(storage...) by the one or the other.
+template <class Call>
+cudaError_t with_storage(const storage& by, Call call) {
+  if (by.keeper != nullptr) return call(*by.keeper);
+  void* d_temp_storage = by.d_temp_storage;
+  return call(d_temp_storage, *by.temp_storage_bytes);
+}
+
 // Shots from this one on are of the calls before a case.
 inline constexpr u64 first_shot_before = 50;
 
@@ -58,20 +66,11 @@ using kind_table = std::vector<std::unique_ptr<kind>>;
 const kind_table& kinds();
 std::span<const traits> all_traits();
 
-void add_integer_reductions(kind_table&);
-void add_float_reductions(kind_table&);
-void add_struct_reductions(kind_table&);
+void add_reductions(kind_table&);
 void add_extrema(kind_table&);
-void add_integer_scans(kind_table&);
-void add_float_scans(kind_table&);
+void add_scans(kind_table&);
 void add_struct_scans(kind_table&);
-void add_large_scans(kind_table&);
-void add_iterators(kind_table&);
-void add_library_operators(kind_table&);
-void add_lambdas(kind_table&);
-void add_device_lambdas(kind_table&);
-void add_even_histograms(kind_table&);
-void add_range_histograms(kind_table&);
-void add_multi_histograms(kind_table&);
+void add_operators(kind_table&);
+void add_histograms(kind_table&);
 
 }  // namespace rungs::fuzz

@@ -16,31 +16,6 @@
 
 namespace rungs::fuzz {
 
-inline unsigned num_blocks(std::size_t num_items) {
-  return static_cast<unsigned>(std::min<std::size_t>((num_items + 255) / 256, 2048));
-}
-
-template <class Item>
-__global__ void make_items(Item* d_items, std::size_t num_items, recipe recipe) {
-  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_items; i += stride)
-    d_items[i] = make<Item>(recipe, i);
-}
-
-template <class Item>
-__global__ void count_changed_items(const Item* d_items, std::size_t num_items, recipe recipe,
-                                    unsigned* d_num_changed) {
-  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_items; i += stride) {
-    const Item expected = make<Item>(recipe, i);
-    const unsigned char* const right = reinterpret_cast<const unsigned char*>(&expected);
-    const unsigned char* const found = reinterpret_cast<const unsigned char*>(d_items + i);
-    bool is_changed = false;
-    for (unsigned k = 0; k < sizeof(Item); ++k) is_changed |= right[k] != found[k];
-    if (is_changed) atomicAdd(d_num_changed, 1u);
-  }
-}
-
 template <class Item>
 __global__ void store(Item* d_out, Item item) {
   *d_out = item;
@@ -75,130 +50,94 @@ struct from_output : from_memory<Item> {
   static Item* at(void* d_in, const recipe&) { return static_cast<Item*>(d_in); }
 };
 
-// --- the calls. Storage comes last: a workspace, or a pointer and its size.
+// --- the calls. First come the storage, which is a workspace or a pointer and its size, and the iterators, which are
+// two or, in place, one.
 
 struct nothing {};
 
-struct call_sum {
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init, const void*, cudaStream_t stream, Storage&... by) const {
-    return DeviceReduce::Sum(by..., in, out, n, stream);
-  }
-};
-template <bool least>
-struct call_extremum {
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init, const void*, cudaStream_t stream, Storage&... by) const {
-    if constexpr (least)
-      return DeviceReduce::Min(by..., in, out, n, stream);
-    else
-      return DeviceReduce::Max(by..., in, out, n, stream);
-  }
-};
-using call_min = call_extremum<true>;
-using call_max = call_extremum<false>;
-template <class Op>
-struct call_reduce {
-  Op op;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init init, const void*, cudaStream_t stream,
-                         Storage&... by) const {
-    return DeviceReduce::Reduce(by..., in, out, n, op, init, stream);
-  }
-};
-template <class Op, class Transform>
-struct call_transform_reduce {
-  Op op;
-  Transform transform;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init init, const void*, cudaStream_t stream,
-                         Storage&... by) const {
-    return DeviceReduce::TransformReduce(by..., in, out, n, op, transform, init, stream);
-  }
+// What a call is given behind these.
+template <class Init>
+struct call_arguments {
+  std::size_t n;
+  Init init;
+  const Init* d_init;
+  cudaStream_t stream;
 };
 
-struct call_inclusive_sum {
-  static constexpr bool is_inclusive = true, is_future = false;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init, const void*, cudaStream_t stream, Storage&... by) const {
-    if constexpr (std::is_same_v<In, Out>)
-      return DeviceScan::InclusiveSum(by..., out, n, stream);
-    else
-      return DeviceScan::InclusiveSum(by..., in, out, n, stream);
-  }
+enum class outputs { one, inclusive, exclusive };
+
+template <outputs what, bool reads_init, class Enqueue>
+struct call_of {
+  static constexpr outputs made = what;
+  static constexpr bool reads_init_on_device = reads_init;
+  Enqueue enqueue;
 };
-struct call_exclusive_sum {
-  static constexpr bool is_inclusive = false, is_future = false;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init, const void*, cudaStream_t stream, Storage&... by) const {
-    if constexpr (std::is_same_v<In, Out>)
-      return DeviceScan::ExclusiveSum(by..., out, n, stream);
-    else
-      return DeviceScan::ExclusiveSum(by..., in, out, n, stream);
-  }
-};
+template <outputs what, bool reads_init_on_device = false, class Enqueue>
+call_of<what, reads_init_on_device, Enqueue> call_for(Enqueue enqueue) {
+  return {enqueue};
+}
+
+inline auto sum() {
+  return call_for<outputs::one>(
+      [](const auto& with, auto&... first) { return DeviceReduce::Sum(first..., with.n, with.stream); });
+}
+inline auto min() {
+  return call_for<outputs::one>(
+      [](const auto& with, auto&... first) { return DeviceReduce::Min(first..., with.n, with.stream); });
+}
+inline auto max() {
+  return call_for<outputs::one>(
+      [](const auto& with, auto&... first) { return DeviceReduce::Max(first..., with.n, with.stream); });
+}
 template <class Op>
-struct call_inclusive_scan {
-  static constexpr bool is_inclusive = true, is_future = false;
-  Op op;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init, const void*, cudaStream_t stream, Storage&... by) const {
-    if constexpr (std::is_same_v<In, Out>)
-      return DeviceScan::InclusiveScan(by..., out, op, n, stream);
-    else
-      return DeviceScan::InclusiveScan(by..., in, out, op, n, stream);
-  }
-};
+auto reduce(Op op) {
+  return call_for<outputs::one>([op](const auto& with, auto&... first) {
+    return DeviceReduce::Reduce(first..., with.n, op, with.init, with.stream);
+  });
+}
+template <class Op, class Transform>
+auto transform_reduce(Op op, Transform transform) {
+  return call_for<outputs::one>([op, transform](const auto& with, auto&... first) {
+    return DeviceReduce::TransformReduce(first..., with.n, op, transform, with.init, with.stream);
+  });
+}
+inline auto inclusive_sum() {
+  return call_for<outputs::inclusive>(
+      [](const auto& with, auto&... first) { return DeviceScan::InclusiveSum(first..., with.n, with.stream); });
+}
+inline auto exclusive_sum() {
+  return call_for<outputs::exclusive>(
+      [](const auto& with, auto&... first) { return DeviceScan::ExclusiveSum(first..., with.n, with.stream); });
+}
 template <class Op>
-struct call_exclusive_scan {
-  static constexpr bool is_inclusive = false, is_future = false;
-  Op op;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init init, const void*, cudaStream_t stream,
-                         Storage&... by) const {
-    if constexpr (std::is_same_v<In, Out>)
-      return DeviceScan::ExclusiveScan(by..., out, op, init, n, stream);
-    else
-      return DeviceScan::ExclusiveScan(by..., in, out, op, init, n, stream);
-  }
-};
+auto inclusive_scan(Op op) {
+  return call_for<outputs::inclusive>(
+      [op](const auto& with, auto&... first) { return DeviceScan::InclusiveScan(first..., op, with.n, with.stream); });
+}
 template <class Op>
-struct call_inclusive_scan_init {
-  static constexpr bool is_inclusive = true, is_future = false;
-  Op op;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init init, const void*, cudaStream_t stream,
-                         Storage&... by) const {
-    return DeviceScan::InclusiveScanInit(by..., in, out, op, init, n, stream);
-  }
-};
+auto exclusive_scan(Op op) {
+  return call_for<outputs::exclusive>([op](const auto& with, auto&... first) {
+    return DeviceScan::ExclusiveScan(first..., op, with.init, with.n, with.stream);
+  });
+}
+template <class Op>
+auto inclusive_scan_init(Op op) {
+  return call_for<outputs::inclusive>([op](const auto& with, auto&... first) {
+    return DeviceScan::InclusiveScanInit(first..., op, with.init, with.n, with.stream);
+  });
+}
 // The initial value is on the device.
 template <class Op>
-struct call_exclusive_scan_future {
-  static constexpr bool is_inclusive = false, is_future = true;
-  Op op;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init, const void* d_init, cudaStream_t stream,
-                         Storage&... by) const {
-    return DeviceScan::ExclusiveScan(by..., in, out, op, FutureValue{static_cast<const Init*>(d_init)}, n, stream);
-  }
-};
+auto exclusive_scan_future(Op op) {
+  return call_for<outputs::exclusive, true>([op](const auto& with, auto&... first) {
+    return DeviceScan::ExclusiveScan(first..., op, FutureValue{with.d_init}, with.n, with.stream);
+  });
+}
 template <class Op>
-struct call_inclusive_scan_future {
-  static constexpr bool is_inclusive = true, is_future = true;
-  Op op;
-  template <class In, class Out, class Init, class... Storage>
-  cudaError_t operator()(In in, Out out, std::size_t n, Init, const void* d_init, cudaStream_t stream,
-                         Storage&... by) const {
-    return DeviceScan::InclusiveScanInit(by..., in, out, op, FutureValue{static_cast<const Init*>(d_init)}, n, stream);
-  }
-};
-
-template <class Call, class... Arguments>
-cudaError_t with_storage(const Call& call, const storage& by, Arguments... arguments) {
-  if (by.keeper != nullptr) return call(arguments..., *by.keeper);
-  void* d_temp_storage = by.d_temp_storage;
-  return call(arguments..., d_temp_storage, *by.temp_storage_bytes);
+auto inclusive_scan_future(Op op) {
+  return call_for<outputs::inclusive, true>([op](const auto& with, auto&... first) {
+    return DeviceScan::InclusiveScanInit(first..., op, FutureValue{with.d_init}, with.n, with.stream);
+  });
 }
 
 // --- what all kinds with items of one source share
@@ -207,29 +146,23 @@ template <class Source, class Meaning>
 class kind_from : public kind {
  public:
   using kind::kind;
-  using item = typename Source::item;
   static constexpr bool is_in_memory = Source::item_bytes != 0;
 
   recipe recipe_for(const fuzz_case& one, u64 shot) const {
     return recipe_of(one, shot, in_items(one), Meaning::is_summed);
   }
   cudaError_t prepare(const fuzz_case& one, u64 shot, const places& at, cudaStream_t stream) const override {
-    const std::size_t n = in_items(one);
-    if constexpr (is_in_memory) {
-      using stored = typename Source::stored;
-      if (n > 0) make_items<<<num_blocks(n), 256, 0, stream>>>(static_cast<stored*>(at.d_in), n, recipe_for(one, shot));
-    }
-    return cudaGetLastError();
+    if constexpr (is_in_memory)
+      return prepare_items<typename Source::stored>(at.d_in, in_items(one), recipe_for(one, shot), stream);
+    else
+      return cudaGetLastError();
   }
   cudaError_t count_changes(const fuzz_case& one, u64 shot, const places& at, unsigned* d_num_changed,
                             cudaStream_t stream) const override {
-    const std::size_t n = in_items(one);
-    if constexpr (is_in_memory) {
-      using stored = typename Source::stored;
-      if (n > 0 && !one.in_place)
-        count_changed_items<<<num_blocks(n), 256, 0, stream>>>(static_cast<const stored*>(at.d_in), n,
-                                                               recipe_for(one, shot), d_num_changed);
-    }
+    if constexpr (is_in_memory)
+      if (!one.in_place)
+        return count_changes_of<typename Source::stored>(at.d_in, in_items(one), recipe_for(one, shot), d_num_changed,
+                                                         stream);
     return cudaGetLastError();
   }
 };
@@ -241,92 +174,58 @@ struct as_it_is {
   }
 };
 
-// --- one result
+// --- reductions and scans
 
 template <class Source, class Output, class Init, class Call, class Meaning, class Transform>
-class reduction final : public kind_from<Source, Meaning> {
+class accumulation final : public kind_from<Source, Meaning> {
  public:
   using base = kind_from<Source, Meaning>;
-  static constexpr bool has_init = !std::is_same_v<Init, nothing>;
+  static constexpr bool has_init = !std::is_same_v<Init, nothing>, has_one_output = Call::made == outputs::one;
 
-  reduction(const traits& about, Call call, Meaning meaning) : base(about), call_(call), meaning_(meaning) {}
+  accumulation(const traits& about, Call call, Meaning meaning) : base(about), call_(call), meaning_(meaning) {}
 
-  std::size_t out_bytes(const fuzz_case&) const override { return sizeof(Output); }
+  std::size_t out_bytes(const fuzz_case& one) const override { return (has_one_output ? 1 : one.n) * sizeof(Output); }
+  cudaError_t prepare(const fuzz_case& one, u64 shot, const places& at, cudaStream_t stream) const override {
+    if constexpr (Call::reads_init_on_device)
+      store<<<1, 1, 0, stream>>>(static_cast<Init*>(at.d_extra), init_of<Init>(one, shot));
+    return base::prepare(one, shot, at, stream);
+  }
   cudaError_t call(const fuzz_case& one, const places& at, const storage& by, cudaStream_t stream) const override {
-    Init init{};
-    if constexpr (has_init) init = init_of<Init>(one, 0);
-    return with_storage(call_, by, Source::at(at.d_in, this->recipe_for(one, 0)), static_cast<Output*>(at.d_out),
-                        static_cast<std::size_t>(one.n), init, static_cast<const void*>(nullptr), stream);
+    call_arguments<Init> with{one.n, {}, static_cast<const Init*>(at.d_extra), stream};
+    if constexpr (has_init && !Call::reads_init_on_device) with.init = init_of<Init>(one, 0);
+    auto in = Source::at(at.d_in, this->recipe_for(one, 0));
+    Output* out = static_cast<Output*>(at.d_out);
+    return with_storage(by, [&](auto&... storage) {
+      if constexpr (std::is_same_v<decltype(in), Output*>)
+        return call_.enqueue(with, storage..., out);
+      else
+        return call_.enqueue(with, storage..., in, out);
+    });
   }
   std::vector<unsigned char> expected(const fuzz_case& one, u64 shot, unsigned char) const override {
     const recipe recipe = this->recipe_for(one, shot);
     const auto item = [&](u64 i) { return widened(Transform{}(Source::on_host(recipe, i))); };
     using total_type = decltype(item(0));
-    total_type total{};
-    u64 i = 0;
-    if constexpr (has_init)
-      total = static_cast<total_type>(widened(init_of<Init>(one, 0)));
-    else if (one.n == 0)
-      total = Meaning::template of_nothing<typename Source::item>();
-    else
-      total = item(i++);
-    for (; i < one.n; ++i) total = meaning_(total, item(i));
-    std::vector<unsigned char> bytes(sizeof(Output));
-    const Output out = narrowed<Output>(total);
-    std::memcpy(bytes.data(), &out, sizeof(Output));
-    return bytes;
-  }
-  void settle(unsigned char* outputs, std::size_t num_bytes) const override {
-    make_nans_alike<Output>(outputs, num_bytes);
-  }
-
- private:
-  Call call_;
-  Meaning meaning_;
-};
-
-// --- as many results as items
-
-template <class Source, class Output, class Init, class Call, class Meaning>
-class scan final : public kind_from<Source, Meaning> {
- public:
-  using base = kind_from<Source, Meaning>;
-  static constexpr bool has_init = !std::is_same_v<Init, nothing>;
-
-  scan(const traits& about, Call call, Meaning meaning) : base(about), call_(call), meaning_(meaning) {}
-
-  std::size_t out_bytes(const fuzz_case& one) const override { return one.n * sizeof(Output); }
-  cudaError_t prepare(const fuzz_case& one, u64 shot, const places& at, cudaStream_t stream) const override {
-    if constexpr (Call::is_future) store<<<1, 1, 0, stream>>>(static_cast<Init*>(at.d_extra), init_of<Init>(one, shot));
-    return base::prepare(one, shot, at, stream);
-  }
-  cudaError_t call(const fuzz_case& one, const places& at, const storage& by, cudaStream_t stream) const override {
-    Init init{};
-    if constexpr (has_init && !Call::is_future) init = init_of<Init>(one, 0);
-    return with_storage(call_, by, Source::at(at.d_in, this->recipe_for(one, 0)), static_cast<Output*>(at.d_out),
-                        static_cast<std::size_t>(one.n), init, static_cast<const void*>(at.d_extra), stream);
-  }
-  std::vector<unsigned char> expected(const fuzz_case& one, u64 shot, unsigned char) const override {
-    const recipe recipe = this->recipe_for(one, shot);
-    const auto item = [&](u64 i) { return widened(Source::on_host(recipe, i)); };
-    using total_type = decltype(item(0));
-    std::vector<unsigned char> bytes(one.n * sizeof(Output));
+    std::vector<unsigned char> bytes(out_bytes(one));
     const auto write = [&](u64 i, const total_type& total) {
       const Output out = narrowed<Output>(total);
       std::memcpy(bytes.data() + i * sizeof(Output), &out, sizeof(Output));
     };
     total_type total{};
-    bool has_total = !Call::is_inclusive;  // a sum from nothing is one from zero
+    bool has_total = Call::made == outputs::exclusive;  // a sum from nothing is one from zero
     if constexpr (has_init) {
-      total = static_cast<total_type>(widened(init_of<Init>(one, Call::is_future ? shot : 0)));
+      total = static_cast<total_type>(widened(init_of<Init>(one, Call::reads_init_on_device ? shot : 0)));
       has_total = true;
+    } else if constexpr (has_one_output) {
+      if (one.n == 0) total = Meaning::template of_nothing<typename Source::item>();
     }
     for (u64 i = 0; i < one.n; ++i) {
-      if (!Call::is_inclusive) write(i, total);
+      if (Call::made == outputs::exclusive) write(i, total);
       total = has_total ? meaning_(total, item(i)) : item(i);
       has_total = true;
-      if (Call::is_inclusive) write(i, total);
+      if (Call::made == outputs::inclusive) write(i, total);
     }
+    if (has_one_output) write(0, total);
     return bytes;
   }
   void settle(unsigned char* outputs, std::size_t num_bytes) const override {
@@ -352,18 +251,21 @@ traits traits_of(std::string name, family family) {
   return about;
 }
 
+// Init is the type of an initial value, where the call has one.
 template <class Source, class Output, class Init = nothing, class Transform = as_it_is, class Call, class Meaning>
-void add_reduction(kind_table& table, std::string name, Call call, Meaning meaning) {
-  table.push_back(std::make_unique<reduction<Source, Output, Init, Call, Meaning, Transform>>(
-      traits_of<Source, Output, Meaning>("reduce." + name, family::reduction), call, meaning));
+void add(kind_table& table, const std::string& name, Call call, Meaning meaning) {
+  constexpr bool is_scan = Call::made != outputs::one;
+  traits about = traits_of<Source, Output, Meaning>((is_scan ? "scan." : "reduce.") + name,
+                                                    is_scan ? family::scan : family::reduction);
+  about.is_in_place = is_scan && std::is_same_v<Source, from_output<Output>>;
+  about.may_be_in_place = about.is_in_place || (is_scan && std::is_same_v<Source, from_memory<Output>>);
+  table.push_back(std::make_unique<accumulation<Source, Output, Init, Call, Meaning, Transform>>(about, call, meaning));
 }
 
-template <class Source, class Output, class Init = nothing, class Call, class Meaning>
-void add_scan(kind_table& table, std::string name, Call call, Meaning meaning) {
-  traits about = traits_of<Source, Output, Meaning>("scan." + name, family::scan);
-  about.is_in_place = std::is_same_v<Source, from_output<Output>>;
-  about.may_be_in_place = about.is_in_place || std::is_same_v<Source, from_memory<Output>>;
-  table.push_back(std::make_unique<scan<Source, Output, Init, Call, Meaning>>(about, call, meaning));
+// Of items in memory, with an initial value and an output of their own type.
+template <class Item, class Call, class Meaning>
+void add_of(kind_table& table, const std::string& name, Call call, Meaning meaning) {
+  add<from_memory<Item>, Item, Item>(table, name, call, meaning);
 }
 
 }  // namespace rungs::fuzz

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -83,25 +84,11 @@ struct status {
 
 }  // namespace
 
-void heartbeat::begins(const fuzz_case& one) {
-  const std::lock_guard lock(mutex_);
-  one_ = one;
-  since_ = now();
-}
-
-std::optional<fuzz_case> heartbeat::stuck(double seconds) const {
-  const std::lock_guard lock(mutex_);
-  const long long since = since_;
-  if (since == 0 || static_cast<double>(now() - since) < seconds * 1e9) return std::nullopt;
-  return one_;
-}
-
 // A call on its way, and its memory.
 struct lane::run {
   fuzz_case one;
   const kind* of = nullptr;
   cudaStream_t stream = nullptr;
-  bool is_checked = true;
   places at;
   unsigned char* d_outputs = nullptr;  // with red zones
   std::size_t outputs_bytes = 0, begin = 0;
@@ -199,7 +186,6 @@ lane::run lane::planned(const fuzz_case& one, cudaStream_t stream, bool is_check
   made.one = one;
   made.of = kinds_[one.kind].get();
   made.stream = stream;
-  made.is_checked = is_checked;
   const traits& about = made.of->about();
   const std::size_t bytes = made.of->out_bytes(one);
   made.begin = red_zone_bytes + one.out_offset * about.out_bytes;
@@ -225,9 +211,11 @@ lane::run lane::planned(const fuzz_case& one, cudaStream_t stream, bool is_check
   return made;
 }
 
+void lane::waits_for(const fuzz_case& one) { pulse_.begins("rungs_fuzz --case=" + text_of(one, traits_)); }
+
 bool lane::enqueue(const fuzz_case& one) {
   give_way();
-  pulse_.begins(one);
+  waits_for(one);
   const std::size_t device_used = device_.used, host_used = host_.used, events_used = num_events_used_;
   run main;
   try {
@@ -288,8 +276,8 @@ void lane::start(run& main) {
   fill_storage(main);
   if (main.one.before != 0) {
     run& before = main.others[0];
-    begin(before, first_shot_before, before.stream);
-    call(before, before.stream);
+    begin(before, first_shot_before);
+    call(before);
     if (main.one.form == two_phases) {
       // What the call before may not have touched has to be canaries again.
       const std::size_t end = main.storage_begin + main.temp_storage_bytes;
@@ -314,21 +302,21 @@ void lane::start(run& main) {
     run& companion = main.others[0];
     check(cudaMemsetAsync(companion.d_status, 0, sizeof(status), companion.stream), "cudaMemsetAsync");
     fill_storage(companion);
-    begin(main, 0, main.stream);
-    begin(companion, 0, companion.stream);
+    begin(main, 0);
+    begin(companion, 0);
     check(cudaEventRecord(meeting_[0], main.stream), "cudaEventRecord");
     check(cudaEventRecord(meeting_[1], companion.stream), "cudaEventRecord");
     check(cudaStreamWaitEvent(main.stream, meeting_[1], 0), "cudaStreamWaitEvent");
     check(cudaStreamWaitEvent(companion.stream, meeting_[0], 0), "cudaStreamWaitEvent");
-    call(main, main.stream);
-    call(companion, companion.stream);
-    end(main, 0, main.stream);
-    end(companion, 0, companion.stream);
+    call(main);
+    call(companion);
+    end(main, 0);
+    end(companion, 0);
     check(cudaEventRecord(companion.ended, companion.stream), "cudaEventRecord");
   } else {
-    begin(main, 0, main.stream);
-    call(main, main.stream);
-    end(main, 0, main.stream);
+    begin(main, 0);
+    call(main);
+    end(main, 0);
   }
   check(cudaEventRecord(main.ended, main.stream), "cudaEventRecord");
 }
@@ -348,27 +336,27 @@ void lane::fill_storage(run& main) {
   check(cudaGetLastError(), "fill_at_random");
 }
 
-void lane::begin(run& each, u64 shot, cudaStream_t stream) {
-  check(cudaMemsetAsync(each.d_outputs, canary, each.outputs_bytes, stream), "cudaMemsetAsync");
-  check(each.of->prepare(each.one, shot, each.at, stream), "prepare");
+void lane::begin(run& each, u64 shot) {
+  check(cudaMemsetAsync(each.d_outputs, canary, each.outputs_bytes, each.stream), "cudaMemsetAsync");
+  check(each.of->prepare(each.one, shot, each.at, each.stream), "prepare");
 }
 
-void lane::call(run& each, cudaStream_t stream) {
-  if (each.one.form == shared_workspace) use_workspace_on(stream);
-  check(each.of->call(each.one, each.at, each.by(workspace_), stream), "the call");
+void lane::call(run& each) {
+  if (each.one.form == shared_workspace) use_workspace_on(each.stream);
+  check(each.of->call(each.one, each.at, each.by(workspace_), each.stream), "the call");
 }
 
-void lane::end(run& each, u64 shot, cudaStream_t stream) {
-  check(each.of->count_changes(each.one, shot, each.at, &each.d_status->num_changed, stream), "count_changes");
+void lane::end(run& each, u64 shot) {
+  check(each.of->count_changes(each.one, shot, each.at, &each.d_status->num_changed, each.stream), "count_changes");
   if (each.one.form == two_phases) {
-    count_spoilt<<<1, 256, 0, stream>>>(each.d_storage, each.storage_begin,
-                                        each.storage_begin + each.temp_storage_bytes, each.storage_bytes, canary,
-                                        &each.d_status->num_spoilt);
+    count_spoilt<<<1, 256, 0, each.stream>>>(each.d_storage, each.storage_begin,
+                                             each.storage_begin + each.temp_storage_bytes, each.storage_bytes, canary,
+                                             &each.d_status->num_spoilt);
     check(cudaGetLastError(), "count_spoilt");
   }
-  check(cudaMemcpyAsync(each.copies[shot], each.d_outputs, each.outputs_bytes, cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(each.copies[shot], each.d_outputs, each.outputs_bytes, cudaMemcpyDeviceToHost, each.stream),
         "cudaMemcpyAsync");
-  check(cudaMemcpyAsync(each.found_status, each.d_status, sizeof(status), cudaMemcpyDeviceToHost, stream),
+  check(cudaMemcpyAsync(each.found_status, each.d_status, sizeof(status), cudaMemcpyDeviceToHost, each.stream),
         "cudaMemcpyAsync");
 }
 
@@ -383,8 +371,8 @@ void lane::replay(run& main) {
     }
   } made;
   if (main.one.form == shared_workspace) {  // what is captured must not allocate: this call does
-    begin(main, 0, main.stream);
-    call(main, main.stream);
+    begin(main, 0);
+    call(main);
   }
   {
     const capture_turn turn;
@@ -396,9 +384,9 @@ void lane::replay(run& main) {
     check(cudaGraphInstantiate(&made.replayable, made.graph, 0), "cudaGraphInstantiate");
   }
   for (u64 shot = 0; shot < main.one.replays; ++shot) {
-    begin(main, shot, main.stream);
+    begin(main, shot);
     check(cudaGraphLaunch(made.replayable, main.stream), "cudaGraphLaunch");
-    end(main, shot, main.stream);
+    end(main, shot);
   }
   check(cudaStreamSynchronize(main.stream), "cudaStreamSynchronize after replays");  // then the graph may go
 }
@@ -407,7 +395,7 @@ std::string lane::judged(run& each) {
   std::vector<std::vector<unsigned char>> expected;
   if (each.complaint.empty())
     for (u64 shot = 0; shot < each.copies.size(); ++shot) expected.push_back(each.of->expected(each.one, shot, canary));
-  pulse_.begins(each.one);
+  waits_for(each.one);
   if (each.ended != nullptr && !each.is_out_of_memory) {
     const cudaError_t error = cudaEventSynchronize(each.ended);
     if (error != cudaSuccess && each.complaint.empty())
@@ -437,7 +425,7 @@ std::vector<outcome> lane::finish() {
   // Calls that failed half way are on streams still.
   const bool has_failed = std::ranges::any_of(all, [](const outcome& each) { return !each.complaint.empty(); });
   if (has_failed) {
-    pulse_.begins(all.front().one);
+    waits_for(all.front().one);
     for (const cudaStream_t each : {streams_[0], streams_[1], capturing_, cudaStreamPerThread, cudaStreamLegacy}) {
       cudaStreamSynchronize(each);
       cudaGetLastError();

@@ -4,15 +4,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include <atomic>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fuzz/kind.hpp"
 #include "rungs/workspace.cuh"
+#include "watchdog.hpp"
 
 namespace rungs::fuzz {
 
@@ -20,20 +18,6 @@ struct outcome {
   fuzz_case one;
   std::string complaint;          // empty: right
   bool is_out_of_memory = false;  // nothing was proved
-};
-
-// What a lane waits for, for a watchdog to see.
-class heartbeat {
- public:
-  void begins(const fuzz_case& one);
-  void rests() { since_ = 0; }
-  // The case that has taken longer than so many seconds.
-  std::optional<fuzz_case> stuck(double seconds) const;
-
- private:
-  mutable std::mutex mutex_;
-  fuzz_case one_;
-  std::atomic<long long> since_ = 0;  // nanoseconds of a steady clock; 0: at rest
 };
 
 class lane {
@@ -51,7 +35,8 @@ class lane {
   // Whether the device takes no more calls, after a fault.
   static bool is_dead();
 
-  heartbeat& pulse() { return pulse_; }
+  // What it waits for, as a command that runs the case alone.
+  tests::heartbeat& pulse() { return pulse_; }
   // The workspace, and the stream that it was used on. swap() leaves another one.
   void swap_workspace(workspace& other, cudaStream_t& used_on);
   void renew_workspace();
@@ -68,11 +53,12 @@ class lane {
 
   run planned(const fuzz_case& one, cudaStream_t stream, bool is_checked);
   void start(run& main);
-  void begin(run& each, u64 shot, cudaStream_t stream);
-  void call(run& each, cudaStream_t stream);
-  void end(run& each, u64 shot, cudaStream_t stream);
+  void begin(run& each, u64 shot);
+  void call(run& each);
+  void end(run& each, u64 shot);
   void replay(run& main);
   void fill_storage(run& main);
+  void waits_for(const fuzz_case& one);
   void use_workspace_on(cudaStream_t stream);
   std::string judged(run& each);
   cudaStream_t stream_of(const fuzz_case& one) const;
@@ -88,7 +74,7 @@ class lane {
   workspace workspace_;
   cudaStream_t workspace_stream_ = nullptr;
   std::vector<run> runs_;
-  heartbeat pulse_;
+  tests::heartbeat pulse_;
 };
 
 }  // namespace rungs::fuzz

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "fuzz/lane.hpp"
-#include "fuzz/watchdog.hpp"
-#include "quick.hpp"
+#include "on_a_gpu.hpp"
+#include "watchdog.hpp"
 
 namespace rungs::fuzz {
 namespace {
@@ -62,10 +62,10 @@ struct spare {
 class program {
  public:
   program(u64 num_threads, u64 seed, double hang_seconds)
-      : seed_(seed), watchdog_(std::make_unique<watchdog>(hang_seconds)) {
+      : seed_(seed), watchdog_(std::make_unique<tests::watchdog>(hang_seconds)) {
     for (u64 i = 0; i < num_threads; ++i) {
       lanes_.push_back(std::make_unique<lane>(kinds(), 64 * mebi, 24 * mebi));
-      watchdog_->watch_over(*lanes_.back());
+      watchdog_->watch_over(lanes_.back()->pulse());
     }
   }
   ~program() { watchdog_.reset(); }
@@ -219,7 +219,7 @@ class program {
 
   u64 seed_, num_runs_ = 0;
   std::vector<std::unique_ptr<lane>> lanes_;
-  std::unique_ptr<watchdog> watchdog_;
+  std::unique_ptr<tests::watchdog> watchdog_;
   std::atomic<bool> is_over_ = false;
   std::atomic<u64> num_passed_ = 0, num_failed_ = 0, num_refused_ = 0;
   std::mutex mutex_;
@@ -249,7 +249,7 @@ int main_of(int argc, const char* const* argv) {
   }
   // Kernels that are loaded when they are first called take memory then, which is no leak.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-  if (!has_gpu()) {
+  if (!tests::has_gpu()) {
     std::printf("no usable GPU: skipped\n0 passed, 0 failed, 1 skipped\n");
     return require_gpu ? 3 : 0;
   }

@@ -8,12 +8,10 @@
 
 #include "generic/support.cuh"
 #include "rungs/cluster/scans/02_compact_cluster.cuh"
-#include "rungs/operators.cuh"
 #include "rungs/scans/10_one_block.cuh"
 #include "rungs/scans/14_tagged_wave.cuh"
 #include "rungs/scans/15_tagged_look_back.cuh"
 #include "rungs/scans/16_claimed_pipeline.cuh"
-#include "rungs/workspace.cuh"
 
 namespace {
 
@@ -45,7 +43,7 @@ bool same(const T& a, const T& b) {
 template <class T, class Op>
 T item_at(std::size_t i) {
   if constexpr (std::is_same_v<T, affine>)
-    return {static_cast<unsigned>(i * 2654435761u) | 1u, static_cast<unsigned>(i)};
+    return numbered_map(i);
   else if constexpr (std::is_same_v<Op, compose_packed>)
     return static_cast<T>(static_cast<unsigned>(i * 2654435761u) >> 8 | 1u);
   else
@@ -53,18 +51,8 @@ T item_at(std::size_t i) {
 }
 
 template <class Scan>
-class ScanAlignment : public ::testing::Test {
+class ScanAlignment : public Generic<Scan> {
  protected:
-  void SetUp() override {
-    if (const std::string why = why_not_here<Scan>(); !why.empty()) GTEST_SKIP() << why;
-  }
-
-  template <class Call>
-  void expect_success(Call call) {
-    ASSERT_EQ(workspace_.template run<Scan>(call), cudaSuccess);
-    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  }
-
   // Exclusive scans of items of type In, apart and in place, and inclusive ones where there is nothing to begin with,
   // not even an identity. Offsets are counted in items, or in what they are aligned to.
   template <class In, class Out, class Op, class T>
@@ -113,12 +101,12 @@ class ScanAlignment : public ::testing::Test {
               reinterpret_cast<Out*>(reinterpret_cast<char*>(d_out.items + margin) + out_offset * out_unit);
           ASSERT_EQ(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice),
                     cudaSuccess);
-          expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+          this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
             return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(in), out, Op{}, init, n);
           });
           check(out, n, "apart", in_offset, out_offset, sums);
           if constexpr (!rungs::has_identity<Op, T>) {
-            expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+            this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
               return Scan::inclusive_scan(d_temp_storage, bytes, static_cast<const In*>(in), out, Op{}, n);
             });
             check(out, n, "from nothing", in_offset, out_offset, from_nothing);
@@ -128,7 +116,7 @@ class ScanAlignment : public ::testing::Test {
             ASSERT_EQ(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice),
                       cudaSuccess);
             ASSERT_EQ(cudaMemcpy(out, items.data(), n * sizeof(In), cudaMemcpyHostToDevice), cudaSuccess);
-            expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+            this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
               return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(out), out, Op{}, init, n);
             });
             check(out, n, "in place", out_offset, out_offset, sums);
@@ -137,8 +125,6 @@ class ScanAlignment : public ::testing::Test {
       }
     }
   }
-
-  rungs::workspace workspace_;
 };
 
 // One for each way that rows are loaded and stored in.

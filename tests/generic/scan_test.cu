@@ -12,7 +12,6 @@
 #include "generic/support.cuh"
 #include "rungs/cluster/scans/01_cluster_look_back.cuh"
 #include "rungs/cluster/scans/02_compact_cluster.cuh"
-#include "rungs/operators.cuh"
 #include "rungs/reductions/12_last_block.cuh"
 #include "rungs/reductions/15_early_ticket.cuh"
 #include "rungs/scans/10_one_block.cuh"
@@ -20,7 +19,6 @@
 #include "rungs/scans/14_tagged_wave.cuh"
 #include "rungs/scans/15_tagged_look_back.cuh"
 #include "rungs/scans/16_claimed_pipeline.cuh"
-#include "rungs/workspace.cuh"
 
 namespace {
 
@@ -34,27 +32,23 @@ using variants = ::testing::Types<rungs::scans::one_block, rungs::scans::one_wav
 constexpr std::size_t sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 700'001};
 
 template <class Scan>
-class GenericScan : public ::testing::Test {
+class GenericScan : public Generic<Scan> {
  protected:
-  void SetUp() override {
-    if (const std::string why = why_not_here<Scan>(); !why.empty()) GTEST_SKIP() << why;
-  }
-
   template <class In, class Out, class Op>
   void inclusive(In d_in, Out d_out, Op op, std::size_t num_items) {
-    expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+    this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
       return Scan::inclusive_scan(d_temp_storage, bytes, d_in, d_out, op, num_items);
     });
   }
   template <class In, class Out, class Op, class T>
   void inclusive(In d_in, Out d_out, Op op, T init, std::size_t num_items) {
-    expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+    this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
       return Scan::inclusive_scan_init(d_temp_storage, bytes, d_in, d_out, op, init, num_items);
     });
   }
   template <class In, class Out, class Op, class T>
   void exclusive(In d_in, Out d_out, Op op, T init, std::size_t num_items) {
-    expect_success([&](void* d_temp_storage, std::size_t& bytes) {
+    this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
       return Scan::exclusive_scan(d_temp_storage, bytes, d_in, d_out, op, init, num_items);
     });
   }
@@ -64,7 +58,7 @@ class GenericScan : public ::testing::Test {
   void expect_scans(const std::vector<T>& items, Op op, T init) {
     const std::size_t n = items.size();
     device_vector<T> d_in(items), d_out(items);
-    const auto in = static_cast<const T*>(d_in.items);
+    const auto in = d_in.in();
     std::vector<T> expected(n);
     std::inclusive_scan(items.begin(), items.end(), expected.begin(), op);
     inclusive(in, d_out.items, op, n);
@@ -78,15 +72,6 @@ class GenericScan : public ::testing::Test {
     EXPECT_TRUE(d_in.read(n) == items) << "the input has changed, n = " << n;
     exclusive(in, d_in.items, op, init, n);
     EXPECT_TRUE(d_in.read(n) == expected) << "exclusive in place, n = " << n;
-  }
-
-  rungs::workspace workspace_;
-
- private:
-  template <class Call>
-  void expect_success(Call call) {
-    ASSERT_EQ(workspace_.template run<Scan>(call), cudaSuccess);
-    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
 };
 TYPED_TEST_SUITE(GenericScan, variants);
@@ -106,19 +91,11 @@ TYPED_TEST(GenericScan, OperatorWithoutAnIdentity) {
   }
 }
 
-template <int num_values>
-std::vector<bundle<num_values>> bundles(std::size_t num_items) {
-  std::vector<bundle<num_values>> items(num_items);
-  std::mt19937 random(2);
-  for (auto& item : items)
-    for (int& value : item.values) value = static_cast<int>(random() % 2001) - 1000;
-  return items;
-}
-TYPED_TEST(GenericScan, ItemsOf12Bytes) {
-  for (const std::size_t n : sizes) this->expect_scans(bundles<3>(n), by_value{}, bundle<3>{{7, -2000, 1}});
-}
-TYPED_TEST(GenericScan, ItemsOf24Bytes) {
-  for (const std::size_t n : sizes) this->expect_scans(bundles<6>(n), by_value{}, bundle<6>{{7, -2000, 1}});
+TYPED_TEST(GenericScan, ItemsOf12And24Bytes) {
+  for (const std::size_t n : sizes) {
+    this->expect_scans(bundles<3>(n), by_value{}, bundle<3>{{7, -2000, 1}});
+    this->expect_scans(bundles<6>(n), by_value{}, bundle<6>{{7, -2000, 1}});
+  }
 }
 TYPED_TEST(GenericScan, ItemsOf3Bytes) {
   for (const std::size_t n : sizes) {
@@ -156,8 +133,7 @@ TYPED_TEST(GenericScan, IteratorsThatAreNoPointers) {
 
 TYPED_TEST(GenericScan, InitOfTheItemsOwnType) {
   for (const std::size_t n : sizes) {
-    std::vector<int> items(n);
-    for (std::size_t i = 0; i < n; ++i) items[i] = static_cast<int>(i * 7919 % 1001) - 500;
+    const std::vector<int> items = scattered_ints(n);
     this->expect_scans(items, rungs::plus{}, 1'000'000);
     this->expect_scans(items, rungs::maximum{}, -100);
   }
@@ -180,29 +156,18 @@ TYPED_TEST(GenericScan, OutputsOfAnotherTypeThanTheInit) {
   }
 }
 
-// A reduction by `Variant` of the first num_items in that workspace.
-template <class Variant, class T>
-T total(rungs::workspace& workspace, const device_vector<T>& d_in, const device_vector<T>& d_out, std::size_t num_items,
-        T init) {
-  const auto call = [&](void* d_temp_storage, std::size_t& bytes) {
-    return Variant::reduce(d_temp_storage, bytes, static_cast<const T*>(d_in.items), d_out.items, num_items,
-                           rungs::plus{}, init);
-  };
-  EXPECT_EQ(workspace.run<Variant>(call), cudaSuccess);
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  return d_out.front();
-}
-
 TYPED_TEST(GenericScan, OneWorkspaceServesScansAndReductions) {
   for (const std::size_t n : {std::size_t{31}, std::size_t{4097}, std::size_t{60000}, std::size_t{700'001}}) {
-    std::vector<int> items(n), int_sums(n);
-    std::vector<double> wide(n), most(n / 2);
+    const std::vector<int> items = scattered_ints(n);
+    const std::vector<double> wide(items.begin(), items.end());
+    std::vector<int> int_sums(n);
+    std::vector<double> most(n / 2);
     std::vector<rungs::affine> maps(n), composed(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      items[i] = static_cast<int>(i * 7919 % 1001) - 500;
-      wide[i] = items[i];
-      maps[i] = {static_cast<unsigned>(i * 2654435761u) | 1u, static_cast<unsigned>(i)};
-    }
+    for (std::size_t i = 0; i < n; ++i) maps[i] = numbered_map(i);
+    const auto total = [&]<class Variant, class T>(Variant, const device_vector<T>& d_in, const device_vector<T>& d_out,
+                                                   std::size_t num_items, T init) {
+      return reduced<Variant>(this->workspace_, d_in.in(), d_out.items, d_out, num_items, rungs::plus{}, init);
+    };
     device_vector<int> d_ints(items), d_int_sums(items), d_int_total(std::vector<int>{0});
     device_vector<double> d_wide(wide), d_most(wide), d_wide_total(std::vector<double>{0});
     device_vector<rungs::affine> d_maps(maps), d_composed(maps);
@@ -215,21 +180,19 @@ TYPED_TEST(GenericScan, OneWorkspaceServesScansAndReductions) {
                           rungs::compose{});
       const int int_total = std::accumulate(items.begin(), items.end(), init);
 
-      this->exclusive(static_cast<const int*>(d_ints.items), d_int_sums.items, rungs::plus{}, init, n);
+      this->exclusive(d_ints.in(), d_int_sums.items, rungs::plus{}, init, n);
       EXPECT_TRUE(d_int_sums.read(n) == int_sums) << "n = " << n << ", round " << round;
-      EXPECT_EQ(total<rungs::reductions::early_ticket>(this->workspace_, d_ints, d_int_total, n, init), int_total);
-      this->inclusive(static_cast<const double*>(d_wide.items), d_most.items, rungs::maximum{},
-                      static_cast<double>(init) - 400, n / 2);
+      EXPECT_EQ(total(rungs::reductions::early_ticket{}, d_ints, d_int_total, n, init), int_total);
+      this->inclusive(d_wide.in(), d_most.items, rungs::maximum{}, static_cast<double>(init) - 400, n / 2);
       EXPECT_TRUE(d_most.read(n / 2) == most) << "n = " << n << ", round " << round;
-      EXPECT_EQ(total<rungs::reductions::last_block>(this->workspace_, d_wide, d_wide_total, n, double(init)),
-                double(int_total));
-      this->exclusive(static_cast<const rungs::affine*>(d_maps.items), d_composed.items, rungs::compose{},
-                      rungs::affine{3, static_cast<unsigned>(round)}, n);
+      EXPECT_EQ(total(rungs::reductions::last_block{}, d_wide, d_wide_total, n, double(init)), double(int_total));
+      this->exclusive(d_maps.in(), d_composed.items, rungs::compose{}, rungs::affine{3, static_cast<unsigned>(round)},
+                      n);
       const auto got = d_composed.read(n);
       for (std::size_t i = 0; i < n; ++i)
         ASSERT_TRUE(got[i].slope == composed[i].slope && got[i].offset == composed[i].offset)
             << "n = " << n << ", round " << round << ", output " << i;
-      EXPECT_EQ(total<rungs::reductions::early_ticket>(this->workspace_, d_wide, d_wide_total, n / 3, 1.0),
+      EXPECT_EQ(total(rungs::reductions::early_ticket{}, d_wide, d_wide_total, n / 3, 1.0),
                 std::accumulate(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(n / 3), 1.0));
     }
   }

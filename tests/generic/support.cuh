@@ -4,8 +4,12 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
+
+#include "rungs/operators.cuh"
+#include "rungs/workspace.cuh"
 
 namespace rungs::tests {
 
@@ -43,13 +47,48 @@ struct device_vector {
     EXPECT_EQ(cudaMemcpy(host.data(), items, num_items * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
     return host;
   }
-  T front() const {
-    T host;
-    EXPECT_EQ(cudaMemcpy(&host, items, sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return host;
-  }
+  T front() const { return read(1).front(); }
+  const T* in() const { return items; }
   T* items = nullptr;
 };
+
+// Calls of one variant, all in one workspace.
+template <class Variant>
+class Generic : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = why_not_here<Variant>(); !why.empty()) GTEST_SKIP() << why;
+  }
+  template <class Call>
+  void expect_success(Call call) {
+    ASSERT_EQ(workspace_.template run<Variant>(call), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  rungs::workspace workspace_;
+};
+
+// A reduction by `Variant` in that workspace; `out` may be an iterator that writes d_out.
+template <class Variant, class In, class Out, class T, class Op>
+T reduced(rungs::workspace& workspace, In in, Out out, const device_vector<T>& d_out, std::size_t num_items, Op op,
+          T init) {
+  const auto call = [&](void* d_temp_storage, std::size_t& bytes) {
+    return Variant::reduce(d_temp_storage, bytes, in, out, num_items, op, init);
+  };
+  EXPECT_EQ(workspace.run<Variant>(call), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  return d_out.front();
+}
+
+// Whole numbers from -500 to 500.
+inline std::vector<int> scattered_ints(std::size_t num_items) {
+  std::vector<int> items(num_items);
+  for (std::size_t i = 0; i < num_items; ++i) items[i] = static_cast<int>(i * 7919 % 1001) - 500;
+  return items;
+}
+// Maps of which none forgets what came before.
+inline rungs::affine numbered_map(std::size_t i) {
+  return {static_cast<unsigned>(i * 2654435761u) | 1u, static_cast<unsigned>(i)};
+}
 
 // Has no identity that it could name: gcd(0, x) = x, but it does not say so, and it must never see anything but items.
 struct greatest_common_divisor {
@@ -74,6 +113,14 @@ struct bundle {
     return true;
   }
 };
+template <int num_values>
+std::vector<bundle<num_values>> bundles(std::size_t num_items) {
+  std::vector<bundle<num_values>> items(num_items);
+  std::mt19937 random(2);
+  for (auto& item : items)
+    for (int& value : item.values) value = static_cast<int>(random() % 2001) - 1000;
+  return items;
+}
 struct by_value {
   template <int num_values>
   __host__ __device__ bundle<num_values> operator()(bundle<num_values> a, const bundle<num_values>& b) const {

@@ -23,10 +23,6 @@ bench_top::bench_top(const record& subject, site& where, bool exact, bool filled
       workspace_(where, exact),
       stream_(subject.executes_on == executor::device) {}
 
-bench_top::~bench_top() {
-  if (subject_.executes_on == executor::device) cudaStreamSynchronize(stream_);  // its memory may be used again at once
-}
-
 catalog::arguments bench_top::arguments(const problem& p, const void* d_in, void* d_out, in_host_memory& host) const {
   catalog::arguments all{.d_in = d_in, .d_out = d_out, .num_items = p.num_items, .init = &host.init.bits};
   if (!counts_) {
@@ -131,8 +127,8 @@ void bench_top::share_workspace(const bench_top& other) {
   bytes_ = other.bytes_;
 }
 
-summary bench_top::input_summary(std::size_t num_items) {
-  return where_.summarise(subject_.input_type, d_in_, num_items, stream_);
+std::uint64_t bench_top::input_checksum(std::size_t num_items) {
+  return where_.checksum(subject_.input_type, d_in_, num_items, stream_);
 }
 
 cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream) { return enqueue(p, stream, bytes_); }
@@ -165,18 +161,18 @@ void bench_top::judge(const problem& p, std::string_view which) {
   if (const auto fault = referee_->fault(judged(p))) throw broken(text(which, ": ", *fault));
 }
 
-void bench_top::judge_surroundings(const problem& p, const summary& before, std::string_view which) {
+void bench_top::judge_surroundings(const problem& p, std::uint64_t before, std::string_view which) {
   if (const auto damage = where_.inspect(guards_, canary_key, stream_)) {
     const char* const place =
         damage->zone < static_cast<int>(zone_names_.size()) ? zone_names_[static_cast<std::size_t>(damage->zone)] : "?";
     throw broken(text(which, ": wrote outside: ", place, ", byte ", damage->offset));
   }
-  if (p.num_items > 0 && !p.in_place && input_summary(p.num_items).checksum != before.checksum)
+  if (p.num_items > 0 && !p.in_place && input_checksum(p.num_items) != before)
     throw broken(text(which, ": changed its input"));
   if (d_levels_ != nullptr) {
     const auto levels = histogram_question::of(subject_, p).levels(where_);
     const auto checksum = [&](const void* items) {
-      return where_.summarise(subject_.level_type, items, levels.num_items, stream_).checksum;
+      return where_.checksum(subject_.level_type, items, levels.num_items, stream_);
     };
     if (checksum(d_levels_) != checksum(levels.items)) throw broken(text(which, ": changed its levels"));
   }

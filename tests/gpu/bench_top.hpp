@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/problem.hpp"
@@ -15,10 +16,13 @@ inline constexpr std::uint64_t canary_key = 0x5ca1ab1e;
 class stream_handle {
  public:
   explicit stream_handle(bool on_device) {
-    if (on_device) device::check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    if (on_device) check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   }
+  // Waits: memory that its kernels use may be used again at once.
   ~stream_handle() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    if (stream_ == nullptr) return;
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
   }
   stream_handle(const stream_handle&) = delete;
   stream_handle& operator=(const stream_handle&) = delete;
@@ -28,15 +32,54 @@ class stream_handle {
   cudaStream_t stream_ = nullptr;
 };
 
+// What `call` enqueues on a stream while it is captured.
+class captured_graph {
+ public:
+  template <class Call>
+  captured_graph(cudaStream_t stream, Call&& call) {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    called_ = call();
+    ended_ = cudaStreamEndCapture(stream, &graph_);
+    if (!has_all()) cudaGetLastError();
+  }
+  captured_graph(captured_graph&& other) noexcept
+      : called_(other.called_),
+        ended_(other.ended_),
+        graph_(std::exchange(other.graph_, nullptr)),
+        executable_(std::exchange(other.executable_, nullptr)) {}
+  ~captured_graph() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+  }
+
+  cudaError_t called() const { return called_; }
+  cudaError_t ended() const { return ended_; }
+  bool has_all() const { return called_ == cudaSuccess && ended_ == cudaSuccess; }
+  std::vector<cudaGraphNode_t> nodes() const {
+    std::size_t count = 0;
+    check(cudaGraphGetNodes(graph_, nullptr, &count));
+    std::vector<cudaGraphNode_t> all(count);
+    if (count > 0) check(cudaGraphGetNodes(graph_, all.data(), &count));
+    return all;
+  }
+  void launch(cudaStream_t stream) {
+    if (executable_ == nullptr) check(cudaGraphInstantiate(&executable_, graph_, 0));
+    check(cudaGraphLaunch(executable_, stream));
+  }
+
+ private:
+  cudaError_t called_ = cudaSuccess, ended_ = cudaSuccess;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
 class bench_top {
  public:
   // `exact`: every buffer is allocated anew and ends where its contents end. `filled`: a workspace that may hold
   // anything is written before the call; otherwise it is left as allocated, so that initcheck sees what is read before
   // it is written.
   bench_top(const catalog::record& subject, site& where, bool exact, bool filled = true);
-  ~bench_top();
 
-  site& where() const { return where_; }
   cudaStream_t stream() const { return stream_; }
   const catalog::record& subject() const { return subject_; }
   tests::referee& referee() const { return *referee_; }
@@ -57,10 +100,10 @@ class bench_top {
   // Calls use the workspace of another top instead of their own, until the next prepare().
   void share_workspace(const bench_top& other);
 
-  summary input_summary(std::size_t num_items);
+  std::uint64_t input_checksum(std::size_t num_items);
   // Before the call: what it is to write. The problem may take fewer items than it was prepared with.
-  void learn(const problem& p) { learn(p, input_summary(p.num_items)); }
-  void learn(const problem& p, const summary& of_input) { referee_->learn(judged(p), of_input); }
+  void learn(const problem& p) { learn(p, input_checksum(p.num_items)); }
+  void learn(const problem& p, std::uint64_t of_input) { referee_->learn(judged(p), of_input); }
 
   // What the record is called with on these items. Host memory that it points at is in `host`.
   struct in_host_memory {
@@ -79,7 +122,7 @@ class bench_top {
 
   // Throws what is wrong with the result.
   void judge(const problem& p, std::string_view which);
-  void judge_surroundings(const problem& p, const summary& before, std::string_view which);
+  void judge_surroundings(const problem& p, std::uint64_t before, std::string_view which);
   std::string fingerprint(const problem& p) { return referee_->fingerprint(judged(p)); }
 
   void* d_in() const { return d_in_; }
@@ -98,7 +141,7 @@ class bench_top {
   std::unique_ptr<tests::referee> referee_;
   guarded_buffer in_, out_, levels_, workspace_;
   stream_handle stream_;
-  device::zones guards_;
+  zones guards_;
   std::vector<const char*> zone_names_;
   void *d_in_ = nullptr, *d_out_ = nullptr, *d_levels_ = nullptr, *d_workspace_ = nullptr;
   std::size_t bytes_ = 0, output_bytes_ = 0;

@@ -5,19 +5,18 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
 
 #include "gpu/bench_top.hpp"
-#include "gpu/chain_examination.hpp"
 #include "gpu/histogram_question.hpp"
 #include "gpu/large_memory.hpp"
 #include "gpu/library_faults.hpp"
-#include "gpu/update_examination.hpp"
+#include "gpu/study_examination.hpp"
 #include "plan/covering_array.hpp"
 #include "text.hpp"
 
@@ -61,20 +60,13 @@ class examiner {
       : subject_(subject),
         how_(how),
         on_device_(subject.executes_on == executor::device),
-        where_(on_device_ ? device_site() : host_site()),
-        start_(std::chrono::steady_clock::now()) {}
+        where_(on_device_ ? device_site() : host_site()) {}
 
   verdict run() {
     try {
-      refuse_what_cannot_run();
       const bool filled = !sanitizing() || std::ranges::find(how_.filled, subject_.source) != how_.filled.end();
       top_ = std::make_unique<bench_top>(subject_, where_, sanitizing(), filled);
-      if (on_device_) {
-        int device = 0;
-        device::check(cudaGetDevice(&device), "cudaGetDevice");
-        device::check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
-                      "cudaDeviceGetAttribute");
-      }
+      if (on_device_) multiprocessors_ = device::attribute(cudaDevAttrMultiProcessorCount);
       small_inputs();
       pairwise();
       every_edge();
@@ -116,10 +108,6 @@ class examiner {
   // A case by its name, or a group of them by what stands before the colon.
   bool wanted(const std::string& case_name) const {
     return how_.only_case.empty() || how_.only_case == case_name || case_name.starts_with(how_.only_case + ':');
-  }
-
-  void refuse_what_cannot_run() const {
-    if (const std::string reason = cannot_run_reason(subject_); !reason.empty()) throw refused(reason);
   }
 
   void report(const std::string& case_name, const std::string& what) {
@@ -256,7 +244,7 @@ class examiner {
     one_case(case_name, p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      summary before = top.input_summary(p.num_items);
+      std::uint64_t before = top.input_checksum(p.num_items);
       top.learn(p, before);
       const cudaStream_t stream = p.legacy_stream ? nullptr : top.stream();
       top.reset_output(p, 0xff, top.stream());
@@ -271,8 +259,8 @@ class examiner {
       // CUB's one-block path looks at no workspace, so it refuses none: a library's own business.
       if (subject_.temp_storage != contents::none && subject_.family != catalog::family::library_baselines) {
         const cudaError_t status = top.enqueue(p, stream, top.bytes() - 1);
-        top.where().wait(top.stream());
-        if (on_device_ && p.legacy_stream) device::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        where_.wait(top.stream());
+        if (on_device_ && p.legacy_stream) check(cudaDeviceSynchronize());
         if (status != cudaErrorInvalidValue)
           throw broken(
               text("a workspace of one byte too few gave ", cudaGetErrorName(status), ", not cudaErrorInvalidValue"));
@@ -281,12 +269,12 @@ class examiner {
     });
   }
 
-  void second_call(problem p, summary before, cudaStream_t stream) {
+  void second_call(problem p, std::uint64_t before, cudaStream_t stream) {
     bench_top& top = *top_;
     if (scans() || counts()) {
       p.seed += num_special;
       top.make_input(p, top.stream());
-      before = top.input_summary(p.num_items);
+      before = top.input_checksum(p.num_items);
       top.learn(p, before);
     }
     top.reset_output(p, 0x55, top.stream());
@@ -344,30 +332,13 @@ class examiner {
   std::size_t size_of_class(int size_class, std::uint64_t pick) const {
     const std::size_t block = std::max<std::size_t>(2, static_cast<std::size_t>(subject_.block_threads)),
                       tile = tile_items();
-    switch (size_class) {
-      case 0:
-        return 1;
-      case 1:
-        return 32;
-      case 2:
-        return block;
-      case 3:
-        return tile;
-      case 4:
-        return tile * (2 + pick % 32);
-      case 5:
-        return block * (2 + pick % 63) + 16;
-      case 6:
-        return std::min<std::size_t>(tile * static_cast<std::size_t>(multiprocessors_) * blocks_of_a_wave(), 1u << 25);
-      case 7:
-        return 65536;
-      case 8:
-        return 999983;
-      case 9:
-        return std::size_t{1} << 24;
-      default:  // a tile of 16 KiB for each multiprocessor
-        return static_cast<std::size_t>(multiprocessors_) * 16384 / catalog::size_of(subject_.output_type);
-    }
+    const std::size_t sizes[] = {
+        1, 32, block, tile, tile * (2 + pick % 32), block * (2 + pick % 63) + 16,
+        std::min<std::size_t>(tile * static_cast<std::size_t>(multiprocessors_) * blocks_of_a_wave(), 1u << 25), 65536,
+        999983, std::size_t{1} << 24,
+        // A tile of 16 KiB for each multiprocessor.
+        static_cast<std::size_t>(multiprocessors_) * 16384 / catalog::size_of(subject_.output_type)};
+    return sizes[size_class];
   }
 
   void pairwise() {
@@ -507,43 +478,34 @@ class examiner {
       return full() || !how_.only_case.empty() || (which + static_cast<std::size_t>(turn)) % 3 == 0;
     };
     int turn = 0;
-    for (int kind = 0; kind < num_level_kinds(); ++kind)
-      for (const int bins : possible_bins()) {
-        problem p;
-        p.kind = distribution::edges;
-        p.num_bins = bins;
-        p.levels = static_cast<levels_kind>(kind);
-        const std::string case_name = text("edges:", name(p.levels), ':', bins);
-        if (!wanted(case_name)) continue;
-        if (!on_device_ && !is_turn(turn++)) continue;
-        const auto table = histogram_question::of(subject_, p).table(table_kind::edges, where_);
-        p.num_items = (table.num_items + 5) * static_cast<std::size_t>(subject_.num_channels);
-        if (!on_device_ && !full()) p.num_items = std::min<std::size_t>(p.num_items, 1u << 14);
-        p.seed = how_.seed + static_cast<std::uint64_t>(turn);
-        p.in_offset = turn % 4;
-        p.out_offset = turn % 3;
-        p.levels_offset = turn % 2;
-        if (on_device_) ++turn;
-        ordinary_case(case_name, p);
-      }
-    if (subject_.blocks_per_multiprocessor == 0) return;
-    // Again where there are many samples, which may be counted by other kernels.
-    for (int kind = 0; kind < num_level_kinds(); ++kind)
-      for (const int bins : possible_bins()) {
-        problem p;
-        p.kind = distribution::edges;
-        p.num_bins = bins;
-        p.levels = static_cast<levels_kind>(kind);
-        const std::string case_name = text("many at edges:", name(p.levels), ':', bins);
-        if (!is_turn(turn++) || bins < 256 || bins == 257) continue;
-        if (!wanted(case_name)) continue;
-        p.num_items = std::max(beyond_few_samples(),
-                               histogram_question::of(subject_, p).table(table_kind::edges, where_).num_items) +
-                      static_cast<std::size_t>(turn % 7);
-        p.seed = how_.seed + static_cast<std::uint64_t>(turn);
-        p.in_offset = turn % 4;
-        ordinary_case(case_name, p);
-      }
+    for (const bool many : {false, true}) {
+      // Again where there are many samples, which may be counted by other kernels.
+      if (many && subject_.blocks_per_multiprocessor == 0) return;
+      for (int kind = 0; kind < num_level_kinds(); ++kind)
+        for (const int bins : possible_bins()) {
+          problem p;
+          p.kind = distribution::edges;
+          p.num_bins = bins;
+          p.levels = static_cast<levels_kind>(kind);
+          const std::string case_name = text(many ? "many at edges:" : "edges:", name(p.levels), ':', bins);
+          if (many && (!is_turn(turn++) || bins < 256 || bins == 257)) continue;
+          if (!wanted(case_name)) continue;
+          if (!many && !on_device_ && !is_turn(turn++)) continue;
+          const auto table = histogram_question::of(subject_, p).table(table_kind::edges, where_);
+          p.in_offset = turn % 4;
+          p.seed = how_.seed + static_cast<std::uint64_t>(turn);
+          if (many) {
+            p.num_items = std::max(beyond_few_samples(), table.num_items) + static_cast<std::size_t>(turn % 7);
+          } else {
+            p.num_items = (table.num_items + 5) * static_cast<std::size_t>(subject_.num_channels);
+            if (!on_device_ && !full()) p.num_items = std::min<std::size_t>(p.num_items, 1u << 14);
+            p.out_offset = turn % 3;
+            p.levels_offset = turn % 2;
+            if (on_device_) ++turn;
+          }
+          ordinary_case(case_name, p);
+        }
+    }
   }
 
   // One workspace, calls of different sizes and data, nothing reset in between.
@@ -640,14 +602,13 @@ class examiner {
       top.run(p, top.stream());
       top.judge(p, "the longest");
 
-      device::prefix_scans scans;
+      prefix_scans scans;
       scans.item_bytes = catalog::size_of(subject_.output_type);
       scans.slot_bytes = (p.num_items * scans.item_bytes + 511) / 256 * 256;
       scans.whole = top.d_out();
       guarded_buffer memory(where_);
-      device::zones ignored;
-      auto* const slots =
-          static_cast<unsigned char*>(memory.place(scans.slot_bytes * device::prefix_scans::most, 0, ignored));
+      zones ignored;
+      auto* const slots = static_cast<unsigned char*>(memory.place(scans.slot_bytes * prefix_scans::most, 0, ignored));
       scans.slots = slots;
       // In an order that covers the range from the beginning: the time may not suffice for all.
       const std::size_t num_sizes = p.num_items + 1;
@@ -656,7 +617,7 @@ class examiner {
       std::size_t done = 0;
       const auto start = std::chrono::steady_clock::now();
       while (done < num_sizes && (full() || seconds_since(start) < 0.4 * how_.seconds)) {
-        scans.count = static_cast<int>(std::min<std::size_t>(device::prefix_scans::most, num_sizes - done));
+        scans.count = static_cast<int>(std::min<std::size_t>(prefix_scans::most, num_sizes - done));
         where_.fill(slots, scans.untouched, static_cast<std::size_t>(scans.count) * scans.slot_bytes, top.stream());
         for (int k = 0; k < scans.count; ++k) {
           problem q = p;
@@ -677,7 +638,7 @@ class examiner {
     });
   }
 
-  std::string fault_in(const device::prefix_scans& scans, device::prefix_damage damage, cudaStream_t stream) {
+  std::string fault_in(const prefix_scans& scans, prefix_damage damage, cudaStream_t stream) {
     const std::size_t n = scans.num_items[damage.slot], at = damage.item * scans.item_bytes;
     if (damage.item >= n) return text("n = ", n, ": wrote an output ", damage.item);
     value got, expected;
@@ -791,24 +752,20 @@ class examiner {
     const problem p = medium(11);
     one_case("size query launches nothing", p, [&] {
       top_->prepare(p);
-      cudaGraph_t graph = nullptr;
-      device::check(cudaStreamBeginCapture(top_->stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
       std::string wrong;
-      try {
-        top_->workspace_bytes(p);
-      } catch (const broken& b) {
-        wrong = text("while its stream was being captured: ", b.what());
-      }
-      const cudaError_t ended = cudaStreamEndCapture(top_->stream(), &graph);
-      if (ended != cudaSuccess) {
-        cudaGetLastError();
-        throw broken(text("the size query broke a capture: ", cudaGetErrorName(ended)));
-      }
-      std::size_t nodes = 0;
-      device::check(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes");
-      cudaGraphDestroy(graph);
+      const captured_graph graph(top_->stream(), [&] {
+        try {
+          top_->workspace_bytes(p);
+        } catch (const broken& b) {
+          wrong = text("while its stream was being captured: ", b.what());
+        }
+        return cudaSuccess;
+      });
+      if (graph.ended() != cudaSuccess)
+        throw broken(text("the size query broke a capture: ", cudaGetErrorName(graph.ended())));
       if (!wrong.empty()) throw broken(wrong);
-      if (nodes != 0) throw broken(text("the size query enqueued ", nodes, " operations"));
+      if (const std::size_t nodes = graph.nodes().size(); nodes != 0)
+        throw broken(text("the size query enqueued ", nodes, " operations"));
     });
     if (!sanitizing()) delayed_producer();
     if (!subject_.waits_for_host) graph_replays();
@@ -821,7 +778,7 @@ class examiner {
     one_case("delayed producer", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      const summary before = top.input_summary(p.num_items);
+      const std::uint64_t before = top.input_checksum(p.num_items);
       top.learn(p, before);
       for (int repeat = 0; repeat < 2; ++repeat) {
         if (p.num_items > 0)
@@ -844,57 +801,37 @@ class examiner {
     one_case("graph", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
-      const cudaGraph_t graph = captured(p);
+      captured_graph graph = captured(p);
       scribble_on_the_stack();
-      cudaGraphExec_t executable = nullptr;
-      device::check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
-      std::string wrong;
-      for (int replay = 0; replay < 3 && wrong.empty(); ++replay) {
+      for (int replay = 0; replay < 3; ++replay) {
         problem q = p;
         q.seed += static_cast<std::uint64_t>(replay) * 1000;
         top.make_input(q, top.stream());
         top.reset_output(q, 0xff, top.stream());
         top.learn(q);
-        device::check(cudaGraphLaunch(executable, top.stream()), "cudaGraphLaunch");
+        graph.launch(top.stream());
         where_.wait(top.stream());
-        try {
-          top.judge(q, text("graph replay ", replay));
-        } catch (const broken& b) {
-          wrong = b.what();
-        }
+        top.judge(q, text("graph replay ", replay));
       }
-      cudaGraphExecDestroy(executable);
-      cudaGraphDestroy(graph);
-      if (!wrong.empty()) throw broken(wrong);
     });
   }
 
-  cudaGraph_t captured(const problem& p) {
-    bench_top& top = *top_;
-    cudaGraph_t graph = nullptr;
-    device::check(cudaStreamBeginCapture(top.stream(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    const cudaError_t called = top.enqueue(p, top.stream());
-    const cudaError_t ended = cudaStreamEndCapture(top.stream(), &graph);
-    if (called != cudaSuccess || ended != cudaSuccess) {
-      cudaGetLastError();
-      throw broken(text("cannot be captured: the call returned ", cudaGetErrorName(called), ", the capture ",
-                        cudaGetErrorName(ended)));
-    }
+  captured_graph captured(const problem& p) {
+    captured_graph graph(top_->stream(), [&] { return top_->enqueue(p, top_->stream()); });
+    if (!graph.has_all())
+      throw broken(text("cannot be captured: the call returned ", cudaGetErrorName(graph.called()), ", the capture ",
+                        cudaGetErrorName(graph.ended())));
     return graph;
   }
 
   // A cooperative or cluster launch may wait for room; any other must get on with the room there is.
   bool may_wait_for_room(const problem& p) {
     if (subject_.waits_for_host) return true;
-    const cudaGraph_t graph = captured(p);
+    const captured_graph graph = captured(p);
     bool needs_room = false;
-    std::size_t count = 0;
-    device::check(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
-    std::vector<cudaGraphNode_t> nodes(count);
-    device::check(cudaGraphGetNodes(graph, nodes.data(), &count), "cudaGraphGetNodes");
-    for (const cudaGraphNode_t node : nodes) {
+    for (const cudaGraphNode_t node : graph.nodes()) {
       cudaGraphNodeType type{};
-      device::check(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
+      check(cudaGraphNodeGetType(node, &type));
       if (type != cudaGraphNodeTypeKernel) continue;
       cudaLaunchAttributeValue cooperative{}, cluster{};
       if (cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &cooperative) == cudaSuccess &&
@@ -905,7 +842,6 @@ class examiner {
         needs_room = true;
       cudaGetLastError();
     }
-    cudaGraphDestroy(graph);
     return needs_room;
   }
 
@@ -919,39 +855,26 @@ class examiner {
     const int num_threads = full() ? 8 : 4, calls = full() ? 50 : 6;
     const problem base = medium(14);
     one_case("threads", base, [&] {
-      std::mutex guard;
-      std::string wrong;
-      std::exception_ptr lost;
-      std::vector<std::thread> threads;
+      std::vector<std::future<void>> threads;
       for (int t = 0; t < num_threads; ++t)
-        threads.emplace_back([&, t] {
-          try {
-            bench_top top(subject_, where_, false);
-            for (int c = 0; c < calls; ++c) {
-              problem p = base;
-              p.seed += static_cast<std::uint64_t>(100 * t + c);
-              p.num_items =
-                  whole_pixels(subject_, std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000));
-              p.init = (t + c) % 3;
-              top.prepare(p);
-              top.learn(p);
-              for (int repeat = 0; repeat < 3; ++repeat) {
-                top.reset_output(p, 0xff, top.stream());
-                top.run(p, top.stream());
-                top.judge(p, text("thread ", t, ", call ", c, ", n = ", p.num_items));
-              }
+        threads.push_back(std::async(std::launch::async, [&, t] {
+          bench_top top(subject_, where_, false);
+          for (int c = 0; c < calls; ++c) {
+            problem p = base;
+            p.seed += static_cast<std::uint64_t>(100 * t + c);
+            p.num_items =
+                whole_pixels(subject_, std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000));
+            p.init = (t + c) % 3;
+            top.prepare(p);
+            top.learn(p);
+            for (int repeat = 0; repeat < 3; ++repeat) {
+              top.reset_output(p, 0xff, top.stream());
+              top.run(p, top.stream());
+              top.judge(p, text("thread ", t, ", call ", c, ", n = ", p.num_items));
             }
-          } catch (const broken& b) {
-            const std::lock_guard lock(guard);
-            wrong = b.what();
-          } catch (...) {
-            const std::lock_guard lock(guard);
-            lost = std::current_exception();
           }
-        });
-      for (auto& thread : threads) thread.join();
-      if (lost) std::rethrow_exception(lost);
-      if (!wrong.empty()) throw broken(wrong);
+        }));
+      for (auto& thread : threads) thread.get();  // throws what it has thrown; the others are waited for
     });
   }
 
@@ -963,45 +886,36 @@ class examiner {
     one_case("repeats bit for bit", p, [&] {
       std::string first;
       bench_top other(subject_, where_, false);
+      guarded_buffer memory(where_);
       stream_handle neighbour(true);
-      void* const scratch = where_.allocate(std::size_t{16} << 20);
+      zones ignored;
+      constexpr std::size_t scratch_bytes = std::size_t{16} << 20;
+      void* const scratch = memory.place(scratch_bytes, 0, ignored);
       std::string wrong;
-      try {
-        for (int repeat = 0; repeat < 20 && wrong.empty(); ++repeat) {
-          bench_top& top = repeat % 2 == 0 ? *top_ : other;
-          problem q = p;
-          q.in_offset = repeat % 5;
-          q.out_offset = repeat % 3;
-          q.workspace_offset = repeat * 13 % 256;
-          q.poison = repeat % 3;
-          top.prepare(q);
-          top.reset_output(q, 0xff, top.stream());
-          where_.wait(top.stream());
-          if (repeat % 4 == 3) device::make_noise(0.3, scratch, std::size_t{16} << 20, neighbour);
-          top.run(q, repeat % 7 == 6 ? nullptr : top.stream());
-          const std::string got = top.fingerprint(q);
-          if (first.empty()) first = got;
-          if (got != first) wrong = text("run ", repeat, " gave ", got, ", the first ", first, " [", describe(q), "]");
-        }
-        where_.wait(neighbour);
-      } catch (...) {
-        cudaDeviceSynchronize();
-        where_.free(scratch);
-        throw;
+      for (int repeat = 0; repeat < 20 && wrong.empty(); ++repeat) {
+        bench_top& top = repeat % 2 == 0 ? *top_ : other;
+        problem q = p;
+        q.in_offset = repeat % 5;
+        q.out_offset = repeat % 3;
+        q.workspace_offset = repeat * 13 % 256;
+        q.poison = repeat % 3;
+        top.prepare(q);
+        top.reset_output(q, 0xff, top.stream());
+        where_.wait(top.stream());
+        if (repeat % 4 == 3) device::make_noise(0.3, scratch, scratch_bytes, neighbour);
+        top.run(q, repeat % 7 == 6 ? nullptr : top.stream());
+        const std::string got = top.fingerprint(q);
+        if (first.empty()) first = got;
+        if (got != first) wrong = text("run ", repeat, " gave ", got, ", the first ", first, " [", describe(q), "]");
       }
-      where_.free(scratch);
       if (!wrong.empty()) throw broken(wrong);
     });
   }
 
   void makes_progress() {
     problem p = medium(16);
-    p.num_items = fitting([&] {
-                    problem q = p;
-                    q.num_items = std::size_t{1} << 20;
-                    return q;
-                  }())
-                      .num_items;
+    p.num_items = std::size_t{1} << 20;
+    p = fitting(p);
     const std::vector<int> free_multiprocessors = full() ? std::vector{1, 2, 3, 8, 14} : std::vector{1, 8};
     for (const int left_free : free_multiprocessors) {
       one_case(text("squatter:", left_free), p, [&] {
@@ -1087,11 +1001,11 @@ class examiner {
     static large_memory device_memory(device_site());
     large_memory& memory = device_memory;
     bench_top& top = *top_;
-    large_memory::input* const input = memory.input_of(subject_.input_type, top.stream());
+    void* const input = memory.input_of(subject_.input_type, top.stream());
     problem small = p;
     small.num_items = static_cast<std::size_t>(subject_.num_channels);
     top.prepare(small);
-    device::zones guards;
+    zones guards;
     void* d_out = top.d_out();
     if (input != nullptr && scans()) {
       constexpr std::size_t red_zone = guarded_buffer::red_zone;
@@ -1110,16 +1024,13 @@ class examiner {
       --result_.cases;
       return;
     }
-    const bool needs_summary = !scans() && !counts();
-    if (needs_summary && !input->summaries.contains(p.num_items))
-      input->summaries[p.num_items] = where_.summarise(subject_.input_type, input->items, p.num_items, top.stream());
     const sample made = large_memory::made();
-    const judged_call judged{p, made, input->items, d_out, top.stream()};
-    top.referee().learn(judged, needs_summary ? input->summaries[p.num_items] : summary{});
+    const judged_call judged{p, made, input, d_out, top.stream()};
+    top.referee().learn(judged, 0);
 
     std::size_t bytes = 0;
     bench_top::in_host_memory host{};
-    const catalog::arguments call = top.arguments(p, input->items, d_out, host);
+    const catalog::arguments call = top.arguments(p, input, d_out, host);
     const cudaError_t queried = subject_.call(nullptr, bytes, call, top.stream());
     if (queried != cudaSuccess || bytes == 0)
       throw broken(text("the size query returned ", cudaGetErrorName(queried), " and ", bytes, " bytes"));
@@ -1139,7 +1050,6 @@ class examiner {
   const examination& how_;
   bool on_device_;
   site& where_;
-  std::chrono::steady_clock::time_point start_;
   std::unique_ptr<bench_top> top_;
   verdict result_;
   int multiprocessors_ = 1, runs_ = 0, capped_cases_ = 0;
@@ -1151,8 +1061,13 @@ class examiner {
 }  // namespace
 
 verdict examine(const record& subject, const examination& how) {
-  if (subject.operation == operation::atomics) return examine_updates(subject, how);
-  if (catalog::is_chain(subject.operation)) return examine_chains(subject, how);
+  if (const std::string reason = cannot_run_reason(subject); !reason.empty()) {
+    verdict v;
+    v.skipped = reason;
+    return v;
+  }
+  if (subject.operation == operation::atomics || catalog::is_chain(subject.operation))
+    return examine_study(subject, how);
   return examiner(subject, how).run();
 }
 
@@ -1199,10 +1114,8 @@ const std::string& no_gpu_reason() {
 std::string cannot_run_reason(const record& subject) {
   if (subject.executes_on == executor::host) return "";
   if (!no_gpu_reason().empty()) return no_gpu_reason();
-  int device = 0, major = 0, minor = 0;
-  device::check(cudaGetDevice(&device), "cudaGetDevice");
-  device::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  device::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+  const int major = device::attribute(cudaDevAttrComputeCapabilityMajor),
+            minor = device::attribute(cudaDevAttrComputeCapabilityMinor);
   if (10 * major + minor >= subject.min_cc) return "";
   return text("needs compute capability ", subject.min_cc / 10, '.', subject.min_cc % 10, ", this GPU has ", major, '.',
               minor);

@@ -13,8 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/checkers.hpp"
 #include "gpu/library_faults.hpp"
-#include "oracles/samples.hpp"
+#include "oracles/plain_scan.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -50,20 +51,11 @@ enum class bug {
 
 template <class T, op which>
 T combine(T a, T b, bug planted) {
-  if constexpr (which == op::plus) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
-  } else {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (planted == bug::nan_left_out) return which == op::minimum ? std::fmin(a, b) : std::fmax(a, b);
-      if (std::isnan(a) || std::isnan(b)) return a + b;
-      if (a == b && planted == bug::zeros_alike) return a;
-      if (a == b) return (which == op::minimum) == std::signbit(a) ? a : b;
-    }
-    return (which == op::minimum ? b < a : a < b) ? b : a;
+  if constexpr (std::is_floating_point_v<T> && which != op::plus) {
+    if (planted == bug::nan_left_out) return which == op::minimum ? std::fmin(a, b) : std::fmax(a, b);
+    if (a == b && planted == bug::zeros_alike) return a;
   }
+  return combined(which, a, b);
 }
 
 template <class T, op which, bug planted>
@@ -108,20 +100,39 @@ cudaError_t reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
   return cudaSuccess;
 }
 
-template <class T, op which, bug planted>
-record planted_record(contents storage = contents::uninitialised) {
+template <class T>
+constexpr scalar scalar_of() {
+  return std::is_same_v<T, float>           ? scalar::f32
+         : std::is_same_v<T, double>        ? scalar::f64
+         : std::is_same_v<T, affine>        ? scalar::affine
+         : std::is_same_v<T, std::uint8_t>  ? scalar::u8
+         : std::is_same_v<T, std::int8_t>   ? scalar::i8
+         : std::is_same_v<T, std::uint16_t> ? scalar::u16
+         : std::is_same_v<T, std::uint32_t> ? scalar::u32
+                                            : scalar::i32;
+}
+
+template <class Input, class Output>
+record host_record(catalog::operation operation, catalog::call_t call, op which = op::none) {
   record r{};
   r.ladder = "host";
   r.rung = "planted";
-  r.operation = catalog::operation::reduce;
+  r.operation = operation;
   r.op = which;
-  r.input_type = r.accumulator_type = r.output_type = std::is_same_v<T, float> ? scalar::f32 : scalar::i32;
+  r.input_type = scalar_of<Input>();
+  r.accumulator_type = r.output_type = scalar_of<Output>();
   r.block_threads = 128;
   r.items_per_thread = 4;
   r.deterministic = true;
-  r.temp_storage = storage;
   r.executes_on = executor::host;
-  r.call = reduce<T, which, planted>;
+  r.call = call;
+  return r;
+}
+
+template <class T, op which, bug planted>
+record planted_record(contents storage = contents::uninitialised) {
+  record r = host_record<T, T>(catalog::operation::reduce, reduce<T, which, planted>, which);
+  r.temp_storage = storage;
   return r;
 }
 
@@ -226,15 +237,6 @@ enum class scan_bug {
 constexpr std::size_t scan_tile = 512;
 
 template <class T>
-T scan_combine(op which, T a, T b) {
-  if constexpr (std::is_same_v<T, affine>)
-    return {a.slope * b.slope, a.offset * b.slope + b.offset};
-  else if (which == op::plus)
-    return combine<T, op::plus>(a, b, bug::none);
-  else
-    return combine<T, op::maximum>(a, b, bug::none);
-}
-template <class T>
 T scan_identity(op which) {
   if constexpr (std::is_same_v<T, affine>)
     return {1, 0};
@@ -275,20 +277,20 @@ cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, const ar
     T all = planted == scan_bug::identity_zero ? T{} : scan_identity<T>(which);
     T before = prefix;
     if (planted == scan_bug::tile_without_its_prefix && first == 3 * scan_tile) before = init;
-    if (planted == scan_bug::init_per_tile && first > 0) before = scan_combine(which, init, before);
+    if (planted == scan_bug::init_per_tile && first > 0) before = combined(which, init, before);
     if (planted == scan_bug::stale_prefix && first == 3 * scan_tile && kept.calls > 0) before = kept.prefix;
     if (first == 3 * scan_tile) kept.prefix = before;
     for (std::size_t i = first; i < last; ++i) {
       const T item = in[i], earlier = all;
-      all = planted == scan_bug::operands_exchanged ? scan_combine(which, item, all) : scan_combine(which, all, item);
-      out[i] = scan_combine(which, before, inclusive ? all : earlier);
+      all = planted == scan_bug::operands_exchanged ? combined(which, item, all) : combined(which, all, item);
+      out[i] = combined(which, before, inclusive ? all : earlier);
     }
     // Right as long as the items are still there.
     if (planted == scan_bug::reads_after_writing && last - first == scan_tile) {
       all = scan_identity<T>(which);
-      for (std::size_t i = first; i < last; ++i) all = scan_combine(which, all, in[i]);
+      for (std::size_t i = first; i < last; ++i) all = combined(which, all, in[i]);
     }
-    prefix = scan_combine(which, prefix, all);
+    prefix = combined(which, prefix, all);
   }
   if (planted == scan_bug::tail_mask_off_by_one && a.num_items % scan_tile > 1) out[a.num_items - 1] = T{};
   if (planted == scan_bug::writes_past_the_end && a.num_items % 4 == 3) out[a.num_items] = prefix;
@@ -302,21 +304,10 @@ cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, const ar
 
 template <class T, op which, bool inclusive, scan_bug planted = scan_bug::none>
 record scan_record() {
-  record r{};
-  r.ladder = "host";
-  r.rung = "planted";
-  r.operation = inclusive ? catalog::operation::inclusive_scan : catalog::operation::exclusive_scan;
-  r.op = which;
-  r.input_type = r.accumulator_type = r.output_type = std::is_same_v<T, affine>  ? scalar::affine
-                                                      : std::is_same_v<T, float> ? scalar::f32
-                                                                                 : scalar::i32;
-  r.block_threads = 128;
-  r.items_per_thread = 4;
+  record r = host_record<T, T>(inclusive ? catalog::operation::inclusive_scan : catalog::operation::exclusive_scan,
+                               scan<T, which, inclusive, planted>, which);
   r.takes_init = !inclusive;
-  r.deterministic = true;
-  r.temp_storage = planted == scan_bug::stale_prefix ? contents::zeroed_once : contents::uninitialised;
-  r.executes_on = executor::host;
-  r.call = scan<T, which, inclusive, planted>;
+  if (planted == scan_bug::stale_prefix) r.temp_storage = contents::zeroed_once;
   return r;
 }
 template <class T, op which, bool inclusive, scan_bug planted = scan_bug::none>
@@ -484,36 +475,16 @@ cudaError_t histogram(void* d_temp_storage, std::size_t& temp_storage_bytes, con
   return cudaSuccess;
 }
 
-template <class T>
-constexpr scalar histogram_scalar() {
-  return std::is_same_v<T, float>           ? scalar::f32
-         : std::is_same_v<T, double>        ? scalar::f64
-         : std::is_same_v<T, std::uint8_t>  ? scalar::u8
-         : std::is_same_v<T, std::int8_t>   ? scalar::i8
-         : std::is_same_v<T, std::uint32_t> ? scalar::u32
-                                            : scalar::i32;
-}
 template <class T, catalog::operation kind = catalog::operation::histogram_even,
           histogram_bug planted = histogram_bug::none>
 record histogram_record(int max_bins = histogram_most_bins) {
   using level = std::conditional_t<sizeof(T) == 1, int, T>;
-  record r{};
-  r.ladder = "host";
-  r.rung = "planted";
-  r.operation = kind;
-  r.input_type = histogram_scalar<T>();
-  r.accumulator_type = r.output_type = scalar::u32;
-  r.level_type = histogram_scalar<level>();
+  record r = host_record<T, std::uint32_t>(kind, histogram<T, level, kind, planted>);
+  r.level_type = scalar_of<level>();
   if (kind == catalog::operation::multi_histogram_even) r.num_channels = 4, r.num_active_channels = 3;
-  r.block_threads = 128;
-  r.items_per_thread = 4;
   r.blocks_per_multiprocessor = 1;
-  r.deterministic = true;
   r.max_bins = max_bins;
-  r.temp_storage =
-      planted == histogram_bug::counts_left_in_the_workspace ? contents::zeroed_once : contents::uninitialised;
-  r.executes_on = executor::host;
-  r.call = histogram<T, level, kind, planted>;
+  if (planted == histogram_bug::counts_left_in_the_workspace) r.temp_storage = contents::zeroed_once;
   return r;
 }
 template <class T, catalog::operation kind = catalog::operation::histogram_even,
@@ -645,18 +616,10 @@ cudaError_t widen(void* d_temp_storage, std::size_t& temp_storage_bytes, const a
 
 template <class Input, roof_bug planted = roof_bug::none>
 verdict examined_roof() {
-  record r{};
-  r.ladder = "host";
-  r.rung = "planted";
-  r.operation = sizeof(Input) == 1 ? catalog::operation::widen_bytes : catalog::operation::widen_halves;
-  r.input_type = sizeof(Input) == 1 ? scalar::u8 : scalar::u16;
-  r.output_type = scalar::u32;
-  r.block_threads = 128;
-  r.items_per_thread = 4;
-  r.deterministic = true;
+  record r = host_record<Input, std::uint32_t>(
+      sizeof(Input) == 1 ? catalog::operation::widen_bytes : catalog::operation::widen_halves, widen<Input, planted>);
+  r.accumulator_type = scalar::none;
   r.temp_storage = contents::none;
-  r.executes_on = executor::host;
-  r.call = widen<Input, planted>;
   return examine(r, {.seed = 20261121});
 }
 
@@ -672,6 +635,15 @@ TEST(examination, refuses_every_bug_planted_in_a_roof_that_widens) {
   EXPECT_REFUSED(examined_roof<std::uint8_t, b::sign_extended>());
   EXPECT_REFUSED(examined_roof<std::uint16_t, b::sign_extended>());
   EXPECT_REFUSED(examined_roof<std::uint16_t, b::writes_for_no_items>());
+}
+
+// The device's checkers are the host's, compiled by another compiler.
+TEST(checkers, agree_with_the_oracles_on_the_host) {
+  for (const checker_test& test : checker_tests()) {
+    const verdict v = run(test, host_site(), {.seed = 20261121});
+    EXPECT_TRUE(v.findings.empty()) << test.name << ": " << all_findings(v);
+    EXPECT_GE(v.cases, 40) << test.name;
+  }
 }
 
 TEST(examination, replays_one_case_or_a_group_of_them) {

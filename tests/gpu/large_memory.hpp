@@ -13,28 +13,22 @@ class large_memory {
   // What every input is made of; prefixes of it serve the smaller sizes.
   static sample made() { return make_sample(distribution::exact, 7, num_items); }
 
-  struct input {
-    void* items = nullptr;
-    std::map<std::size_t, summary> summaries;  // of prefixes, for whoever wants to keep them here
-  };
-
   explicit large_memory(site& where) : where_(where) {}
 
   // Null where there is no room, even without the others.
-  input* input_of(catalog::scalar type, cudaStream_t stream);
+  void* input_of(catalog::scalar type, cudaStream_t stream);
   void* output(std::size_t bytes);
   // Gives everything up where little is left for other cases.
   void make_way();
 
  private:
   static constexpr std::size_t left_for_others = std::size_t{4} << 30;
-  bool make_room(std::size_t bytes, const input* kept);
-  void release(input& old);
-  void release_output();
+  bool make_room(std::size_t bytes);
+  void release(void*& memory);
 
   site& where_;
-  std::map<catalog::scalar, input> inputs_;
-  const input* in_use_ = nullptr;
+  std::map<catalog::scalar, void*> inputs_;
+  catalog::scalar in_use_{};
   void* output_ = nullptr;
   std::size_t output_bytes_ = 0;
 };

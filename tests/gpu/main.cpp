@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -16,12 +17,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,6 +32,8 @@
 
 namespace rungs::tests {
 namespace {
+
+using nlohmann::json;
 
 struct settings {
   examination how;
@@ -111,16 +112,10 @@ settings parse(int argc, char** argv) {
 
 settings current;
 
-void tell(const std::string& line) {
+void tell(const json& message) {
   if (current.pipe < 0) return;
-  const std::string whole = line + '\n';
-  if (write(current.pipe, whole.data(), whole.size()) < 0) std::_Exit(4);
-}
-
-std::string one_line(std::string s) {
-  for (char& c : s)
-    if (c == '\n' || c == '\t') c = ' ';
-  return s;
+  const std::string line = message.dump() + '\n';
+  if (write(current.pipe, line.data(), line.size()) < 0) std::_Exit(4);
 }
 
 class entry_test : public testing::Test {
@@ -128,10 +123,11 @@ class entry_test : public testing::Test {
   entry_test(const entry& e, int index) : entry_(e), index_(index) {}
 
   void TestBody() override {
-    tell(text("begin\t", index_, '\t', entry_.suite, '.', entry_.name));
+    const std::string name = text(entry_.suite, '.', entry_.name);
+    tell({{"begin", index_}, {"name", name}});
     const auto start = std::chrono::steady_clock::now();
     examination how = current.how;
-    how.on_case = [](const std::string& described) { tell(text("case\t", one_line(described))); };
+    how.on_case = [](const std::string& described) { tell({{"case", described}}); };
     const verdict v = entry_.run(how);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::string notes;
@@ -148,12 +144,16 @@ class entry_test : public testing::Test {
     const bool skipped = v.findings.empty() && !v.skipped.empty();
     const bool unwanted_skip = skipped && current.require_gpu && !no_gpu_reason().empty();
     if (unwanted_skip) ADD_FAILURE() << v.skipped;
-    tell(text("end\t",
-              !v.findings.empty() || unwanted_skip ? "failed"
-              : skipped && v.known_fault           ? "known fault"
-              : skipped                            ? "skipped"
-                                                   : "passed",
-              '\t', v.cases, '\t', seconds, '\t', one_line(skipped ? v.skipped : first), '\t', one_line(notes)));
+    const char* const result = !v.findings.empty() || unwanted_skip ? "failed"
+                               : skipped && v.known_fault           ? "known fault"
+                               : skipped                            ? "skipped"
+                                                                    : "passed";
+    tell({{"end", result},
+          {"name", name},
+          {"cases", v.cases},
+          {"seconds", seconds},
+          {"reason", skipped ? v.skipped : first},
+          {"notes", notes}});
     if (v.device_lost) std::_Exit(42);
     if (skipped && !unwanted_skip) GTEST_SKIP() << v.skipped;
   }
@@ -183,24 +183,8 @@ int run_tests(const std::vector<entry>& entries) {
 
 // --- the supervisor
 
-struct outcome {
-  std::string name, result, reason, notes;
-  int cases = 0;
-  double seconds = 0;
-};
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> parts(1);
-  for (const char c : line)
-    if (c == '\t')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
-}
-
 // Runs one child from entry `first` on. Returns the entry to go on with, or -1 when the child finished.
-int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, int& exit_status) {
+int supervise(int argc, char** argv, int first, std::vector<json>& outcomes, int& exit_status) {
   int ends[2];
   if (pipe(ends) != 0) std::exit(4);
   std::vector<std::string> arguments(argv, argv + argc);
@@ -237,18 +221,16 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
     if (got <= 0) break;
     unread.append(block, static_cast<std::size_t>(got));
     for (std::size_t newline; (newline = unread.find('\n')) != std::string::npos; unread.erase(0, newline + 1)) {
-      const auto parts = split(unread.substr(0, newline));
-      if (parts[0] == "begin") {
-        index = std::atoi(parts.at(1).c_str());
-        name = parts.at(2);
+      const json message = json::parse(unread.substr(0, newline));
+      in_test = !message.contains("end");
+      if (message.contains("begin")) {
+        index = message["begin"];
+        name = message["name"];
         last_case.clear();
-        in_test = true;
-      } else if (parts[0] == "case") {
-        last_case = parts.at(1);
-      } else if (parts[0] == "end") {
-        outcomes.push_back({name, parts.at(1), parts.at(4), parts.at(5), std::atoi(parts.at(2).c_str()),
-                            std::atof(parts.at(3).c_str())});
-        in_test = false;
+      } else if (message.contains("case")) {
+        last_case = message["case"];
+      } else {
+        outcomes.push_back(message);
       }
     }
   }
@@ -268,8 +250,10 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
     const std::string how = hung ? text("no sign of life for ", current.watchdog_seconds, " s: ended by the watchdog")
                             : WIFSIGNALED(status) ? text("died of signal ", WTERMSIG(status))
                                                   : text("ended with exit code ", WEXITSTATUS(status));
-    outcomes.push_back({name, "failed", text(how, " in case ", last_case), "", 0, 0});
-    std::cout << "[  FAILED  ] " << name << ": " << how << " in case " << last_case << std::endl;
+    const std::string reason = text(how, " in case ", last_case);
+    outcomes.push_back(
+        {{"end", "failed"}, {"name", name}, {"cases", 0}, {"seconds", 0.0}, {"reason", reason}, {"notes", ""}});
+    std::cout << "[  FAILED  ] " << name << ": " << reason << std::endl;
   } else if (index < first && !asked_for_another) {
     std::cerr << "rungs_gpu_tests: the test process ended before its first test\n";
     return -2;
@@ -278,20 +262,8 @@ int supervise(int argc, char** argv, int first, std::vector<outcome>& outcomes, 
   return index + 1;
 }
 
-std::string quoted(std::string_view s) {
-  std::string q = "\"";
-  for (const char c : s) {
-    if (c == '"' || c == '\\') q += '\\';
-    if (static_cast<unsigned char>(c) < 0x20)
-      q += ' ';
-    else
-      q += c;
-  }
-  return q + '"';
-}
-
-// The GPU, its driver and the toolkit, as JSON.
-std::string this_machine() {
+// The GPU, its driver and the toolkit.
+json this_machine() {
   const auto version = [](int packed) { return text(packed / 1000, '.', packed % 1000 / 10); };
   std::string gpu, driver, toolkit;
   int device = 0, number = 0;
@@ -304,32 +276,35 @@ std::string this_machine() {
     if (std::isdigit(static_cast<unsigned char>(word[0])) && word.find('.') != word.npos) driver = word;
   if (driver.empty() && cudaDriverGetVersion(&number) == cudaSuccess) driver = version(number);
   if (cudaRuntimeGetVersion(&number) == cudaSuccess) toolkit = version(number);
-  return text("{\"gpu\": ", quoted(gpu), ", \"driver\": ", quoted(driver), ", \"toolkit\": ", quoted(toolkit), '}');
+  return {{"gpu", gpu}, {"driver", driver}, {"toolkit", toolkit}};
 }
 
-bool is_skip(const outcome& o) { return o.result == "skipped" || o.result == "known fault"; }
+std::ptrdiff_t count(const std::vector<json>& outcomes, std::string_view result) {
+  return std::ranges::count_if(outcomes, [&](const json& o) { return o["end"] == result; });
+}
 
-void write_summary(const std::string& file, const std::vector<outcome>& outcomes) {
-  const auto count = [&](std::string_view result) {
-    return std::count_if(outcomes.begin(), outcomes.end(), [&](const outcome& o) { return o.result == result; });
-  };
-  std::ofstream out(file + ".part");
-  out << "{\"tests\": " << outcomes.size() << ", \"failures\": " << count("failed")
-      << ", \"skipped\": " << count("skipped") + count("known fault") << ", \"seed\": " << current.how.seed
-      << ", \"machine\": " << this_machine()
-      << ", \"name\": \"rungs_gpu_tests\", \"testsuites\": [{\"name\": \"rungs_gpu_tests\", \"testsuite\": [\n";
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const outcome& o = outcomes[i];
-    out << "{\"name\": " << quoted(o.name)
-        << ", \"classname\": \"rungs_gpu_tests\", \"status\": \"RUN\", \"result\": \""
-        << (is_skip(o) ? "SKIPPED" : "COMPLETED") << "\", \"cases\": " << o.cases << ", \"time\": \"" << o.seconds
-        << "s\"";
-    if (o.result == "failed") out << ", \"failures\": [{\"failure\": " << quoted(o.reason) << "}]";
-    if (is_skip(o)) out << ", \"skipped\": [{\"message\": " << quoted(o.reason) << "}]";
-    if (!o.notes.empty()) out << ", \"notes\": " << quoted(o.notes);
-    out << '}' << (i + 1 < outcomes.size() ? "," : "") << '\n';
+void write_summary(const std::string& file, const std::vector<json>& outcomes) {
+  json tests = json::array();
+  for (const json& o : outcomes) {
+    const bool is_skip = o["end"] == "skipped" || o["end"] == "known fault";
+    json test{{"name", o["name"]},   {"classname", "rungs_gpu_tests"},
+              {"status", "RUN"},     {"result", is_skip ? "SKIPPED" : "COMPLETED"},
+              {"cases", o["cases"]}, {"time", text(o["seconds"].get<double>(), 's')}};
+    if (o["end"] == "failed") test["failures"] = json::array({json{{"failure", o["reason"]}}});
+    if (is_skip) test["skipped"] = json::array({json{{"message", o["reason"]}}});
+    if (o["notes"] != "") test["notes"] = o["notes"];
+    tests.push_back(test);
   }
-  out << "]}]}\n";
+  const json suite{{"name", "rungs_gpu_tests"}, {"testsuite", tests}};
+  const json summary{{"tests", outcomes.size()},
+                     {"failures", count(outcomes, "failed")},
+                     {"skipped", count(outcomes, "skipped") + count(outcomes, "known fault")},
+                     {"seed", current.how.seed},
+                     {"machine", this_machine()},
+                     {"name", "rungs_gpu_tests"},
+                     {"testsuites", json::array({suite})}};
+  std::ofstream out(file + ".part");
+  out << summary.dump(1) << '\n';
   out.close();
   if (!out || std::rename((file + ".part").c_str(), file.c_str()) != 0) {
     std::cerr << "rungs_gpu_tests: cannot write " << file << '\n';
@@ -340,18 +315,18 @@ void write_summary(const std::string& file, const std::vector<outcome>& outcomes
 // The catalog as the GPU record sees it (tests/tools/record.py). Records that execute on the host are tested everywhere
 // and have no entry there.
 void list_records() {
-  std::cout << "{\"compile_flags\": " << quoted(RUNGS_COMPILE_FLAGS) << ", \"records\": [";
-  const char* comma = "\n";
-  for (const catalog::record& r : catalog::all()) {
-    if (r.executes_on == executor::host) continue;
-    std::cout << comma << "{\"family\": " << quoted(name(r.family)) << ", \"ladder\": " << quoted(r.ladder)
-              << ", \"rung\": " << quoted(r.rung) << ", \"operation\": " << quoted(name(r.operation))
-              << ", \"operator\": " << quoted(name(r.op)) << ", \"input_type\": " << quoted(name(r.input_type))
-              << ", \"accumulator_type\": " << quoted(name(r.accumulator_type)) << ", \"source\": " << quoted(r.source)
-              << '}';
-    comma = ",\n";
-  }
-  std::cout << "\n]}\n";
+  json records = json::array();
+  for (const catalog::record& r : catalog::all())
+    if (r.executes_on != executor::host)
+      records.push_back({{"family", name(r.family)},
+                         {"ladder", r.ladder},
+                         {"rung", r.rung},
+                         {"operation", name(r.operation)},
+                         {"operator", name(r.op)},
+                         {"input_type", name(r.input_type)},
+                         {"accumulator_type", name(r.accumulator_type)},
+                         {"source", r.source}});
+  std::cout << json{{"compile_flags", RUNGS_COMPILE_FLAGS}, {"records", records}}.dump(1) << '\n';
 }
 
 // Which records of the catalog to run: all, or those that the file names.
@@ -365,31 +340,28 @@ std::function<bool(const std::string&)> wanted_records() {
 }
 
 int run_supervised(int argc, char** argv, const std::vector<entry>& entries) {
-  std::vector<outcome> outcomes;
+  std::vector<json> outcomes;
   int exit_status = 0, next = 0;
   while (next >= 0 && next < static_cast<int>(entries.size()))
     next = supervise(argc, argv, next, outcomes, exit_status);
   if (next == -2) exit_status = 4;
-  // A known fault of a library is a skip that no GPU could avoid: it has a count of its own.
-  int passed = 0, failed = 0, skipped = 0, known_faults = 0, cases = 0;
-  for (const outcome& o : outcomes) {
-    (o.result == "passed"    ? passed
-     : o.result == "failed"  ? failed
-     : o.result == "skipped" ? skipped
-                             : known_faults) += 1;
-    cases += o.cases;
-  }
+  std::ptrdiff_t cases = 0;
+  for (const json& o : outcomes) cases += o["cases"].get<int>();
   if (outcomes.empty() && exit_status == 0) {
     std::cerr << "rungs_gpu_tests: no test matches '" << current.filter << "'\n";
     return 2;
   }
-  for (const outcome& o : outcomes)
-    if (o.result == "failed" || o.result == "known fault")
-      std::cout << o.result << ": " << o.name << ": " << o.reason << '\n';
+  for (const json& o : outcomes)
+    if (const std::string end = o["end"]; end == "failed" || end == "known fault")
+      std::cout << end << ": " << o["name"].get<std::string>() << ": " << o["reason"].get<std::string>() << '\n';
   if (!current.summary_file.empty()) write_summary(current.summary_file, outcomes);
-  if (known_faults > 0) std::cout << known_faults << " known faults of libraries skipped\n";
+  // A known fault of a library is a skip that no GPU could avoid: it has a count of its own.
+  if (const auto known_faults = count(outcomes, "known fault"); known_faults > 0)
+    std::cout << known_faults << " known faults of libraries skipped\n";
+  const auto failed = count(outcomes, "failed");
   std::cout << cases << " cases, seed " << current.how.seed << '\n'
-            << passed << " passed, " << failed << " failed, " << skipped << " skipped" << std::endl;
+            << count(outcomes, "passed") << " passed, " << failed << " failed, " << count(outcomes, "skipped")
+            << " skipped" << std::endl;
   return failed > 0 ? 1 : exit_status;
 }
 

@@ -1,5 +1,6 @@
 #include "gpu/referee.hpp"
 
+#include <numeric>
 #include <vector>
 
 #include "gpu/histogram_question.hpp"
@@ -33,7 +34,7 @@ class referee_on_site : public referee {
     const std::size_t num_outputs = output_items(call.asked);
     if (num_outputs == 0) return "nothing";
     return text("an output with the checksum ",
-                where_.summarise(subject_.output_type, call.d_out, num_outputs, call.stream).checksum);
+                where_.checksum(subject_.output_type, call.d_out, num_outputs, call.stream));
   }
 
   const record& subject_;
@@ -46,21 +47,25 @@ class referee_of_reductions : public referee_on_site {
 
   std::size_t output_items(const problem&) const override { return 1; }
 
-  void learn(const judged_call& call, const summary& of_input) override {
+  void learn(const judged_call& call, std::uint64_t) override {
     const std::size_t n = call.asked.num_items;
     const value init = init_of(subject_, call.asked.init);
-    if (n > host_judged_items) {
-      if (const auto e = expect(subject_.op, subject_.input_type, subject_.accumulator_type, of_input, init)) {
-        expected_ = *e;
-        return;
-      }
-    }
+    task_.reset();
+    if (n > host_judged_items)
+      task_ = task_of({subject_.op, true, subject_.input_type, subject_.accumulator_type, init}, call.items, n,
+                      allowed_for(subject_, n));
+    if (task_) return;
     const auto items = read(call.d_in, subject_.input_type, n, call.stream);
     expected_ = expect(subject_.op, subject_.input_type, subject_.accumulator_type, items.data(), n, init);
   }
 
   std::optional<std::string> fault(const judged_call& call) override {
-    return disagreement(expected_, result(call), allowed_for(subject_, call.asked.num_items));
+    const value got = result(call);
+    if (!task_) return disagreement(expected_, got, allowed_for(subject_, call.asked.num_items));
+    task_->outputs = &got.bits;
+    const scan_report found = where_.check_reduction(*task_, call.stream);
+    if (found.num_wrong == 0) return std::nullopt;
+    return describe_first(*task_, found);
   }
 
   std::string fingerprint(const judged_call& call) override { return to_string(subject_.output_type, result(call)); }
@@ -72,7 +77,8 @@ class referee_of_reductions : public referee_on_site {
     return v;
   }
 
-  expectation expected_{};
+  std::optional<scan_task> task_;
+  expectation expected_{};  // without a task
 };
 
 class referee_of_scans : public referee_on_site {
@@ -81,7 +87,7 @@ class referee_of_scans : public referee_on_site {
 
   std::size_t output_items(const problem& asked) const override { return asked.num_items; }
 
-  void learn(const judged_call& call, const summary&) override {
+  void learn(const judged_call& call, std::uint64_t) override {
     if (call.asked.num_items <= host_judged_outputs)
       items_ = read(call.d_in, subject_.input_type, call.asked.num_items, call.stream);
   }
@@ -118,45 +124,40 @@ class referee_of_histograms : public referee_on_site {
     return static_cast<std::size_t>(asked.num_bins) * static_cast<std::size_t>(subject_.num_active_channels);
   }
 
-  void learn(const judged_call& call, const summary&) override {
+  void learn(const judged_call& call, std::uint64_t) override {
     const histogram_question& question = histogram_question::of(subject_, call.asked);
-    by_oracle_ = call.asked.num_items <= host_judged_items && call.asked.num_bins <= host_judged_bins;
-    if (by_oracle_) {
+    if (call.asked.num_items <= host_judged_items && call.asked.num_bins <= host_judged_bins) {
       const auto samples = read(call.d_in, subject_.input_type, call.asked.num_items, call.stream);
       expected_ = tests::count(question.call(), samples.data(), call.asked.num_items);
       return;
     }
-    task_ = {.sample = subject_.input_type,
-             .samples = call.d_in,
-             .num_items = call.asked.num_items,
-             .num_channels = subject_.num_channels,
-             .num_active_channels = subject_.num_active_channels,
-             .num_bins = call.asked.num_bins};
-    task_.boundaries = static_cast<const std::uint64_t*>(question.boundaries(where_).items);
-    device::zones ignored;
-    task_.counts =
-        static_cast<unsigned long long*>(counts_.place(task_.num_counts() * sizeof(*task_.counts), 0, ignored));
-    where_.count(task_, call.stream);
+    histogram_task task{.sample = subject_.input_type,
+                        .samples = call.d_in,
+                        .num_items = call.asked.num_items,
+                        .num_channels = subject_.num_channels,
+                        .num_active_channels = subject_.num_active_channels,
+                        .num_bins = call.asked.num_bins};
+    task.boundaries = static_cast<const std::uint64_t*>(question.boundaries(where_).items);
+    zones ignored;
+    task.counts = static_cast<unsigned long long*>(counts_.place(task.num_counts() * sizeof(*task.counts), 0, ignored));
+    where_.count(task, call.stream);
+    const std::size_t num_counters = task.num_counters();
+    expected_ = {};
+    expected_.bins.resize(num_counters);
+    where_.read(expected_.bins.data(), task.counts, num_counters * sizeof(*task.counts), call.stream);
+    expected_.inside = std::accumulate(expected_.bins.begin(), expected_.bins.end(), std::uint64_t{0});
   }
 
   std::optional<std::string> fault(const judged_call& call) override {
-    if (by_oracle_) {
-      const auto counters = read(call.d_out, subject_.output_type, output_items(call.asked), call.stream);
-      return disagreement(histogram_question::of(subject_, call.asked).call(), expected_,
-                          reinterpret_cast<const std::uint32_t*>(counters.data()));
-    }
-    const histogram_report found = where_.check_counts(task_, call.d_out, call.stream);
-    if (found.num_wrong == 0) return std::nullopt;
-    return describe_counts(task_.num_bins, task_.num_active_channels, found.first, found.got, found.expected,
-                           found.num_wrong, found.sum, found.inside);
+    const auto counters = read(call.d_out, subject_.output_type, output_items(call.asked), call.stream);
+    return disagreement(histogram_question::of(subject_, call.asked).call(), expected_,
+                        reinterpret_cast<const std::uint32_t*>(counters.data()));
   }
 
   std::string fingerprint(const judged_call& call) override { return checksum(call); }
 
  private:
-  bool by_oracle_ = true;
   counted expected_{};
-  histogram_task task_{};
   guarded_buffer counts_;
 };
 
@@ -169,13 +170,15 @@ class referee_of_roofs : public referee_on_site {
     return subject_.operation == operation::fill || brings_items() ? asked.num_items : 0;
   }
 
-  void learn(const judged_call&, const summary& of_input) override { of_input_ = of_input.checksum; }
+  void learn(const judged_call&, std::uint64_t of_input) override { of_input_ = of_input; }
 
   std::optional<std::string> fault(const judged_call& call) override {
     if (output_items(call.asked) == 0) return std::nullopt;
-    const summary out = where_.summarise(subject_.output_type, call.d_out, call.asked.num_items, call.stream);
-    if (brings_items() && out.checksum != of_input_) return "the output differs from the input";
-    if (subject_.operation == operation::fill && (out.any_bit != 0 || out.off_grid != 0 || out.nans != 0))
+    const std::size_t n = call.asked.num_items;
+    if (brings_items() && where_.checksum(subject_.output_type, call.d_out, n, call.stream) != of_input_)
+      return "the output differs from the input";
+    if (subject_.operation == operation::fill &&
+        !where_.is_all_zeros(call.d_out, n * catalog::size_of(subject_.output_type), call.stream))
       return "the output is not all zeros";
     return std::nullopt;
   }

@@ -22,8 +22,8 @@ class referee {
  public:
   virtual ~referee() = default;
   virtual std::size_t output_items(const problem& asked) const = 0;
-  // Before the call, while the input is there. `of_input` may be empty where the output is no longer than that.
-  virtual void learn(const judged_call& call, const summary& of_input) = 0;
+  // Before the call, while the input is there; `of_input` is its checksum.
+  virtual void learn(const judged_call& call, std::uint64_t of_input) = 0;
   // After the call that was learnt last: empty if the output is right, else what is wrong with it. Waits.
   virtual std::optional<std::string> fault(const judged_call& call) = 0;
   // The output in a few words, the same for the same bits only. Waits.

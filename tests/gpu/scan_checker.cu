@@ -1,8 +1,7 @@
-// The checker of scans on the device: oracles/scan_check.hpp, a part of the items to a thread.
+// The checker of scans and reductions on the device: oracles/scan_check.hpp, a part of the items to a thread.
 #include <algorithm>
 
-#include "gpu/device.hpp"
-#include "gpu/lent.cuh"
+#include "gpu/site.hpp"
 
 namespace rungs::tests::device {
 namespace {
@@ -93,57 +92,35 @@ __global__ void __launch_bounds__(block_threads)
   judge_part(task, before, mine.first, mine.last, items, wrong);
 }
 
-// Block b looks at slot b. Encodes the first wrong word of it, inverted.
-__global__ void __launch_bounds__(block_threads) compare_slots(prefix_scans scans, unsigned long long* first) {
-  const auto* const slot =
-      reinterpret_cast<const unsigned*>(static_cast<const unsigned char*>(scans.slots) + blockIdx.x * scans.slot_bytes);
-  const auto* const whole = static_cast<const unsigned*>(scans.whole);
-  const std::size_t written = scans.num_items[blockIdx.x] * scans.item_bytes / sizeof(unsigned);
-  const unsigned untouched = static_cast<unsigned>(scans.untouched) * 0x01010101u;
-  for (std::size_t w = threadIdx.x; w < scans.slot_bytes / sizeof(unsigned); w += block_threads)
-    if (slot[w] != (w < written ? whole[w] : untouched))
-      atomicMax(first, ~(static_cast<unsigned long long>(blockIdx.x) << 40 | w));
+// In the answers: the report, then the states of the ranges.
+constexpr std::size_t state_bytes = 128, states_begin = 4096;
+static_assert(states_begin + most_ranges * state_bytes <= answers::bytes && sizeof(scan_report) <= states_begin);
+template <class State>
+State* states() {
+  static_assert(sizeof(State) <= state_bytes);
+  return reinterpret_cast<State*>(static_cast<char*>(answers::mine().on_device) + states_begin);
 }
 
-// Small answers travel through pinned memory.
-struct scan_buffers {
-  static constexpr std::size_t state_bytes = 128;
-  void* d_states = nullptr;
-  scan_report *d_report = nullptr, *h_report = nullptr;
-  unsigned long long *d_first = nullptr, *h_first = nullptr;
-  scan_buffers() {
-    check(cudaMalloc(&d_states, most_ranges * state_bytes), "cudaMalloc");
-    // Padding is copied, too. Other streams do not wait for the legacy one.
-    check(cudaMemset(d_states, 0, most_ranges * state_bytes), "cudaMemset");
-    check(cudaStreamSynchronize(nullptr), "cudaMemset");
-    check(cudaMalloc(&d_report, sizeof(scan_report)), "cudaMalloc");
-    check(cudaMallocHost(&h_report, sizeof(scan_report)), "cudaMallocHost");
-    check(cudaMalloc(&d_first, sizeof(*d_first)), "cudaMalloc");
-    check(cudaMallocHost(&h_first, sizeof(*h_first)), "cudaMallocHost");
-  }
-  ~scan_buffers() {
-    cudaFree(d_states);
-    cudaFree(d_report);
-    cudaFreeHost(h_report);
-    cudaFree(d_first);
-    cudaFreeHost(h_first);
-  }
+// One to a block.
+struct ranges {
+  unsigned count;
+  std::size_t items;  // of each
+  explicit ranges(const scan_task& task)
+      : count(static_cast<unsigned>(
+            std::clamp<std::size_t>((task.num_items + least_range_items - 1) / least_range_items, 1, most_ranges))),
+        items((task.num_items + count - 1) / count) {}
 };
 
 // What `explained` says of that output is in the answer.
 template <class State>
-scan_report judge(const scan_task& task, unsigned num_ranges, std::size_t range_items, unsigned long long explained,
-                  cudaStream_t stream) {
-  static_assert(sizeof(State) <= scan_buffers::state_bytes);
-  auto& buffers = lent<scan_buffers>::mine();
-  check(cudaMemsetAsync(buffers.d_report, 0, sizeof(scan_report), stream), "cudaMemsetAsync");
-  judge_ranges<State><<<num_ranges, block_threads, 0, stream>>>(
-      task, range_items, static_cast<const State*>(buffers.d_states), note{buffers.d_report, explained});
-  check(cudaGetLastError(), "judge_ranges");
-  check(cudaMemcpyAsync(buffers.h_report, buffers.d_report, sizeof(scan_report), cudaMemcpyDeviceToHost, stream),
-        "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(stream), "judge_ranges");
-  scan_report report = *buffers.h_report;
+scan_report judge(const scan_task& task, const ranges& of, unsigned long long explained, cudaStream_t stream) {
+  const answers& mine = answers::mine();
+  auto* const d_report = static_cast<scan_report*>(mine.on_device);
+  check(cudaMemsetAsync(d_report, 0, sizeof(scan_report), stream));
+  judge_ranges<State>
+      <<<of.count, block_threads, 0, stream>>>(task, of.items, states<State>(), note{d_report, explained});
+  check(cudaGetLastError());
+  scan_report report = *static_cast<const scan_report*>(mine.fetch(sizeof(scan_report), stream));
   report.first = ~report.first;
   return report;
 }
@@ -152,33 +129,30 @@ scan_report judge(const scan_task& task, unsigned num_ranges, std::size_t range_
 
 scan_report check_scan(const scan_task& task, cudaStream_t stream) {
   if (task.num_items == 0) return {};
-  const auto num_ranges = static_cast<unsigned>(
-      std::min<std::size_t>(most_ranges, (task.num_items + least_range_items - 1) / least_range_items));
-  const std::size_t range_items = (task.num_items + num_ranges - 1) / num_ranges;
+  const ranges of(task);
   return with_scan_state(task, [&](auto none) {
     using state = decltype(none);
-    if (num_ranges > 1) {
-      summarise_ranges<state><<<num_ranges, block_threads, 0, stream>>>(
-          task, range_items, static_cast<state*>(lent<scan_buffers>::mine().d_states));
-      check(cudaGetLastError(), "summarise_ranges");
+    if (of.count > 1) {
+      summarise_ranges<state><<<of.count, block_threads, 0, stream>>>(task, of.items, states<state>());
+      check(cudaGetLastError());
     }
-    const scan_report found = judge<state>(task, num_ranges, range_items, ~0ull, stream);
-    return found.num_wrong == 0 ? found : judge<state>(task, num_ranges, range_items, found.first, stream);
+    const scan_report found = judge<state>(task, of, ~0ull, stream);
+    return found.num_wrong == 0 ? found : judge<state>(task, of, found.first, stream);
   });
 }
 
-std::optional<prefix_damage> compare(const prefix_scans& scans, cudaStream_t stream) {
-  if (scans.count == 0) return std::nullopt;
-  auto& buffers = lent<scan_buffers>::mine();
-  check(cudaMemsetAsync(buffers.d_first, 0, sizeof(*buffers.d_first), stream), "cudaMemsetAsync");
-  compare_slots<<<scans.count, block_threads, 0, stream>>>(scans, buffers.d_first);
-  check(cudaGetLastError(), "compare_slots");
-  check(cudaMemcpyAsync(buffers.h_first, buffers.d_first, sizeof(*buffers.d_first), cudaMemcpyDeviceToHost, stream),
-        "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(stream), "compare_slots");
-  if (*buffers.h_first == 0) return std::nullopt;
-  const unsigned long long first = ~*buffers.h_first, word = first & ((1ull << 40) - 1);
-  return prefix_damage{static_cast<int>(first >> 40), word * sizeof(unsigned) / scans.item_bytes};
+scan_report check_reduction(const scan_task& task, cudaStream_t stream) {
+  const ranges of(task);
+  return with_scan_state(task, [&](auto none) {
+    using state = decltype(none);
+    summarise_ranges<state><<<of.count, block_threads, 0, stream>>>(task, of.items, states<state>());
+    check(cudaGetLastError());
+    const void* const fetched = answers::mine().fetch(states_begin + of.count * sizeof(state), stream);
+    const auto* const of_ranges = reinterpret_cast<const state*>(static_cast<const char*>(fetched) + states_begin);
+    state all;
+    for (unsigned r = 0; r < of.count; ++r) all.merge(task, of_ranges[r]);
+    return judge_total(task, all);
+  });
 }
 
 }  // namespace rungs::tests::device

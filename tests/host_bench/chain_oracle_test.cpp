@@ -1,17 +1,14 @@
-// The oracle of the studies of costs against the same chains done one link and one thread after the other, and the
-// suite over chains that are right or off by a slip.
+// The oracle of the studies of costs against the same chains done one link and one thread after the other.
 #include "chain_oracle.hpp"
 
 #include <gtest/gtest.h>
 
 #include "right_chains.hpp"
-#include "suite.hpp"
 
 namespace rungs::bench {
 namespace {
 
 using catalog::op, catalog::operation, catalog::scalar;
-using fakes::a_chain, fakes::chain_slip;
 
 TEST(ChainOracle, AgreesWithOneLinkAfterTheOther) {
   for (const auto kind : {operation::collective_reduce, operation::collective_scan})
@@ -65,56 +62,6 @@ TEST(ChainOracle, NeighboursAreInAnotherWarpAndInAnotherBlock) {
       read[other] = true;
     }
   }
-}
-
-struct ChainSuite : ::testing::Test {
-  std::vector<catalog::record> records;
-  selection wanted{.filter = "", .modes = {}, .sizes = {100}, .types = {}};
-  suite_rules rules;
-  run_plan plan;
-  std::unique_ptr<suite> all;
-
-  void run() {
-    plan = make_plan(records, wanted, std::nullopt, "a test");
-    all = std::make_unique<suite>(plan, records, std::nullopt, rules, [] { return false; });
-    for (std::size_t i = 0; i < plan.problems.size(); ++i) all->visit(i);
-    compare(all->found, 0);
-  }
-  void expect_refused(const catalog::record& one, const char* words) {
-    records = {one};
-    wanted.filter = "threads=32/";
-    run();
-    EXPECT_TRUE(all->failed());
-    ASSERT_EQ(all->found.rows.size(), 1u);
-    EXPECT_FALSE(all->found.rows[0].timed());
-    EXPECT_NE(all->found.rows[0].defect.find(words), std::string::npos) << all->found.rows[0].defect;
-  }
-};
-
-TEST_F(ChainSuite, ARightChainIsTimedByWhoTakesPart) {
-  records = {a_chain<operation::collective_reduce, op::plus, scalar::f32>("right"),
-             a_chain<operation::collective_scan, op::maximum, scalar::i32>("right"),
-             a_chain<operation::barrier>("right")};
-  run();
-  EXPECT_FALSE(all->failed());
-  ASSERT_EQ(all->found.rows.size(), 3u + 3u + 6u);
-  for (const row& one : all->found.rows) {
-    EXPECT_TRUE(one.timed()) << one.defect;
-    EXPECT_TRUE(one.repeatable);
-    EXPECT_EQ(one.percent_of_ceiling, std::nullopt);
-  }
-  EXPECT_EQ(case_name(all->found.rows[0].about, *all->found.rows[0].record, mode::host),
-            "collective_reduce/plus/f32/threads=16/uniform/n=100/handwritten/right/host");
-}
-
-TEST_F(ChainSuite, SlipsAreRefused) {
-  expect_refused(a_chain<operation::collective_reduce, op::plus, scalar::i32, chain_slip::last_link_dropped>("wrong"),
-                 "wrong before timing: word 0 of 1");
-  expect_refused(a_chain<operation::collective_scan, op::plus, scalar::i32, chain_slip::lane_left_out>("wrong"),
-                 "wrong before timing: word");
-  expect_refused(a_chain<operation::barrier, op::none, scalar::u32, chain_slip::one_never_waits>("wrong"),
-                 "wrong words: 1");
-  expect_refused(a_chain<operation::barrier, op::none, scalar::u32, chain_slip::seed_ignored>("wrong"), "wrong");
 }
 
 }  // namespace

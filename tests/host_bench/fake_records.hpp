@@ -49,11 +49,6 @@ inline cudaError_t tires(void* workspace, std::size_t& num_bytes, const catalog:
   return cudaSuccess;
 }
 
-inline cudaError_t writes_nothing(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
-  only_size(workspace, num_bytes);
-  return cudaSuccess;
-}
-
 // Right while it is looked at first.
 inline cudaError_t stops_writing(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
@@ -96,9 +91,9 @@ std::vector<Out> scanned(const catalog::record& about, const In* items, std::siz
   return output;
 }
 
-enum class flaw { none, last_off_by_one, other_kind, no_init, lost_prefix, tires };
+enum class flaw { none, last_off_by_one, last_unwritten, other_kind, no_init, lost_prefix, tires };
 
-template <class T, catalog::operation kind, flaw planted = flaw::none>
+template <class T, catalog::operation kind, flaw planted = flaw::none, class In = T>
 cudaError_t scan(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
   catalog::record about;
@@ -106,14 +101,15 @@ cudaError_t scan(void* workspace, std::size_t& num_bytes, const catalog::argumen
   about.operation = (kind == catalog::operation::exclusive_scan) != (planted == flaw::other_kind)
                         ? catalog::operation::exclusive_scan
                         : catalog::operation::inclusive_scan;
-  about.takes_init = kind == catalog::operation::exclusive_scan;
+  about.takes_init = kind == catalog::operation::exclusive_scan || !std::is_same_v<In, T>;
   auto* const out = static_cast<T*>(a.d_out);
-  const auto* const in = static_cast<const T*>(a.d_in);
+  const auto* const in = static_cast<const In*>(a.d_in);
   const T init = planted == flaw::no_init ? T{} : *static_cast<const T*>(a.init);
   const auto output = scanned(about, in, a.num_items, init);
-  std::copy(output.begin(), output.end(), out);
-  if (planted == flaw::last_off_by_one || (planted == flaw::tires && ++calls > 30)) out[a.num_items - 1] += 1;
-  if (planted == flaw::lost_prefix) {
+  std::copy(output.begin(), output.end() - (planted == flaw::last_unwritten), out);
+  if constexpr (planted == flaw::last_off_by_one) out[a.num_items - 1] += 1;
+  if constexpr (planted == flaw::tires) out[a.num_items - 1] += ++calls > 30;
+  if constexpr (planted == flaw::lost_prefix) {
     const std::size_t half = a.num_items / 2;
     const auto second = scanned(about, in + half, a.num_items - half, T{});
     std::copy(second.begin(), second.end(), out + half);
@@ -126,13 +122,11 @@ inline cudaError_t does_nothing(void* workspace, std::size_t& num_bytes, const c
   return cudaSuccess;
 }
 
-inline cudaError_t fails(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
-  return only_size(workspace, num_bytes) ? cudaSuccess : cudaErrorInvalidValue;
+template <cudaError_t error>
+cudaError_t answers(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
+  return only_size(workspace, num_bytes) ? cudaSuccess : error;
 }
-
-inline cudaError_t refuses(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
-  return only_size(workspace, num_bytes) ? cudaSuccess : cudaErrorNotSupported;
-}
+inline constexpr catalog::call_t fails = answers<cudaErrorInvalidValue>, refuses = answers<cudaErrorNotSupported>;
 
 inline catalog::record record(std::string_view rung, catalog::call_t call, catalog::scalar type = catalog::scalar::i32,
                               executor where = executor::host) {

@@ -76,45 +76,50 @@ TEST_F(Program, HelpHasExamplesAndVersionHasVersions) {
   for (const char* word : {"rungs ", "nvcc", "CCCL"}) EXPECT_NE(version.out.find(word), std::string::npos) << word;
 }
 
-TEST_F(Program, MistakesAreNamedAndAnsweredWithTwo) {
-  const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {"--no-such-flag", "--no-such-flag"},
-      {"stray", "stray"},
-      {"--sizes=0", "'0'"},
-      {"--sizes=-5", "'-5'"},
-      {"--sizes=12Qi", "'12Qi'"},
-      {"--sizes=1Ki,,2Ki", "''"},
-      {"--sizes=200000Gi", "200000Gi"},
-      {"--types=f12", "'f12'"},
-      {"--modes=lukewarm", "'lukewarm'"},
-      {"--bins=0", "number of bins"},
-      {"--bins=many", "'many'"},
-      {"--bins=17Mi", "16Mi"},
-      {"--distributions=normal", "eight_hot"},
-      {"--grid=everything", "held_out"},
-      {"--filter=(", "'('"},
-      {"--filter=no_such_case", "'no_such_case'"},
-      {"--shard=0/2", "'0/2'"},
-      {"--shard=3/2", "'3/2'"},
-      {"--shard=x", "'x'"},
-      {"--budget=0", "--budget"},
-      {"--budget=-3", "--budget"},
-      {"--budget=soon", "soon"},
-      {"--budget=nan", "--budget"},
-      {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
-      {"--profile", "--out=FILE.json"},
-      {"--out=", "no value"},
-      {"--filter=", "no value"},
-      {"--benchmark_repetitions=3", "--benchmark_repetitions"},
-      {"--benchmark_format=xml", "'xml'"},
-      {"--benchmark_nonsense=1", "--benchmark_nonsense"},
-      {"--benchmark_filter=no_such_case", "'no_such_case'"}};
-  for (const auto& [argument, word] : mistakes) {
-    const auto got = run({argument});
-    EXPECT_EQ(got.code, exit_usage) << argument << '\n' << got.err;
-    EXPECT_NE(got.err.find(word), std::string::npos) << argument << '\n' << got.err;
-  }
+// An argument, and a word of what is said about it.
+struct mistake {
+  const char *argument, *word;
+};
+struct ProgramRefuses : Program, ::testing::WithParamInterface<mistake> {};
+
+TEST_P(ProgramRefuses, AMistakeAndNamesIt) {
+  const auto got = run({GetParam().argument});
+  EXPECT_EQ(got.code, exit_usage) << got.err;
+  EXPECT_NE(got.err.find(GetParam().word), std::string::npos) << got.err;
 }
+
+const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
+                            {"stray", "stray"},
+                            {"--sizes=0", "'0'"},
+                            {"--sizes=-5", "'-5'"},
+                            {"--sizes=12Qi", "'12Qi'"},
+                            {"--sizes=1Ki,,2Ki", "''"},
+                            {"--sizes=200000Gi", "200000Gi"},
+                            {"--types=f12", "'f12'"},
+                            {"--modes=lukewarm", "'lukewarm'"},
+                            {"--bins=0", "number of bins"},
+                            {"--bins=many", "'many'"},
+                            {"--bins=17Mi", "16Mi"},
+                            {"--distributions=normal", "eight_hot"},
+                            {"--grid=everything", "held_out"},
+                            {"--filter=(", "'('"},
+                            {"--filter=no_such_case", "'no_such_case'"},
+                            {"--shard=0/2", "'0/2'"},
+                            {"--shard=3/2", "'3/2'"},
+                            {"--shard=x", "'x'"},
+                            {"--budget=0", "--budget"},
+                            {"--budget=-3", "--budget"},
+                            {"--budget=soon", "soon"},
+                            {"--budget=nan", "--budget"},
+                            {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
+                            {"--profile", "--out=FILE.json"},
+                            {"--out=", "no value"},
+                            {"--filter=", "no value"},
+                            {"--benchmark_repetitions=3", "--benchmark_repetitions"},
+                            {"--benchmark_format=xml", "'xml'"},
+                            {"--benchmark_nonsense=1", "--benchmark_nonsense"},
+                            {"--benchmark_filter=no_such_case", "'no_such_case'"}};
+INSTANTIATE_TEST_SUITE_P(All, ProgramRefuses, ::testing::ValuesIn(mistakes));
 
 TEST_F(Program, AGridHasSizesAndBinsOfItsOwn) {
   for (const char* argument : {"--full", "--sizes=1Ki", "--bins=64"}) {

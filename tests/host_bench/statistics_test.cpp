@@ -80,13 +80,6 @@ TEST(Statistics, RefuseWhatIsNotANumber) {
   EXPECT_THROW(ratio_of_medians(samples{1}, samples{-1}, ratio_confidence), std::invalid_argument);
 }
 
-TEST(Statistics, NormalQuantile) {
-  EXPECT_NEAR(normal_quantile(0.5), 0, 1e-12);
-  EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-9);
-  EXPECT_NEAR(normal_quantile(0.995), 2.575829303548901, 1e-9);
-  EXPECT_TRUE(std::isnan(normal_quantile(1)));
-}
-
 TEST(Ratio, HasNoIntervalFromTooFewSamples) {
   const auto few = ratio_of_medians(samples{2, 2, 2, 2, 2}, samples{1, 1, 1, 1, 1}, ratio_confidence);
   EXPECT_EQ(few.value, 2);

@@ -1,4 +1,4 @@
-// The oracle of the study of atomics against operations done one by one, and the suite over variants that slip.
+// The oracle of the study of atomics against operations done one by one.
 #include "update_oracle.hpp"
 
 #include <gtest/gtest.h>
@@ -6,13 +6,11 @@
 #include <cstring>
 
 #include "right_updates.hpp"
-#include "suite.hpp"
 
 namespace rungs::bench {
 namespace {
 
-using catalog::op, catalog::record, catalog::scalar;
-using fakes::slip;
+using catalog::op, catalog::scalar;
 
 template <class Op, class T>
 std::vector<T> done_one_by_one(const update_question& of) {
@@ -102,58 +100,6 @@ TEST(UpdateOracle, SumsStayExactAtTheStudysSizes) {
       EXPECT_GE(least_count, 1u);
     }
   }
-}
-
-struct AtomicsSuite : ::testing::Test {
-  std::vector<record> records;
-  selection wanted{.filter = "", .modes = {}, .sizes = {1000}, .types = {}};
-  suite_rules rules;
-  run_plan plan;
-  std::unique_ptr<suite> all;
-
-  void run() {
-    plan = make_plan(records, wanted, std::nullopt, "a test");
-    all = std::make_unique<suite>(plan, records, std::nullopt, rules, [] { return false; });
-    for (std::size_t i = 0; i < plan.problems.size(); ++i) all->visit(i);
-    compare(all->found, 0);
-  }
-};
-
-TEST_F(AtomicsSuite, ARightVariantIsTimedByAddresses) {
-  records = {fakes::an_update("right", fakes::update<plus, unsigned>),
-             fakes::an_update("right", fakes::update<plus, __half2>, op::plus, scalar::f16x2)};
-  wanted.filter = "/addresses=(1|1024)/";
-  run();
-  EXPECT_FALSE(all->failed());
-  ASSERT_EQ(all->found.rows.size(), 4u);
-  for (const row& one : all->found.rows) {
-    EXPECT_TRUE(one.timed()) << one.defect;
-    EXPECT_TRUE(one.repeatable);
-    EXPECT_EQ(one.about.bytes(), 4 * one.about.shape["addresses"]);
-    EXPECT_EQ(one.percent_of_ceiling, std::nullopt);
-  }
-  EXPECT_EQ(case_name(all->found.rows[0].about, *all->found.rows[0].record, mode::host),
-            "atomics/plus/u32/addresses=1/uniform/n=1000/handwritten/right/host");
-}
-
-template <slip planted>
-void expect_refused(AtomicsSuite& here, const char* words) {
-  here.records = {fakes::an_update("wrong", fakes::update<plus, unsigned, planted>)};
-  here.wanted.filter = "/addresses=64/";
-  here.run();
-  EXPECT_TRUE(here.all->failed());
-  ASSERT_EQ(here.all->found.rows.size(), 1u);
-  EXPECT_FALSE(here.all->found.rows[0].timed());
-  EXPECT_NE(here.all->found.rows[0].defect.find(words), std::string::npos) << here.all->found.rows[0].defect;
-}
-
-TEST_F(AtomicsSuite, SlipsAreRefused) {
-  expect_refused<slip::last_dropped>(*this, "wrong before timing: address");
-  expect_refused<slip::one_lost>(*this, "wrong before timing: address");
-  expect_refused<slip::start_kept>(*this, "wrong before timing: address");
-  expect_refused<slip::next_address>(*this, "wrong addresses: 2");
-  expect_refused<slip::one_bit>(*this, "address 0 of 64");
-  expect_refused<slip::seed_ignored>(*this, "wrong");
 }
 
 }  // namespace

@@ -54,16 +54,18 @@ std::vector<std::uint32_t> words_after(const chain_call& call) {
   return call.type == catalog::scalar::f32 ? notes_after<float>(call) : notes_after<int>(call);
 }
 
-std::optional<std::string> disagreement(const chain_call& call, const std::vector<std::uint32_t>& expected,
+std::optional<std::string> disagreement(const chain_call& call, const std::vector<unsigned char>& expected,
                                         const void* words) {
-  std::vector<std::uint32_t> got(expected.size());
-  std::memcpy(got.data(), words, got.size() * sizeof got[0]);
+  const std::size_t num_words = expected.size() / sizeof(std::uint32_t);
+  std::vector<std::uint32_t> right(num_words), got(num_words);
+  std::memcpy(right.data(), expected.data(), expected.size());
+  std::memcpy(got.data(), words, expected.size());
   std::size_t num_wrong = 0, first_wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i)
-    if (got[i] != expected[i] && num_wrong++ == 0) first_wrong = i;
+  for (std::size_t i = 0; i < num_words; ++i)
+    if (got[i] != right[i] && num_wrong++ == 0) first_wrong = i;
   if (num_wrong == 0) return std::nullopt;
-  return text("word ", first_wrong, " of ", expected.size(), " after ", call.num_links, ": expected ",
-              expected[first_wrong], ", got ", got[first_wrong], "; wrong words: ", num_wrong);
+  return text("word ", first_wrong, " of ", num_words, " after ", call.num_links, ": expected ", right[first_wrong],
+              ", got ", got[first_wrong], "; wrong words: ", num_wrong);
 }
 
 }  // namespace rungs::tests

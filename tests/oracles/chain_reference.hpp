@@ -27,8 +27,8 @@ struct chain_call {
 
 std::vector<std::uint32_t> words_after(const chain_call& call);
 
-// Empty where the words are as they must be.
-std::optional<std::string> disagreement(const chain_call& call, const std::vector<std::uint32_t>& expected,
+// Empty where the words are as they must be: the bytes of what words_after answered.
+std::optional<std::string> disagreement(const chain_call& call, const std::vector<unsigned char>& expected,
                                         const void* words);
 
 }  // namespace rungs::tests

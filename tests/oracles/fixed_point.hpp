@@ -1,11 +1,12 @@
-// A sum of doubles without rounding, narrow enough for a thread to keep: two's complement, in 64-bit words, of which
-// the lowest bit weighs 2^grid. The device checker's own; the host oracle's superaccumulator shares nothing with it.
+// A sum of doubles without rounding: two's complement, in 64-bit words, of which the lowest bit weighs 2^grid. Few
+// words are narrow enough for a thread to keep, many are wide enough for every double. f32 items are doubles, too.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "oracles/samples.hpp"
 
@@ -76,8 +77,9 @@ struct fixed_point {
     for (int w = 0; w < num_words; ++w) carry = add_word(w, other.words[w], carry);
   }
 
-  // Rounded to nearest even; into the denormals, where few bits are set, exactly.
-  __host__ __device__ double rounded(int grid) const {
+  // Rounded once, to nearest even, to float or double: infinity where it overflows. An exact zero is +0.
+  template <class Float>
+  __host__ __device__ Float rounded(int grid) const {
     const bool negative = words[num_words - 1] >> 63 != 0;
     fixed_point magnitude;
     if (negative) {
@@ -99,11 +101,20 @@ struct fixed_point {
         sticky = sticky || word != 0;
       }
     }
-    if (top < 0) return 0.0;
+    if (top < 0) return Float{0};
     const int zeros = detail::leading_zeros(high);
-    const std::uint64_t kept = zeros == 0 ? high : high << zeros | next >> (64 - zeros);
+    const std::uint64_t kept = zeros == 0 ? high : high << zeros | next >> (64 - zeros);  // its lowest bit: 2^lowest
     sticky = sticky || (zeros == 0 ? next : next << zeros) != 0;
-    const double result = std::ldexp(static_cast<double>(kept | (sticky ? 1u : 0u)), grid + 64 * top - zeros);
+    const int lowest = grid + 64 * top - zeros;
+    // The weight of the result's last place, and how many bits are below it.
+    constexpr int digits = std::numeric_limits<Float>::digits;
+    constexpr int least_place = std::numeric_limits<Float>::min_exponent - digits;
+    const int place = lowest + 64 - digits < least_place ? least_place : lowest + 64 - digits, dropped = place - lowest;
+    if (dropped > 64) return negative ? -Float{0} : Float{0};
+    std::uint64_t rounded_off = dropped == 64 ? 0 : kept >> dropped;
+    const std::uint64_t half = 1ull << (dropped - 1), rest = kept & (half | (half - 1));
+    if (rest > half || (rest == half && (sticky || (rounded_off & 1) != 0))) ++rounded_off;
+    const auto result = static_cast<Float>(std::ldexp(static_cast<double>(rounded_off), place));
     return negative ? -result : result;
   }
 
@@ -118,6 +129,19 @@ struct fixed_point {
     words[w] = difference - (borrow ? 1u : 0u);
     return before < part || (difference == 0 && borrow);
   }
+};
+
+// Wide enough for every finite double, and for carries.
+struct superaccumulator : private fixed_point<36> {
+  void add(double finite) { fixed_point::add(finite, lowest_exponent); }
+  void add(const superaccumulator& other) { fixed_point::add(other); }
+  template <class Float>
+  Float rounded() const {
+    return fixed_point::rounded<Float>(lowest_exponent);
+  }
+
+ private:
+  static constexpr int lowest_exponent = -1074;
 };
 
 }  // namespace rungs::tests

@@ -5,11 +5,10 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <string>
 
 #include "catalog.hpp"
+#include "oracles/keys.hpp"
 #include "oracles/samples.hpp"
-#include "oracles/summary.hpp"
 
 namespace rungs::tests {
 
@@ -80,20 +79,7 @@ struct histogram_task {
   }
 };
 
-// What comparing counters with counts found. The counters are the counts modulo 2^32.
-struct histogram_report {
-  unsigned long long num_wrong = 0;
-  unsigned long long first = 0;  // the first wrong counter
-  unsigned got = 0, expected = 0;
-  unsigned long long sum = 0;     // of the counters
-  unsigned long long inside = 0;  // of the counts
-};
-
 // On host memory.
 void count_on_host(const histogram_task& task);
-histogram_report check_counts_on_host(const histogram_task& counted, const std::uint32_t* counters);
-
-std::string describe_counts(int num_bins, int num_channels, std::uint64_t first, std::uint32_t got,
-                            std::uint32_t expected, std::uint64_t num_wrong, std::uint64_t sum, std::uint64_t inside);
 
 }  // namespace rungs::tests

@@ -222,8 +222,11 @@ std::optional<std::string> disagreement(const histogram_call& call, const counte
     if (counters[b] != static_cast<std::uint32_t>(expected.bins[b]) && wrong++ == 0) first = b;
   }
   if (wrong == 0) return std::nullopt;
-  return describe_counts(call.num_bins, call.num_active_channels, first, counters[first],
-                         static_cast<std::uint32_t>(expected.bins[first]), wrong, sum, expected.inside);
+  const auto bins = static_cast<std::size_t>(call.num_bins);
+  return text("bin ", first % bins, " of ", bins,
+              call.num_active_channels > 1 ? text(" of channel ", first / bins) : "", ": got ", counters[first],
+              ", expected ", static_cast<std::uint32_t>(expected.bins[first]), "; ", wrong,
+              " bins are wrong, their sum is ", sum, " with ", expected.inside, " samples in range");
 }
 
 void count_on_host(const histogram_task& task) {
@@ -234,26 +237,6 @@ void count_on_host(const histogram_task& task) {
       if (const std::size_t place = task.place(static_cast<const T*>(task.samples)[i], i); place < task.num_counts())
         ++task.counts[place];
   });
-}
-
-histogram_report check_counts_on_host(const histogram_task& counted, const std::uint32_t* counters) {
-  histogram_report report;
-  for (std::size_t b = 0; b < counted.num_counters(); ++b) {
-    report.sum += counters[b];
-    report.inside += counted.counts[b];
-    const auto expected = static_cast<std::uint32_t>(counted.counts[b]);
-    if (counters[b] != expected && report.num_wrong++ == 0)
-      report.first = b, report.got = counters[b], report.expected = expected;
-  }
-  return report;
-}
-
-std::string describe_counts(int num_bins, int num_channels, std::uint64_t first, std::uint32_t got,
-                            std::uint32_t expected, std::uint64_t num_wrong, std::uint64_t sum, std::uint64_t inside) {
-  const auto bins = static_cast<std::uint64_t>(num_bins);
-  return text("bin ", first % bins, " of ", num_bins, num_channels > 1 ? text(" of channel ", first / bins) : "",
-              ": got ", got, ", expected ", expected, "; ", num_wrong, " bins are wrong, their sum is ", sum, " with ",
-              inside, " samples in range");
 }
 
 }  // namespace rungs::tests

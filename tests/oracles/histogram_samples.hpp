@@ -33,7 +33,6 @@ T neighbour(T x, int direction) {
 //   edges     every edge (of too many, some) with the samples before and behind it, and what is special in the type
 //   outside   out of range, NaN with it; where there are none, as edges
 enum class table_kind : int { inside, edges, outside };
-inline constexpr int num_tables = 3;
 
 constexpr table_kind table_of(distribution kind) {
   return kind == distribution::edges     ? table_kind::edges

@@ -1,4 +1,5 @@
-// The oracle of histograms against exact fractions and against counts done by hand; the checker against the oracle.
+// The oracle of histograms against exact fractions and against counts done by hand. The checker meets the oracle in
+// gpu/checkers.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -230,57 +231,6 @@ TEST(histogram_samples, are_drawn_as_their_distribution_says) {
   EXPECT_GT(changes, n / 70);
   const auto any = drawn(distribution::any_bits);
   EXPECT_GT(std::ranges::count_if(any, [](int x) { return x < 0; }), 9000);
-}
-
-TEST(histogram_checker, counts_what_the_oracle_counts) {
-  for (const scalar type : sample_types)
-    for (const bool even : {true, false})
-      for (int kind = 0; kind < (even ? num_even_levels : num_range_levels); ++kind)
-        for (const int num_bins : {1, 2, 255, 256, 4096}) {
-          histogram_call call = make_levels(static_cast<levels_kind>(kind), even, type, level_of(type), num_bins);
-          if (num_bins == 255) call.num_channels = 4, call.num_active_channels = 3;
-          const auto keys = boundaries(call);
-          ASSERT_EQ(keys.size(), static_cast<std::size_t>(num_bins) + 1);
-          ASSERT_TRUE(std::ranges::is_sorted(keys));
-          for (const distribution how : {distribution::edges, distribution::any_bits}) {
-            const auto table = make_table(call, table_of(how));
-            const std::size_t size = catalog::size_of(type), n = table.size() / size + 501;
-            sample s = make_sample(how, 5, n);
-            s.table = table.data();
-            s.table_items = static_cast<std::uint32_t>(table.size() / size);
-            std::vector<unsigned char> samples(n * size);
-            with_type(type, [&](auto t) {
-              using T = typename decltype(t)::type;
-              for (std::size_t i = 0; i < n; ++i) {
-                const T x = item<T>(s, i);
-                std::memcpy(&samples[i * size], &x, size);
-              }
-            });
-            const counted expected = count(call, samples.data(), n);
-            histogram_task task{.sample = type, .samples = samples.data(), .num_items = n};
-            task.num_channels = call.num_channels;
-            task.num_active_channels = call.num_active_channels;
-            task.num_bins = num_bins;
-            task.boundaries = keys.data();
-            std::vector<unsigned long long> counts(task.num_counts(), 99);
-            task.counts = counts.data();
-            count_on_host(task);
-            ASSERT_TRUE(std::equal(expected.bins.begin(), expected.bins.end(), counts.begin()))
-                << catalog::name(type) << ' ' << name(static_cast<levels_kind>(kind)) << ' ' << num_bins << even;
-            ASSERT_EQ(counts[counts.size() - 3], expected.below);
-            ASSERT_EQ(counts[counts.size() - 2], expected.above);
-            ASSERT_EQ(counts[counts.size() - 1], expected.nans);
-            std::vector<std::uint32_t> counters(expected.bins.begin(), expected.bins.end());
-            EXPECT_EQ(check_counts_on_host(task, counters.data()).num_wrong, 0u);
-            EXPECT_FALSE(disagreement(call, expected, counters.data()));
-            counters.back() += 3;
-            const histogram_report found = check_counts_on_host(task, counters.data());
-            EXPECT_EQ(found.num_wrong, 1u);
-            EXPECT_EQ(found.first, counters.size() - 1);
-            EXPECT_EQ(found.sum, found.inside + 3);
-            EXPECT_TRUE(disagreement(call, expected, counters.data()));
-          }
-        }
 }
 
 TEST(narrow_floats, have_the_neighbours_that_they_should) {

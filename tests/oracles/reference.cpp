@@ -49,6 +49,8 @@ T extreme_of(op which, T best, std::size_t num_items, const Items& items) {
   return best;
 }
 
+constexpr int grid_bits = 30;  // finer items are not taken for whole numbers of steps
+
 // Finite sums: exact if a step q divides everything and no partial sum can leave the accumulator's mantissa.
 bool every_partial_sum_fits(scalar type, unsigned __int128 magnitudes, std::uint64_t any_bit) {
   if (any_bit == 0) return true;
@@ -78,7 +80,7 @@ std::string to_string(scalar type, value v) {
 }
 
 expectation expect(op which, scalar input, scalar accumulator, const void* items, std::size_t num_items, value init) {
-  expectation e{.op = which, .type = accumulator, .num_items = num_items};
+  expectation e{.op = which, .type = accumulator};
   with_type(input, [&](auto in) {
     using input_t = typename decltype(in)::type;
     const auto* const typed = static_cast<const input_t*>(items);
@@ -122,7 +124,7 @@ expectation expect(op which, scalar input, scalar accumulator, const void* items
       else {
         e.sum.add(x);
         magnitudes.add(std::abs(x));
-        const double scaled = std::ldexp(std::abs(x), summary::grid_bits);
+        const double scaled = std::ldexp(std::abs(x), grid_bits);
         if (scaled < 0x1p62 && scaled == std::floor(scaled)) {
           any_bit |= static_cast<std::uint64_t>(scaled);
           scaled_magnitudes += static_cast<std::uint64_t>(scaled);
@@ -145,68 +147,6 @@ expectation expect(op which, scalar input, scalar accumulator, const void* items
                   (accumulator == scalar::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max());
     if (num_items == 0) e.exact = init;
   });
-  return e;
-}
-
-std::optional<expectation> expect(op which, scalar input, scalar accumulator, const summary& of_items, value init) {
-  expectation e{.op = which, .type = accumulator, .num_items = of_items.count};
-  if (of_items.count == 0) {
-    e.exact = init;
-    e.is_nan = is_floating(accumulator) && std::isnan(as_double(accumulator, init));
-    if (is_floating(accumulator) && !e.is_nan && !std::isinf(as_double(accumulator, init)))
-      e.sum.add(as_double(accumulator, init));
-    return e;
-  }
-  if (which != op::plus) {
-    return with_type(accumulator, [&](auto acc) -> std::optional<expectation> {
-      using accumulator_t = typename decltype(acc)::type;
-      const auto start = as<accumulator_t>(init);
-      e.is_nan = of_items.nans > 0;
-      if constexpr (is_float<accumulator_t>) e.is_nan = e.is_nan || std::isnan(to_double(start));
-      std::uint64_t key = which == op::minimum ? of_items.least : of_items.most;
-      if (of_items.count > of_items.nans && !e.is_nan) {
-        // Keys of integers do not depend on their width but on their sign: the input's key becomes the accumulator's.
-        const bool input_is_signed =
-            with_type(input, [](auto in) { return std::is_signed_v<typename decltype(in)::type>; });
-        if constexpr (is_float<accumulator_t>) {
-          const std::uint64_t bits = key >> 63 ? key & ~(1ull << 63) : ~key;
-          const double x = std::bit_cast<double>(bits);
-          key = order_key(from_double<accumulator_t>(x));
-          const bool replaces = which == op::minimum ? key < order_key(start) : key > order_key(start);
-          e.exact = replaces ? make_value(from_double<accumulator_t>(x)) : init;
-        } else {
-          const auto x = static_cast<accumulator_t>(input_is_signed ? key ^ 1ull << 63 : key);
-          e.exact = make_value(which == op::minimum ? std::min(x, start) : std::max(x, start));
-        }
-      }
-      return e;
-    });
-  }
-  if (!is_floating(accumulator)) {
-    with_type(accumulator, [&](auto acc) {
-      using accumulator_t = typename decltype(acc)::type;
-      if constexpr (!is_float<accumulator_t>) {
-        const auto start = static_cast<std::uint64_t>(as<accumulator_t>(init));
-        e.exact = make_value(static_cast<accumulator_t>(static_cast<std::uint64_t>(of_items.sum) + start));
-      }
-    });
-    return e;
-  }
-  summary with_init = of_items;
-  const double start = as_double(accumulator, init);
-  with_init.absorb(start, 0);
-  if (with_init.off_grid > 0) return std::nullopt;
-  e.is_nan = with_init.nans > 0;
-  const int step = is_floating(input) ? -summary::grid_bits : 0;
-  if (step == 0) return std::nullopt;  // an integer input with a floating-point accumulator: the host says
-  e.sum.add(with_init.sum, step);
-  superaccumulator magnitudes;
-  magnitudes.add(static_cast<__int128>(with_init.magnitudes), step);
-  e.magnitudes = magnitudes.rounded<double>();
-  e.is_exact = every_partial_sum_fits(accumulator, with_init.magnitudes, with_init.any_bit);
-  e.exact = rounded_sum(accumulator, e.sum);
-  const bool only_negative_zero = with_init.most == order_key(-0.0) && with_init.least == with_init.most;
-  if (only_negative_zero) e.exact = float_value(accumulator, -0.0);
   return e;
 }
 

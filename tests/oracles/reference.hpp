@@ -11,8 +11,7 @@
 
 #include "catalog.hpp"
 #include "oracles/bits.hpp"
-#include "oracles/summary.hpp"
-#include "oracles/superaccumulator.hpp"
+#include "oracles/fixed_point.hpp"
 
 namespace rungs::tests {
 
@@ -25,16 +24,11 @@ struct expectation {
   bool overflows = false;  // a sum whose partial sums may overflow in some order: any infinity or NaN is allowed too
   superaccumulator sum{};  // floating-point sums only
   double magnitudes = 0;   // of items and init
-  std::size_t num_items = 0;
 };
 
 // The host oracle: a serial pass over host items.
 expectation expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const void* items,
                    std::size_t num_items, value init);
-
-// The same from a summary; empty where the summary cannot say (floats off the grid).
-std::optional<expectation> expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator,
-                                  const summary& of_items, value init);
 
 struct tolerance {
   std::size_t height = 0;       // most additions an item passes through

@@ -1,7 +1,8 @@
-// Checks the output of a scan of any length. The items are a pure function of (sample, i): the checker makes them anew,
-// as the scan may have written over them, and adds them up without rounding. It works in parts: what precedes a part is
-// put together from the states of the parts before it, then each of its outputs is judged. Host and device run this
-// same code; it is tested against the host oracle (scan_reference.hpp), which shares none.
+// Checks the output of a scan of any length, or of a reduction, which is a scan's last output. The items are a pure
+// function of (sample, i): the checker makes them anew, as the scan may have written over them, and adds them up
+// without rounding. It works in parts: what precedes a part is put together from the states of the parts before it,
+// then each of its outputs is judged. Host and device run this same code; it is tested against the host oracle
+// (scan_reference.hpp), which shares none.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,22 +12,11 @@
 
 #include "catalog.hpp"
 #include "oracles/fixed_point.hpp"
+#include "oracles/keys.hpp"
 #include "oracles/samples.hpp"
-#include "oracles/summary.hpp"
 
 namespace rungs::tests {
 
-// Item i of a sample of any type in 64 bits: integers extended by their sign, floats as doubles, affine maps as they
-// are.
-template <class T>
-__host__ __device__ std::uint64_t widened(T x) {
-  if constexpr (std::is_same_v<T, affine>)
-    return std::uint64_t{x.offset} << 32 | x.slope;
-  else if constexpr (is_float<T>)
-    return detail::bit_copy<std::uint64_t>(to_double(x));
-  else
-    return static_cast<std::uint64_t>(x);
-}
 __host__ __device__ inline std::uint64_t widened_item(catalog::scalar type, const sample& s, std::size_t i) {
   using catalog::scalar;
   switch (type) {
@@ -249,7 +239,7 @@ struct float_sum {
       o.right = got == o.expected;
       return o;
     }
-    const double exact = (seen & more_than_negative_zeros) != 0 ? sum.rounded(task.grid) : -0.0;
+    const double exact = (seen & more_than_negative_zeros) != 0 ? sum.template rounded<double>(task.grid) : -0.0;
     o.expected = detail::float_in_output(task, exact);
     if (got == o.expected) return o;
     if (value == 0 && exact == 0 && !task.keeps_zero_sign) return o;
@@ -259,7 +249,7 @@ struct float_sum {
     if (fixed_point<num_words>::holds(value, task.grid)) {
       fixed_point<num_words> difference = sum;
       difference.add(-value, task.grid);
-      o.error = std::fabs(difference.rounded(task.grid));
+      o.error = std::fabs(difference.template rounded<double>(task.grid));
     } else {
       o.error = std::fabs(value);
     }
@@ -331,5 +321,17 @@ struct scan_report {
   std::uint64_t got = 0;
   scan_outcome outcome{};
 };
+
+// Of a reduction: its one output against the state of all items.
+template <class State>
+scan_report judge_total(const scan_task& task, const State& all) {
+  State total = state_of_init<State>(task);
+  total.merge(task, all);
+  scan_report report;
+  report.got = detail::output_at(task, 0);
+  report.outcome = total.judge(task, report.got);
+  report.num_wrong = report.outcome.right ? 0 : 1;
+  return report;
+}
 
 }  // namespace rungs::tests

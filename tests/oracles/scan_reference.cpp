@@ -123,7 +123,14 @@ scan_report check_on_host(const scan_task& task, std::size_t num_parts) {
   });
 }
 
-std::string describe(const scan_task& task, const scan_report& report) {
+scan_report check_total_on_host(const scan_task& task) {
+  return with_scan_state(task, [&](auto none) {
+    const auto items = [&](std::size_t i) { return widened_item(task.input, task.made, i); };
+    return judge_total(task, state_of_part<decltype(none)>(task, 0, task.num_items, items));
+  });
+}
+
+std::string describe_first(const scan_task& task, const scan_report& report) {
   constexpr const char* rules[] = {
       "bit for bit", "any NaN", "an infinite item", "finite items", "every order of adding is exact here",
       "error bound"};
@@ -131,9 +138,13 @@ std::string describe(const scan_task& task, const scan_report& report) {
   const auto said = [&](std::uint64_t bits) { return to_string(task.output, value{bits}); };
   std::string rule = rules[static_cast<int>(o.rule)];
   if (o.rule == scan_rule::error_bound) rule = text("error ", o.error, " over the bound ", o.bound);
-  return text("output ", report.first, " of ", task.num_items, ": got ", said(report.got), ", expected ",
-              o.rule == scan_rule::any_nan ? "NaN" : said(o.expected), " (", rule, "); ", report.num_wrong,
-              " outputs are wrong");
+  return text("got ", said(report.got), ", expected ", o.rule == scan_rule::any_nan ? "NaN" : said(o.expected), " (",
+              rule, ")");
+}
+
+std::string describe(const scan_task& task, const scan_report& report) {
+  return text("output ", report.first, " of ", task.num_items, ": ", describe_first(task, report), "; ",
+              report.num_wrong, " outputs are wrong");
 }
 
 }  // namespace rungs::tests

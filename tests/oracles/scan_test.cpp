@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "oracles/scan_reference.hpp"
+#include "oracles/plain_scan.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -13,70 +13,16 @@ namespace {
 using catalog::op;
 using catalog::scalar;
 
-template <class Acc, class In>
-Acc widen(In x) {
-  if constexpr (std::is_same_v<In, affine>)
-    return x;
-  else if constexpr (is_float<In>)
-    return static_cast<Acc>(to_double(x));
-  else
-    return static_cast<Acc>(x);
-}
-
-template <class Acc>
-Acc combined(op which, Acc a, Acc b) {
-  if constexpr (std::is_same_v<Acc, affine>) {
-    return {a.slope * b.slope, a.offset * b.slope + b.offset};
-  } else {
-    if (which == op::plus) {
-      if constexpr (std::is_integral_v<Acc>)
-        return static_cast<Acc>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-      else
-        return a + b;
-    }
-    if constexpr (std::is_floating_point_v<Acc>) {
-      if (std::isnan(a) || std::isnan(b)) return a + b;
-      if (a == b) return (which == op::minimum) == std::signbit(a) ? a : b;
-    }
-    return (which == op::minimum ? b < a : a < b) ? b : a;
-  }
-}
-
-// A scan and everything that judges it.
+// And everything that judges it.
 template <class In, class Acc>
-struct subject {
-  scan_call call;
-  sample made;
-  std::vector<In> items;
-  std::vector<Acc> outputs;  // of a plain scan, in order
-  std::optional<Acc> init;
-
-  subject(op which, bool inclusive, scalar input, scalar accumulator, const sample& s, std::optional<Acc> from)
-      : call{which, inclusive, input, accumulator, from ? std::optional(make_value(*from)) : std::nullopt},
-        made(s),
-        items(s.num_items),
-        init(from) {
-    for (std::size_t i = 0; i < items.size(); ++i) items[i] = item<In>(s, i);
-    outputs = scanned(init, 0, items.size());
-  }
-
-  // Of the items from first to last alone.
-  std::vector<Acc> scanned(std::optional<Acc> from, std::size_t first, std::size_t last) const {
-    std::vector<Acc> scan;
-    for (std::size_t i = first; i < last; ++i) {
-      const Acc next = widen<Acc>(items[i]);
-      if (!call.inclusive) scan.push_back(from.value_or(Acc{}));
-      from = from ? combined(call.op, *from, next) : next;
-      if (call.inclusive) scan.push_back(*from);
-    }
-    return scan;
-  }
+struct subject : plain_scan<In, Acc> {
+  using plain_scan<In, Acc>::plain_scan;
 
   std::optional<std::string> oracle_says(const std::vector<Acc>& got, const tolerance& t) const {
-    return disagreement(call, items.data(), got.data(), items.size(), t);
+    return disagreement(this->call, this->items.data(), got.data(), this->items.size(), t);
   }
   std::optional<std::string> checker_says(const std::vector<Acc>& got, const tolerance& t, std::size_t parts) const {
-    auto task = task_of(call, made, items.size(), t);
+    auto task = task_of(this->call, this->made, this->items.size(), t);
     EXPECT_TRUE(task);
     task->outputs = got.data();
     const scan_report r = check_on_host(*task, parts);
@@ -85,7 +31,7 @@ struct subject {
 
   // Both accept, or both refuse and name the same output.
   void expect_agreement(const std::vector<Acc>& got, bool right, const std::string& where) const {
-    const tolerance t{.height = items.size() + 1};
+    const tolerance t{.height = this->items.size() + 1};
     const auto oracle = oracle_says(got, t);
     const auto first_words = [](const std::optional<std::string>& s) {
       return s ? s->substr(0, s->find(':')) : std::string("right");
@@ -305,30 +251,6 @@ TEST(scans, the_checker_knows_what_it_cannot_say) {
   EXPECT_FALSE(task_of({op::plus, true, scalar::affine, scalar::affine}, {}, 1, {}));
   EXPECT_FALSE(task_of({op::compose, true, scalar::u64, scalar::u64}, {}, 1, {}));
   EXPECT_TRUE(task_of({op::plus, true, scalar::i8, scalar::u32}, {}, 1, {}));
-}
-
-TEST(fixed_point, rounds_as_the_superaccumulator_does) {
-  for (const int grid : {-1074, -262, -149}) {
-    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-      fixed_point<8> narrow;
-      superaccumulator wide;
-      for (std::uint64_t i = 0; i < 20; ++i) {
-        const std::uint64_t h = detail::hash(seed, i);
-        const int exponent = grid == -1074 ? -1000 : static_cast<int>(h % 60) - 30;
-        const double x = std::ldexp(static_cast<double>(static_cast<std::int64_t>(h) >> 11), exponent - 60);
-        ASSERT_TRUE(fixed_point<8>::holds(x, grid));
-        narrow.add(x, grid);
-        wide.add(x);
-        EXPECT_EQ(narrow.rounded(grid), wide.rounded<double>()) << seed;
-      }
-    }
-  }
-  fixed_point<4> none;
-  none.add(1.5, -149);
-  none.add(-1.5, -149);
-  EXPECT_EQ(none.rounded(-149), 0.0);
-  EXPECT_FALSE(fixed_point<4>::holds(0x1p104, -149));
-  EXPECT_FALSE(fixed_point<4>::holds(std::numeric_limits<double>::quiet_NaN(), -149));
 }
 
 }  // namespace

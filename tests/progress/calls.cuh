@@ -12,15 +12,12 @@ struct exclusive_or {
 // call(d_in, d_out, arguments, storage...) in the forms that there are.
 template <class In, class Out, class Call>
 operation made(const char* name, item_type in, std::size_t num_outputs, Call call) {
-  operation of{name, in, sizeof(Out), num_outputs, {}, {}};
-  of.in_two_phases = [=](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a) {
-    return call(static_cast<const In*>(a.d_in), static_cast<Out*>(a.d_out), a, d_temp_storage, temp_storage_bytes);
-  };
-  if constexpr (HAS_WORKSPACES)
-    of.with_workspace = [=](workspace& workspace, const arguments& a) {
-      return call(static_cast<const In*>(a.d_in), static_cast<Out*>(a.d_out), a, workspace);
-    };
-  return of;
+  return {name, in, sizeof(Out), num_outputs, both_forms<const arguments&>([=](const arguments& a, auto&... storage) {
+            if constexpr (HAS_WORKSPACES || sizeof...(storage) == 2)
+              return call(static_cast<const In*>(a.d_in), static_cast<Out*>(a.d_out), a, storage...);
+            else
+              return cudaErrorNotSupported;  // CUB has no workspaces
+          })};
 }
 
 template <class Sample>

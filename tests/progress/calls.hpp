@@ -1,12 +1,11 @@
 // The kinds of call that are tried beside others, by CUB and by rungs.
 #pragma once
 
-#include <rungs/workspace.cuh>
-
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
+
+#include "front_door/both_forms.hpp"
 
 namespace rungs::tests::progress {
 
@@ -26,8 +25,7 @@ struct operation {
   item_type in;
   std::size_t output_bytes;
   std::size_t num_outputs;  // 0: as many as items
-  std::function<cudaError_t(void*, std::size_t&, const arguments&)> in_two_phases;
-  std::function<cudaError_t(workspace&, const arguments&)> with_workspace;  // CUB has none
+  both_forms<const arguments&> call;
 
   std::size_t bytes_out(std::size_t num_items) const {
     return output_bytes * (num_outputs != 0 ? num_outputs : num_items);

@@ -35,6 +35,16 @@ cudaError_t fill_with(void* d_items, std::size_t num_items) {
   return cudaGetLastError();
 }
 
+// As item_type counts them.
+constexpr struct {
+  std::size_t bytes;
+  cudaError_t (*fill)(void*, std::size_t);
+} types[] = {{4, fill_with<float>},
+             {8, fill_with<long long>},
+             {1, fill_with<unsigned char>},
+             {4, fill_with<int>},
+             {8, fill_with<map>}};
+
 __global__ void count_differences(const unsigned* a, const unsigned* b, std::size_t num_words, unsigned* differ) {
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_words; i += stride)
@@ -43,34 +53,10 @@ __global__ void count_differences(const unsigned* a, const unsigned* b, std::siz
 
 }  // namespace
 
-std::size_t bytes_of(item_type type) {
-  switch (type) {
-    case item_type::f32:
-    case item_type::i32:
-      return 4;
-    case item_type::i64:
-    case item_type::map:
-      return 8;
-    case item_type::u8:
-      return 1;
-  }
-  return 0;
-}
+std::size_t bytes_of(item_type type) { return types[static_cast<int>(type)].bytes; }
 
 cudaError_t fill(item_type type, void* d_items, std::size_t num_items) {
-  switch (type) {
-    case item_type::f32:
-      return fill_with<float>(d_items, num_items);
-    case item_type::i64:
-      return fill_with<long long>(d_items, num_items);
-    case item_type::u8:
-      return fill_with<unsigned char>(d_items, num_items);
-    case item_type::i32:
-      return fill_with<int>(d_items, num_items);
-    case item_type::map:
-      return fill_with<map>(d_items, num_items);
-  }
-  return cudaErrorInvalidValue;
+  return types[static_cast<int>(type)].fill(d_items, num_items);
 }
 
 cudaError_t compare(const void* d_a, const void* d_b, std::size_t bytes, bool& are_same) {

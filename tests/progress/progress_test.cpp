@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "on_a_gpu.hpp"
 #include "progress/calls.hpp"
 #include "progress/green_context.hpp"
 #include "progress/items.hpp"
 #include "progress/residents.hpp"
-#include "progress/watchdog.hpp"
-#include "quick.hpp"
+#include "watchdog.hpp"
 
 namespace rungs::tests::progress {
 namespace {
@@ -64,35 +64,25 @@ struct lane {
   std::unique_ptr<workspace> kept = std::make_unique<workspace>();
 };
 
-enum class form { in_two_phases, with_workspace, in_two_phases_captured, with_workspace_captured };
-constexpr form forms[] = {form::in_two_phases, form::with_workspace, form::in_two_phases_captured,
-                          form::with_workspace_captured};
-constexpr bool is_captured(form f) { return f == form::in_two_phases_captured || f == form::with_workspace_captured; }
-const char* name(form f) {
-  switch (f) {
-    case form::in_two_phases:
-      return "in two phases";
-    case form::with_workspace:
-      return "with a workspace";
-    case form::in_two_phases_captured:
-      return "in two phases, from a graph";
-    case form::with_workspace_captured:
-      return "with a workspace, from a graph";
-  }
-  return "";
-}
+struct form {
+  const char* name;
+  bool has_workspace, is_captured;
+};
+constexpr form forms[] = {{"in two phases", false, false},
+                          {"with a workspace", true, false},
+                          {"in two phases, from a graph", false, true},
+                          {"with a workspace, from a graph", true, true}};
+constexpr form in_two_phases = forms[0], in_two_phases_captured = forms[2];
 
 // One call of one size, ready to be enqueued: nothing is allocated or loaded then.
 class prepared {
  public:
   prepared(const operation& of, form how, const arguments& with, lane& on) : stream_(with.stream) {
-    const bool has_workspace = how == form::with_workspace || how == form::with_workspace_captured;
-    call_ = [&of, with, &on, has_workspace] {
-      if (has_workspace) return of.with_workspace(*on.kept, with);
+    call_ = [&of, with, &on, how] {
       std::size_t bytes = on.temp_storage_bytes;
-      return of.in_two_phases(on.temp_storage.get(), bytes, with);
+      return how.has_workspace ? of.call(*on.kept, with) : of.call(on.temp_storage.get(), bytes, with);
     };
-    if (!is_captured(how)) return;
+    if (!how.is_captured) return;
     cudaGraph_t graph = nullptr;
     error_ = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
     if (error_ != cudaSuccess) return;
@@ -161,18 +151,11 @@ struct situation {
 class Progress : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
-      cudaGetLastError();
-      return;
-    }
+    if (!has_gpu()) return;
     tell_if_quick();
     all_ = std::make_unique<everything>();
   }
-  static void TearDownTestSuite() {
-    all_.reset();
-    watch_nothing();
-  }
+  static void TearDownTestSuite() { all_.reset(); }
   void SetUp() override {
     if (all_ == nullptr) GTEST_SKIP() << "no usable GPU";
     if (seconds_since(start_of_all_tests) > seconds_for_all_tests)
@@ -201,7 +184,7 @@ class Progress : public ::testing::Test {
         for (const operation& each : *operations)
           for (const std::size_t n : sizes) {
             std::size_t bytes = 0;
-            EXPECT_EQ(each.in_two_phases(nullptr, bytes, with(each, n, nullptr, nullptr)), cudaSuccess) << each.name;
+            EXPECT_EQ(each.call(nullptr, bytes, with(each, n, nullptr, nullptr)), cudaSuccess) << each.name;
             temp_storage_bytes = std::max(temp_storage_bytes, bytes);
           }
       for (lane& each : lanes) {
@@ -213,6 +196,7 @@ class Progress : public ::testing::Test {
       cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
       cudaDeviceGetAttribute(&most_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
       EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      guard.watch_over(pulse);
     }
 
     arguments with(const operation& of, std::size_t num_items, void* d_out, cudaStream_t stream) const {
@@ -227,6 +211,8 @@ class Progress : public ::testing::Test {
     std::size_t temp_storage_bytes = 0;
     lane lanes[2];
     int multiprocessors = 0, most_shared_bytes = 0;
+    heartbeat pulse;
+    watchdog guard{hopeless};  // ends before what it guards
   };
   static std::unique_ptr<everything> all_;
 
@@ -234,7 +220,7 @@ class Progress : public ::testing::Test {
   static bool make_expected(const operation& by_cub, std::size_t n) {
     const arguments with = all_->with(by_cub, n, all_->expected.get(), all_->lanes[0].stream);
     std::size_t bytes = all_->temp_storage_bytes;
-    return by_cub.in_two_phases(all_->lanes[0].temp_storage.get(), bytes, with) == cudaSuccess &&
+    return by_cub.call(all_->lanes[0].temp_storage.get(), bytes, with) == cudaSuccess &&
            cudaStreamSynchronize(with.stream) == cudaSuccess;
   }
   static void spoil(const operation& of, std::size_t n, const lane& on) {
@@ -274,15 +260,15 @@ class Progress : public ::testing::Test {
       }
     }
     EXPECT_TRUE(num_passed > 0 || HasFailure()) << "CUB's calls do not end here, either";
-    watch_nothing();
+    all_->pulse.rests();
     on.kept = std::make_unique<workspace>();
     on.stream = own_stream;
   }
 
   // So that no later call allocates.
   static void grow(const operation& ours, std::size_t n, lane& on) {
-    watch(ours.name + ", n = " + std::to_string(n) + ", with a workspace that grows", hopeless);
-    ours.with_workspace(*on.kept, all_->with(ours, n, on.output.get(), on.stream));
+    all_->pulse.begins(ours.name + ", n = " + std::to_string(n) + ", with a workspace that grows");
+    ours.call(*on.kept, all_->with(ours, n, on.output.get(), on.stream));
     cudaStreamSynchronize(on.stream);
     cudaGetLastError();
   }
@@ -297,7 +283,7 @@ class Progress : public ::testing::Test {
   enum class verdict { passed, failed, not_in_cubs_reach };
   static verdict expect_to_end(const operation& cubs, const operation& ours, std::size_t n, const std::string& what,
                                const situation& beside, lane& on) {
-    watch("CUB's " + what, hopeless);
+    all_->pulse.begins("CUB's " + what);
     if (!make_expected(cubs, n)) {
       ADD_FAILURE() << "CUB's " << what << " fails on its own";
       return verdict::failed;
@@ -313,14 +299,14 @@ class Progress : public ::testing::Test {
     };
     ending control, captured_control;
     bool has_begun = false;
-    control = control_of(form::in_two_phases, has_begun);
-    if (has_begun && n <= most_in_graphs) captured_control = control_of(form::in_two_phases_captured, has_begun);
+    control = control_of(in_two_phases, has_begun);
+    if (has_begun && n <= most_in_graphs) captured_control = control_of(in_two_phases_captured, has_begun);
     if (!has_begun) return verdict::failed;
     if (!control.is_good()) return verdict::not_in_cubs_reach;
     for (const form how : forms) {
-      if (is_captured(how) && !captured_control.is_good()) continue;
-      const std::string call_of = what + ", " + name(how);
-      watch(call_of, hopeless);
+      if (how.is_captured && !captured_control.is_good()) continue;
+      const std::string call_of = what + ", " + how.name;
+      all_->pulse.begins(call_of);
       spoil(ours, n, on);
       const prepared call(ours, how, with, on);
       // On its own first: kernels are loaded then.
@@ -406,7 +392,7 @@ TEST_F(Progress, TwoCallsOnTwoStreams) {
       if (n > all_->most_items) break;
       const operation &cubs = all_->by_cub[kind], &ours = all_->by_rungs[kind];
       const std::string what = ours.name + ", n = " + std::to_string(n) + ", on two streams at once";
-      watch(what, hopeless);
+      all_->pulse.begins(what);
       ASSERT_TRUE(make_expected(cubs, n)) << what;
       // Enqueued in turn, so that both streams have work all the time.
       const auto run = [&](const operation& of, form how, double seconds) {
@@ -423,24 +409,24 @@ TEST_F(Progress, TwoCallsOnTwoStreams) {
             },
             {lanes[0].stream, lanes[1].stream}, seconds);
       };
-      const ending control = run(cubs, form::in_two_phases, 2 * limit);
+      const ending control = run(cubs, in_two_phases, 2 * limit);
       if (!control.is_good()) {
         cudaDeviceSynchronize();
         continue;
       }
       for (const form how : forms) {
-        watch(what + ", " + name(how), hopeless);
+        all_->pulse.begins(what + ", " + how.name);
         for (lane& each : lanes) {
           grow(ours, n, each);
           spoil(ours, n, each);
         }
         const ending end = run(ours, how, 2 * limit + times_of_cub * control.seconds);
         cudaDeviceSynchronize();
-        EXPECT_EQ(complaint(end, control), "") << what << ", " << name(how);
-        for (const lane& each : lanes) EXPECT_TRUE(is_right(ours, n, each)) << what << ", " << name(how);
+        EXPECT_EQ(complaint(end, control), "") << what << ", " << how.name;
+        for (const lane& each : lanes) EXPECT_TRUE(is_right(ours, n, each)) << what << ", " << how.name;
       }
     }
-  watch_nothing();
+  all_->pulse.rests();
 }
 
 // ---- parts of the device

@@ -25,13 +25,14 @@ class residents {
 
  private:
   struct mapped {
-    int is_over, num_staying;
+    int one, num_staying;
   };
   int num_multiprocessors_;
   std::size_t shared_bytes_;
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t stream_ = nullptr, releasing_ = nullptr;
   volatile mapped* host_ = nullptr;
   mapped* d_host_ = nullptr;
+  int* d_is_over_ = nullptr;
   unsigned* d_taken_ = nullptr;
 };
 

@@ -11,6 +11,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__
 
 import synthetic  # noqa: E402
 from rungs_report import cli  # noqa: E402
+from synthetic import libraries, ours  # noqa: E402
 
 
 @pytest.fixture
@@ -28,18 +29,9 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
     """report/run's main on that repository: exit code, stdout, stderr."""
 
     def call(command: str = "render", *more: str) -> tuple[int, str, str]:
-        code = cli.main(
-            [
-                command,
-                "--data",
-                str(repository / "report/data"),
-                "--out",
-                str(repository / ("report/site" if command == "site" else "report")),
-                "--root",
-                str(repository),
-                *more,
-            ]
-        )
+        out = repository / ("report/site" if command == "site" else "report")
+        where = {"--data": repository / "report/data", "--out": out, "--root": repository}
+        code = cli.main([command, *(str(word) for pair in where.items() for word in pair), *more])
         told = capsys.readouterr()
         return code, told.out, told.err
 
@@ -66,15 +58,8 @@ def small() -> dict[str, Any]:
 
 
 def add_small_cell(made: dict[str, Any], items: int = 1 << 24, ours: float = 20.0, cub: float = 22.0) -> None:
-    synthetic.add_cell(
-        made,
-        items,
-        {
-            ("handwritten", "grid_stride"): ours * 1.5,
-            ("handwritten", "last_block"): ours,
-            ("library_baselines", "cub_device_reduce"): cub,
-        },
-    )
+    times = synthetic.ours(grid_stride=ours * 1.5, last_block=ours) | libraries(cub_device_reduce=cub)
+    synthetic.add_cell(made, items, times)
 
 
 def add_small_histograms(made: dict[str, Any], cub: float = 22.0) -> None:
@@ -84,23 +69,19 @@ def add_small_histograms(made: dict[str, Any], cub: float = 22.0) -> None:
     for input_type, bins, items in (("u8", 256, 1 << 20), ("u8", 256, 1 << 24), ("i32", 256, 1 << 24), ("i32", 4096, 1 << 24)):
         for distribution, times in slow.items():
             about = counts | {"input_type": input_type, "shape": f"bins={bins}", "distribution": distribution}
-            rungs = {
-                ("handwritten", "global_atomics"): 300.0 * times**3,
-                ("handwritten", "grid_stride"): 30.0 * times,
-                ("handwritten", "overlapped_clear"): 14.0 * times,
-                ("library_baselines", "cub_device_histogram"): cub * (1 if bins <= 256 else 5) * times**0.5,
-            }
+            rungs = ours(global_atomics=300.0 * times**3, grid_stride=30.0 * times, overlapped_clear=14.0 * times)
+            rungs |= libraries(cub_device_histogram=cub * (1 if bins <= 256 else 5) * times**0.5)
             if bins > 256:  # best where samples are spread, worst where they are not
-                rungs["handwritten", "bin_ranges"] = 12.0 if distribution == "uniform" else 90.0
+                rungs |= ours(bin_ranges=12.0 if distribution == "uniform" else 90.0)
             synthetic.add_cell(made, items, rungs, operation="histogram_even", **about)
-    ours = {("handwritten", "overlapped_clear"): 20.0, ("library_baselines", "cub_device_histogram"): cub * 2}
-    synthetic.add_cell(made, 1 << 24, ours, operation="histogram_range", **counts, input_type="i32", shape="bins=256")
-    ours = {("handwritten", "overlapped_clear"): 25.0, ("library_baselines", "cub_device_multi_histogram"): cub * 3}
+    rungs = ours(overlapped_clear=20.0) | libraries(cub_device_histogram=cub * 2)
+    synthetic.add_cell(made, 1 << 24, rungs, operation="histogram_range", **counts, input_type="i32", shape="bins=256")
+    rungs = ours(overlapped_clear=25.0) | libraries(cub_device_multi_histogram=cub * 3)
     about = counts | {"input_type": "u8", "shape": "bins=256 channels=4 active=3", "operation": "multi_histogram_even"}
-    synthetic.add_cell(made, 1 << 24, ours, **about)
+    synthetic.add_cell(made, 1 << 24, rungs, **about)
     about = counts | {"input_type": "i8", "shape": "bins=256", "operation": "histogram_even"}
     for distribution in ("uniform", "zipf"):
-        synthetic.add_cell(made, 1 << 24, {("handwritten", "overlapped_clear"): 13.0}, distribution=distribution, **about)
+        synthetic.add_cell(made, 1 << 24, ours(overlapped_clear=13.0), distribution=distribution, **about)
     synthetic.add_fault(made, "cub_device_histogram", 1 << 24, "wrong", "bin 0 counts 0 instead of 65,536", **about)
 
 
@@ -112,7 +93,7 @@ def add_small_atomics(made: dict[str, Any]) -> None:
     }  # fmt: skip
     for operator, input_type, names in (("plus", "u32", tuple(rungs)), ("plus", "f32", ("global",)), ("exchange", "u32", ("global",))):
         for position, count in enumerate((1, 1 << 10, 1 << 20)):
-            times = {("handwritten", name): rungs[name][position] for name in names if rungs[name][position]}
+            times = ours(**{name: rungs[name][position] for name in names if rungs[name][position]})
             about = {"operator": operator, "input_type": input_type, "accumulator_type": input_type, "output_type": input_type}
             about |= {"percent_of_ceiling": None, "percent_of_peak": None, "error": 0, "shape": f"addresses={count}"}
             synthetic.add_cell(made, 1 << 20, times, operation="atomics", **about)
@@ -121,23 +102,9 @@ def add_small_atomics(made: dict[str, Any]) -> None:
 def add_small_scans(made: dict[str, Any], cub: float = 44.0) -> None:
     """Scans beside them: a rung whose name is on both ladders, inclusive and exclusive, and pairs that do not commute."""
     for items, scale in ((1 << 10, 0.2), (1 << 24, 1.0)):
+        times = ours(hillis_steele=150.0 * scale, warp_shuffle=80.0 * scale, bulk_pipeline=36.0 * scale)
+        times |= libraries(cub_device_scan=cub * scale)
         for operation in ("inclusive_scan", "exclusive_scan"):
-            synthetic.add_cell(
-                made,
-                items,
-                {
-                    ("handwritten", "hillis_steele"): 150.0 * scale,
-                    ("handwritten", "warp_shuffle"): 80.0 * scale,
-                    ("handwritten", "bulk_pipeline"): 36.0 * scale,
-                    ("library_baselines", "cub_device_scan"): cub * scale,
-                },
-                operation=operation,
-            )
-    synthetic.add_cell(
-        made,
-        1 << 24,
-        {("handwritten", "bulk_pipeline"): 70.0, ("library_baselines", "cub_device_scan"): 90.0},
-        operation="inclusive_scan",
-        operator="compose",
-        input_type="affine",
-    )
+            synthetic.add_cell(made, items, times, operation=operation)
+    times = ours(bulk_pipeline=70.0) | libraries(cub_device_scan=90.0)
+    synthetic.add_cell(made, 1 << 24, times, operation="inclusive_scan", operator="compose", input_type="affine")

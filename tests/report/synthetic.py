@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 GPU = "synthetic-gpu"
+TWIN_FIELDS = ("operation", "operator", "input_type", "accumulator_type", "shape", "distribution", "mode", "items")
 PEAK, CEILING, FLOOR = 4800.0, 4500.0, 3.1
 BYTES = {"f32": 4, "i32": 4, "u32": 4, "f64": 8, "u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "affine": 8, "u64": 8, "f16x2": 4, "bf16x2": 4}
 ACCUMULATOR = {"u8": "u32", "bf16": "f32"}
@@ -85,12 +86,11 @@ def variant(family: str, ladder: str, rung: str, number: int, **changes: Any) ->
 
 
 def variants() -> list[dict[str, Any]]:
-    found = [variant("handwritten", "reductions", rung, number) for number, rung in enumerate(LADDER, 1)]
-    found += [variant("handwritten", "scans", rung, number) for number, rung in enumerate(SCANS)]
-    found += [variant("handwritten", "histograms", rung, number) for number, rung in enumerate(HISTOGRAMS)]
-    found += [variant("handwritten", "atomics", rung, number) for number, rung in enumerate(ATOMICS)]
-    found += [variant("handwritten", "collectives", rung, number) for number, rung in enumerate(COLLECTIVES)]
-    found += [variant("handwritten", "barriers", rung, number) for number, rung in enumerate(BARRIERS)]
+    ladders = {
+        "reductions": LADDER, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "collectives": COLLECTIVES, "barriers": BARRIERS,
+    }  # fmt: skip
+    numbered = ((ladder, *each) for ladder, rungs in ladders.items() for each in enumerate(rungs, 1 if ladder == "reductions" else 0))
+    found = [variant("handwritten", ladder, rung, number) for ladder, number, rung in numbered]
     found.append(variant("cluster", "barriers", "cluster", 0, min_cc=90))
     found += [variant("library_baselines", "collectives", rung, -1) for rung in LIBRARY_COLLECTIVES]
     found += [variant("library_baselines", "barriers", rung, -1) for rung in LIBRARY_BARRIERS]
@@ -157,6 +157,14 @@ def document(run: str = "2030-01-02T030405Z-abc1234", cccl: str = "3.0.1", gpu: 
     }  # fmt: skip
 
 
+def ours(**times: float) -> dict[tuple[str, str], float]:
+    return {("handwritten", rung): time for rung, time in times.items()}
+
+
+def libraries(**times: float) -> dict[tuple[str, str], float]:
+    return {("library_baselines", rung): time for rung, time in times.items()}
+
+
 def add_cell(run: dict[str, Any], items: int, times: dict[tuple[str, str], float], **changes: Any) -> None:
     """One cell's rows with their speed-ups over the fastest CUB entry."""
     cub = min((time for (_, rung), time in times.items() if rung.startswith("cub_device")), default=None)
@@ -167,6 +175,26 @@ def add_cell(run: dict[str, Any], items: int, times: dict[tuple[str, str], float
             verdict = "SAME" if abs(ratio - 1) < 0.008 else ("FASTER" if ratio > 1 else "SLOWER")
             values |= {"speedup_over_cub": ratio, "speedup_low": ratio * 0.995, "speedup_high": ratio * 1.005, "verdict": verdict}
         run["rows"].append(values)
+
+
+def timed(
+    time: Callable[[float, float, float, str], float], rungs: dict[str, tuple[float, float]], moved: float, mode: str, family: str = "library_baselines"
+) -> dict[tuple[str, str], float]:
+    return {(family, rung): time(share, extra, moved, mode) for rung, (share, extra) in rungs.items()}
+
+
+def add_twin(made: dict[str, Any], **changes: Any) -> None:
+    """CUB against itself in the cell of the last row."""
+    cell = {name: made["rows"][-1][name] for name in TWIN_FIELDS}
+    made["twins"].append({**cell, "ratio": 1.0, "low": 0.994, "high": 1.006, "noise_floor": 0.006, "different": False, **changes})
+
+
+def add_ceiling(made: dict[str, Any], kind: str, moved: float, rate: float, **more: Any) -> None:
+    made["ceilings"].append({"kind": kind, "mode": "cold", "bytes": moved, "gb_per_s": rate, "marked": False, **more})
+
+
+def add_skipped(made: dict[str, Any], rung: str, items: int, reason: str, **about: Any) -> None:
+    made["skipped"].append({"family": "handwritten", "rung": rung, "items": items, "reason": reason, **about})
 
 
 def full(
@@ -192,50 +220,20 @@ def full(
     if "reductions" not in topics:
         problems = []
     for operator, input_type, mode, counts in problems:
+        about = {"operator": operator, "input_type": input_type, "mode": mode}
         for items in counts:
             moved = items * BYTES[input_type]
-            times = {}
-            for rung, (share, extra) in LADDER.items():
-                value = time(share, extra, moved, mode)
-                if value < 1e4:
-                    times["handwritten", rung] = value
-                elif mode == "cold":
-                    made["skipped"].append(
-                        {
-                            "family": "handwritten",
-                            "rung": rung,
-                            "operation": "reduce",
-                            "operator": operator,
-                            "input_type": input_type,
-                            "items": items,
-                            "mode": mode,
-                            "reason": "one sample passes 10 ms",
-                        }
-                    )
+            times = timed(time, LADDER, moved, mode, "handwritten")
+            for family, rung in [each for each, us in times.items() if us >= 1e4]:
+                del times[family, rung]
+                if mode == "cold":
+                    add_skipped(made, rung, items, "one sample passes 10 ms", operation="reduce", **about)
             if items <= 1 << 24:
                 times["cluster", "remote_stores"] = time(0.7, 0.7, moved, mode)
-            for rung, (share, extra) in CUB.items():
-                times["library_baselines", rung] = time(share, extra + newer, moved, mode)
-            for rung, (share, extra) in OTHERS.items():
-                times["library_baselines", rung] = time(share, extra, moved, mode)
-            add_cell(made, items, times, operator=operator, input_type=input_type, mode=mode)
-            made["twins"].append(
-                {
-                    "operation": "reduce",
-                    "operator": operator,
-                    "input_type": input_type,
-                    "accumulator_type": ACCUMULATOR.get(input_type, input_type),
-                    "items": items,
-                    "shape": "",
-                    "distribution": "uniform",
-                    "mode": mode,
-                    "ratio": 1 + noise.uniform(-0.004, 0.004),
-                    "low": 0.994,
-                    "high": 1.006,
-                    "noise_floor": 0.006,
-                    "different": False,
-                }
-            )
+            newer_cub = {rung: (share, extra + newer) for rung, (share, extra) in CUB.items()}
+            times |= timed(time, newer_cub | OTHERS, moved, mode)
+            add_cell(made, items, times, **about)
+            add_twin(made, ratio=1 + noise.uniform(-0.004, 0.004))
     if "scans" in topics:
         add_scans(made, time, sizes)
     if "histograms" in topics:
@@ -249,20 +247,8 @@ def full(
             add_host_cells(made, items, topics)
         for kind, rate in (("stream_read", 4500.0), ("copy", 4260.0), ("fill", 4530.0)):
             us = 2.9 + items * 4 / rate / 1e3
-            made["ceilings"].append(
-                {
-                    "kind": kind,
-                    "mode": "cold",
-                    "bytes": items * 4,
-                    "before_us": us,
-                    "after_us": us * 1.004,
-                    "low_us": us * 0.998,
-                    "high_us": us * 1.006,
-                    "gb_per_s": items * 4 / us / 1e3,
-                    "drift_percent": 0.4,
-                    "marked": False,
-                }
-            )
+            more = {"before_us": us, "after_us": us * 1.004, "low_us": us * 0.998, "high_us": us * 1.006, "drift_percent": 0.4}
+            add_ceiling(made, kind, items * 4, items * 4 / us / 1e3, **more)
     for mode, us in (("cold", FLOOR), ("graph", 0.7)):
         made["floors"].append({"mode": mode, "kind": "empty", "median_us": us, "low_us": us * 0.99, "high_us": us * 1.01})
     for values in made["rows"]:
@@ -282,22 +268,15 @@ def add_scans(made: dict[str, Any], time: Callable[[float, float, float, str], f
                 continue
             about = {"operation": operation, "operator": operator, "input_type": input_type, "mode": mode}
             moved = items * (BYTES[input_type] + BYTES[ACCUMULATOR.get(input_type, input_type)])
-            times = {}
-            for rung, (share, extra) in SCANS.items():
-                if input_type in ("f32", "i32") or rung in ("one_block", "one_wave", "bulk_pipeline", "look_back"):
-                    times["handwritten", rung] = time(share, extra, moved, mode)
+            whole = input_type in ("f32", "i32")
+            rungs = SCANS if whole else {rung: SCANS[rung] for rung in ("look_back", "one_block", "one_wave", "bulk_pipeline")}
+            times = timed(time, rungs, moved, mode, "handwritten")
             if times["handwritten", "one_block"] > 2e3:
                 del times["handwritten", "one_block"]
-                made["skipped"].append(
-                    {"family": "handwritten", "rung": "one_block", "items": items, "reason": "one sample passes 2 ms"} | about
-                )
+                add_skipped(made, "one_block", items, "one sample passes 2 ms", **about)
             if items <= 1 << 20:
                 times["cluster", "remote_prefixes"] = time(0.5, 0.8, moved, mode)
-            for rung, (share, extra) in SCAN_CUB.items():
-                times["library_baselines", rung] = time(share, extra, moved, mode)
-            if input_type in ("f32", "i32") and mode == "cold":
-                for rung, (share, extra) in SCAN_OTHERS.items():
-                    times["library_baselines", rung] = time(share, extra, moved, mode)
+            times |= timed(time, SCAN_CUB | (SCAN_OTHERS if whole and mode == "cold" else {}), moved, mode)
             add_cell(made, items, times, **about)
 
 
@@ -340,8 +319,7 @@ def add_histograms(made: dict[str, Any], time: Callable[[float, float, float, st
                     slow = 0.5 if distribution == "constant" else 1
                     times["library_baselines", rung] = time(share * loss * slow, extra, moved, mode)
             if whole and distribution == "uniform" and mode == "cold":
-                for rung, (share, extra) in HISTOGRAM_OTHERS.items():
-                    times["library_baselines", rung] = time(share, extra, moved, mode)
+                times |= timed(time, HISTOGRAM_OTHERS, moved, mode)
             add_cell(made, items, times, **about)
 
 
@@ -424,13 +402,11 @@ def add_host_cells(made: dict[str, Any], items: int, topics: Sequence[str] = ("r
         "histograms": ("histogram_even", "_histogram", histogram),
     }
     for operation, ending, about in (operations[topic] for topic in topics if topic in operations):
+        times = {"host_serial": 1 + items / 2000, "host_parallel": 30 + items / 20000}
         add_cell(
             made,
             items,
-            {
-                ("library_baselines", f"host_serial{ending}"): 1 + items / 2000,
-                ("library_baselines", f"host_parallel{ending}"): 30 + items / 20000,
-            },
+            libraries(**{f"{rung}{ending}": us for rung, us in times.items()}),
             operation=operation,
             mode="host",
             percent_of_ceiling=None,

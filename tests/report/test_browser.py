@@ -4,6 +4,7 @@ The page is opened from disk as a reader would, with a script of ours at its end
 no Chromium is installed the tests are skipped.
 """
 
+import functools
 import html
 import json
 import os
@@ -75,18 +76,20 @@ def page(tmp_path_factory) -> Path:
     return path
 
 
-def test_nothing_is_wrong_on_the_console_and_an_error_would_be_seen(page, tmp_path):
-    seen, console = opened(page, tmp_path, "seen.title = document.title;")
+@pytest.fixture
+def see(page, tmp_path):
+    return functools.partial(opened, page, tmp_path)
+
+
+def test_nothing_is_wrong_on_the_console_and_an_error_would_be_seen(see):
+    seen, console = see("seen.title = document.title;")
     assert seen == {"title": "rungs: results"} and console == []
-    _, console = opened(page, tmp_path, "nowhere();")
+    _, console = see("nowhere();")
     assert any("nowhere" in line for line in console)
 
 
-def test_filters(page, tmp_path):
-    seen, console = opened(
-        page,
-        tmp_path,
-        """
+def test_filters(see):
+    seen, console = see("""
         seen.operations = options("operation"); seen.modes = options("mode"); seen.first = by("says").textContent; seen.rows = rows().length;
         choose("mode", "graph"); seen.graph = by("says").textContent; seen.graph_rows = rows().length;
         choose("operation", "histogram_even"); seen.histogram = by("says").textContent; seen.mode_hidden = by("mode").closest("label").hidden;
@@ -95,8 +98,7 @@ def test_filters(page, tmp_path):
         choose("operation", "reduce"); choose("n", "1048576"); seen.one_size = rows().map((row) => row[0]);
         choose("n", ""); by("cub").checked = false; by("cub").dispatchEvent(new Event("change")); seen.without_cub = lines();
         by("search").value = "last"; by("search").dispatchEvent(new Event("input")); seen.searched = lines(); seen.address = location.hash;
-        """,
-    )
+    """)
     assert console == []
     assert seen["operations"][0] == "reduce" and {"inclusive_scan", "exclusive_scan", "histogram_even"} < set(seen["operations"])
     assert seen["modes"] == ["cold", "graph"] and seen["first"].startswith("f32 sum, cold") and seen["rows"] == 9
@@ -108,32 +110,25 @@ def test_filters(page, tmp_path):
     assert "search=last" in seen["address"] and "cub=false" in seen["address"]
 
 
-def test_another_machine(page, tmp_path):
-    seen, console = opened(
-        page,
-        tmp_path,
-        """
+def test_another_machine(see):
+    seen, console = see("""
         seen.machines = options("machine"); choose("machine", "synthetic-cpu"); seen.says = by("says").textContent; seen.lines = lines();
         seen.measure = ticks().filter((text) => text.includes("GB/s") || text.includes("speed-up"));
-        """,
-    )
+    """)
     assert console == [] and seen["machines"] == ["synthetic-gpu", "synthetic-cpu"]
     assert seen["says"].endswith("host on Synthetic CPU") and set(seen["lines"]) == {"host_serial", "host_parallel"}
     assert seen["measure"] == ["GB/s"], "there is no CUB to be faster than"
 
 
-def test_an_address_opens_what_it_says(page, tmp_path):
-    seen, _ = opened(page, tmp_path, "seen.says = by('says').textContent; seen.y = by('y').value;", hash="#operation=inclusive_scan&y=time")
+def test_an_address_opens_what_it_says(see):
+    seen, _ = see("seen.says = by('says').textContent; seen.y = by('y').value;", hash="#operation=inclusive_scan&y=time")
     assert seen["says"].startswith("f32 inclusive sum") and seen["y"] == "time"
-    seen, console = opened(page, tmp_path, "seen.says = by('says').textContent;", hash="#operation=<img>&n=x&y=none")
+    seen, console = see("seen.says = by('says').textContent;", hash="#operation=<img>&n=x&y=none")
     assert seen["says"].startswith("f32 sum, cold") and console == []
 
 
-def test_the_chart_reacts(page, tmp_path):
-    seen, console = opened(
-        page,
-        tmp_path,
-        """
+def test_the_chart_reacts(see):
+    seen, console = see("""
         seen.marks = all("#chart [data-variant] path").length; seen.hidden = by("tip").hidden;
         const mark = all("#chart [data-variant='last_block'] path")[1].getBoundingClientRect(), box = by("chart").getBoundingClientRect();
         point("pointermove", mark.left + mark.width / 2 - box.left, mark.top + mark.height / 2 - box.top);
@@ -147,8 +142,7 @@ def test_the_chart_reacts(page, tmp_path):
         key("+"); key("Escape"); seen.escaped = by("tip").hidden;
         for (const measure of ["percent", "rate", "time"]) { choose("y", measure); seen[measure] = ticks(); }
         choose("y", "speedup"); all("#legend button")[0].click(); seen.legend = lines(); seen.pressed = all("#legend button")[0].getAttribute("aria-pressed");
-        """,
-    )
+    """)
     assert console == [] and seen["marks"] == 3 * 4 and seen["hidden"] is True
     assert seen["tip"].startswith("last_block") and "over CUB" in seen["tip"] and "µs" in seen["tip"] and seen["dim"] == "0.25"
     assert seen["gone"] is True
@@ -159,33 +153,29 @@ def test_the_chart_reacts(page, tmp_path):
     assert seen["legend"] == ["last_block", "cub_device_reduce"] and seen["pressed"] == "false"
 
 
-def test_the_table_sorts(page, tmp_path):
-    seen, console = opened(
-        page,
-        tmp_path,
-        """
+def test_the_table_sorts(see):
+    seen, console = see("""
         const sort = (n) => by("head").querySelectorAll("button")[n].click();
         seen.n = rows().map((row) => row[0]); sort(0); seen.down = rows().map((row) => row[0]);
         seen.aria = all("#head th")[0].getAttribute("aria-sort");
         sort(5); seen.ratio = rows().map((row) => parseFloat(row[5])); sort(5); seen.ratio_down = rows().map((row) => parseFloat(row[5]));
         seen.focus = document.activeElement.textContent;
-        """,
-    )
+    """)
     assert console == []
     assert seen["n"] == ["1 Ki"] * 3 + ["1 Mi"] * 3 + ["16 Mi"] * 3 and seen["down"] == seen["n"][::-1] and seen["aria"] == "descending"
     assert seen["ratio"] == sorted(seen["ratio"]) and seen["ratio_down"] == sorted(seen["ratio"], reverse=True)
     assert seen["focus"].startswith("over CUB"), "the keyboard stays where it was"
 
 
-def test_dark_and_light(page, tmp_path):
+def test_dark_and_light(see):
     script = "const paper = () => getComputedStyle(document.body).backgroundColor; seen.a = paper(); by('theme').click(); seen.b = paper(); by('theme').click(); seen.c = paper();"
-    seen, console = opened(page, tmp_path, script)
+    seen, console = see(script)
     assert console == [] and seen["a"] == seen["c"] != seen["b"]
 
 
-def test_a_phone_scrolls_in_one_direction(page, tmp_path):
+def test_a_phone_scrolls_in_one_direction(see):
     script = "seen.wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;"
-    seen, _ = opened(page, tmp_path, script, "--window-size=500,900")
+    seen, _ = see(script, "--window-size=500,900")
     assert seen["wide"] <= 0
 
 

@@ -40,9 +40,8 @@ def test_the_better_cub_headlines(repository):
 
 def releases(hour: int, cccl: str, cub: float, sizes: tuple[int, ...] = (1 << 24,), **ours: float):
     made = synthetic.document(f"2030-01-02T{hour:02d}0000Z-abc1234", cccl)
-    rungs = {("handwritten", name): time for name, time in ours.items()}
     for items in sizes:
-        synthetic.add_cell(made, items, {**rungs, ("library_baselines", "cub_device_reduce"): cub})
+        synthetic.add_cell(made, items, synthetic.ours(**ours) | synthetic.libraries(cub_device_reduce=cub))
     return made
 
 
@@ -77,8 +76,7 @@ def test_what_is_carried_over_into_the_noise_is_a_tie(repository):
     """As it is for a rung that met the release: one must not win by having stayed away."""
     old = [releases(n, "3.0.1", 24.0, last_block=20.0, early_ticket=19.0) for n in (1, 3)]
     new = releases(2, "3.6.0", 21.0, last_block=20.0)
-    of_cell = {name: new["rows"][-1][name] for name in data.TWIN_FIELDS}
-    new["twins"].append({**of_cell, "ratio": 1.1, "low": 1.0, "high": 1.2, "noise_floor": 0.12, "different": False})
+    synthetic.add_twin(new, noise_floor=0.12)
     ratio = compare.headline(machine(repository, *old, new), CELL, LAST._replace(rung="early_ticket"))
     assert ratio.value == pytest.approx(24 / 19 * 21 / 24) and ratio.carried and ratio.verdict == "SAME"
 
@@ -226,11 +224,7 @@ def answered(seen, identity):
 
 def ladder_run(**times):
     made = synthetic.document()
-    synthetic.add_cell(
-        made,
-        1 << 24,
-        {("handwritten", rung): time for rung, time in times.items()} | {("library_baselines", "cub_device_reduce"): 22.0},
-    )
+    synthetic.add_cell(made, 1 << 24, synthetic.ours(**times) | synthetic.libraries(cub_device_reduce=22.0))
     return made
 
 

@@ -85,18 +85,17 @@ def with_ranges(text: str, names: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_ranges_say_whose_a_kernel_is(collect, folder, tmp_path):
-    edit(folder / counters.COUNTED, lambda text: with_ranges(text, ["rungs_case_2", "rungs_case_0", "rungs_case_2"]))
+@pytest.mark.parametrize(
+    ("ranges", "times"),
+    [
+        (["rungs_case_2", "rungs_case_0", "rungs_case_2"], [[5984], [6848, 6048]]),
+        (["rungs_case_0", "cub::DeviceHistogram", "rungs_case_2"], [[6848], [5984, 6048]]),  # a library's own range hides no case
+    ],
+)
+def test_ranges_say_whose_a_kernel_is(collect, folder, tmp_path, ranges, times):
+    edit(folder / counters.COUNTED, lambda text: with_ranges(text, ranges))
     assert collect()[0] == 0
-    times = [[kernel["counters"][counters.TIME] for kernel in entry["kernels"]] for entry in document(tmp_path)["entries"]]
-    assert times == [[5984], [6848, 6048]]
-
-
-def test_a_librarys_own_range_hides_no_case(collect, folder, tmp_path):
-    edit(folder / counters.COUNTED, lambda text: with_ranges(text, ["rungs_case_0", "cub::DeviceHistogram", "rungs_case_2"]))
-    assert collect()[0] == 0
-    times = [[kernel["counters"][counters.TIME] for kernel in entry["kernels"]] for entry in document(tmp_path)["entries"]]
-    assert times == [[6848], [5984, 6048]]
+    assert [[kernel["counters"][counters.TIME] for kernel in entry["kernels"]] for entry in document(tmp_path)["entries"]] == times
 
 
 def test_a_case_whose_kernels_were_not_all_seen_is_left_out_and_told(collect, folder, tmp_path):
@@ -133,20 +132,14 @@ def test_units_without_a_prefix(cell, unit, value):
         (counters.CASES, lambda text: text[:-20], "rungs_bench --profile"),
         (counters.CASES, lambda text: text.replace("profile/1", "profile/9"), "rungs_bench --profile"),
         (counters.CASES, lambda text: text.replace('"synthetic-gpu"', '"../x"'), "rungs_bench --profile"),
+        *((name, None, "bench/counters") for name in (counters.CASES, counters.COUNTED, counters.TOLD)),  # missing
     ],
 )
 def test_what_cannot_be_read_is_refused(collect, folder, tmp_path, name, change, says):
-    edit(folder / name, change)
+    edit(folder / name, change) if change else (folder / name).unlink()
     code, told = collect()
     assert code == 2 and says in told and name in told, told
     assert not (tmp_path / "data").exists()
-
-
-@pytest.mark.parametrize("name", [counters.CASES, counters.COUNTED, counters.TOLD])
-def test_a_file_that_is_missing_is_named(collect, folder, name):
-    (folder / name).unlink()
-    code, told = collect()
-    assert code == 2 and name in told and "bench/counters" in told
 
 
 def test_the_same_folder_gives_the_same_bytes(collect, tmp_path):
@@ -341,11 +334,20 @@ def test_the_script_leaves_what_the_report_reads(tools):
     assert "--replay-mode kernel --cache-control all" in (run_script(tools, "--replay=kernel") and (left / counters.TOLD).read_text())
 
 
-def test_the_scripts_exit_codes(tools):
-    assert run_script(tools, WRONG="1").returncode == 1
-    assert run_script(tools, "--nonsense").returncode == 2
-    assert run_script(tools, "--ncu=/nowhere/ncu").returncode == 2
-    assert run_script(tools, "--bench=/nowhere/bench").returncode == 2
-    assert run_script(tools, NO_GPU="1").returncode == 3
+@pytest.mark.parametrize(
+    ("arguments", "variables", "code"),
+    [
+        ([], {"WRONG": "1"}, 1),
+        (["--nonsense"], {}, 2),
+        (["--ncu=/nowhere/ncu"], {}, 2),
+        (["--bench=/nowhere/bench"], {}, 2),
+        ([], {"NO_GPU": "1"}, 3),
+    ],
+)
+def test_the_scripts_exit_codes(tools, arguments, variables, code):
+    assert run_script(tools, *arguments, **variables).returncode == code
+
+
+def test_a_profiler_that_left_no_report_is_told(tools):
     edit(tools / "ncu", lambda text: text.replace("echo counted", "true"))
     assert run_script(tools).returncode == 4

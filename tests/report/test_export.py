@@ -44,7 +44,7 @@ def test_the_fastest_at_the_nearest_size(choose):
 def test_conditions_are_kept(choose):
     assert choose("reduce", "sum", "f32", "n=4Mi", repeatable=True) == "early_ticket"
     assert choose("reduce", "sum", "f32", "n=4Mi", repeatable=True, contract="uninitialised") == "vector_loads"
-    with pytest.raises(export.Unknown, match="conditions"):
+    with pytest.raises(data.Unusable, match="conditions"):
         choose("reduce", "sum", "f32", "n=4Mi", contract="none")
 
 

@@ -7,7 +7,7 @@ from conftest import add_small_cell
 from rungs_report import cli, data, histograms, regret, tune
 
 KI, MI = 1 << 10, 1 << 20
-LATER = "2030-02-03T040506Z-abc1234"
+LATER, NEWER = "2030-02-03T040506Z-abc1234", "2030-03-04T050607Z-abc1234"
 DOORS = [("reductions", "uninitialised"), ("histograms", "none")]
 CUB = ("library_baselines", "cub_device_reduce")
 COUNTS = {"operator": "", "accumulator_type": "u32", "output_type": "u32", "operation": "histogram_even", "error": 0}
@@ -31,18 +31,27 @@ def cell(made, items, door, best, zeroed, cub, floor=0.01, **about):
         row["workspace_contract"] = "zeroed_once" if row["rung"] == "early_ticket" else "uninitialised"
         if row["rung"] == "front_door":
             row["ladder"] = "front_door_of_reductions"
-    own = {key: made["rows"][-1][key] for key in data.TWIN_FIELDS}
-    made["twins"].append({**own, "ratio": 1.001, "low": 0.999, "high": 1.003, "noise_floor": floor, "different": False})
+    synthetic.add_twin(made, noise_floor=floor)
 
 
-def held_out(repository, run=LATER):
+def held_out():
     """Three points: one at the best, one two per cent behind it, one far behind it and behind CUB."""
-    made = grid("held_out", run)
+    made = grid("held_out")
     cell(made, 769, door=5.0, best=5.0, zeroed=4.0, cub=6.0)
     cell(made, 196613, door=10.2, best=10.0, zeroed=8.0, cub=10.1, floor=0.03)
     cell(made, 12582917, door=30.0, best=20.0, zeroed=19.0, cub=25.0, shape="offset=1")
-    synthetic.write(repository / "report/data", made)
     return made
+
+
+def one_point(run=LATER, **changes):
+    made = grid("held_out", run)
+    cell(made, 769, **{"door": 7.0, "best": 5.0, "zeroed": 5.0, "cub": 6.0, **changes})
+    return made
+
+
+def write(repository, *documents):
+    for made in documents:
+        synthetic.write(repository / "report/data", made)
 
 
 @pytest.fixture
@@ -57,23 +66,31 @@ def machine(repository):
     return found
 
 
+def points(repository, *documents):
+    write(repository, *documents)
+    return regret.points(machine(repository).grids["held_out"])
+
+
 def page(repository, name="regret"):
     """A committed page, or the section of the regret on the front."""
     told = (repository / f"report/synthetic-gpu/{'index' if name == 'regret' else name}.md").read_text()
     return told.split(f"\n## {HEADING}\n")[1].split("\n## ")[0] if name == "regret" else told
 
 
+def rendered(repository, run, *documents):
+    write(repository, *documents)
+    assert run()[0] == 0
+    return page(repository)
+
+
 def test_what_wants_zeroed_storage_is_no_rival(repository, suite):
-    held_out(repository)
-    found = regret.points(machine(repository).grids["held_out"])
+    found = points(repository, held_out())
     assert sorted(each.behind for each in found) == pytest.approx((1.0, 1.02, 1.5))
     assert {each.best.rung for each in found} == {"front_door", "two_passes"}
 
 
 def test_a_point_slower_than_cub_is_listed_by_name(repository, suite, run):
-    held_out(repository)
-    assert run()[0] == 0
-    told = page(repository)
+    told = rendered(repository, run, held_out())
     # Within its floor at 196,613; beyond it where the input begins off an alignment.
     assert "CUB is faster beyond the noise floor at 1 point:" in told
     assert "| f32 sum, 1 item off | 12,582,917 |" in told.split("CUB is faster beyond")[1]
@@ -88,29 +105,24 @@ def test_a_front_door_near_the_best_is_praised(repository, suite, run):
     made = grid("held_out")
     for items, door in ((769, 5.0), (196613, 10.2), (12582917, 20.4)):
         cell(made, items, door=door, best=door / 1.02, zeroed=1.0, cub=door * 1.2)
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    told = page(repository)
+    told = rendered(repository, run, made)
     assert "2.0 % behind the fastest in the geometric mean over 3 points, which is under the 3 %" in told
     assert "CUB is faster beyond the noise floor at no point." in told
     assert "slower than CUB beyond the noise floor at none of 3 points" in told
 
 
 def test_the_notes_are_those_of_the_run(repository, suite, run):
-    made = held_out(repository)
+    made = held_out()
     made["context"]["banners"] = ["another process used the GPU"]
     made["complete"] = False
     suite["context"]["banners"] = ["the fan was off"]
-    for document in (made, suite):
-        synthetic.write(repository / "report/data", document)
-    assert run()[0] == 0
-    told = page(repository)
+    told = rendered(repository, run, made, suite)
     assert "another process used the GPU" in told and "is incomplete" in told and "the fan was off" not in told
     assert "the fan was off" in page(repository, "index") and page(repository, "index").count("another process") == told.count("another process")
 
 
 def test_a_wide_interval_hides_no_loss(repository, suite):
-    held_out(repository)
+    write(repository, held_out())
     own = machine(repository).grids["held_out"]
     (lost,) = [each for each in regret.points(own) if each.loses_to_cub]
     lost.door.values |= {"speedup_low": 0.5, "speedup_high": 1.4, "verdict": "AMBIGUOUS"}
@@ -119,12 +131,9 @@ def test_a_wide_interval_hides_no_loss(repository, suite):
 
 
 def test_what_waits_for_the_host_is_no_rival(repository, suite):
-    made = grid("held_out")
-    cell(made, 769, door=5.0, best=5.5, zeroed=5.5, cub=6.0)
+    made = one_point(door=5.0, best=5.5, zeroed=5.5)
     made["rows"].append(synthetic.row(made, "handwritten", "host_finish", 769, 2.0))
-    synthetic.write(repository / "report/data", made)
-    own = machine(repository).grids["held_out"]
-    assert [each.behind for each in regret.points(own)] == [1.0]
+    assert [each.behind for each in points(repository, made)] == [1.0]
 
 
 def test_a_front_door_of_histograms_needs_no_storage(repository, suite):
@@ -132,41 +141,29 @@ def test_a_front_door_of_histograms_needs_no_storage(repository, suite):
     times = {("handwritten", "front_door"): 12.0, ("handwritten", "overlapped_clear"): 10.0, ("library_baselines", "cub_device_histogram"): 20.0}
     synthetic.add_cell(made, 786433, times, input_type="i32", shape="bins=17", distribution="zipf", **COUNTS)
     made["rows"][-3] |= {"ladder": "front_door_of_histograms", "workspace_contract": "none"}
-    synthetic.write(repository / "report/data", made)
-    own = machine(repository).grids["held_out"]
-    assert [each.behind for each in regret.points(own)] == pytest.approx([1.2])
+    assert [each.behind for each in points(repository, made)] == pytest.approx([1.2])
 
 
 def test_a_cell_without_the_front_door_is_told(repository, suite, run):
-    made = held_out(repository)
+    made = held_out()
     made["rows"] = [row for row in made["rows"] if row["items"] != 769 or row["rung"] != "front_door"]
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    assert "The front door has no time in 1 cell: f32 sum at 769." in page(repository)
+    assert "The front door has no time in 1 cell: f32 sum at 769." in rendered(repository, run, made)
 
 
 def test_the_newest_run_of_a_cell_counts(repository, suite):
-    held_out(repository)
-    made = grid("held_out", "2030-03-04T050607Z-abc1234")
-    cell(made, 769, door=7.0, best=5.0, zeroed=5.0, cub=6.0)
-    synthetic.write(repository / "report/data", made)
-    found = {each.cell.items: each.behind for each in regret.points(machine(repository).grids["held_out"])}
+    found = {each.cell.items: each.behind for each in points(repository, held_out(), one_point(NEWER))}
     assert found == pytest.approx({769: 1.4, 196613: 1.02, 12582917: 1.5})
 
 
 def test_each_release_of_cccl_is_a_point_of_its_own(repository, suite, run):
-    held_out(repository)
-    made = grid("held_out", "2030-03-04T050607Z-abc1234")
+    made = one_point(NEWER)
     made["context"]["versions"]["cccl"] = "3.5.0"
-    cell(made, 769, door=7.0, best=5.0, zeroed=5.0, cub=6.0)
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    told = page(repository)
+    told = rendered(repository, run, held_out(), made)
     assert "over 4 points" in told and "| f32 sum, CCCL 3.5.0 " in told and "slower than CUB beyond the noise floor at 2 of 4 points" in told
 
 
 def test_without_such_a_run_there_is_no_page(repository, suite, run):
-    held_out(repository)
+    write(repository, held_out())
     assert run("render", "--readme", str(repository / "README.md"))[0] == 0
     everywhere = [repository / "README.md", repository / "report/index.md", repository / "report/synthetic-gpu/index.md"]
     assert all("index.md#how-far-the-front-door-is-from-the-best)" in each.read_text() for each in everywhere[:2])
@@ -178,9 +175,9 @@ def test_without_such_a_run_there_is_no_page(repository, suite, run):
 
 
 def test_a_run_with_sizes_that_were_tuned_on_is_refused_whole(repository, suite, run):
-    made = held_out(repository)
+    made = held_out()
     cell(made, 16 * MI, door=30.0, best=20.0, zeroed=20.0, cub=25.0)
-    synthetic.write(repository / "report/data", made)
+    write(repository, made)
     code, out, err = run()
     assert code == 1 and "holds out what other runs have: reduce of 16777216 items" in err
     assert "Not measured yet" in page(repository, "index")
@@ -194,14 +191,14 @@ def test_what_the_grid_of_histograms_has_is_not_held_out_either(repository, suit
         made = grid("histograms", name)
         cell(made, 769, door=5.0, best=5.0, zeroed=4.0, cub=6.0)
         path = synthetic.write(repository / "report/data", made)
-        held_out(repository)
+        write(repository, held_out())
         code, _, err = run()
         assert code == 1 and "holds out what other runs have: reduce of 769 items" in err
         path.unlink()
 
 
 def test_a_grid_without_a_run_of_the_suite_waits(repository, run):
-    held_out(repository)
+    write(repository, held_out())
     code, _, err = run()
     assert code == 0 and "no run of the suite on that GPU lies beside it" in err
 
@@ -216,7 +213,7 @@ def test_a_grid_changes_no_table_and_no_other_page(repository, suite, run, tmp_p
     assert run()[0] == 0
     before = {path.name: path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md")}
     tables = tune.files(data.read(repository / "report/data"))
-    held_out(repository)
+    write(repository, held_out())
     assert tune.files(data.read(repository / "report/data")) == tables
     assert run()[0] == 0 and run("site")[0] == 0
     after = {path.name: path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md")}
@@ -226,7 +223,7 @@ def test_a_grid_changes_no_table_and_no_other_page(repository, suite, run, tmp_p
 
 
 def test_comparing_gpus_leaves_grids_out(repository, suite, capsys):
-    held_out(repository)
+    write(repository, held_out())
     folder = str(repository / "report/data/synthetic-gpu")
     assert cli.main(["compare", folder, folder]) == 0
     assert "1 run" in capsys.readouterr().out

@@ -1,9 +1,9 @@
 """Programs run side by side, under a time limit."""
 
+import asyncio
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional
 
@@ -20,12 +20,12 @@ class Interrupted(Exception):
     pass
 
 
-def start(command: Command) -> Optional["subprocess.Popen[bytes]"]:
+async def status_of(command: Command, limit_seconds: Optional[float]) -> int:
     """In a session of its own: the terminal's Ctrl-C does not reach it, and one signal ends it with all that it started."""
     with open(command.output, "wb") as output:
         try:
-            return subprocess.Popen(
-                command.words,
+            child = await asyncio.create_subprocess_exec(
+                *command.words,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -33,55 +33,41 @@ def start(command: Command) -> Optional["subprocess.Popen[bytes]"]:
                 start_new_session=True,
             )
         except OSError:
-            return None
-
-
-def kill(child: "subprocess.Popen[bytes]") -> None:
+            return NOT_STARTED
     try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except OSError:
-        pass  # nothing of it is left
+        return await asyncio.wait_for(child.wait(), limit_seconds)
+    except asyncio.TimeoutError:
+        return TIMED_OUT
+    finally:  # also where this is cancelled
+        try:
+            os.killpg(child.pid, signal.SIGKILL)  # what it started and left, too
+        except OSError:
+            pass  # nothing of it is left
+        await child.wait()
 
 
-def run_together(commands: List[Command], limit_seconds: float, ended: Callable[[int, int], None]) -> None:
+def run_together(commands: List[Command], limit_seconds: Optional[float], ended: Callable[[int, int], None]) -> None:
     """Starts all of them at once, and tells of each as it ends: its index, and its exit status, minus the number of the signal
     that ended it, TIMED_OUT or NOT_STARTED. After `limit_seconds` those that still run are killed with all that they started.
     SIGINT and SIGTERM kill them too, and raise Interrupted then."""
-    caught: List[int] = []
-    before = {number: signal.signal(number, lambda caught_now, _: caught.append(caught_now)) for number in (signal.SIGINT, signal.SIGTERM)}
-    running = {}
+
+    async def one(index: int) -> None:
+        ended(index, await status_of(commands[index], limit_seconds))
+
+    async def together() -> None:
+        everything = asyncio.gather(*map(one, range(len(commands))))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, everything.cancel)
+        await everything
+
     try:
-        deadline = time.monotonic() + limit_seconds
-        for index, command in enumerate(commands):
-            child = start(command)
-            if child is None:
-                ended(index, NOT_STARTED)
-            else:
-                running[index] = child
-        late = False
-        while running and not caught:
-            late = late or time.monotonic() > deadline
-            for index, child in list(running.items()):
-                if late:
-                    kill(child)
-                status = child.poll()
-                if status is not None:
-                    kill(child)  # what it started and left
-                    del running[index]
-                    ended(index, TIMED_OUT if late else status)
-            time.sleep(0.01)
-    finally:
-        for child in running.values():
-            kill(child)
-            child.wait()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if caught:
-        raise Interrupted
+        asyncio.run(together())
+    except asyncio.CancelledError:
+        raise Interrupted from None
 
 
 def run(command: Command) -> int:
     """One alone, however long it takes."""
     statuses = []
-    run_together([command], float("inf"), lambda _, status: statuses.append(status))
+    run_together([command], None, lambda _, status: statuses.append(status))
     return statuses[0]

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, Tuple
 
 from sources import hash_of
 
@@ -95,32 +95,23 @@ def pending(subject: Entry) -> Entry:
     return {**subject, "outcome": "pending", "cases": 0, **dict.fromkeys(MACHINE, "")}
 
 
-class State(NamedTuple):
-    """Names of entries."""
-
-    missing: List[str]
-    stale: List[str]
-    pending: List[str]
-    superfluous: List[str]
-    passed: List[str]
-
-    def is_good(self) -> bool:
-        return not (self.missing or self.stale or self.superfluous)
+State = Dict[str, List[str]]  # names of entries, by what is said of them
+KINDS = ("passed", "pending", "stale", "missing", "not built any more")
 
 
 def compare(entries: List[Entry], now: List[Entry]) -> State:
     known = {identity(entry): entry for entry in entries}
-    state = State([], [], [], [], [])
+    state: State = {kind: [] for kind in KINDS}
     for subject in now:
         entry = known.pop(identity(subject), None)
-        if entry is None:
-            state.missing.append(name(subject))
-        elif entry["hash"] != subject["hash"]:
-            state.stale.append(name(subject))
-        else:
-            (state.pending if entry["outcome"] == "pending" else state.passed).append(name(subject))
-    state.superfluous.extend(map(name, known.values()))
+        kind = "missing" if entry is None else entry["outcome"] if entry["hash"] == subject["hash"] else "stale"
+        state[kind].append(name(subject))
+    state["not built any more"] += map(name, known.values())
     return state
+
+
+def is_good(state: State) -> bool:
+    return not (state["stale"] or state["missing"] or state["not built any more"])
 
 
 def with_pending(entries: List[Entry], now: List[Entry]) -> List[Entry]:
@@ -129,32 +120,27 @@ def with_pending(entries: List[Entry], now: List[Entry]) -> List[Entry]:
     return [known.get((*identity(subject), subject["hash"])) or pending(subject) for subject in now]
 
 
-class Run(NamedTuple):
-    passed: bool
-    skipped: bool
-    cases: int
-
-
-def runs_in(summary: Dict[str, Any]) -> Dict[str, Run]:
-    """The catalog's tests in what rungs_gpu_tests writes with --summary, by the names of their records."""
+def runs_in(summary: Dict[str, Any]) -> Dict[str, int]:
+    """The catalog's tests in what rungs_gpu_tests writes with --summary: how many cases passed, by the names of their records; 0 where
+    one failed. What was skipped is not among them."""
     return {
-        test["name"][len("catalog.") :]: Run("failures" not in test and "skipped" not in test, "skipped" in test, test["cases"])
+        test["name"][len("catalog.") :]: 0 if "failures" in test else test["cases"]
         for suite in summary["testsuites"]
         for test in suite["testsuite"]
-        if test["name"].startswith("catalog.")
+        if test["name"].startswith("catalog.") and "skipped" not in test
     }
 
 
-def with_runs(entries: List[Entry], now: List[Entry], runs: Dict[str, Run], machine: Dict[str, str]) -> List[Entry]:
-    """Enters a run: passed ones with this machine; failed ones become pending; skipped ones and those not run stay as they were."""
+def with_runs(entries: List[Entry], now: List[Entry], runs: Dict[str, int], machine: Dict[str, str]) -> List[Entry]:
+    """Enters a run: passed ones with this machine; failed ones become pending; those not run stay as they were."""
     known = {identity(entry): entry for entry in entries}
     result = []
     for subject in now:
-        run, old = runs.get(name(subject)), known.get(identity(subject))
-        if run is None or run.skipped:
+        cases, old = runs.get(name(subject)), known.get(identity(subject))
+        if cases is None:
             result += [old] if old else []
-        elif run.passed:
-            result.append({**subject, "outcome": "passed", "cases": run.cases, **{key: machine[key] for key in MACHINE}})
+        elif cases:
+            result.append({**subject, "outcome": "passed", "cases": cases, **{key: machine[key] for key in MACHINE}})
         else:
             result.append(pending(subject))
     return result

@@ -1,80 +1,28 @@
-"""resources.py [--kernels] FOLDER...: judges the compiler's report (ptxas -v) on every kernel beside the objects in these folders.
+"""resources.py FOLDER...: judges the compiler's report (ptxas -v) on every kernel beside the objects in these folders.
 
-No kernel of ours may spill or use a stack frame. --kernels only lists the mangled names of ours.
+No kernel of ours may spill or use a stack frame.
 """
 
 import argparse
-import re
 import sys
 from pathlib import Path
 from typing import Iterable, List, NamedTuple, Tuple
 
-COMPILING = re.compile(r"Compiling entry function '(?:([^']*)' for '([^']*)')?")
-PROPERTIES = re.compile(r"Function properties for (.*)")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "report"))
+
+from rungs_report.ptxas import Kernel, parse  # noqa: E402
 
 
-class Kernel:
-    """-1: the report does not say."""
-
-    def __init__(self, mangled: str, architecture: str, is_entry: bool) -> None:
-        self.mangled, self.architecture, self.is_entry = mangled, architecture, is_entry
-        self.registers = -1 if is_entry else 0
-        self.stack_bytes = self.spill_store_bytes = self.spill_load_bytes = -1
-        self.shared_bytes = 0
-
-    def is_ours(self) -> bool:
-        """In namespace rungs: the kernels of CUB, Thrust and cooperative groups are not ours to judge."""
-        return self.mangled.startswith("_ZN5rungs")
-
-    def complaint(self) -> str:
-        numbers = (self.stack_bytes, self.spill_store_bytes, self.spill_load_bytes)
-        if min(self.registers, *numbers) < 0:
-            return "the report is incomplete"
-        if max(numbers) > 0:
-            return "{} bytes stack frame, {} bytes spill stores, {} bytes spill loads".format(*numbers)
-        return ""
+def is_ours(kernel: Kernel) -> bool:
+    """In namespace rungs: the kernels of CUB, Thrust and cooperative groups are not ours to judge."""
+    return kernel.mangled.startswith("_ZN5rungs")
 
 
-def number_before(line: str, unit: str) -> int:
-    found = re.search(r"([0-9]*) *" + unit, line)
-    if found and not found[1]:
-        raise ValueError(f"no number before '{unit}' in: {line}")
-    return int(found[1]) if found else -1
-
-
-def parse(report: str) -> List[Kernel]:
-    """Reads one report; device functions that were not inlined count as kernels. Raises ValueError on a line of it that cannot
-    be understood."""
-    kernels: List[Kernel] = []
-    entry = None
-    described = ""  # whose properties the next line holds
-    for line in report.splitlines():
-        compiling, properties = COMPILING.search(line), PROPERTIES.search(line)
-        if compiling:
-            if compiling[1] is None:
-                raise ValueError(f"no name in: {line}")
-            entry = Kernel(compiling[1], compiling[2], True)
-            kernels.append(entry)
-        elif properties:
-            described = properties[1]
-        elif "bytes stack frame" in line:
-            if not described:
-                raise ValueError(f"whose stack frame is this? {line}")
-            if entry and entry.mangled == described:
-                kernel = entry
-            else:  # a device function that was not inlined
-                kernel = Kernel(described, entry.architecture if entry else "", False)
-                kernels.append(kernel)
-            kernel.stack_bytes = number_before(line, "bytes stack frame")
-            kernel.spill_store_bytes = number_before(line, "bytes spill stores")
-            kernel.spill_load_bytes = number_before(line, "bytes spill loads")
-            described = ""
-        elif "Used " in line and " registers" in line:
-            if entry is None:
-                raise ValueError(f"whose registers are these? {line}")
-            entry.registers = number_before(line, "registers")
-            entry.shared_bytes = max(0, number_before(line, "bytes smem"))
-    return kernels
+def complaint(kernel: Kernel) -> str:
+    if not kernel.is_complete():
+        return "the report is incomplete"
+    numbers = (kernel.stack_bytes, kernel.spill_store_bytes, kernel.spill_load_bytes)
+    return "{} bytes stack frame, {} bytes spill stores, {} bytes spill loads".format(*numbers) if any(numbers) else ""
 
 
 class Judgement(NamedTuple):
@@ -88,8 +36,8 @@ class Judgement(NamedTuple):
 
 def judge(kernels: Iterable[Kernel]) -> Judgement:
     kernels = list(kernels)
-    ours = [kernel for kernel in kernels if kernel.is_ours()]
-    complaints = [f"{kernel.mangled} ({kernel.architecture}): {kernel.complaint()}" for kernel in ours if kernel.complaint()]
+    ours = list(filter(is_ours, kernels))
+    complaints = [f"{kernel.mangled} ({kernel.architecture}): {complaint(kernel)}" for kernel in ours if complaint(kernel)]
     return Judgement(len(ours), len(kernels) - len(ours), complaints)
 
 
@@ -109,30 +57,21 @@ def read(folders: Iterable[Path]) -> Tuple[int, List[Kernel], List[str]]:
 
 
 def names_of_ours(kernels: Iterable[Kernel]) -> List[str]:
-    return [kernel.mangled for kernel in kernels if kernel.is_ours() and kernel.is_entry]
+    return [kernel.mangled for kernel in kernels if is_ours(kernel) and kernel.is_entry]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="No kernel of ours may spill or use a stack frame.")
-    parser.add_argument("--kernels", action="store_true", help="only list the mangled names of ours")
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
     options = parser.parse_args()
     for folder in options.folders:
         if not folder.is_dir():
             parser.error(f"{folder} is no folder")
     objects, kernels, problems = read(options.folders)
-    for problem in problems:
-        print(problem)
-    if options.kernels:
-        names = names_of_ours(kernels)
-        print(*names, sep="\n", end="\n" if names else "")
-        if not names:
-            print("resources.py: no kernel was found", file=sys.stderr)
-        return 0 if names and not problems else 1
     judgement = judge(kernels)
-    for complaint in judgement.complaints:
-        print(complaint)
-    most = max([kernel.registers for kernel in kernels if kernel.is_ours()], default=0)
+    for line in (*problems, *judgement.complaints):
+        print(line)
+    most = max([kernel.registers for kernel in kernels if is_ours(kernel)], default=0)
     print(
         f"{objects} objects, {judgement.ours} kernels of ours (at most {most} registers), {judgement.others} of libraries, "
         f"{len(judgement.complaints)} complaints"

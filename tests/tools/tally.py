@@ -22,12 +22,13 @@ class Counts(NamedTuple):
         return Counts(*(a + b for a, b in zip(self, more)))
 
 
-OURS = re.compile(r"([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped")
-GOOGLETEST_END = re.compile(r"\[={10}\] [0-9]+ tests? from [0-9]+ test (?:suite|case)s? ran")
-GOOGLETEST = re.compile(r"\[  (PASSED|FAILED|SKIPPED) *\] ([0-9]+) tests?[.,]")  # but not "[  FAILED  ] suite.name"
-PYTEST = re.compile(r"(?:=+ )?((?:[0-9]+ [a-z]+(?:, )?)+) in [0-9.]+s")
-UNITTEST = re.compile(r"Ran ([0-9]+) tests? in [0-9.]+s")
-UNITTEST_END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?")
+# A progress meter ends its lines with \r, so lines are told apart before these are sought.
+OURS = re.compile(r"^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$", re.MULTILINE)
+GOOGLETEST_END = re.compile(r"^\[={10}\] [0-9]+ tests? from [0-9]+ test (?:suite|case)s? ran", re.MULTILINE)
+GOOGLETEST = re.compile(r"^\[  (PASSED|FAILED|SKIPPED) *\] ([0-9]+) tests?[.,]", re.MULTILINE)  # but not "[  FAILED  ] suite.name"
+PYTEST = re.compile(r"^(?:=+ )?((?:[0-9]+ [a-z]+(?:, )?)+) in [0-9.]+s", re.MULTILINE)
+# How many ran, then what became of those that did not pass.
+UNITTEST = re.compile(r"^Ran ([0-9]+) tests? in [0-9.]+s\n(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$", re.MULTILINE)
 KINDS = {
     "passed": "passed",
     **dict.fromkeys(("failed", "error", "errors", "xpassed", "failures", "unexpected successes"), "failed"),
@@ -48,27 +49,22 @@ def counted(pairs: List[Tuple[str, str]]) -> Optional[Counts]:
 
 def read_summary(output: str) -> Optional[Counts]:
     """What the last summary in a program's output says. Ours goes before the others, whose programs ours may have run."""
-    ours = pytest = unittest = None
-    googletest, googletest_ended, ran = {}, False, None
-    for line in filter(None, re.split(r"[\r\n]", output)):  # a progress meter ends its lines with \r
-        found = OURS.fullmatch(line)
+    lines = "\n".join(filter(None, re.split(r"[\r\n]", output)))
+    ours = OURS.findall(lines)
+    if ours:
+        return Counts(*map(int, ours[-1]))
+    if GOOGLETEST_END.search(lines):
+        return Counts(**{kind.lower(): int(number) for kind, number in GOOGLETEST.findall(lines)})
+    for told in reversed(PYTEST.findall(lines)):
+        found = counted(re.findall(r"([0-9]+) ([a-z]+)", told))
         if found:
-            ours = Counts(*map(int, found.groups()))
-        found = GOOGLETEST.match(line)
-        if found:
-            googletest[found[1].lower()] = int(found[2])
-        googletest_ended = googletest_ended or bool(GOOGLETEST_END.match(line))
-        found = PYTEST.match(line)
-        if found:
-            pytest = counted(re.findall(r"([0-9]+) ([a-z]+)", found[1])) or pytest
-        found = UNITTEST_END.fullmatch(line)
-        if found and ran is not None:  # unittest tells how many ran, then what became of those that did not pass
-            pairs = re.findall(r"([a-z ]+)=([0-9]+)", found[1] or "")
-            others = counted([(number, kind.strip()) for kind, number in pairs]) or Counts()
-            unittest = others._replace(passed=max(0, ran - others.failed - others.skipped))
-        found = UNITTEST.fullmatch(line)
-        ran = int(found[1]) if found else None
-    return ours or (Counts(**googletest) if googletest_ended else pytest or unittest)
+            return found
+    unittest = UNITTEST.findall(lines)
+    if unittest:
+        ran, told = unittest[-1]
+        others = counted([(number, kind.strip()) for kind, number in re.findall(r"([a-z ]+)=([0-9]+)", told)]) or Counts()
+        return others._replace(passed=max(0, int(ran) - others.failed - others.skipped))
+    return None
 
 
 class Program(NamedTuple):

@@ -1,13 +1,11 @@
 import json
 import os
-import subprocess
-import sys
-import tempfile
 import unittest
 from pathlib import Path
 
 import record
-from record import Run, compare, from_json, name, runs_in, to_json, with_pending, with_runs
+from record import compare, from_json, is_good, name, runs_in, to_json, with_pending, with_runs
+from scratch import InScratch
 from sources import hash_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,33 +70,31 @@ class GpuRecord(unittest.TestCase):
 
     def test_a_missing_stale_or_superfluous_line_is_bad_and_a_pending_one_is_counted(self):
         tree = [now(WARP, "aa"), now(BYTES, "bb")]
-        self.assertTrue(compare([passed(WARP, "aa"), passed(BYTES, "bb")], tree).is_good())
-        none = compare([], tree)
-        self.assertEqual(none.missing, [name(WARP), name(BYTES)])
-        self.assertFalse(none.is_good())
-        stale = compare([passed(WARP, "old"), passed(BYTES, "bb")], tree)
-        self.assertEqual(stale.stale, [name(WARP)])
-        self.assertFalse(stale.is_good())
-        self.assertFalse(compare([pending(WARP, "old"), passed(BYTES, "bb")], tree).is_good())
-        waiting = compare([pending(WARP, "aa"), passed(BYTES, "bb")], tree)
-        self.assertTrue(waiting.is_good())
-        self.assertEqual((waiting.pending, waiting.passed), ([name(WARP)], [name(BYTES)]))
-        left_over = compare([passed(WARP, "aa"), passed(BYTES, "bb"), passed(COPY, "cc")], tree)
-        self.assertEqual(left_over.superfluous, [name(COPY)])
-        self.assertFalse(left_over.is_good())
+        both = [passed(WARP, "aa"), passed(BYTES, "bb")]
+        for entries, good, kinds in (
+            (both, True, {"passed": [WARP, BYTES]}),
+            ([], False, {"missing": [WARP, BYTES]}),
+            ([passed(WARP, "old"), passed(BYTES, "bb")], False, {"stale": [WARP], "passed": [BYTES]}),
+            ([pending(WARP, "old"), passed(BYTES, "bb")], False, {"stale": [WARP], "passed": [BYTES]}),
+            ([pending(WARP, "aa"), passed(BYTES, "bb")], True, {"pending": [WARP], "passed": [BYTES]}),
+            ([*both, passed(COPY, "cc")], False, {"passed": [WARP, BYTES], "not built any more": [COPY]}),
+        ):
+            state = compare(entries, tree)
+            self.assertEqual(state, {kind: list(map(name, kinds.get(kind, []))) for kind in record.KINDS})
+            self.assertEqual(is_good(state), good)
 
     def test_pending_heals_what_check_refuses_and_touches_nothing_else(self):
         tree = [now(WARP, "aa"), now(BYTES, "bb"), now(COPY, "cc")]
         healed = with_pending([passed(GONE, "dd"), passed(BYTES, "bb", 7), passed(WARP, "old")], tree)
         self.assertEqual(healed, [pending(WARP, "aa"), passed(BYTES, "bb", 7), pending(COPY, "cc")])
-        self.assertTrue(compare(healed, tree).is_good())
+        self.assertTrue(is_good(compare(healed, tree)))
 
     def test_a_run_enters_what_passed_and_never_what_was_skipped(self):
         tree = [now(WARP, "aa"), now(BYTES, "bb"), now(COPY, "cc")]
-        runs = {name(WARP): Run(True, False, 130), name(BYTES): Run(False, False, 12), name(COPY): Run(False, True, 0)}
+        runs = {name(WARP): 130, name(BYTES): 0}
         after = with_runs([passed(COPY, "cc", 5), passed(WARP, "old")], tree, runs, H200)
         self.assertEqual(after, [passed(WARP, "aa", 130), pending(BYTES, "bb"), passed(COPY, "cc", 5)])  # skipped: as it was
-        self.assertEqual(with_runs([], tree, {name(WARP): Run(False, True, 0)}, H200), [])
+        self.assertEqual(with_runs([], tree, {}, H200), [])
 
     def test_takes_its_runs_from_the_catalogs_tests_in_a_summary(self):
         tests = [
@@ -107,8 +103,7 @@ class GpuRecord(unittest.TestCase):
             {"name": "catalog.c", "cases": 0, "skipped": [{"message": "no usable GPU"}]},
             {"name": "wrong.a", "cases": 1},
         ]
-        expected = {"a": Run(True, False, 3), "b": Run(False, False, 2), "c": Run(False, True, 0)}
-        self.assertEqual(runs_in({"testsuites": [{"testsuite": tests}]}), expected)
+        self.assertEqual(runs_in({"testsuites": [{"testsuite": tests}]}), {"a": 3, "b": 0})  # what was skipped is not among them
 
 
 # Pretends to be rungs_gpu_tests: lists $RECORDS, and passes all that are wanted of them.
@@ -126,32 +121,24 @@ exit "$STATUS"
 """
 
 
-class Command(unittest.TestCase):
+class Command(InScratch):
     """tests/record, over a program that only pretends."""
 
     SOURCE = "handwritten/rungs/reductions/06_warp_shuffle.cuh"
 
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
+        super().setUp()
         self.file = self.scratch / "gpu_record.json"
-        program = self.scratch / "tests" / "rungs_gpu_tests"
-        program.parent.mkdir()
-        program.write_text(PROGRAM)
-        program.chmod(0o755)
+        self.put("tests/rungs_gpu_tests", PROGRAM, 0o755)
         records = [{**WARP, "source": self.SOURCE}, {**BYTES, "source": self.SOURCE}]
-        (self.scratch / "listing").write_text(json.dumps({"compile_flags": "-O3", "records": records}))
+        self.put("listing", json.dumps({"compile_flags": "-O3", "records": records}))
         tests = [{"name": f"catalog.{name(WARP)}", "cases": 9}]
-        (self.scratch / "ran").write_text(json.dumps({"machine": H200, "testsuites": [{"testsuite": tests}]}))
+        self.put("ran", json.dumps({"machine": H200, "testsuites": [{"testsuite": tests}]}))
         self.hash = hash_of(ROOT, self.SOURCE, "-O3")
 
-    def expect(self, status, printed, *arguments, ends_with=0):
-        command = [sys.executable, str(ROOT / "tests" / "record"), "--build", str(self.scratch), *arguments]
+    def expect(self, status, text, *arguments, ends_with=0):
         environment = dict(os.environ, SCRATCH=str(self.scratch), STATUS=str(ends_with))
-        ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
-        self.assertEqual(ended.returncode, status, ended.stdout)
-        self.assertIn(printed, ended.stdout)
+        self.assertIn(text, self.printed(status, ROOT / "tests" / "record", "--build", self.scratch, *arguments, **environment))
 
     def told(self):
         return (self.scratch / "told").read_text().splitlines()
@@ -164,7 +151,7 @@ class Command(unittest.TestCase):
         self.expect(1, "GPU record: 1 passed, 0 pending, 1 stale, 0 missing, 1 not built any more\n", "check", str(self.file))
 
     def test_an_empty_catalog_is_refused(self):
-        (self.scratch / "listing").write_text('{"compile_flags": "", "records": []}')
+        self.put("listing", '{"compile_flags": "", "records": []}')
         self.expect(1, "tests/record: the catalog is empty\n", "check", str(self.file))
 
     def test_runs_what_is_not_as_recorded_and_enters_it(self):

@@ -4,12 +4,11 @@ its first lines."""
 import json
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
+
+from scratch import InScratch
 
 SANITIZE = Path(__file__).resolve().parent.parent / "sanitize"
 
@@ -41,34 +40,27 @@ TAGS, MAILBOXES, VERSION = (f"handwritten/rungs/{name}.cuh" for name in ("parts/
 KERNELS = [f"_ZN5rungs1kILi{number}EEv" for number in range(3)]
 
 
-class Rehearsal(unittest.TestCase):
+class Rehearsal(InScratch):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name)
+        super().setUp()
         self.build = self.scratch / "a build"
-        self.put(self.build / "tests/rungs_gpu_tests", GPU_TESTS)
+        self.put(self.build / "tests/rungs_gpu_tests", GPU_TESTS, 0o755)
         records = [{"source": source} for source in (TAGS, VERSION, TAGS, MAILBOXES)]
         self.put(self.build / "tests/rungs_gpu_tests.records", json.dumps({"records": records}))
-        self.put(self.scratch / "bin/compute-sanitizer", SANITIZER)
+        self.put("bin/compute-sanitizer", SANITIZER, 0o755)
         self.objects = self.build / "CMakeFiles/rungs_catalog.dir"
-        self.put(self.objects / "a.cu.o", "")
-        self.put(self.objects / "a.cu.o.ptxas", "".join(f"Compiling entry function '{name}' for 'sm_90'\n" for name in KERNELS))
+        self.put(self.objects / "a.cu.o")
+        line = "Compiling entry function '{}' for 'sm_90'\n"
+        self.put(self.objects / "a.cu.o.ptxas", "".join(map(line.format, KERNELS)))
 
-    def put(self, file, text):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-        file.chmod(0o755)
-
-    def start(self, *options, found="", launched=KERNELS[2], without_gpu="0", filled=f"{MAILBOXES},{TAGS}"):
+    def sanitize(self, *options, found="", launched=KERNELS[2], without_gpu="0", filled=f"{MAILBOXES},{TAGS}"):
         environment = dict(os.environ, FOUND=found, LAUNCHED=launched, WITHOUT_GPU=without_gpu, FILLED=filled)
         environment["PATH"] = f"{self.scratch}/bin:{environment['PATH']}"
-        command = [sys.executable, str(SANITIZE), "--build", str(self.build), "--shards=2", "--logs", f"{self.scratch}/logs", *options]
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+        return self.start(SANITIZE, "--build", self.build, "--shards=2", "--logs", self.scratch / "logs", *options, **environment)
 
     def expect(self, status, *wanted, options=(), **circumstances):
         """All these lines, and the last of them last."""
-        started = self.start(*options, **circumstances)
+        started = self.sanitize(*options, **circumstances)
         printed, _ = started.communicate()
         lines = printed.splitlines()
         for line in wanted:
@@ -134,7 +126,7 @@ class Rehearsal(unittest.TestCase):
         self.expect(0, "skipped: no usable GPU", "0 passed, 0 failed, 5 skipped", without_gpu="3")
 
     def test_is_interrupted_with_all_that_it_started(self):
-        started = self.start("--tools=racecheck", found="nothing")
+        started = self.sanitize("--tools=racecheck", found="nothing")
         while started.poll() is None and not (self.scratch / "logs/racecheck.1.log").exists():
             time.sleep(0.01)
         started.send_signal(signal.SIGINT)
@@ -143,11 +135,11 @@ class Rehearsal(unittest.TestCase):
 
     def test_refuses_what_it_does_not_know(self):
         there_are = "there are memcheck, racecheck, initcheck, synccheck"
-        self.expect(2, f"tests/sanitize: unknown tool leakcheck; {there_are}", options=["--tools", "memcheck,leakcheck"])
-        self.expect(2, "tests/sanitize: --limit takes a number above 0, not '0.0'", options=["--limit=0"])
-        self.expect(2, "tests/sanitize: unrecognized arguments: --unheard", options=["--unheard"])
+        self.expect(2, f"tests/sanitize: error: unknown tool leakcheck; {there_are}", options=["--tools", "memcheck,leakcheck"])
+        self.expect(2, "tests/sanitize: error: --limit takes a number above 0, not '0.0'", options=["--limit=0"])
+        self.expect(2, "tests/sanitize: error: unrecognized arguments: --unheard", options=["--unheard"])
         (self.build / "tests/rungs_gpu_tests").unlink()
-        self.expect(2, f"tests/sanitize: {self.build}/tests/rungs_gpu_tests is not there: build it first")
+        self.expect(2, f"tests/sanitize: error: {self.build}/tests/rungs_gpu_tests is not there: build it first")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-import tempfile
 import unittest
-from pathlib import Path
 
 import sources
+from scratch import InScratch
 from sources import sources_of, without_comments
 
 
@@ -26,31 +25,28 @@ class Comments(unittest.TestCase):
         self.expect("n = 1'000'000; // a 'quote\nb", "n = 1'000'000;\nb\n")
 
 
-class Tree(unittest.TestCase):
+class Tree(InScratch):
     A, P, Q, OTHER = (f"handwritten/rungs/{name}.cuh" for name in ("a", "parts/p", "parts/q", "other"))
 
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.root = Path(scratch.name)
+        super().setUp()
         self.put(self.A, '#include "rungs/parts/p.cuh"\nint a = 1;  // one\n')
         self.put(self.P, '#include <vector>\n#include "q.cuh"\nint p;\n')
         self.put(self.Q, "/* q */ int q;\n")
         self.put(self.OTHER, "int other;\n")
 
     def put(self, file, text):
-        (self.root / file).parent.mkdir(parents=True, exist_ok=True)
-        (self.root / file).write_text(text)
+        super().put(file, text)
         for cached in (sources.stripped_file, sources.included_by, sources.hash_of):
             cached.cache_clear()
 
     def hash(self, flags="-O3"):
-        return sources.hash_of(self.root, self.A, flags)
+        return sources.hash_of(self.scratch, self.A, flags)
 
     def test_is_followed_through_its_includes(self):
-        self.assertEqual(sources_of(self.root, self.A), [self.A, self.P, self.Q])
+        self.assertEqual(sources_of(self.scratch, self.A), [self.A, self.P, self.Q])
         with self.assertRaises(OSError):
-            sources_of(self.root, "handwritten/rungs/gone.cuh")
+            sources_of(self.scratch, "handwritten/rungs/gone.cuh")
 
     def test_has_the_hash_that_the_committed_record_was_written_with(self):
         self.assertEqual(self.hash(), "5654cd92050f224f")
@@ -74,7 +70,7 @@ class Tree(unittest.TestCase):
 
     def test_may_include_itself_in_a_ring(self):
         self.put(self.Q, '#include "rungs/a.cuh"\n')
-        self.assertEqual(len(sources_of(self.root, self.A)), 3)
+        self.assertEqual(len(sources_of(self.scratch, self.A)), 3)
 
 
 if __name__ == "__main__":

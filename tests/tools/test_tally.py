@@ -1,8 +1,7 @@
-import tempfile
 import unittest
-from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
+from scratch import InScratch
 from tally import Counts, Program, judge, read_junit, read_summary, tally
 
 GOOGLETEST = """[==========] Running 6 tests from 2 test suites.
@@ -114,15 +113,10 @@ class JUnitFile(unittest.TestCase):
                 read_junit(bad.encode())
 
 
-class Folder(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
-
+class Folder(InScratch):
     def write(self, **files):
         for name, content in files.items():
-            (self.folder / name.replace("__", ".")).write_text(content)
+            self.put(name.replace("__", "."), content)
 
     def test_is_the_sum_of_its_programs(self):
         self.write(
@@ -134,7 +128,7 @@ class Folder(unittest.TestCase):
             gpu__unheard__log="",
             gpu__unheard__status="77\n",
         )
-        total, remarks = tally(self.folder, False)
+        total, remarks = tally(self.scratch, False)
         self.assertEqual(total, (2 + 1 + 12 + 3, 1 + 1, 1 + 2 + 1))
         self.assertEqual(remarks, ['con"sumer: 1 failed', "gpu.catalog: 1 failed"])
 
@@ -145,8 +139,8 @@ class Folder(unittest.TestCase):
             gpu__catalog__log="no usable GPU: none found\n" + GOOGLETEST,
             gpu__catalog__status="1\n",
         )
-        self.assertEqual(tally(self.folder, False)[0], (3, 1, 4))
-        total, remarks = tally(self.folder, True)
+        self.assertEqual(tally(self.scratch, False)[0], (3, 1, 4))
+        total, remarks = tally(self.scratch, True)
         self.assertEqual(total, (3, 4, 1))
         self.assertEqual(
             remarks, ["instrument: 1 skipped, but a GPU is required", "gpu.catalog: 2 skipped, but a GPU is required"]
@@ -154,17 +148,17 @@ class Folder(unittest.TestCase):
 
     def test_where_a_gpu_is_required_other_reasons_to_skip_remain(self):
         self.write(gpu__catalog__log="needs compute capability 9.0\n" + GOOGLETEST, gpu__catalog__status="1\n")
-        self.assertEqual(tally(self.folder, True)[0], tally(self.folder, False)[0])
+        self.assertEqual(tally(self.scratch, True)[0], tally(self.scratch, False)[0])
 
     def test_with_nothing_in_it_is_a_failure(self):
-        self.assertEqual(tally(self.folder, False)[0], Counts(failed=1))
-        self.assertEqual(tally(self.folder / "missing", False)[0], Counts(failed=1))
+        self.assertEqual(tally(self.scratch, False)[0], Counts(failed=1))
+        self.assertEqual(tally(self.scratch / "missing", False)[0], Counts(failed=1))
         self.write(gpu__xml='<testsuite name="(empty)" tests="0"/>')
-        self.assertEqual(tally(self.folder, False)[1], ["no test was run"])
+        self.assertEqual(tally(self.scratch, False)[1], ["no test was run"])
 
     def test_with_an_unreadable_file_is_a_failure(self):
         self.write(host__xml='<testsuite><testcase name="a" status="run"/>', gpu__catalog__log="5 passed, 0 failed, 0 skipped\n")
-        total, remarks = tally(self.folder, False)
+        total, remarks = tally(self.scratch, False)
         self.assertEqual(total, (0, 2, 0))
         self.assertRegex(remarks[0], "^host.xml: no element found")
         self.assertEqual(remarks[1:], ["gpu.catalog.log: its exit status is not beside it"])

@@ -1,23 +1,13 @@
-// Chains of collectives and of barriers in which one bug can be planted, each where the right line would stand.
+// Chains of collectives and of barriers in which one bug can be planted.
 #pragma once
 
 #include "rungs/parts/collective_calls.cuh"
 #include "rungs/parts/phase_calls.cuh"
+#include "wrong/bug.cuh"
 
 namespace rungs::wrong {
 
-enum class chain_bug {
-  none,
-  lane_left_out,
-  mask_too_wide,
-  last_collective_left_out,
-  barrier_left_out,
-  one_block_not_waited_for
-};
-
 namespace chaining {
-
-inline __device__ void dawdle() { __nanosleep(20000); }  // so that a race is lost every time
 
 template <int lanes, class T, class Op>
 __device__ T reduce_lanes(T value, Op op, int last_offset) {
@@ -30,36 +20,36 @@ __device__ T reduce_lanes(T value, Op op, int last_offset) {
 }
 
 // A whole warp runs, and the first `threads` lanes take part.
-template <chain_bug planted, int threads, class T, class Op>
+template <bug planted, int threads, class T, class Op>
 __global__ void reductions_kernel(unsigned* d_notes, unsigned num_links, parts::collective_chain chain, Op op) {
   const unsigned word = chain.word_of(threadIdx.x);
   T value = static_cast<T>(chain.value_of(word, 0));
   unsigned note = 0;
-  if (planted == chain_bug::last_collective_left_out && num_links > 32) --num_links;
+  if (planted == bug::last_collective_left_out && num_links > 32) --num_links;
   for (unsigned link = 0; link < num_links; ++link) {
-    constexpr int lanes = planted == chain_bug::mask_too_wide ? 32 : threads;
-    const T result = reduce_lanes<lanes>(value, op, planted == chain_bug::lane_left_out ? 2 : 1);
+    constexpr int lanes = planted == bug::mask_too_wide ? 32 : threads;
+    const T result = reduce_lanes<lanes>(value, op, planted == bug::lane_left_out ? 2 : 1);
     note = chain.noted(note, static_cast<int>(result));
     value = threadIdx.x == 0 ? -result : static_cast<T>(chain.value_of(word, link + 1));
   }
   if (threadIdx.x == 0) *d_notes = note;
 }
 
-template <chain_bug planted>
+template <bug planted>
 __global__ void block_kernel(unsigned* d_words, unsigned num_phases, parts::phase_chain chain) {
   parts::block_phases<1024>(d_words, num_phases, chain, [] {
-    if (planted != chain_bug::barrier_left_out)
+    if (planted != bug::barrier_left_out)
       __syncthreads();
     else if (threadIdx.x / 32 == 0)
       dawdle();
   });
 }
 
-template <chain_bug planted>
+template <bug planted>
 __global__ void grid_kernel(unsigned* d_words, unsigned* shown, unsigned* arrivals, unsigned num_phases,
                             parts::phase_chain chain) {
   parts::grid_phases(d_words, shown, num_phases, chain, [=](unsigned phase) {
-    constexpr bool careless = planted == chain_bug::one_block_not_waited_for;
+    constexpr bool careless = planted == bug::one_block_not_waited_for;
     __syncthreads();
     if (threadIdx.x == 0) {
       if (careless && blockIdx.x == 0) dawdle();
@@ -87,9 +77,9 @@ __global__ void next_words_kernel(const Word* shown, Word* words, unsigned phase
 
 }  // namespace chaining
 
-template <chain_bug planted>
+template <bug planted>
 struct reductions_with : parts::collective_calls<reductions_with<planted>> {
-  static constexpr auto idea = "wrong on purpose";
+  static constexpr auto idea = variant::idea;
   static constexpr int block_threads = 32;
   static constexpr bool is_scan = false;
   using groups = std::integer_sequence<int, 16, 32>;
@@ -107,9 +97,9 @@ struct reductions_with : parts::collective_calls<reductions_with<planted>> {
   }
 };
 
-template <chain_bug planted>
+template <bug planted>
 struct block_with : parts::phase_calls<block_with<planted>> {
-  static constexpr auto idea = "wrong on purpose";
+  static constexpr auto idea = variant::idea;
   static constexpr int block_threads = 1024;
   static constexpr bool takes_group(std::size_t num_blocks, std::size_t) { return num_blocks == 1; }
   static cudaError_t enqueue(char*, unsigned* d_words, unsigned num_phases, const parts::phase_chain& chain,
@@ -118,9 +108,9 @@ struct block_with : parts::phase_calls<block_with<planted>> {
   }
 };
 
-template <chain_bug planted>
+template <bug planted>
 struct grid_with : parts::phase_calls<grid_with<planted>> {
-  static constexpr auto idea = "wrong on purpose";
+  static constexpr auto idea = variant::idea;
   static constexpr int block_threads = 256;
   static constexpr bool takes_group(std::size_t num_blocks, std::size_t num_threads) {
     return num_blocks > 1 && num_threads <= block_threads;
@@ -141,7 +131,7 @@ struct grid_with : parts::phase_calls<grid_with<planted>> {
 
 // Of an odd number of phases the words end up in the workspace.
 struct kernels_with_one_place_too_few : parts::phase_calls<kernels_with_one_place_too_few> {
-  static constexpr auto idea = "wrong on purpose";
+  static constexpr auto idea = variant::idea;
   static constexpr int block_threads = 256;
   static constexpr bool takes_group(std::size_t num_blocks, std::size_t) { return num_blocks > 1; }
   static constexpr std::size_t room_for(std::size_t participants) { return participants * sizeof(unsigned); }

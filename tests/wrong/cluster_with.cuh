@@ -1,23 +1,17 @@
-// A plain reduction by one cluster in which one bug can be planted, each where the right line would stand: every block
-// leaves its aggregate in its own shared memory, the cluster meets, block 0 reads its peers, the cluster meets again.
+// A plain reduction by one cluster in which one bug can be planted: every block leaves its aggregate in its
+// own shared memory, the cluster meets, block 0 reads its peers, the cluster meets again.
 #pragma once
-
-#include <cuda_runtime_api.h>
-
-#include <cstddef>
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/peers.cuh"
-#include "rungs/contract.cuh"
+#include "wrong/bug.cuh"
 #include "wrong/reduction_with.cuh"
 
 namespace rungs::wrong {
 
-enum class cluster_bug { none, last_peer_dropped, init_in_every_block, missing_cluster_barrier };
-
 inline constexpr int cluster_blocks = 4;
 
-template <cluster_bug planted, class Input, class T, class Op>
+template <bug planted, class Input, class T, class Op>
 __global__ void __launch_bounds__(block_threads)
     reduce_in_cluster(const Input* d_in, std::size_t num_items, T* d_out, Op op, T init) {
 #if __CUDA_ARCH__ >= 900
@@ -30,16 +24,16 @@ __global__ void __launch_bounds__(block_threads)
     for (std::size_t i = first + threadIdx.x; i < first + tile && i < num_items; i += block_threads)
       value = op(value, T(d_in[i]));
   value = block_total<bug::none>(value, op);
-  if (threadIdx.x == 0 && (rank == 0 || planted == cluster_bug::init_in_every_block)) value = op(init, value);
-  if constexpr (planted == cluster_bug::missing_cluster_barrier) {
+  if (threadIdx.x == 0 && (rank == 0 || planted == bug::init_in_every_block)) value = op(init, value);
+  if constexpr (planted == bug::missing_cluster_barrier) {
     if (threadIdx.x == 0) *const_cast<volatile T*>(&aggregate) = Op::template identity<T>();
     parts::meet();
     if (rank != 0) dawdle();  // a slow block, so that the race is lost every time
   }
   if (threadIdx.x == 0) *const_cast<volatile T*>(&aggregate) = value;
-  if constexpr (planted != cluster_bug::missing_cluster_barrier) parts::meet();
+  if constexpr (planted != bug::missing_cluster_barrier) parts::meet();
   if (rank == 0 && threadIdx.x == 0) {
-    constexpr unsigned num_read = planted == cluster_bug::last_peer_dropped ? cluster_blocks - 1 : cluster_blocks;
+    constexpr unsigned num_read = planted == bug::last_peer_dropped ? cluster_blocks - 1 : cluster_blocks;
     for (unsigned peer = 1; peer < num_read; ++peer)
       value = op(value, T(*const_cast<volatile T*>(parts::of_rank(&aggregate, peer))));
     *d_out = value;
@@ -48,11 +42,8 @@ __global__ void __launch_bounds__(block_threads)
 #endif
 }
 
-template <cluster_bug planted>
-struct cluster_with {
-  static constexpr auto idea = "wrong on purpose";
-  static constexpr int block_threads = wrong::block_threads, items_per_thread = wrong::items_per_thread;
-  static constexpr bool deterministic = true;
+template <bug planted>
+struct cluster_with : variant {
   static constexpr int min_cc = 90;
   static constexpr contents temp_storage = contents::none;
   static constexpr std::size_t summation_height(std::size_t num_items) { return 64 + num_items / block_threads; }

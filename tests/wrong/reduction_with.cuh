@@ -1,63 +1,11 @@
-// A plain reduction in which one bug can be planted: each stands where the right line would. What the suite must refuse
-// is thus what a slip of the pen makes, and the bug is the only difference to code that passes.
+// A plain reduction in which one bug can be planted.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
-#include <cstddef>
-#include <limits>
 #include <type_traits>
 
-#include "rungs/contract.cuh"
-#include "rungs/operators.cuh"
+#include "wrong/bug.cuh"
 
 namespace rungs::wrong {
-
-enum class bug {
-  none,
-  last_tile_dropped,
-  tail_mask_off_by_one,
-  first_tile_twice,
-  init_per_block,
-  init_forgotten,
-  identity_zero,
-  identity_least_positive,
-  offset_of_32_bits,
-  missing_barrier,
-  stale_ticket,
-  memset_in_another_stream,
-  ignored_launch_error,
-  unchecked_alignment,
-  workspace_short,
-  workspace_unchecked,
-  unrolled_for_64_run_with_32,
-  output_not_initialised,
-  init_copied_from_the_stack,
-  synchronises,
-  barrier_without_co_residency,
-  order_follows_the_address,
-  input_changed,
-  size_query_launches
-};
-
-inline constexpr int block_threads = 128, items_per_thread = 4, tile = block_threads * items_per_thread;
-
-template <class T>
-inline constexpr T least_positive = std::numeric_limits<T>::min();
-
-template <bug planted, class T, class Op>
-__device__ T identity() {
-  if constexpr (planted == bug::identity_zero)
-    return T{};
-  else if constexpr (planted == bug::identity_least_positive)
-    return least_positive<T>;
-  else
-    return Op::template identity<T>();
-}
-
-__device__ inline void dawdle() {
-  for (int i = 0; i < 200; ++i) __nanosleep(100);
-}
 
 // The block's total, in thread 0.
 template <bug planted, class T, class Op>
@@ -66,7 +14,7 @@ __device__ T block_total(T value, Op op) {
   if constexpr (planted == bug::missing_barrier) {
     slots[threadIdx.x] = Op::template identity<T>();
     __syncthreads();
-    if (threadIdx.x >= 64) dawdle();  // a slow warp, so that the race is lost every time
+    if (threadIdx.x >= 64) dawdle();
     slots[threadIdx.x] = value;
     if (threadIdx.x != 0) return value;
     for (int t = 1; t < block_threads; ++t) value = op(value, T(const_cast<volatile T*>(slots)[t]));
@@ -174,9 +122,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <bug planted>
-struct reduction_with {
-  static constexpr int block_threads = wrong::block_threads, items_per_thread = wrong::items_per_thread;
-  static constexpr bool deterministic = true;
+struct reduction_with : variant {
   static constexpr contents temp_storage =
       planted == bug::stale_ticket ? contents::zeroed_once : contents::uninitialised;
   static constexpr std::size_t summation_height(std::size_t num_items) { return 64 + num_items / tile / block_threads; }

@@ -1,76 +1,43 @@
-// A plain scan in which one bug can be planted, each where the right line would stand. Three phases: each tile by
-// itself, the aggregates of the tiles, and what precedes each tile put in front of its outputs. For bugs of a
-// look-back, one kernel whose blocks wait for each other.
+// A plain scan in which one bug can be planted. Three phases: each tile by itself, the aggregates of the tiles,
+// and what precedes each tile put in front of its outputs. For bugs of a look-back, one kernel whose blocks wait for
+// each other.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
-#include <cstddef>
 #include <type_traits>
 
-#include "rungs/contract.cuh"
-#include "rungs/operators.cuh"
+#include "wrong/bug.cuh"
 
 namespace rungs::wrong {
 
-enum class scan_bug {
-  none,
-  last_tile_dropped,
-  tail_mask_off_by_one,
-  exclusive_as_inclusive,
-  init_per_block,
-  init_forgotten,
-  identity_zero,
-  missing_barrier,
-  stale_flag,
-  offset_of_32_bits,
-  unchecked_alignment,
-  third_phase_forgotten,
-  operands_exchanged,
-  written_past_the_end,
-  item_read_after_its_output
-};
-
 namespace scanning {
 
-inline constexpr int block_threads = 128, items_per_thread = 4, tile = block_threads * items_per_thread;
-
-template <scan_bug planted, class T, class Op>
-__device__ T identity() {
-  if constexpr (planted == scan_bug::identity_zero)
-    return T{};
-  else
-    return Op::template identity<T>();
-}
-
-template <scan_bug planted, class T, class Op>
+template <bug planted, class T, class Op>
 __device__ T joined(T left, T right, Op op) {
-  return planted == scan_bug::operands_exchanged ? op(right, left) : op(left, right);
+  return planted == bug::operands_exchanged ? op(right, left) : op(left, right);
 }
 
 // What the values of the threads before this one amount to; `all` is what those of all threads do.
-template <scan_bug planted, class T, class Op>
+template <bug planted, class T, class Op>
 __device__ T preceding_threads(T mine, Op op, T& all) {
   constexpr int num_warps = block_threads / 32;
   __shared__ T of_threads[block_threads], of_warps[num_warps];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
-  if constexpr (planted == scan_bug::missing_barrier) {
+  if constexpr (planted == bug::missing_barrier) {
     if (thread < num_warps) of_warps[thread] = Op::template identity<T>();
     __syncthreads();
-    if (warp == 1)  // a slow warp, so that the race is lost every time
-      for (int i = 0; i < 200; ++i) __nanosleep(100);
+    if (warp == 1) dawdle();
   }
   of_threads[thread] = mine;
   __syncwarp();
   T before = identity<planted, T, Op>();
   for (int t = warp * 32; t < thread; ++t) before = joined<planted>(before, of_threads[t], op);
   if (thread % 32 == 31) of_warps[warp] = joined<planted>(before, mine, op);
-  if constexpr (planted != scan_bug::missing_barrier) __syncthreads();
+  if constexpr (planted != bug::missing_barrier) __syncthreads();
   T earlier = identity<planted, T, Op>();
   all = identity<planted, T, Op>();
   for (int w = 0; w < num_warps; ++w) {
     T of_warp;
-    if constexpr (planted == scan_bug::missing_barrier)
+    if constexpr (planted == bug::missing_barrier)
       of_warp = const_cast<volatile T*>(of_warps)[w];
     else
       of_warp = of_warps[w];
@@ -82,9 +49,9 @@ __device__ T preceding_threads(T mine, Op op, T& all) {
 }
 
 // A thread's neighbouring items of a tile.
-template <scan_bug planted, class Input, class T, class Op>
+template <bug planted, class Input, class T, class Op>
 struct strip {
-  using offset_t = std::conditional_t<planted == scan_bug::offset_of_32_bits, unsigned, std::size_t>;
+  using offset_t = std::conditional_t<planted == bug::offset_of_32_bits, unsigned, std::size_t>;
   const Input* d_in;
   T* d_out;
   std::size_t num_items, tile_begin;
@@ -97,7 +64,7 @@ struct strip {
         num_items(n),
         tile_begin(which_tile * tile),
         first(static_cast<offset_t>(tile_begin) + threadIdx.x * items_per_thread) {
-    if constexpr (planted == scan_bug::unchecked_alignment) {
+    if constexpr (planted == bug::unchecked_alignment) {
       if (first + items_per_thread <= num_items) {
         const int4 four = *reinterpret_cast<const int4*>(d_in + first);
         items[0] = T(four.x), items[1] = T(four.y), items[2] = T(four.z), items[3] = T(four.w);
@@ -109,7 +76,7 @@ struct strip {
 
   __device__ bool present(int k) const {
     const std::size_t i = tile_begin + threadIdx.x * items_per_thread + k;
-    return planted == scan_bug::tail_mask_off_by_one ? i + 1 < num_items : i < num_items;
+    return planted == bug::tail_mask_off_by_one ? i + 1 < num_items : i < num_items;
   }
   __device__ T aggregate(Op op) const {
     T all = items[0];
@@ -117,10 +84,10 @@ struct strip {
     return all;
   }
   __device__ void scan(T prefix, Op op, bool inclusive) {
-    if constexpr (planted == scan_bug::exclusive_as_inclusive) inclusive = true;
+    if constexpr (planted == bug::exclusive_as_inclusive) inclusive = true;
     for (int k = 0; k < items_per_thread; ++k) {
       T item = items[k];
-      if constexpr (planted == scan_bug::item_read_after_its_output) {
+      if constexpr (planted == bug::item_read_after_its_output) {
         if (present(k)) {
           d_out[first + k] = prefix;
           item = const_cast<const volatile Input*>(d_in)[first + k];  // in place, it is gone
@@ -130,37 +97,37 @@ struct strip {
       if (present(k)) d_out[first + k] = inclusive ? next : prefix;
       prefix = next;
     }
-    if constexpr (planted == scan_bug::written_past_the_end)
+    if constexpr (planted == bug::written_past_the_end)
       if (!present(items_per_thread - 1) && present(0)) d_out[num_items] = prefix;
   }
 };
 
-template <scan_bug planted, class Input, class T, class Op>
+template <bug planted, class Input, class T, class Op>
 __global__ void __launch_bounds__(block_threads)
     scan_tiles(const Input* d_in, std::size_t num_items, T* d_aggregates, T* d_out, Op op, T init, bool inclusive) {
   strip<planted, Input, T, Op> mine(d_in, d_out, num_items, blockIdx.x);
   T all;
   const T before = preceding_threads<planted>(mine.aggregate(op), op, all);
   mine.scan(before, op, inclusive);
-  if constexpr (planted == scan_bug::init_per_block) all = op(init, all);
+  if constexpr (planted == bug::init_per_block) all = op(init, all);
   if (threadIdx.x == 0) d_aggregates[blockIdx.x] = all;
 }
 
 // Each aggregate becomes what precedes its tile. One block.
-template <scan_bug planted, class T, class Op>
+template <bug planted, class T, class Op>
 __global__ void __launch_bounds__(block_threads)
     scan_aggregates(T* d_aggregates, std::size_t num_tiles, Op op, T prefix) {
   for (std::size_t first = 0; first < num_tiles; first += block_threads) {
     const std::size_t i = first + threadIdx.x;
     T all;
     const T aggregate = i < num_tiles ? d_aggregates[i] : Op::template identity<T>();
-    const T before = preceding_threads<scan_bug::none>(aggregate, op, all);
+    const T before = preceding_threads<bug::none>(aggregate, op, all);
     if (i < num_tiles) d_aggregates[i] = joined<planted>(prefix, before, op);
     prefix = joined<planted>(prefix, all, op);
   }
 }
 
-template <scan_bug planted, class T, class Op>
+template <bug planted, class T, class Op>
 __global__ void __launch_bounds__(block_threads)
     put_prefixes(const T* d_prefixes, std::size_t num_items, T* d_out, Op op) {
   const std::size_t first = std::size_t(blockIdx.x) * tile;
@@ -173,7 +140,7 @@ template <class Input, class T, class Op>
 __global__ void __launch_bounds__(block_threads)
     scan_chain(const Input* d_in, std::size_t num_items, unsigned* ticket, unsigned* flags, T* prefixes, T* d_out,
                Op op, T init, bool inclusive) {
-  constexpr auto none = scan_bug::none;
+  constexpr auto none = bug::none;
   __shared__ unsigned drawn;
   __shared__ T prefix;
   if (threadIdx.x == 0) {
@@ -202,15 +169,11 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace scanning
 
-template <scan_bug planted>
-struct scan_with {
-  static constexpr auto idea = "wrong on purpose";
-  static constexpr int block_threads = scanning::block_threads, items_per_thread = scanning::items_per_thread;
-  static constexpr bool deterministic = true;
-  static constexpr contents temp_storage =
-      planted == scan_bug::stale_flag ? contents::zeroed_once : contents::uninitialised;
+template <bug planted>
+struct scan_with : variant {
+  static constexpr contents temp_storage = planted == bug::stale_flag ? contents::zeroed_once : contents::uninitialised;
   static constexpr std::size_t summation_height(std::size_t num_items) {
-    return 256 + num_items / scanning::tile / block_threads;
+    return 256 + num_items / tile / block_threads;
   }
 
   template <class Input, class T, class Op>
@@ -235,35 +198,32 @@ struct scan_with {
   template <class Input, class T, class Op>
   static cudaError_t scan(void* d_temp_storage, std::size_t& temp_storage_bytes, const Input* d_in, T* d_out, Op op,
                           T init, bool inclusive, std::size_t num_items, cudaStream_t stream) {
-    std::size_t num_tiles = (num_items + scanning::tile - 1) / scanning::tile;
-    // 64 bytes to align, 64 for the ticket; a flag and a value for each tile.
-    const std::size_t needed = 128 + num_tiles * (8 + sizeof(T));
-    if (d_temp_storage == nullptr) {
-      temp_storage_bytes = needed;
-      return cudaSuccess;
-    }
-    if (temp_storage_bytes < needed) return cudaErrorInvalidValue;
+    std::size_t num_tiles = (num_items + tile - 1) / tile;
+    // 64 bytes for the ticket; a flag and a value for each tile.
+    char* region;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 64 + num_tiles * (8 + sizeof(T)), region, error))
+      return error;
     if (num_items == 0) return cudaSuccess;
-    const auto address = (reinterpret_cast<std::size_t>(d_temp_storage) + 63) / 64 * 64;
-    if constexpr (planted == scan_bug::stale_flag) {
+    if constexpr (planted == bug::stale_flag) {
       // Never reset, and whatever is not 0 counts as a flag.
-      auto* const ticket = reinterpret_cast<unsigned*>(address);
+      auto* const ticket = reinterpret_cast<unsigned*>(region);
       auto* const flags = ticket + 2;
       auto* const prefixes = reinterpret_cast<T*>(flags + 2 * num_tiles);
       scanning::scan_chain<<<static_cast<unsigned>(num_tiles), block_threads, 0, stream>>>(
           d_in, num_items, ticket, flags, prefixes, d_out, op, init, inclusive);
     } else {
-      auto* const d_aggregates = reinterpret_cast<T*>(address);
-      if constexpr (planted == scan_bug::last_tile_dropped)
+      auto* const d_aggregates = reinterpret_cast<T*>(region);
+      if constexpr (planted == bug::last_tile_dropped)
         if (num_tiles > 1) --num_tiles;
       const auto grid = static_cast<unsigned>(num_tiles);
       scanning::scan_tiles<planted>
           <<<grid, block_threads, 0, stream>>>(d_in, num_items, d_aggregates, d_out, op, init, inclusive);
       if (const cudaError_t e = cudaGetLastError(); e != cudaSuccess) return e;
       scanning::scan_aggregates<planted><<<1, block_threads, 0, stream>>>(
-          d_aggregates, num_tiles, op, planted == scan_bug::init_forgotten ? Op::template identity<T>() : init);
+          d_aggregates, num_tiles, op, planted == bug::init_forgotten ? Op::template identity<T>() : init);
       if (const cudaError_t e = cudaGetLastError(); e != cudaSuccess) return e;
-      if constexpr (planted != scan_bug::third_phase_forgotten)
+      if constexpr (planted != bug::third_phase_forgotten)
         scanning::put_prefixes<planted><<<grid, block_threads, 0, stream>>>(d_aggregates, num_items, d_out, op);
     }
     return cudaGetLastError();

@@ -15,6 +15,5 @@ struct exhibit {
 };
 
 std::span<const exhibit> all();
-std::span<const exhibit> chains();  // of the studies of costs
 
 }  // namespace rungs::wrong

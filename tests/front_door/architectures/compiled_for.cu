@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "front_door/far_away.hpp"
-#include "front_door/stage.cuh"
+#include "front_door/gpu_test.cuh"
 
 namespace rungs::tests {
 namespace {
@@ -42,43 +42,19 @@ struct own_reader {
   }
 };
 
-// call(storage...) in both forms.
-template <class Call>
-cudaError_t enqueue(Call call, bool with_workspace, void* d_temp_storage, std::size_t temp_storage_bytes) {
-  if (with_workspace) {
-    workspace workspace;
-    return call(workspace);
-  }
-  void* of_size = nullptr;
-  std::size_t needed = 0;
-  const cudaError_t error = call(of_size, needed);
-  if (error != cudaSuccess) return error;
-  if (needed > temp_storage_bytes) return cudaErrorMemoryAllocation;
-  return call(d_temp_storage, temp_storage_bytes);
-}
-
-// right(in, n) answers all outputs.
+// right(in) answers all outputs.
 template <class In, class Out, class Call, class Right>
 file_call made(const char* name, Call call, Right right) {
-  return {name,
-          [=](std::size_t n, bool with_workspace) {
-            return enqueue(
-                [&](auto&... storage) { return call(far_away<const In>(1), far_away<Out>(2), n, storage...); },
-                with_workspace, far_away<void>(100), std::size_t{1} << 30);
-          },
-          [=](std::size_t n, bool with_workspace) {
+  return {name, both_forms<std::size_t>([=](std::size_t n, auto&... storage) {
+            return call(far_away<const In>(1), far_away<Out>(2), n, storage...);
+          }),
+          [=](std::size_t n) {
             const std::vector<In> in = items<In>(n, 97, 0);
             const std::vector<Out> expected = right(in);
             const device_array<In> d_in(in);
             const device_array<Out> d_out(expected.size());
-            const device_array<unsigned char> d_temp_storage(std::size_t{32} << 20);
-            cudaError_t error = enqueue([&](auto&... storage) { return call(d_in.read(), d_out.get(), n, storage...); },
-                                        with_workspace, d_temp_storage.get(), std::size_t{32} << 20);
-            if (error == cudaSuccess) error = cudaDeviceSynchronize();
-            std::vector<Out> got(expected.size());
-            if (error == cudaSuccess)
-              error = cudaMemcpy(got.data(), d_out.get(), got.size() * sizeof(Out), cudaMemcpyDeviceToHost);
-            return error == cudaSuccess && got != expected ? cudaErrorAssert : error;
+            expect_in_both_forms(name + (", n = " + std::to_string(n)), expected, d_out,
+                                 [&](auto&... storage) { return call(d_in.read(), d_out.get(), n, storage...); });
           }};
 }
 

@@ -1,21 +1,21 @@
 // Calls in files that were compiled for different architectures (compiled_for.cu), which one program or several hold.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "front_door/both_forms.hpp"
+
 namespace rungs::tests {
 
 struct file_call {
   std::string name;
-  // Over addresses that no kernel will touch, in two phases or, if asked, with a workspace that ends then.
-  std::function<cudaError_t(std::size_t num_items, bool with_workspace)> enqueue;
-  // On a GPU: the error, or cudaErrorAssert where the result is wrong.
-  std::function<cudaError_t(std::size_t num_items, bool with_workspace)> run;
+  // Over addresses that no kernel will touch.
+  both_forms<std::size_t> enqueue;
+  // On a GPU: that the result is right, in both forms.
+  std::function<void(std::size_t num_items)> expect_right;
 };
 
 std::vector<file_call> calls_compiled_for_90();

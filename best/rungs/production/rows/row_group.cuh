@@ -1,0 +1,218 @@
+// The threads that hold one row of a matrix in registers: lanes of a warp, warps of a block, or blocks of a cluster.
+// They read the row, learn what all of them hold, and write a row. Clusters need code for sm_90 or later.
+//
+// A row is cut into pieces of 16 bytes. Piece p belongs to thread p % threads of the row. Which thread holds a column
+// depends on the number of columns alone, never on the address, so a row has the same result wherever it lies.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/warp.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+template <class T>
+inline constexpr bool is_item =
+    std::is_same_v<T, float> || std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
+
+template <class T>
+__device__ float to_float(const T& item) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __half2float(item);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __bfloat162float(item);
+  } else {
+    return item;
+  }
+}
+template <class T>
+__device__ T from_float(float value) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __float2half_rn(value);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __float2bfloat16_rn(value);
+  } else {
+    return value;
+  }
+}
+
+// 16 bytes of a row. They stay as they were read, two halves a register, until they are computed with.
+template <class T>
+struct row_piece {
+  static constexpr int bytes = 16, items = bytes / sizeof(T);
+  using floats = float[items];
+  int4 bits;
+
+  // Halves are unpacked anew each time. Else the compiler would keep the floats of the time before: 64 registers.
+  __device__ void get(floats& values) const {
+    int4 packed = bits;
+    if constexpr (items > 4) asm("" : "+r"(packed.x), "+r"(packed.y), "+r"(packed.z), "+r"(packed.w));
+    T unpacked[items];
+    memcpy(unpacked, &packed, bytes);
+#pragma unroll
+    for (int i = 0; i < items; ++i) values[i] = to_float(unpacked[i]);
+  }
+  __device__ void fill(float value) {
+    floats values;
+#pragma unroll
+    for (float& each : values) each = value;
+    set(values);
+  }
+  __device__ void set(const floats& values) {
+    T packed[items];
+#pragma unroll
+    for (int i = 0; i < items; ++i) packed[i] = from_float<T>(values[i]);
+    memcpy(&bits, packed, bytes);
+  }
+};
+
+// `row_threads` of each block hold a row, each of them `pieces` pieces of 16 bytes at a time. A clustered row has
+// row_threads of every block of a cluster; then row_threads are all threads of the block. `whole` says that
+// all pieces of a row are, and lie at multiples of 16 bytes: reading others takes registers.
+template <class T, int row_threads_, int pieces_, bool clustered, bool whole = false>
+struct row_group {
+  static constexpr int row_threads = row_threads_, pieces = pieces_;
+  static constexpr bool is_whole = whole;
+  using piece = row_piece<T>;
+  using floats = typename piece::floats;
+  using held = piece[pieces];  // what a thread holds of a chunk
+  static constexpr int piece_items = piece::items;
+  static constexpr int block_threads = row_threads < 128 ? 128 : row_threads;
+  static constexpr int block_rows = block_threads / row_threads;
+  static constexpr int lanes = row_threads < parts::warp_threads ? row_threads : parts::warp_threads;
+  static constexpr int row_warps = row_threads / lanes;
+  static constexpr bool is_clustered = clustered;
+  static_assert(!clustered || row_threads == block_threads, "a clustered row has whole blocks");
+
+  unsigned num_columns;
+  bool aligned;  // whether pieces lie at multiples of 16 bytes
+
+  // Its place among the row's threads, and their number.
+  __device__ unsigned thread() const {
+    if constexpr (clustered) return cluster::parts::block_rank() * row_threads + threadIdx.x;
+    return threadIdx.x % row_threads;
+  }
+  __device__ unsigned num_threads() const {
+    if constexpr (clustered) return cluster::parts::num_blocks() * row_threads;
+    return row_threads;
+  }
+  // A chunk is what all of them hold at once.
+  __device__ unsigned num_chunks() const {
+    const unsigned chunk_items = num_threads() * pieces * piece_items;
+    return num_columns / chunk_items + (num_columns % chunk_items != 0);
+  }
+
+  // The first column of the thread's piece `index` of a chunk; num_columns or more where there is none.
+  __device__ unsigned column(unsigned chunk, int index) const {
+    return ((chunk * pieces + index) * num_threads() + thread()) * piece_items;
+  }
+
+  // The piece that begins at column `first`, with `absent` for columns that do not exist. What is read once should
+  // leave the caches first.
+  template <bool once = true>
+  __device__ piece load(const T* row, unsigned first, float absent) const {
+    const auto read = [](const auto* from) { return once ? __ldcs(from) : *from; };
+    if (whole ? first < num_columns : aligned && first + piece_items <= num_columns)
+      return {read(reinterpret_cast<const int4*>(row + first))};
+    piece loaded;
+    if constexpr (whole) {
+      loaded.fill(absent);
+      return loaded;
+    }
+    if (!aligned && first >= piece_items && first + 2 * piece_items <= num_columns) return load_shifted(row + first);
+    T items[piece_items];
+#pragma unroll
+    for (int i = 0; i < piece_items; ++i)
+      items[i] = first + i < num_columns ? read(row + first + i) : from_float<T>(absent);
+    memcpy(&loaded.bits, items, piece::bytes);
+    return loaded;
+  }
+  __device__ void load(const T* row, unsigned chunk, held& pieces_of_row, float absent) const {
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) pieces_of_row[p] = load(row, column(chunk, p), absent);
+  }
+
+  __device__ void store(T* row, unsigned first, const piece& stored) const {
+    if (whole ? first < num_columns : aligned && first + piece_items <= num_columns) {
+      __stcs(reinterpret_cast<int4*>(row + first), stored.bits);
+    } else if constexpr (!whole) {
+      T items[piece_items];
+      memcpy(items, &stored.bits, piece::bytes);
+#pragma unroll
+      for (int i = 0; i < piece_items; ++i)
+        if (first + i < num_columns) __stcs(row + first + i, items[i]);
+    }
+  }
+
+  // A piece that does not begin at a multiple of 16 bytes, cut out of the two that do.
+  __device__ static piece load_shifted(const T* from) {
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    const auto* const vectors = reinterpret_cast<const int4*>(address / piece::bytes * piece::bytes);
+    const unsigned offset = address % piece::bytes;
+    const int4 low = vectors[0], high = offset == 0 ? low : vectors[1];
+    unsigned words[8];
+    memcpy(words, &low, sizeof(low));
+    memcpy(words + 4, &high, sizeof(high));
+#pragma unroll
+    for (int i = 0; i < 7; ++i) words[i] = offset & 4 ? words[i + 1] : words[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i) words[i] = offset & 8 ? words[i + 2] : words[i];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], offset % 4 * 8);
+    piece loaded;
+    memcpy(&loaded.bits, words, sizeof(loaded.bits));
+    return loaded;
+  }
+
+  // What all threads of the row know together, in each of them. All threads of the block call it, and once where a row
+  // has more than a warp.
+  template <class Op, class Partial>
+  __device__ Partial all_reduce(const Op& op, Partial partial) const {
+    partial = op.template merge<lanes>(partial);
+    const int warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+    if constexpr (row_warps > 1) {
+      __shared__ Partial of_warps[block_threads / parts::warp_threads];
+      if (lane == 0) of_warps[warp] = partial;
+      __syncthreads();
+      partial = op.template merge<row_warps>(of_warps[warp / row_warps * row_warps + lane % row_warps]);
+    }
+    if constexpr (clustered) {
+      constexpr int most_blocks = cluster::parts::portable_cluster_blocks;
+      __shared__ Partial of_blocks[most_blocks];
+      const unsigned blocks = cluster::parts::num_blocks();
+      cluster::parts::wait();  // all blocks have started
+      if (threadIdx.x < blocks)
+        *cluster::parts::of_rank(of_blocks + cluster::parts::block_rank(), threadIdx.x) = partial;
+      cluster::parts::meet();
+      const unsigned block = lane % most_blocks;
+      partial = op.template merge<most_blocks>(block < blocks ? of_blocks[block] : Partial{});
+    }
+    return partial;
+  }
+};
+
+// The sum, or the maximum without NaN, of so many neighbouring lanes, with the same bits in each of them.
+template <int num_lanes, class T>
+__device__ T sum_of_lanes(T value) {
+#pragma unroll
+  for (int distance = 1; distance < num_lanes; distance *= 2)
+    value += __shfl_xor_sync(parts::full_mask, value, distance);
+  return value;
+}
+template <int num_lanes>
+__device__ float greatest_of_lanes(float value) {
+#pragma unroll
+  for (int distance = 1; distance < num_lanes; distance *= 2)
+    value = fmaxf(value, __shfl_xor_sync(parts::full_mask, value, distance));
+  return value;
+}
+
+}  // namespace rungs::RUNGS_ABI::production

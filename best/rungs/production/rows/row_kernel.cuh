@@ -1,0 +1,140 @@
+// One kernel for all operations on rows: read a row, merge what its threads know, write a row.
+//
+// An operation is a struct that the kernel takes by value:
+//   item                   what its matrices hold: float, __half or __nv_bfloat16
+//   num_rows, num_columns  their shape
+//   aligned                whether every row of every matrix begins at a multiple of 16 bytes
+//   writes_rows            whether it writes a row, or only one result a row
+//   takes_registers        whether 80 registers are too few for eight pieces
+//   partial                what a thread knows of its columns
+//   read<again>(group, row, chunk, values)     the thread's columns of the chunk, for the first time or the second
+//   fold(group, chunk, values, partial)        adds them to what it knows
+//   merge<lanes>(partial)                      what so many neighbouring lanes know together, in each of them
+//   write(group, row, chunk, values, partial)  where it writes rows, once all is known
+//   conclude(row, partial)                     one thread of the row, at the end
+//
+// A row of up to 32 KB is held by the registers of a block or a part of it; one of up to 256 KB by a cluster of 2 to 8
+// blocks. What they do not hold is read twice, the second time mostly from the L2. The
+// shape depends on the number of columns alone: a row has the same bits in any batch. The idea of a cluster along the
+// row: quack (Dao-AILab, 2025).
+#pragma once
+
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/production/rows/row_group.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Blocks of a multiprocessor: some read while others compute. (A persistent grid that reads the next row ahead has room
+// for fewer of them, and was slower: 0.91 of the copy's speed where this is at 1.02, 65536 x 2048 floats on an H200.)
+template <class Op, class Group, bool held>
+constexpr int resident_threads() {
+  if (!held) return 512;
+  if (Group::pieces <= 4) return 1024;
+  return !Group::is_clustered || (Group::is_whole && !Op::takes_registers) ? 768 : 512;
+}
+template <class Op, class Group, bool held>
+inline constexpr int resident_blocks = resident_threads<Op, Group, held>() / Group::block_threads;
+
+template <class Group, int rows_at_once, bool held, class Op>
+__device__ void take_rows(const Op& op) {
+  const Group group{op.num_columns, op.aligned};
+  std::size_t block = blockIdx.x;
+  if constexpr (Group::is_clustered) {
+    cluster::parts::arrive_started();
+    block /= cluster::parts::num_blocks();
+  }
+  const std::size_t first = block * (Group::block_rows * rows_at_once) + threadIdx.x / Group::row_threads;
+  typename Group::held values[rows_at_once];
+#pragma unroll
+  for (int r = 0; r < rows_at_once; ++r)
+    if (first + r * Group::block_rows < op.num_rows)
+      op.template read<false>(group, first + r * Group::block_rows, 0, values[r]);
+
+#pragma unroll
+  for (int r = 0; r < rows_at_once; ++r) {
+    const std::size_t row = first + r * Group::block_rows;
+    const unsigned num_chunks = held ? 1 : group.num_chunks();
+    const bool exists = row < op.num_rows;
+    typename Op::partial partial{};
+    if (exists) {
+      op.fold(group, 0, values[r], partial);
+      for (unsigned chunk = 1; chunk < num_chunks; ++chunk) {
+        op.template read<false>(group, row, chunk, values[r]);
+        op.fold(group, chunk, values[r], partial);
+      }
+    }
+    partial = group.all_reduce(op, partial);
+    if (!exists) continue;
+    if constexpr (Op::writes_rows) {
+      for (unsigned chunk = 0; chunk < num_chunks; ++chunk) {
+        if constexpr (!held) op.template read<true>(group, row, chunk, values[r]);
+        op.write(group, row, chunk, values[r], partial);
+      }
+    }
+    if (group.thread() == 0) op.conclude(row, partial);
+  }
+}
+
+template <class Op, class Group, int rows_at_once, bool held>
+__global__ void __launch_bounds__(Group::block_threads, resident_blocks<Op, Group, held>)
+    row_kernel(const __grid_constant__ Op op) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  if constexpr (!Group::is_clustered) take_rows<Group, rows_at_once, held>(op);
+#else
+  take_rows<Group, rows_at_once, held>(op);
+#endif
+}
+
+template <class Op, int row_threads, int pieces, bool held = true>
+cudaError_t launch_rows(const Op& op, cudaStream_t stream) {
+  using group = row_group<typename Op::item, row_threads, pieces, false>;
+  // Four pieces a thread on their way.
+  constexpr int rows_at_once = pieces < 4 ? 4 / pieces : 1;
+  return parts::launch(row_kernel<Op, group, rows_at_once, held>,
+                       parts::ceil_div(op.num_rows, group::block_rows * rows_at_once), group::block_threads, stream,
+                       op);
+}
+
+template <class Op, int row_threads, int pieces, bool held, bool whole>
+cudaError_t launch_clustered_rows(const Op& op, int cluster_blocks, cudaStream_t stream) {
+  using group = row_group<typename Op::item, row_threads, pieces, true, whole>;
+  return cluster::parts::launch_clusters(row_kernel<Op, group, 1, held>, op.num_rows,
+                                         {cluster_blocks, group::block_threads}, stream, op);
+}
+
+// Runs `op` on all rows. Returns cudaErrorInvalidConfiguration where there are more blocks than a grid has.
+template <class Op>
+cudaError_t run_rows(const Op& op, cudaStream_t stream) {
+  if (op.num_rows == 0) return cudaSuccess;
+  const std::size_t pieces = parts::ceil_div(op.num_columns * sizeof(typename Op::item), 16);
+  if (pieces <= 1) return launch_rows<Op, 1, 1>(op, stream);
+  if (pieces <= 2) return launch_rows<Op, 2, 1>(op, stream);
+  if (pieces <= 4) return launch_rows<Op, 4, 1>(op, stream);
+  if (pieces <= 8) return launch_rows<Op, 8, 1>(op, stream);
+  if (pieces <= 16) return launch_rows<Op, 8, 2>(op, stream);
+  if (pieces <= 32) return launch_rows<Op, 8, 4>(op, stream);
+  // What is only read waits for more at once.
+  constexpr int most = Op::writes_rows ? 4 : 8;
+  if (pieces <= 64) return launch_rows<Op, 64 / most, most>(op, stream);
+  if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
+  if (pieces <= 256) return launch_rows<Op, 256 / most, most>(op, stream);
+  if (pieces <= 512) return launch_rows<Op, 512 / most, most>(op, stream);
+  if (pieces <= 1024) return launch_rows<Op, 1024 / most, most>(op, stream);
+  if (pieces <= 2048) return launch_rows<Op, 2048 / most, most>(op, stream);
+
+  constexpr int most_cluster_blocks = cluster::parts::portable_cluster_blocks;
+  int cc = 0;
+  if (const cudaError_t error = parts::code_capability(cc)) return error;
+  if (cc < 90) return launch_rows<Op, 256, 4, false>(op, stream);
+  const int held_by = static_cast<int>(parts::at_most(parts::ceil_div(pieces, 2048), most_cluster_blocks + 1));
+  if (Op::writes_rows && held_by <= most_cluster_blocks)
+    return op.aligned && op.num_columns % row_piece<typename Op::item>::items == 0
+               ? launch_clustered_rows<Op, 256, 8, true, true>(op, held_by, stream)
+               : launch_clustered_rows<Op, 256, 8, true, false>(op, held_by, stream);
+  // Eight chunks a block make little of what the exchange in a cluster takes.
+  const int streamed_by = static_cast<int>(parts::at_most(pieces / (8 * 1024), most_cluster_blocks));
+  if (streamed_by < cluster::parts::least_cluster_blocks) return launch_rows<Op, 256, 4, false>(op, stream);
+  return launch_clustered_rows<Op, 256, 4, false, false>(op, streamed_by, stream);
+}
+
+}  // namespace rungs::RUNGS_ABI::production

@@ -1,0 +1,144 @@
+// rungs::rows::cross_entropy: the loss of every row of logits, and with it what the same read tells, in one read.
+//
+//   rungs::rows::cross_entropy(matrix{d_logits, num_rows, num_columns}, d_targets, d_losses, {}, stream);
+//
+//   rungs::rows::cross_entropy_results<int> also;   // of the type of targets
+//   also.d_arg_max = d_tokens;
+//   rungs::rows::cross_entropy(logits, d_targets, d_losses, also, stream);
+//
+// logits      float, __half or __nv_bfloat16; see rungs/rows/softmax.cuh for what the matrix may be, for errors and for
+//             what a launch needs.
+// d_targets   num_rows columns, of any integer type. A row whose target is `ignored` has the loss 0; one whose target
+// is
+//             no column has the loss NaN.
+// d_losses    num_rows floats: log(Σ exp(x)) - x[target].
+//
+// A row has the same bits whatever the number of rows, its place, its address or its alignment. The greatest logit of a
+// row is the one of the smaller column among equals; NaN is greater than any number, and 0 equals -0. So does PyTorch.
+#pragma once
+
+#include "rungs/production/rows/row_kernel.cuh"
+#include "rungs/rows/matrix.cuh"
+#include "rungs/rows/parts/log_sum.cuh"
+
+namespace rungs::RUNGS_ABI::rows {
+
+// What else is wanted of each row; null where it is not.
+template <class Index>
+struct cross_entropy_results {
+  float* d_log_sum_exp = nullptr;  // log(Σ exp(x))
+  Index* d_arg_max = nullptr;      // the column of the greatest logit
+  Index ignored = Index(-100);     // targets that have no loss
+};
+
+namespace parts {
+
+struct place {
+  float value = -INFINITY;
+  unsigned column = 0xffffffff;  // none
+
+  __device__ bool is_before(const place& other) const {
+    const bool is_nan = value != value, other_is_nan = other.value != other.value;
+    if (is_nan != other_is_nan) return is_nan;
+    return value > other.value || (!(value < other.value) && column < other.column);
+  }
+};
+
+struct log_sum_and_place {
+  log_sum all;
+  place greatest;
+};
+
+template <class T, class Index, bool with_place>
+struct cross_entropy_operation {
+  using item = T;
+  using partial = std::conditional_t<with_place, log_sum_and_place, log_sum>;
+  static constexpr bool writes_rows = false, takes_registers = false;
+
+  matrix<const T> in;
+  const Index* d_targets;
+  float* d_losses;
+  cross_entropy_results<Index> also;
+  std::size_t num_rows;
+  unsigned num_columns;
+  bool aligned;
+
+  template <bool, class Group>
+  __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
+    group.load(in.row(row), chunk, pieces, -INFINITY);
+  }
+  template <class Group>
+  __device__ void fold(const Group& group, unsigned chunk, const typename Group::held& pieces, partial& known) const {
+    if constexpr (with_place) {
+      known.all.add(pieces);
+#pragma unroll
+      for (int p = 0; p < Group::pieces; ++p) {
+        typename Group::floats values;
+        pieces[p].get(values);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) {
+          const place candidate{values[i], group.column(chunk, p) + i};
+          if (candidate.is_before(known.greatest)) known.greatest = candidate;
+        }
+      }
+    } else {
+      known.add(pieces);
+    }
+  }
+  template <int num_lanes>
+  __device__ partial merge(const partial& known) const {
+    if constexpr (with_place) {
+      partial all{known.all.template merge<num_lanes, T>(), known.greatest};
+#pragma unroll
+      for (int distance = 1; distance < num_lanes; distance *= 2) {
+        const place other{__shfl_xor_sync(rungs::parts::full_mask, all.greatest.value, distance),
+                          __shfl_xor_sync(rungs::parts::full_mask, all.greatest.column, distance)};
+        if (other.is_before(all.greatest)) all.greatest = other;
+      }
+      return all;
+    } else {
+      return known.template merge<num_lanes, T>();
+    }
+  }
+  __device__ void conclude(std::size_t row, const partial& known) const {
+    log_sum all;
+    if constexpr (with_place) {
+      all = known.all;
+      also.d_arg_max[row] = static_cast<Index>(known.greatest.column);
+    } else {
+      all = known;
+    }
+    const Index target = d_targets[row];
+    const float logarithm = logf(all.sum);
+    // The differences first: base and logit may be large and close.
+    float loss = NAN;
+    if (target == also.ignored) {
+      loss = 0;
+    } else if (target >= 0 && static_cast<unsigned long long>(target) < num_columns) {
+      loss = all.base() - production::to_float(in.row(row)[target]) + logarithm;
+    }
+    d_losses[row] = loss;
+    if (also.d_log_sum_exp != nullptr) also.d_log_sum_exp[row] = all.base() + logarithm;
+  }
+};
+
+}  // namespace parts
+
+template <class In, class Index>
+cudaError_t cross_entropy(const matrix<In>& logits, const Index* d_targets, float* d_losses,
+                          const cross_entropy_results<Index>& also = {}, cudaStream_t stream = nullptr) {
+  using T = std::remove_const_t<In>;
+  static_assert(production::is_item<T>, "items of rows are float, __half or __nv_bfloat16");
+  static_assert(std::is_integral_v<Index>, "targets are columns: integers");
+  const matrix<const T> in = logits;
+  if (!is_valid(in) || (in.num_rows > 0 && (d_targets == nullptr || d_losses == nullptr))) return cudaErrorInvalidValue;
+  const auto run = [&](auto with_place) {
+    return production::run_rows(
+        parts::cross_entropy_operation<T, Index, with_place()>{in, d_targets, d_losses, also, in.num_rows,
+                                                               static_cast<unsigned>(in.num_columns), is_aligned(in)},
+        stream);
+  };
+  return also.d_arg_max != nullptr ? run(std::true_type{}) : run(std::false_type{});
+}
+
+}  // namespace rungs::RUNGS_ABI::rows

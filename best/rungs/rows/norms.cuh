@@ -1,0 +1,216 @@
+// rungs::rows::layer_norm and rms_norm: every row of a matrix, scaled to mean 0 and variance 1, or to a mean square of
+// 1, in one read and one write.
+//
+//   rungs::rows::norm_options<float> options;
+//   options.d_weight = d_weight;
+//   rungs::rows::layer_norm(matrix{d_in, num_rows, num_columns}, matrix{d_out, num_rows, num_columns}, options,
+//   stream);
+//
+// T         float, __half or __nv_bfloat16, of matrices, weight and bias alike. Sums are floats.
+// in, out   matrices of the same shape. See rungs/rows/softmax.cuh for what they may be, for errors and for what a
+//           launch needs.
+//
+// A row has the same bits whatever the number of rows, its place, its address or its alignment. A row with NaN or an
+// infinity becomes NaN in layer_norm, as in PyTorch.
+//
+// Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². A thread takes the mean
+// of its own items first; means and squares of threads are merged as Chan, Golub and LeVeque do (1979).
+#pragma once
+
+#include "rungs/production/rows/row_kernel.cuh"
+#include "rungs/rows/matrix.cuh"
+
+#include <cmath>
+
+namespace rungs::RUNGS_ABI::rows {
+
+template <class T>
+struct norm_options {
+  const T* d_weight = nullptr;  // num_columns factors of the result; null: 1
+  const T* d_bias = nullptr;    // num_columns summands of the result; null: 0
+  float epsilon = 1e-5f;        // added to the variance or to the mean square
+  matrix<T> residual = {};      // where it has data: residual += in, and the rows of residual are scaled instead
+  float* d_means = nullptr;     // num_rows means are written here (layer_norm); null: nowhere
+  float* d_scales = nullptr;    // num_rows factors 1 / sqrt(variance + epsilon) are written here; null: nowhere
+};
+
+namespace parts {
+
+// How many items, their mean, and the sum of squared differences from it.
+struct moments {
+  float count = 0, mean = 0, squares = 0;
+
+  // Of two neighbours.
+  __device__ static moments merge(const moments& a, const moments& b) {
+    const float count = a.count + b.count, share = count > 0 ? __fdividef(b.count, count) : 0,
+                difference = b.mean - a.mean;
+    return {count, a.mean + difference * share, a.squares + b.squares + difference * difference * a.count * share};
+  }
+  // Of many: their common mean first.
+  template <int num_lanes>
+  __device__ moments merge() const {
+    using production::sum_of_lanes;
+    moments all;
+    all.count = sum_of_lanes<num_lanes>(count);
+    all.mean = sum_of_lanes<num_lanes>(all.count > 0 ? mean * __fdividef(count, all.count) : 0);
+    const float difference = mean - all.mean;
+    all.squares = sum_of_lanes<num_lanes>(squares + count * difference * difference);
+    return all;
+  }
+};
+
+template <class T, bool centred>
+struct norm_operation {
+  using item = T;
+  using partial = std::conditional_t<centred, moments, float>;
+  static constexpr bool writes_rows = true, takes_registers = false;
+
+  matrix<const T> in;
+  matrix<T> out;
+  norm_options<T> options;
+  std::size_t num_rows;
+  unsigned num_columns;
+  bool aligned;
+
+  template <bool again, class Group>
+  __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
+    if (options.residual.data == nullptr) return group.load(in.row(row), chunk, pieces, 0);
+    group.load(options.residual.row(row), chunk, pieces, 0);
+    if constexpr (!again) {
+#pragma unroll
+      for (int p = 0; p < Group::pieces; ++p) {
+        const unsigned column = group.column(chunk, p);
+        typename Group::floats sums, added;
+        pieces[p].get(sums);
+        group.load(in.row(row), column, 0).get(added);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) sums[i] += added[i];
+        pieces[p].set(sums);
+        group.store(options.residual.row(row), column, pieces[p]);
+      }
+    }
+  }
+
+  template <class Group>
+  __device__ void fold(const Group& group, unsigned chunk, const typename Group::held& pieces, partial& known) const {
+    typename Group::floats values;
+    float sum = 0;
+    if constexpr (centred) {
+      int count = 0;
+#pragma unroll
+      for (int p = 0; p < Group::pieces; ++p) {
+        pieces[p].get(values);
+        count += num_valid(group.column(chunk, p), Group::piece_items);
+#pragma unroll
+        for (const float value : values) sum += value;
+      }
+      moments own{static_cast<float>(count), count > 0 ? __fdividef(sum, static_cast<float>(count)) : 0, 0};
+#pragma unroll
+      for (int p = 0; p < Group::pieces; ++p) {
+        pieces[p].get(values);
+        const int valid = num_valid(group.column(chunk, p), Group::piece_items);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) {
+          const float difference = i < valid ? values[i] - own.mean : 0;
+          own.squares += difference * difference;
+        }
+      }
+      known = chunk == 0 ? own : moments::merge(known, own);
+    } else {
+#pragma unroll
+      for (const auto& piece : pieces) {
+        piece.get(values);
+#pragma unroll
+        for (const float value : values) sum += value * value;
+      }
+      known += sum;
+    }
+  }
+  // How many of the columns from `first` on exist.
+  __device__ int num_valid(unsigned first, int piece_items) const {
+    return first >= num_columns ? 0 : min(static_cast<int>(num_columns - first), piece_items);
+  }
+  template <int num_lanes>
+  __device__ partial merge(const partial& known) const {
+    if constexpr (centred) {
+      return known.template merge<num_lanes>();
+    } else {
+      return production::sum_of_lanes<num_lanes>(known);
+    }
+  }
+
+  template <class Group>
+  __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
+                        const partial& known) const {
+    const float mean = mean_of(known), scale = scale_of(known);
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      const unsigned column = group.column(chunk, p);
+      typename Group::piece result;
+      typename Group::floats values, factors;
+      pieces[p].get(values);
+#pragma unroll
+      for (float& value : values) value = (value - mean) * scale;
+      if (options.d_weight != nullptr) {
+        group.template load<false>(options.d_weight, column, 1).get(factors);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) values[i] *= factors[i];
+      }
+      if (options.d_bias != nullptr) {
+        group.template load<false>(options.d_bias, column, 0).get(factors);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) values[i] += factors[i];
+      }
+      result.set(values);
+      group.store(out.row(row), column, result);
+    }
+  }
+  __device__ void conclude(std::size_t row, const partial& known) const {
+    if (options.d_means != nullptr) options.d_means[row] = mean_of(known);
+    if (options.d_scales != nullptr) options.d_scales[row] = scale_of(known);
+  }
+
+  __device__ float mean_of(const partial& known) const {
+    if constexpr (centred) return known.mean;
+    return 0;
+  }
+  __device__ float scale_of(const partial& known) const {
+    if constexpr (centred) {
+      return 1 / sqrtf(known.squares / num_columns + options.epsilon);
+    } else {
+      return 1 / sqrtf(known / num_columns + options.epsilon);
+    }
+  }
+};
+
+template <bool centred, class T>
+cudaError_t norm(const matrix<const T>& in, const matrix<T>& out, const norm_options<T>& options, cudaStream_t stream) {
+  static_assert(production::is_item<T>, "items of rows are float, __half or __nv_bfloat16");
+  const matrix<T>& residual = options.residual;
+  if (!same_shape(in, out) || !is_valid(in) || !is_valid(out)) return cudaErrorInvalidValue;
+  if (residual.data != nullptr && (!same_shape(in, residual) || !is_valid(residual))) return cudaErrorInvalidValue;
+  if (in.num_columns == 0) return cudaSuccess;
+  const bool aligned = is_aligned(in) && is_aligned(out) && is_aligned(residual) && is_aligned(options.d_weight) &&
+                       is_aligned(options.d_bias);
+  return production::run_rows(
+      norm_operation<T, centred>{in, out, options, in.num_rows, static_cast<unsigned>(in.num_columns), aligned},
+      stream);
+}
+
+}  // namespace parts
+
+// out = (in - mean) / sqrt(variance + epsilon) * weight + bias, with mean and variance of the row
+template <class In, class T>
+cudaError_t layer_norm(const matrix<In>& in, const matrix<T>& out, const norm_options<T>& options = {},
+                       cudaStream_t stream = nullptr) {
+  return parts::norm<true, T>(in, out, options, stream);
+}
+
+// out = in / sqrt(mean square + epsilon) * weight + bias, with the mean square of the row
+template <class In, class T>
+cudaError_t rms_norm(const matrix<In>& in, const matrix<T>& out, const norm_options<T>& options = {},
+                     cudaStream_t stream = nullptr) {
+  return parts::norm<false, T>(in, out, options, stream);
+}
+
+}  // namespace rungs::RUNGS_ABI::rows

@@ -1,0 +1,56 @@
+// The sum of exponentials of a row beside its maximum, so that no exponential overflows: what softmax, log-sum-exp and
+// cross-entropy are made of. Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
+#pragma once
+
+#include <cmath>
+
+#include "rungs/production/rows/row_group.cuh"
+
+namespace rungs::RUNGS_ABI::rows::parts {
+
+// exp(x), to two units of the last place of what items hold. Halves take the hardware's exponential.
+template <class T>
+__device__ float exponential(float x) {
+  if constexpr (sizeof(T) == 4) return expf(x);
+  return __expf(x);
+}
+
+// sum = Σ exp(x - base(maximum)) over the items seen. NaN among them makes the sum NaN, and leaves the maximum.
+struct log_sum {
+  float maximum = -INFINITY, sum = 0;
+
+  // What exponents are taken from: the maximum, or 0 where it is infinite.
+  __device__ static float base_of(float maximum) { return fabsf(maximum) == INFINITY ? 0 : maximum; }
+  __device__ float base() const { return base_of(maximum); }
+
+  template <class T, int n>
+  __device__ void add(const production::row_piece<T> (&pieces)[n]) {
+    typename production::row_piece<T>::floats values;
+    float greatest = maximum;
+#pragma unroll
+    for (const auto& piece : pieces) {
+      piece.get(values);
+#pragma unroll
+      for (const float value : values) greatest = fmaxf(greatest, value);
+    }
+    const float base = base_of(greatest);
+    sum *= exponential<T>(maximum - base);
+#pragma unroll
+    for (const auto& piece : pieces) {
+      piece.get(values);
+#pragma unroll
+      for (const float value : values) sum += exponential<T>(value - base);
+    }
+    maximum = greatest;
+  }
+
+  template <int num_lanes, class T>
+  __device__ log_sum merge() const {
+    log_sum all;
+    all.maximum = production::greatest_of_lanes<num_lanes>(maximum);
+    all.sum = production::sum_of_lanes<num_lanes>(sum * exponential<T>(maximum - all.base()));
+    return all;
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI::rows::parts
