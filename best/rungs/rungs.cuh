@@ -10,6 +10,7 @@
 #include "rungs/device/device_histogram.cuh"
 #include "rungs/device/device_reduce.cuh"
 #include "rungs/device/device_scan.cuh"
+#include "rungs/device/device_segmented_reduce.cuh"
 #include "rungs/rows/cross_entropy.cuh"
 #include "rungs/rows/log_sum_exp.cuh"
 #include "rungs/rows/merge_attention.cuh"

@@ -1,0 +1,224 @@
+// Segments of one size, reduced: by lanes of a warp each, by warps of a block, or in parts where they are long.
+//
+// A part of a segment is cut into pieces of up to 16 bytes; piece p belongs to thread p % threads of the part. Which
+// thread takes which items, and in which order, follows from the size of the segments alone: a segment has the same
+// result wherever it lies. No item is combined with anything but items, so operators need no identity.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "rungs/parts/iterator_traits.cuh"
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/tile.cuh"
+#include "rungs/parts/warp.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Where the parts of segments lie. The last part of a segment may be shorter.
+struct segment_parts {
+  std::size_t segment_items;
+  unsigned parts_per_segment, part_items;
+
+  __device__ std::size_t begin_in_segment(std::size_t part) const {
+    return part % parts_per_segment * std::size_t{part_items};
+  }
+  __device__ std::size_t begin(std::size_t part) const {
+    return part / parts_per_segment * segment_items + begin_in_segment(part);
+  }
+  __device__ unsigned size(std::size_t part) const {
+    return static_cast<unsigned>(parts::at_most(segment_items - begin_in_segment(part), part_items));
+  }
+};
+
+// Items of segments that lie one behind the other. Memory is read 16 bytes at a time.
+template <class InputIteratorT>
+struct segment_items {
+  using item = parts::item_of<InputIteratorT>;
+  static constexpr bool in_vectors = parts::is_vectorisable<InputIteratorT>;
+  static constexpr unsigned piece_items = in_vectors ? 16 / sizeof(item) : 1;
+
+  InputIteratorT d_in;
+  bool aligned;  // whether every part begins at a multiple of 16 bytes
+
+  __device__ auto of(const segment_parts& parts, std::size_t part) const {
+    return d_in + static_cast<std::ptrdiff_t>(parts.begin(part));
+  }
+  // A piece by one load, or put together from its items; or the item of an iterator.
+  template <class T>
+  __device__ auto load(const InputIteratorT& items, unsigned first) const {
+    if constexpr (in_vectors) {
+      parts::vector<item> piece;
+      if (aligned) {
+        const uint4 words = __ldcs(reinterpret_cast<const uint4*>(items + first));
+        memcpy(piece.words, &words, sizeof(words));
+      } else {
+#pragma unroll
+        for (unsigned i = 0; i < piece_items; ++i) {
+          const item each = items[first + i];
+          memcpy(reinterpret_cast<unsigned char*>(piece.words) + i * sizeof(item), &each, sizeof(item));
+        }
+      }
+      return piece;
+    } else {
+      return static_cast<T>(items[static_cast<std::ptrdiff_t>(first)]);
+    }
+  }
+};
+
+// Threads of a part, and the pieces that each has on its way. 768 threads of a multiprocessor with eight pieces each
+// wait for 96 KB, as much as rows of floats were measured to need on an H200; where a part has fewer, threads take
+// several parts at once.
+template <int threads, int pieces_>
+struct part_shape {
+  static constexpr int lanes = threads < parts::warp_threads ? threads : parts::warp_threads, warps = threads / lanes;
+  static constexpr int block_threads = threads < 128 ? 128 : threads, block_parts = block_threads / threads;
+  static constexpr int pieces = pieces_, parts_at_once = pieces < 4 ? 4 / pieces : 1;
+  static constexpr int blocks = 768 / block_threads;
+};
+
+// The first `num_valid` of so many lanes hold a value. Theirs, combined, in the first of them.
+template <int lanes, class T, class Op>
+__device__ T reduce_valid_lanes(T value, unsigned num_valid, Op op) {
+  const unsigned lane = threadIdx.x % lanes;
+#pragma unroll
+  for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
+    const T other =
+        parts::by_words(value, [=](auto word) { return __shfl_down_sync(parts::full_mask, word, distance, lanes); });
+    if (lane < distance && lane + distance < num_valid) value = op(value, other);
+  }
+  return value;
+}
+
+// write(part, aggregate, whether there was an item) of every part.
+template <int threads, int pieces, class T, class Items, class Op, class Write>
+__global__ void __launch_bounds__(part_shape<threads, pieces>::block_threads, part_shape<threads, pieces>::blocks)
+    reduce_parts_kernel(Items all_items, segment_parts parts_of, std::size_t num_parts, Op op, Write write) {
+  using shape = part_shape<threads, pieces>;
+  using item = typename Items::item;
+  constexpr unsigned piece_items = Items::piece_items, stride = threads * piece_items;
+  const unsigned thread = threadIdx.x % threads;
+  const std::size_t first_part =
+      blockIdx.x * std::size_t{shape::block_parts * shape::parts_at_once} + threadIdx.x / threads;
+
+  T values[shape::parts_at_once];  // of threads that have an item
+#pragma unroll
+  for (int r = 0; r < shape::parts_at_once; ++r) {
+    const std::size_t part = first_part + r * shape::block_parts;
+    if (part >= num_parts) continue;
+    const auto items = all_items.of(parts_of, part);
+    const unsigned size = parts_of.size(part);
+    T& value = values[r];
+    bool has_value = false;
+    const auto take = [&](const T& next) {
+      value = has_value ? op(value, next) : next;
+      has_value = true;
+    };
+    const unsigned whole = size / piece_items * piece_items;
+    for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
+      std::conditional_t<Items::in_vectors, parts::vector<item>, T> loaded[pieces];
+#pragma unroll
+      for (int p = 0; p < pieces; ++p)
+        if (first + p * stride < whole) loaded[p] = all_items.template load<T>(items, first + p * stride);
+#pragma unroll
+      for (int p = 0; p < pieces; ++p) {
+        if (first + p * stride >= whole) break;
+        if constexpr (Items::in_vectors) {
+          take(parts::fold_vector<T>(loaded[p], op));
+        } else {
+          take(loaded[p]);
+        }
+      }
+    }
+    // The piece that is not whole.
+    if (thread == size / piece_items % threads)
+      for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
+  }
+
+#pragma unroll
+  for (int r = 0; r < shape::parts_at_once; ++r) {
+    const std::size_t part = first_part + r * shape::block_parts;
+    const unsigned size = part < num_parts ? parts_of.size(part) : 0;
+    const unsigned num_valid = size / piece_items + (size % piece_items != 0);  // threads that have a value
+    const unsigned before = thread / shape::lanes * shape::lanes;
+    T value = reduce_valid_lanes<shape::lanes>(values[r], num_valid > before ? num_valid - before : 0, op);
+    if constexpr (shape::warps > 1) {
+      __shared__ T of_warps[shape::block_threads / parts::warp_threads];
+      const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+      if (lane == 0) of_warps[warp] = value;
+      __syncthreads();
+      value = of_warps[warp / shape::warps * shape::warps + lane % shape::warps];
+      value = reduce_valid_lanes<shape::warps>(
+          value, static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads)), op);
+    }
+    if (thread == 0 && part < num_parts) write(part, value, size > 0);
+  }
+}
+
+template <class T, class Items, class Op, class Write>
+cudaError_t reduce_parts(const Items& items, const segment_parts& parts_of, std::size_t num_parts, Op op, Write write,
+                         cudaStream_t stream) {
+  const auto launch = [&](auto threads, auto pieces) {
+    using shape = part_shape<threads(), pieces()>;
+    return parts::launch(reduce_parts_kernel<threads(), pieces(), T, Items, Op, Write>,
+                         parts::ceil_div(num_parts, shape::block_parts * shape::parts_at_once), shape::block_threads,
+                         stream, items, parts_of, num_parts, op, write);
+  };
+  constexpr std::integral_constant<int, 1> one;
+  constexpr std::integral_constant<int, 2> two;
+  constexpr std::integral_constant<int, 4> four;
+  constexpr std::integral_constant<int, 8> eight;
+  const std::size_t pieces = parts::ceil_div(parts_of.part_items, Items::piece_items);
+  if (pieces <= 1) return launch(one, one);
+  if (pieces <= 2) return launch(two, one);
+  if (pieces <= 4) return launch(four, one);
+  if (pieces <= 8) return launch(eight, one);
+  if (pieces <= 16) return launch(eight, two);
+  if (pieces <= 32) return launch(eight, four);
+  if (pieces <= 64) return launch(eight, eight);
+  if (pieces <= 128) return launch(std::integral_constant<int, 16>{}, eight);
+  if (pieces <= 256) return launch(std::integral_constant<int, 32>{}, eight);
+  if (pieces <= 512) return launch(std::integral_constant<int, 64>{}, eight);
+  if (pieces <= 1024) return launch(std::integral_constant<int, 128>{}, eight);
+  return launch(std::integral_constant<int, 256>{}, eight);
+}
+
+// Writes what a part came to, for the second launch.
+template <class T>
+struct write_part {
+  T* d_aggregates;
+  __device__ void operator()(std::size_t part, const T& aggregate, bool) const { d_aggregates[part] = aggregate; }
+};
+
+// Longer segments are reduced in parts of so many bytes, and their aggregates by a second launch.
+inline constexpr std::size_t most_part_bytes = 128 * 1024;
+
+inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_bytes) {
+  const std::size_t parts = parts::ceil_div(segment_items * item_bytes, most_part_bytes);
+  return parts > 1 ? static_cast<unsigned>(parts) : 1;
+}
+
+// write(segment, aggregate, whether it has items) of every segment. `d_aggregates` has room for
+// num_segments * parts_of_segment(…) values where that is more than one a segment.
+template <class T, class Items, class Op, class Write>
+cudaError_t reduce_segments(const Items& items, std::size_t num_segments, unsigned segment_size, T* d_aggregates, Op op,
+                            Write write, cudaStream_t stream) {
+  if (num_segments == 0) return cudaSuccess;
+  const unsigned num_parts = parts_of_segment(segment_size, sizeof(typename Items::item));
+  const unsigned whole_pieces = static_cast<unsigned>(parts::ceil_div(segment_size, num_parts * Items::piece_items));
+  const segment_parts parts_of{segment_size, num_parts,
+                               num_parts == 1 ? segment_size : whole_pieces * Items::piece_items};
+  if (num_parts == 1) return reduce_parts<T>(items, parts_of, num_segments, op, write, stream);
+  // Rounded up to pieces, fewer parts may do.
+  const segment_parts filled{segment_size, static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.part_items)),
+                             parts_of.part_items};
+  const cudaError_t error =
+      reduce_parts<T>(items, filled, num_segments * filled.parts_per_segment, op, write_part<T>{d_aggregates}, stream);
+  if (error != cudaSuccess) return error;
+  return reduce_parts<T>(segment_items<const T*>{d_aggregates, false},
+                         segment_parts{filled.parts_per_segment, 1, filled.parts_per_segment}, num_segments, op, write,
+                         stream);
+}
+
+}  // namespace rungs::RUNGS_ABI::production
