@@ -13,10 +13,10 @@
 //   write(group, row, chunk, values, partial)  where it writes rows, once all is known
 //   conclude(row, partial)                     one thread of the row, at the end
 //
-// A row of up to 32 KB is held by the registers of a block or a part of it; one of up to 256 KB by a cluster of 2 to 8
-// blocks. What they do not hold is read twice, the second time mostly from the L2. The
-// shape depends on the number of columns alone: a row has the same bits in any batch. The idea of a cluster along the
-// row: quack (Dao-AILab, 2025).
+// A row that is written anew is held by registers: up to 32 KB by those of a block or a part of it, up to 256 KB by
+// those of a cluster of 2 to 8 blocks. A longer one is read twice, the second time mostly from the L2. The shape
+// depends on the number of columns alone, so a row has the same bits in any batch. The idea of a cluster along the row:
+// quack (Dao-AILab, 2025).
 #pragma once
 
 #include "rungs/cluster/parts/launch.cuh"
