@@ -6,6 +6,7 @@
 #include <rungs/rungs.cuh>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <set>
@@ -84,6 +85,17 @@ std::vector<path> all_paths() {
     return DeviceReduce::ArgMin(storage..., far_away<const float>(1), far_away<float>(2), far_away<long long>(3),
                                 static_cast<long long>(n), first);
   });
+  append("Sum of segments of 100", [](std::size_t n, auto&... storage) {
+    return DeviceSegmentedReduce::Sum(storage..., far_away<const float>(1), far_away<float>(2), n / 100, 100, first);
+  });
+  append("Reduce of one segment", [](std::size_t n, auto&... storage) {
+    return DeviceSegmentedReduce::Reduce(storage..., far_away<const long long>(1), far_away<long long>(2), 1, n,
+                                         exclusive_or{}, 7ll, first);
+  });
+  append("ArgMax of segments of 10", [](std::size_t n, auto&... storage) {
+    return DeviceSegmentedReduce::ArgMax(storage..., far_away<const float>(1), far_away<KeyValuePair<int, float>>(2),
+                                         n / 10, 10, first);
+  });
   append("InclusiveSum", [](std::size_t n, auto&... storage) {
     return DeviceScan::InclusiveSum(storage..., far_away<const float>(1), far_away<float>(2), n, first);
   });
@@ -124,6 +136,21 @@ std::vector<path> all_paths() {
       return call(storage..., far_away<const float>(1), far_away<float>(2), n, first);
     });
   return all;
+}
+
+// Of ten rows. They need no storage.
+std::vector<std::function<cudaError_t()>> calls_on_rows(std::size_t columns) {
+  const rows::matrix in{far_away<const float>(1), 10, columns};
+  const rows::matrix out{far_away<float>(2), 10, columns};
+  return {[=] { return rows::softmax(in, out, first); },
+          [=] { return rows::layer_norm(in, out, {}, first); },
+          [=] { return rows::rms_norm(in, out, {}, first); },
+          [=] { return rows::log_sum_exp(in, far_away<float>(3), first); },
+          [=] { return rows::cross_entropy(in, far_away<const int>(4), far_away<float>(3), {}, first); },
+          [=] {
+            return rows::merge_attention(far_away<const float>(1), far_away<const float>(5), 2, 10, columns,
+                                         far_away<float>(2), far_away<float>(3), first);
+          }};
 }
 
 // ---- every path with every call of the runtime failing in its turn
@@ -300,8 +327,34 @@ TEST_F(Host, ThePathsComeToEveryKernelOfThisProgram) {
         for (const fake::call& made : fake::current().calls)
           if (made.launches()) launched.insert(without_arguments(fake::registered_kernels().at(made.kernel)));
       }
+  fake::current() = {};
+  for (const std::size_t columns : {std::size_t{10}, std::size_t{200'000}})
+    for (const auto& call : calls_on_rows(columns)) EXPECT_EQ(call(), cudaSuccess);
+  for (const fake::call& made : fake::current().calls)
+    if (made.launches()) launched.insert(without_arguments(fake::registered_kernels().at(made.kernel)));
   EXPECT_GT(registered.size(), 10u);
   for (const std::string& each : registered) EXPECT_EQ(launched.count(each), 1u) << each;
+}
+
+TEST_F(Host, OperationsOnRowsReturnWhatFails) {
+  for (const int capability : capabilities)
+    for (const std::size_t columns : {1, 10, 1000, 8000, 20'000, 200'000, 3'000'000})
+      for (const auto& call : calls_on_rows(columns))
+        for (int failing_call = 1;; ++failing_call) {
+          ASSERT_LT(failing_call, 20);
+          fake::current() = {};
+          fake::current().capability = capability;
+          fake::current().failing_call = failing_call;
+          fake::current().error = cudaErrorLaunchOutOfResources;
+          const cudaError_t status = call();
+          if (!fake::current().failed()) {
+            EXPECT_EQ(status, cudaSuccess);
+            EXPECT_EQ(num_launches(), 1u);
+            EXPECT_TRUE(fake::current().unregistered.empty());
+            break;
+          }
+          EXPECT_EQ(status, cudaErrorLaunchOutOfResources) << "call " << failing_call;
+        }
 }
 
 // ---- what a call costs

@@ -2,6 +2,7 @@
 
 #include <rungs/device/device_reduce.cuh>
 #include <rungs/device/device_scan.cuh>
+#include <rungs/device/device_segmented_reduce.cuh>
 
 namespace rungs::tests {
 namespace {
@@ -18,6 +19,10 @@ void append_calls(std::vector<lambda_call>& all, const std::string& lambda, Add 
   append("TransformReduce", false, 3.0f, 2.0f, false,
          [=](auto d_in, auto d_out, auto n, auto stream, auto&... storage) {
            return DeviceReduce::TransformReduce(storage..., d_in, d_out, n, add, twice, 3.0f, stream);
+         });
+  append("Reduce of one segment", false, 3.0f, 1.0f, false,
+         [=](auto d_in, auto d_out, auto n, auto stream, auto&... storage) {
+           return DeviceSegmentedReduce::Reduce(storage..., d_in, d_out, 1, n, add, 3.0f, stream);
          });
   append("InclusiveScan", true, 0.0f, 1.0f, false, [=](auto d_in, auto d_out, auto n, auto stream, auto&... storage) {
     return DeviceScan::InclusiveScan(storage..., d_in, d_out, add, n, stream);
