@@ -1,8 +1,10 @@
-// rungs::DeviceSegmentedReduce against sums on the host: sizes on both sides of every change of mapping, any type and
-// operator that DeviceReduce takes, and that the bits of a segment depend on the segment alone.
+// rungs::DeviceSegmentedReduce against reductions on the host: segments of one size and between offsets, on both sides
+// of every change of mapping, any type and operator that DeviceReduce takes, and that the bits of a segment depend on
+// the segment alone.
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,29 +13,17 @@
 #include <type_traits>
 #include <vector>
 
+#include "generic/support.cuh"
+
 namespace rungs::tests {
 namespace {
 
 using segmented = DeviceSegmentedReduce;
 
 template <class T>
-struct on_device {
-  explicit on_device(const std::vector<T>& items) : size(items.size()) {
-    EXPECT_EQ(cudaMalloc(&data, size * sizeof(T) + 1), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(data, items.data(), size * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-  }
-  explicit on_device(std::size_t n) : on_device(std::vector<T>(n)) {}
-  ~on_device() { cudaFree(data); }
-  on_device(const on_device&) = delete;
-  on_device& operator=(const on_device&) = delete;
-  std::vector<T> read() const {
-    std::vector<T> items(size);
-    EXPECT_EQ(cudaMemcpy(items.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
-    return items;
-  }
-  T* data = nullptr;
-  std::size_t size;
-};
+device_vector<T> room(std::size_t n) {
+  return device_vector<T>(std::vector<T>(n));
+}
 
 // call(d_temp_storage, temp_storage_bytes) in two phases, on storage at an odd address that holds anything.
 template <class Call>
@@ -54,9 +44,26 @@ cudaError_t in_two_phases(Call call) {
 
 struct Segments : testing::Test {
   void SetUp() override {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no usable GPU";
+    if (no_gpu()) GTEST_SKIP() << "no usable GPU";
   }
+};
+
+// Segments on the host, and their offsets on the device.
+struct offsets {
+  explicit offsets(std::vector<long long> begins, std::vector<long long> ends)
+      : begins(begins), ends(ends), d_begins(begins), d_ends(ends) {}
+  // One behind the other, from `first` on.
+  static offsets of(const std::vector<std::size_t>& sizes, long long first = 0) {
+    std::vector<long long> begins, ends;
+    for (const std::size_t size : sizes) {
+      begins.push_back(first);
+      ends.push_back(first += static_cast<long long>(size));
+    }
+    return offsets(begins, ends);
+  }
+  std::size_t num_segments() const { return begins.size(); }
+  std::vector<long long> begins, ends;
+  device_vector<long long> d_begins, d_ends;
 };
 
 // Items with small magnitudes, so that sums of floats are exact.
@@ -68,6 +75,7 @@ std::vector<T> small_items(std::size_t n, unsigned seed) {
   return items;
 }
 
+// Sizes on both sides of where the mapping changes.
 std::vector<std::size_t> sizes(std::size_t item_bytes) {
   std::vector<std::size_t> all = {1, 2, 3, 5, 31, 33, 1000, 70'001};
   const std::size_t piece = item_bytes > 16 || 16 % item_bytes != 0 ? 1 : 16 / item_bytes;
@@ -78,96 +86,151 @@ std::vector<std::size_t> sizes(std::size_t item_bytes) {
 }
 
 template <class T>
-struct SegmentsOf : Segments {};
+struct SegmentsOf : Segments {
+  using output = std::conditional_t<std::is_same_v<T, unsigned char> || std::is_same_v<T, short>, int, T>;
+
+  // Sum, Min, Max and ArgMax of segments that `where` names to the calls and `offsets` to the host.
+  template <class... Where>
+  static void expect_right(const std::vector<T>& items, const offsets& offsets, std::size_t first, Where... where) {
+    const std::size_t n = offsets.num_segments();
+    const device_vector<T> in(items);
+    const auto sums = room<output>(n);
+    const auto least = room<T>(n), greatest = room<T>(n);
+    const auto places = room<KeyValuePair<int, T>>(n);
+    const T* const d_in = in.items + first;
+    ASSERT_EQ(
+        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., d_in, sums.items, n, where...); }),
+        cudaSuccess);
+    workspace kept;
+    ASSERT_EQ(segmented::Min(kept, d_in, least.items, n, where...), cudaSuccess);
+    ASSERT_EQ(segmented::Max(kept, d_in, greatest.items, n, where...), cudaSuccess);
+    ASSERT_EQ(segmented::ArgMax(kept, d_in, places.items, n, where...), cudaSuccess);
+    const auto sum = sums.read(n);
+    const auto lowest_found = least.read(n), highest_found = greatest.read(n);
+    const auto place = places.read(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      SCOPED_TRACE(testing::Message() << "segment " << s << " of " << offsets.ends[s] - offsets.begins[s]);
+      double expected = 0;
+      long long at = 0;
+      float lowest = 1000, highest = -1000;
+      for (long long i = offsets.begins[s]; i < offsets.ends[s]; ++i) {
+        const float item = static_cast<float>(items[first + i]);
+        expected += item;
+        lowest = std::fmin(lowest, item);
+        if (item > highest) highest = item, at = i - offsets.begins[s];
+      }
+      // A half holds integers up to 2048.
+      if (!std::is_same_v<T, __half> || std::fabs(expected) <= 2048)
+        ASSERT_EQ(static_cast<double>(static_cast<float>(sum[s])), expected);
+      if (offsets.ends[s] <= offsets.begins[s]) {
+        ASSERT_EQ(place[s].key, 1);
+        continue;
+      }
+      ASSERT_EQ(static_cast<float>(lowest_found[s]), lowest);
+      ASSERT_EQ(static_cast<float>(highest_found[s]), highest);
+      ASSERT_EQ(place[s].key, static_cast<int>(at));
+      ASSERT_EQ(static_cast<float>(place[s].value), highest);
+    }
+  }
+};
 using Types = testing::Types<int, unsigned char, short, long long, float, double, __half>;
 TYPED_TEST_SUITE(SegmentsOf, Types);
 
-TYPED_TEST(SegmentsOf, SumsMinimaMaximaAndTheirPlaces) {
-  using T = TypeParam;
-  using output = std::conditional_t<std::is_same_v<T, unsigned char> || std::is_same_v<T, short>, int, T>;
-  for (const std::size_t size : sizes(sizeof(T)))
-    for (const std::size_t offset : {0, 1}) {
-      SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << offset);
+TYPED_TEST(SegmentsOf, OneSize) {
+  for (const std::size_t size : sizes(sizeof(TypeParam)))
+    for (const std::size_t first : {0, 1}) {
+      SCOPED_TRACE(testing::Message() << "segments of " << size << ", offset " << first);
       const std::size_t n = size < 2000 ? 203 : 5;
-      const std::vector<T> items = small_items<T>(n * size + offset, static_cast<unsigned>(size));
-      const on_device<T> in(items);
-      const on_device<output> sums(n);
-      const on_device<T> least(n), greatest(n);
-      const on_device<KeyValuePair<int, T>> places(n);
-      const T* const d_in = in.data + offset;
-      ASSERT_EQ(in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., d_in, sums.data, n, size); }),
-                cudaSuccess);
-      workspace kept;
-      ASSERT_EQ(segmented::Min(kept, d_in, least.data, n, size), cudaSuccess);
-      ASSERT_EQ(segmented::Max(kept, d_in, greatest.data, n, size), cudaSuccess);
-      ASSERT_EQ(segmented::ArgMax(kept, d_in, places.data, n, size), cudaSuccess);
-      const auto sum = sums.read();
-      const auto first = least.read(), last = greatest.read();
-      const auto place = places.read();
-      for (std::size_t s = 0; s < n; ++s) {
-        double expected = 0;
-        std::size_t at = 0;
-        float lowest = 1000, highest = -1000;
-        for (std::size_t i = 0; i < size; ++i) {
-          const float item = static_cast<float>(items[offset + s * size + i]);
-          expected += item;
-          lowest = std::fmin(lowest, item);
-          if (item > highest) highest = item, at = i;
-        }
-        // A half holds integers up to 2048.
-        if (!std::is_same_v<T, __half> || std::fabs(expected) <= 2048)
-          ASSERT_EQ(static_cast<double>(static_cast<float>(sum[s])), expected) << "segment " << s;
-        ASSERT_EQ(static_cast<float>(first[s]), lowest);
-        ASSERT_EQ(static_cast<float>(last[s]), highest);
-        ASSERT_EQ(place[s].key, static_cast<int>(at));
-        ASSERT_EQ(static_cast<float>(place[s].value), highest);
-      }
+      this->expect_right(small_items<TypeParam>(n * size + first, static_cast<unsigned>(size)),
+                         offsets::of(std::vector<std::size_t>(n, size)), first, size);
     }
 }
 
-// Sizes that go in parts, and operators that know no identity.
-struct gcd {
-  __host__ __device__ unsigned operator()(unsigned a, unsigned b) const {
-    if (a == 0 || b == 0) return 1;  // nothing but items may be seen
-    while (b != 0) {
-      const unsigned rest = a % b;
-      a = b;
-      b = rest;
-    }
-    return a;
+TYPED_TEST(SegmentsOf, AllSizesBetweenOffsets) {
+  std::vector<std::size_t> all = {0};
+  for (std::size_t size = 1; size <= 300; ++size) all.push_back(size);
+  for (std::size_t items = 512; items <= 16'384; items *= 2)
+    for (const std::size_t size : {items - 1, items, items + 1}) all.push_back(size);
+  all.insert(all.end(), {70'001, 0, 0, 1'100'000, 0});
+  std::shuffle(all.begin(), all.end(), std::mt19937(5));
+  for (const std::size_t first : {0, 1}) {
+    std::size_t n = 0;
+    for (const std::size_t size : all) n += size;
+    const offsets offsets = offsets::of(all);
+    this->expect_right(small_items<TypeParam>(n + first, 4), offsets, first, offsets.d_begins.items,
+                       offsets.d_ends.items);
   }
-};
+}
+
+// So many segments that a warp has more than one, up to 32.
+TYPED_TEST(SegmentsOf, ManyOfAnyLengthBetweenOffsets) {
+  std::mt19937 engine(6);
+  for (const std::size_t n : {13'000, 100'000, 500'000}) {
+    std::vector<std::size_t> all(n);
+    std::size_t num_items = 0;
+    for (std::size_t& size : all) {
+      const unsigned kind = engine() % 1000;
+      size = kind < 500 ? 0 : kind < 900 ? engine() % 16 : kind < 999 ? engine() % 100 : engine() % 3000;
+      num_items += size;
+    }
+    SCOPED_TRACE(n);
+    const offsets offsets = offsets::of(all);
+    this->expect_right(small_items<TypeParam>(num_items, 7), offsets, 0, offsets.d_begins.items, offsets.d_ends.items);
+  }
+}
+
+// They may lie anywhere, and one in the other.
+TYPED_TEST(SegmentsOf, AnywhereBetweenOffsets) {
+  constexpr long long num_items = 100'000;
+  std::mt19937 engine(8);
+  std::vector<long long> begins(2000), ends(2000);
+  for (std::size_t s = 0; s < begins.size(); ++s) {
+    begins[s] = engine() % num_items;
+    ends[s] = s % 10 == 0 ? begins[s] - static_cast<long long>(engine() % 3)
+                          : std::min<long long>(num_items, begins[s] + engine() % (s % 7 == 0 ? 90'000 : 200));
+  }
+  const offsets offsets(begins, ends);
+  this->expect_right(small_items<TypeParam>(num_items, 9), offsets, 0, offsets.d_begins.items, offsets.d_ends.items);
+}
+
+// Long segments, and operators that know no identity.
 TEST_F(Segments, LongSegmentsAndOperatorsWithoutIdentity) {
-  for (const std::size_t size : {32'768, 32'769, 100'003, 1'000'003}) {
+  for (const std::size_t size : {1, 7, 100, 32'768, 32'769, 100'003, 1'000'003}) {
     SCOPED_TRACE(size);
     const std::size_t n = 3;
     std::vector<unsigned> items(n * size);
     for (std::size_t i = 0; i < items.size(); ++i) items[i] = static_cast<unsigned>(6 * (i / size + 1) * (1 + i % 5));
-    const on_device<unsigned> in(items), out(n);
+    const device_vector<unsigned> in(items);
+    const auto of_size = room<unsigned>(n), between = room<unsigned>(n);
+    const auto sums = room<long long>(n);
+    const offsets offsets = offsets::of(std::vector<std::size_t>(n, size));
     ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Reduce(storage..., in.data, out.data, n, size, gcd{}, 360360u);
+                return segmented::Reduce(storage..., in.items, of_size.items, n, size, greatest_common_divisor{},
+                                         360360u);
               }),
               cudaSuccess);
-    EXPECT_EQ(out.read(), (std::vector<unsigned>{6, 12, 18}));
-    const on_device<long long> sums(n);
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., in.data, sums.data, n, size); }),
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Reduce(storage..., in.items, between.items, n, offsets.d_begins.items,
+                                         offsets.d_ends.items, greatest_common_divisor{}, 360360u);
+              }),
               cudaSuccess);
+    ASSERT_EQ(
+        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., in.items, sums.items, n, size); }),
+        cudaSuccess);
     for (std::size_t s = 0; s < n; ++s) {
-      long long expected = 0;
-      for (std::size_t i = 0; i < size; ++i) expected += items[s * size + i];
-      EXPECT_EQ(sums.read()[s], expected);
+      long long sum = 0;
+      unsigned divisor = 360360;
+      for (std::size_t i = 0; i < size; ++i) {
+        sum += items[s * size + i];
+        divisor = greatest_common_divisor{}(divisor, items[s * size + i]);
+      }
+      EXPECT_EQ(of_size.read(n)[s], divisor);
+      EXPECT_EQ(between.read(n)[s], divisor);
+      EXPECT_EQ(sums.read(n)[s], sum);
     }
   }
 }
 
-struct triple {
-  int a, b, c;
-};
-struct by_member {
-  __host__ __device__ triple operator()(const triple& x, const triple& y) const {
-    return {x.a + y.a, x.b < y.b ? y.b : x.b, x.c < y.c ? x.c : y.c};
-  }
-};
 // Item i is i % 1000, from nowhere.
 struct counting {
   using iterator_category = std::random_access_iterator_tag;
@@ -179,85 +242,205 @@ struct counting {
   __host__ __device__ int operator[](std::ptrdiff_t i) const { return static_cast<int>((first + i) % 1000); }
   __host__ __device__ counting operator+(std::ptrdiff_t i) const { return {first + i}; }
 };
+// Segment s begins at s * size.
+struct at_multiples {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = int;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = int;
+  int size, first;
+  __host__ __device__ int operator[](std::ptrdiff_t i) const { return static_cast<int>(i + first) * size; }
+};
 TEST_F(Segments, StructsAndIterators) {
   for (const std::size_t size : {1, 7, 100, 3000, 50'000}) {
     SCOPED_TRACE(size);
     const std::size_t n = 11;
-    std::vector<triple> items(n * size);
-    for (std::size_t i = 0; i < items.size(); ++i)
-      items[i] = {1, static_cast<int>(i * 7919 % 10007), static_cast<int>(i * 31 % 997)};
-    const on_device<triple> in(items), out(n);
+    const auto items = bundles<3>(n * size);
+    const device_vector<bundle<3>> in(items);
+    const auto of_size = room<bundle<3>>(n), between = room<bundle<3>>(n);
+    const auto sums = room<long long>(n), sums_between = room<long long>(n);
+    const bundle<3> init{{1, -2000, 3}};
+    const at_multiples begins{static_cast<int>(size), 0}, ends{static_cast<int>(size), 1};
     ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Reduce(storage..., in.data, out.data, n, size, by_member{}, triple{0, -1, 5000});
+                return segmented::Reduce(storage..., in.items, of_size.items, n, size, by_value{}, init);
               }),
               cudaSuccess);
-    const on_device<long long> sums(n);
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Reduce(storage..., in.items, between.items, n, begins, ends, by_value{}, init);
+              }),
+              cudaSuccess);
     ASSERT_EQ(
-        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., counting{}, sums.data, n, size); }),
+        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., counting{}, sums.items, n, size); }),
         cudaSuccess);
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., counting{}, sums_between.items, n, begins, ends);
+              }),
+              cudaSuccess);
     for (std::size_t s = 0; s < n; ++s) {
-      triple expected{0, -1, 5000};
+      bundle<3> expected = init;
       long long sum = 0;
       for (std::size_t i = 0; i < size; ++i) {
-        expected = by_member{}(expected, items[s * size + i]);
+        expected = by_value{}(expected, items[s * size + i]);
         sum += static_cast<long long>((s * size + i) % 1000);
       }
-      const triple found = out.read()[s];
-      EXPECT_EQ(found.a, expected.a);
-      EXPECT_EQ(found.b, expected.b);
-      EXPECT_EQ(found.c, expected.c);
-      EXPECT_EQ(sums.read()[s], sum);
+      EXPECT_EQ(of_size.read(n)[s], expected);
+      EXPECT_EQ(between.read(n)[s], expected);
+      EXPECT_EQ(sums.read(n)[s], sum);
+      EXPECT_EQ(sums_between.read(n)[s], sum);
     }
   }
 }
 
-TEST_F(Segments, OfNothing) {
-  const on_device<float> in(1), out(4);
-  const on_device<KeyValuePair<int, float>> places(4);
+// Segments of more chunks than one group has, and of so many that chunks grow.
+TEST_F(Segments, GiantsBetweenOffsets) {
+  const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384};
+  const offsets offsets = offsets::of(all);
+  const std::size_t n = all.size();
+  const auto sums = room<long long>(n);
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::Sum(storage..., counting{}, sums.items, n, offsets.d_begins.items,
+                                    offsets.d_ends.items);
+            }),
+            cudaSuccess);
+  for (std::size_t s = 0; s < n; ++s) {
+    long long expected = 0;
+    for (long long i = offsets.begins[s]; i < offsets.ends[s]; ++i) expected += i % 1000;
+    EXPECT_EQ(sums.read(n)[s], expected) << s;
+  }
+}
+
+// More chunks than can be listed: some segments are one job each, with the same bits.
+TEST_F(Segments, MoreChunksThanAreListed) {
+  std::mt19937 engine(10);
+  std::normal_distribution<float> normal;
+  constexpr std::size_t size = 2048 * 300 + 77, n = 250;
+  std::vector<float> items(size);
+  for (float& item : items) item = normal(engine);
+  const device_vector<float> in(items);
+  const offsets alone = offsets::of({size});
+  const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
+  const auto sum = room<float>(1), sums = room<float>(n);
   workspace kept;
-  ASSERT_EQ(segmented::Reduce(kept, in.data, out.data, 4, 0, plus{}, 5.0f), cudaSuccess);
-  EXPECT_EQ(out.read(), std::vector<float>(4, 5.0f));
-  ASSERT_EQ(segmented::ArgMin(kept, in.data, places.data, 4, 0), cudaSuccess);
-  for (const auto& place : places.read()) {
+  ASSERT_EQ(segmented::Sum(kept, in.items, sum.items, 1, alone.d_begins.items, alone.d_ends.items), cudaSuccess);
+  ASSERT_EQ(segmented::Sum(kept, in.items, sums.items, n, many.d_begins.items, many.d_ends.items), cudaSuccess);
+  const float expected = sum.front();
+  for (const float found : sums.read(n)) EXPECT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
+  double exact = 0, magnitude = 0;
+  for (const float item : items) exact += item, magnitude += std::fabs(item);
+  EXPECT_NEAR(expected, exact, 90 * magnitude * std::ldexp(1.0, -24));
+}
+
+TEST_F(Segments, OfNothing) {
+  const auto in = room<float>(1), out = room<float>(4);
+  const auto places = room<KeyValuePair<int, float>>(4);
+  const offsets empty({3, 5, 0, 1}, {3, 1, 0, 0});
+  workspace kept;
+  ASSERT_EQ(segmented::Reduce(kept, in.items, out.items, 4, 0, plus{}, 5.0f), cudaSuccess);
+  EXPECT_EQ(out.read(4), std::vector<float>(4, 5.0f));
+  ASSERT_EQ(segmented::Reduce(kept, in.items, out.items, 4, empty.d_begins.items, empty.d_ends.items, plus{}, 6.0f),
+            cudaSuccess);
+  EXPECT_EQ(out.read(4), std::vector<float>(4, 6.0f));
+  ASSERT_EQ(segmented::ArgMin(kept, in.items, places.items, 4, 0), cudaSuccess);
+  for (const auto& place : places.read(4)) {
     EXPECT_EQ(place.key, 1);
     EXPECT_EQ(place.value, std::numeric_limits<float>::infinity());
   }
-  EXPECT_EQ(segmented::Sum(kept, in.data, out.data, 0, 100), cudaSuccess);
+  EXPECT_EQ(segmented::Sum(kept, in.items, out.items, 0, 100), cudaSuccess);
+  EXPECT_EQ(segmented::Sum(kept, in.items, out.items, 0, empty.d_begins.items, empty.d_ends.items), cudaSuccess);
 }
 
 TEST_F(Segments, NanAndTies) {
   std::vector<float> items(300, 1);
   items[150] = NAN;
   items[250] = items[260] = -2;
-  const on_device<float> in(items), out(3);
-  const on_device<KeyValuePair<int, float>> places(3);
+  const device_vector<float> in(items);
+  const auto out = room<float>(3);
+  const auto places = room<KeyValuePair<int, float>>(3);
+  const offsets offsets = offsets::of({100, 100, 100});
   workspace kept;
-  ASSERT_EQ(segmented::ArgMin(kept, in.data, places.data, 3, 100), cudaSuccess);
-  ASSERT_EQ(segmented::Min(kept, in.data, out.data, 3, 100), cudaSuccess);
-  const auto place = places.read();
-  EXPECT_EQ(place[0].key, 0);
-  EXPECT_EQ(place[1].key, 50);
-  EXPECT_EQ(place[2].key, 50);
-  EXPECT_TRUE(std::isnan(out.read()[1]));
+  const auto expect_found = [&] {
+    const auto place = places.read(3);
+    EXPECT_EQ(place[0].key, 0);
+    EXPECT_EQ(place[1].key, 50);
+    EXPECT_EQ(place[2].key, 50);
+    EXPECT_TRUE(std::isnan(out.read(3)[1]));
+  };
+  ASSERT_EQ(segmented::ArgMin(kept, in.items, places.items, 3, 100), cudaSuccess);
+  ASSERT_EQ(segmented::Min(kept, in.items, out.items, 3, 100), cudaSuccess);
+  expect_found();
+  ASSERT_EQ(segmented::ArgMin(kept, in.items, places.items, 3, offsets.d_begins.items, offsets.d_ends.items),
+            cudaSuccess);
+  ASSERT_EQ(segmented::Min(kept, in.items, out.items, 3, offsets.d_begins.items, offsets.d_ends.items), cudaSuccess);
+  expect_found();
 }
 
 TEST_F(Segments, BitsDependOnTheSegmentAlone) {
   std::mt19937 engine(3);
   std::normal_distribution<float> normal;
-  for (const std::size_t size : {5, 100, 2048, 4097, 100'001}) {
+  for (const std::size_t size : {5, 100, 300, 2048, 4097, 100'001, 1'000'000}) {
     SCOPED_TRACE(size);
-    const std::size_t n = size < 10'000 ? 500 : 7;
+    const std::size_t n = size < 10'000 ? 20'000 : 7;
     std::vector<float> segment(size), many(n * size + 1);
     for (float& item : segment) item = normal(engine);
-    for (float& item : many) item = normal(engine);
+    for (float& item : many) item = static_cast<float>(engine() % 100);
     std::memcpy(&many[1 + (n - 1) * size], segment.data(), size * sizeof(float));
-    const on_device<float> alone(segment), among(many), sum(1), sums(n);
+    const device_vector<float> alone(segment), among(many);
+    const auto sum = room<float>(1), sums = room<float>(n);
     workspace kept;
-    ASSERT_EQ(segmented::Sum(kept, alone.data, sum.data, 1, size), cudaSuccess);
-    ASSERT_EQ(segmented::Sum(kept, among.data + 1, sums.data, n, size), cudaSuccess);
-    const float a = sum.read()[0], b = sums.read()[n - 1];
-    EXPECT_EQ(std::memcmp(&a, &b, sizeof(a)), 0) << a << " and " << b;
+    const auto expect_same = [&] {
+      const float a = sum.front(), b = sums.read(n)[n - 1];
+      EXPECT_EQ(std::memcmp(&a, &b, sizeof(a)), 0) << a << " and " << b;
+    };
+    ASSERT_EQ(segmented::Sum(kept, alone.items, sum.items, 1, size), cudaSuccess);
+    ASSERT_EQ(segmented::Sum(kept, among.items + 1, sums.items, n, size), cudaSuccess);
+    expect_same();
+    const offsets own = offsets::of({size}), all = offsets::of(std::vector<std::size_t>(n, size), 1);
+    ASSERT_EQ(segmented::Sum(kept, alone.items, sum.items, 1, own.d_begins.items, own.d_ends.items), cudaSuccess);
+    ASSERT_EQ(segmented::Sum(kept, among.items, sums.items, n, all.d_begins.items, all.d_ends.items), cudaSuccess);
+    expect_same();
   }
+}
+
+TEST_F(Segments, OffsetsInAReplayedGraph) {
+  constexpr std::size_t n = 5000;
+  std::mt19937 engine(12);
+  std::vector<std::size_t> all(n);
+  std::size_t num_items = 0;
+  for (std::size_t& size : all) num_items += size = engine() % (engine() % 50 == 0 ? 20'000 : 40);
+  const offsets offsets = offsets::of(all);
+  const device_vector<int> in(small_items<int>(num_items, 1));
+  const auto out = room<int>(n);
+  std::size_t bytes = 0;
+  const auto call = [&](void* storage, cudaStream_t stream) {
+    return segmented::Sum(storage, bytes, in.items, out.items, static_cast<int>(n), offsets.d_begins.items,
+                          offsets.d_ends.items, stream);
+  };
+  ASSERT_EQ(call(nullptr, nullptr), cudaSuccess);
+  const auto storage = room<char>(bytes);
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t runnable;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ASSERT_EQ(call(storage.items, stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&runnable, graph, 0), cudaSuccess);
+  for (unsigned replay = 2; replay < 5; ++replay) {
+    const auto items = small_items<int>(num_items, replay);
+    ASSERT_EQ(cudaMemcpy(in.items, items.data(), num_items * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(cudaGraphLaunch(runnable, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    const auto found = out.read(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      int expected = 0;
+      for (long long i = offsets.begins[s]; i < offsets.ends[s]; ++i) expected += items[i];
+      ASSERT_EQ(found[s], expected) << s;
+    }
+  }
+  cudaGraphExecDestroy(runnable);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
 }
 
 }  // namespace

@@ -1,20 +1,29 @@
-// rungs::DeviceSegmentedReduce: cub::DeviceSegmentedReduce's calls for segments of one size, such as rows of a matrix.
+// rungs::DeviceSegmentedReduce: cub::DeviceSegmentedReduce's calls, for segments of one size, such as rows of a matrix,
+// and for segments between offsets, such as rows of a sparse one.
 //
 //   rungs::DeviceSegmentedReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_segments, segment_size,
-//   stream); rungs::DeviceSegmentedReduce::Sum(workspace, d_in, d_out, num_segments, segment_size, stream);      //
-//   simpler
+//                                     stream);
+//   rungs::DeviceSegmentedReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_segments, d_begin_offsets,
+//                                     d_end_offsets, stream);
+//   rungs::DeviceSegmentedReduce::Sum(workspace, d_in, d_out, num_segments, …);  // simpler
 //
-// Both forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where a
-// segment has more than 128 KB. Segments between offsets are not here yet: call cub::DeviceSegmentedReduce.
+// Both forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
+// storage where a segment has more than 128 KB; segments between offsets always: 20 bytes a segment and 1.3 MB for sums
+// of 8 bytes.
 //
-// d_in          num_segments * segment_size items: any random-access iterator. Memory that begins at a multiple of 16
-//               bytes, in segments of a multiple of 16 bytes, is read by vectors.
+// d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
+//               segments of a multiple of 16 bytes, is read by vectors.
 // d_out         one result a segment: any random-access output iterator.
-// num_segments, segment_size   any integers; a segment has fewer than 2^32 items. Of no items the result is init.
+// num_segments, segment_size   any integers; a segment of one size has fewer than 2^32 items.
+// d_begin_offsets, d_end_offsets   random-access iterators of integers: segment s has the items d_in[begin] to
+//               d_in[end - 1]. Segments may have any lengths, overlap, and lie in any order. Where end <= begin, there
+//               are none.
+// Of no items the result is init.
 //
-// A segment has the same bits whatever the number of segments, its place among them, its address or its alignment. The
-// error of a sum of floats is at most segment_size / threads + 16 rounding errors of the sum of magnitudes; a thread
-// has a piece of 16 bytes, or up to eight and more where a segment has over 1,024 bytes.
+// A segment has the same bits whatever the number of segments, its place among them, its address or its alignment. They
+// may differ between the two kinds of segments. A sum of floats is off by at most so many rounding errors, each of half
+// a unit in the last place of the sum of magnitudes: of one size 50 in segments of up to 128 KB and 320 up to 16 GB,
+// by iterators that are no pointers 270 and 540; between offsets 90 up to 128 MB, and then 1 for every 2 MB more.
 //
 // On purpose other than CUB: Min, Max, ArgMin and ArgMax treat NaN and zeros as those of rungs::DeviceReduce do.
 // Operators have to be associative and commutative.
@@ -23,14 +32,25 @@
 #include "rungs/device/device_reduce.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/production/segments/fixed_segments.cuh"
+#include "rungs/production/segments/offset_segments.cuh"
 
 namespace rungs::RUNGS_ABI {
 
 namespace device {
 
 // What the workspace knows the storage of these calls by.
-struct fixed_segments {
+struct segments {
   static constexpr contents temp_storage = contents::uninitialised;
+};
+
+// Which segments a call is about.
+struct fixed_segments {
+  std::size_t num_segments, segment_size;
+};
+template <class BeginOffsetIteratorT, class EndOffsetIteratorT>
+struct offset_segments {
+  std::size_t num_segments;
+  production::segment_offsets<BeginOffsetIteratorT, EndOffsetIteratorT> offsets;
 };
 
 // Writes init op aggregate, or init alone.
@@ -58,6 +78,9 @@ struct indexed_items {
     return with_index<InputIteratorT, T>{d_in + static_cast<std::ptrdiff_t>(parts.begin(part)),
                                          static_cast<long long>(parts.begin_in_segment(part))};
   }
+  __device__ auto of_segment(long long begin) const {
+    return with_index<InputIteratorT, T>{d_in + static_cast<std::ptrdiff_t>(begin)};
+  }
   template <class Accumulator, class Items>
   __device__ Accumulator load(const Items& items, unsigned first) const {
     return items[first];
@@ -80,220 +103,314 @@ struct write_extremum {
 
 }  // namespace device
 
-struct DeviceSegmentedReduce {
-  // d_out[s] = init op d_in[s * segment_size] op …, accumulated as in DeviceReduce::Reduce.
+class DeviceSegmentedReduce {
+  template <class SegmentSizeT>
+  using if_size = std::enable_if_t<std::is_integral_v<SegmentSizeT>>;
+  template <class BeginOffsetIteratorT>
+  using if_offsets = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>;
+
+ public:
+  // d_out[s] = init op the items of segment s, accumulated as in DeviceReduce::Reduce.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT, class ReductionOpT,
-            class T, class = std::enable_if_t<std::is_integral_v<SegmentSizeT>>>
+            class T, class = if_size<SegmentSizeT>>
   static cudaError_t Reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, NumSegmentsT num_segments, SegmentSizeT segment_size,
                             ReductionOpT reduction_op, T init, cudaStream_t stream = nullptr) {
-    return reduce(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_segments, segment_size, reduction_op, init,
-                  stream);
+    return reduce(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, of_size(num_segments, segment_size),
+                  reduction_op, init, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class ReductionOpT, class T, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Reduce(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, NumSegmentsT num_segments, BeginOffsetIteratorT d_begin_offsets,
+                            EndOffsetIteratorT d_end_offsets, ReductionOpT reduction_op, T init,
+                            cudaStream_t stream = nullptr) {
+    return reduce(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+                  between(num_segments, d_begin_offsets, d_end_offsets), reduction_op, init, stream);
   }
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT, class ReductionOpT,
-            class T>
+            class T, class = if_size<SegmentSizeT>>
   static cudaError_t Reduce(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
                             SegmentSizeT segment_size, ReductionOpT reduction_op, T init,
                             cudaStream_t stream = nullptr) {
-    return reduce(kept{workspace}, d_in, d_out, num_segments, segment_size, reduction_op, init, stream);
+    return reduce(kept{workspace}, d_in, d_out, of_size(num_segments, segment_size), reduction_op, init, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class ReductionOpT, class T, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Reduce(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
+                            BeginOffsetIteratorT d_begin_offsets, EndOffsetIteratorT d_end_offsets,
+                            ReductionOpT reduction_op, T init, cudaStream_t stream = nullptr) {
+    return reduce(kept{workspace}, d_in, d_out, between(num_segments, d_begin_offsets, d_end_offsets), reduction_op,
+                  init, stream);
   }
 
   // d_out[s] = the sum of each segment, accumulated in the type of output + item.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
-            class = std::enable_if_t<std::is_integral_v<SegmentSizeT>>>
+            class = if_size<SegmentSizeT>>
   static cudaError_t Sum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                          OutputIteratorT d_out, NumSegmentsT num_segments, SegmentSizeT segment_size,
                          cudaStream_t stream = nullptr) {
-    return sum(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_segments, segment_size, stream);
+    return sum(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, of_size(num_segments, segment_size), stream);
   }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT>
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Sum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                         OutputIteratorT d_out, NumSegmentsT num_segments, BeginOffsetIteratorT d_begin_offsets,
+                         EndOffsetIteratorT d_end_offsets, cudaStream_t stream = nullptr) {
+    return sum(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+               between(num_segments, d_begin_offsets, d_end_offsets), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
+            class = if_size<SegmentSizeT>>
   static cudaError_t Sum(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
                          SegmentSizeT segment_size, cudaStream_t stream = nullptr) {
-    return sum(kept{workspace}, d_in, d_out, num_segments, segment_size, stream);
+    return sum(kept{workspace}, d_in, d_out, of_size(num_segments, segment_size), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Sum(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
+                         BeginOffsetIteratorT d_begin_offsets, EndOffsetIteratorT d_end_offsets,
+                         cudaStream_t stream = nullptr) {
+    return sum(kept{workspace}, d_in, d_out, between(num_segments, d_begin_offsets, d_end_offsets), stream);
   }
 
   // d_out[s] = the least item of each segment.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
-            class = std::enable_if_t<std::is_integral_v<SegmentSizeT>>>
+            class = if_size<SegmentSizeT>>
   static cudaError_t Min(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                          OutputIteratorT d_out, NumSegmentsT num_segments, SegmentSizeT segment_size,
                          cudaStream_t stream = nullptr) {
-    return extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_segments, segment_size, stream);
+    return extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, of_size(num_segments, segment_size),
+                          stream);
   }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT>
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Min(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                         OutputIteratorT d_out, NumSegmentsT num_segments, BeginOffsetIteratorT d_begin_offsets,
+                         EndOffsetIteratorT d_end_offsets, cudaStream_t stream = nullptr) {
+    return extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+                          between(num_segments, d_begin_offsets, d_end_offsets), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
+            class = if_size<SegmentSizeT>>
   static cudaError_t Min(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
                          SegmentSizeT segment_size, cudaStream_t stream = nullptr) {
-    return extremum<true>(kept{workspace}, d_in, d_out, num_segments, segment_size, stream);
+    return extremum<true>(kept{workspace}, d_in, d_out, of_size(num_segments, segment_size), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Min(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
+                         BeginOffsetIteratorT d_begin_offsets, EndOffsetIteratorT d_end_offsets,
+                         cudaStream_t stream = nullptr) {
+    return extremum<true>(kept{workspace}, d_in, d_out, between(num_segments, d_begin_offsets, d_end_offsets), stream);
   }
 
   // d_out[s] = the greatest item of each segment.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
-            class = std::enable_if_t<std::is_integral_v<SegmentSizeT>>>
+            class = if_size<SegmentSizeT>>
   static cudaError_t Max(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                          OutputIteratorT d_out, NumSegmentsT num_segments, SegmentSizeT segment_size,
                          cudaStream_t stream = nullptr) {
-    return extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_segments, segment_size, stream);
+    return extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, of_size(num_segments, segment_size),
+                           stream);
   }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT>
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Max(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                         OutputIteratorT d_out, NumSegmentsT num_segments, BeginOffsetIteratorT d_begin_offsets,
+                         EndOffsetIteratorT d_end_offsets, cudaStream_t stream = nullptr) {
+    return extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+                           between(num_segments, d_begin_offsets, d_end_offsets), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
+            class = if_size<SegmentSizeT>>
   static cudaError_t Max(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
                          SegmentSizeT segment_size, cudaStream_t stream = nullptr) {
-    return extremum<false>(kept{workspace}, d_in, d_out, num_segments, segment_size, stream);
+    return extremum<false>(kept{workspace}, d_in, d_out, of_size(num_segments, segment_size), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t Max(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
+                         BeginOffsetIteratorT d_begin_offsets, EndOffsetIteratorT d_end_offsets,
+                         cudaStream_t stream = nullptr) {
+    return extremum<false>(kept{workspace}, d_in, d_out, between(num_segments, d_begin_offsets, d_end_offsets), stream);
   }
 
   // d_out[s] = the least item of each segment and where it stands in it, as a pair {key, value}: of equals the first.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
-            class = std::enable_if_t<std::is_integral_v<SegmentSizeT>>>
+            class = if_size<SegmentSizeT>>
   static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, NumSegmentsT num_segments, SegmentSizeT segment_size,
                             cudaStream_t stream = nullptr) {
-    return indexed_extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_segments, segment_size,
-                                  stream);
+    return indexed_extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+                                  of_size(num_segments, segment_size), stream);
   }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT>
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, NumSegmentsT num_segments, BeginOffsetIteratorT d_begin_offsets,
+                            EndOffsetIteratorT d_end_offsets, cudaStream_t stream = nullptr) {
+    return indexed_extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+                                  between(num_segments, d_begin_offsets, d_end_offsets), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
+            class = if_size<SegmentSizeT>>
   static cudaError_t ArgMin(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
                             SegmentSizeT segment_size, cudaStream_t stream = nullptr) {
-    return indexed_extremum<true>(kept{workspace}, d_in, d_out, num_segments, segment_size, stream);
+    return indexed_extremum<true>(kept{workspace}, d_in, d_out, of_size(num_segments, segment_size), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t ArgMin(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
+                            BeginOffsetIteratorT d_begin_offsets, EndOffsetIteratorT d_end_offsets,
+                            cudaStream_t stream = nullptr) {
+    return indexed_extremum<true>(kept{workspace}, d_in, d_out, between(num_segments, d_begin_offsets, d_end_offsets),
+                                  stream);
   }
 
   // d_out[s] = the greatest item of each segment and where it stands in it, as a pair {key, value}: of equals the
   // first.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
-            class = std::enable_if_t<std::is_integral_v<SegmentSizeT>>>
+            class = if_size<SegmentSizeT>>
   static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             OutputIteratorT d_out, NumSegmentsT num_segments, SegmentSizeT segment_size,
                             cudaStream_t stream = nullptr) {
-    return indexed_extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out, num_segments, segment_size,
-                                   stream);
+    return indexed_extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+                                   of_size(num_segments, segment_size), stream);
   }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT>
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            OutputIteratorT d_out, NumSegmentsT num_segments, BeginOffsetIteratorT d_begin_offsets,
+                            EndOffsetIteratorT d_end_offsets, cudaStream_t stream = nullptr) {
+    return indexed_extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_out,
+                                   between(num_segments, d_begin_offsets, d_end_offsets), stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT,
+            class = if_size<SegmentSizeT>>
   static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
                             SegmentSizeT segment_size, cudaStream_t stream = nullptr) {
-    return indexed_extremum<false>(kept{workspace}, d_in, d_out, num_segments, segment_size, stream);
-  }
-
-  // Segments between offsets: not here yet.
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
-            class EndOffsetIteratorT, class... More,
-            class = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>>
-  static cudaError_t Reduce(void*, std::size_t&, InputIteratorT, OutputIteratorT, NumSegmentsT, BeginOffsetIteratorT,
-                            EndOffsetIteratorT, More...) {
-    return of_offsets<BeginOffsetIteratorT>();
+    return indexed_extremum<false>(kept{workspace}, d_in, d_out, of_size(num_segments, segment_size), stream);
   }
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
-            class EndOffsetIteratorT, class... More,
-            class = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>>
-  static cudaError_t Sum(void*, std::size_t&, InputIteratorT, OutputIteratorT, NumSegmentsT, BeginOffsetIteratorT,
-                         EndOffsetIteratorT, More...) {
-    return of_offsets<BeginOffsetIteratorT>();
-  }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
-            class EndOffsetIteratorT, class... More,
-            class = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>>
-  static cudaError_t Min(void*, std::size_t&, InputIteratorT, OutputIteratorT, NumSegmentsT, BeginOffsetIteratorT,
-                         EndOffsetIteratorT, More...) {
-    return of_offsets<BeginOffsetIteratorT>();
-  }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
-            class EndOffsetIteratorT, class... More,
-            class = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>>
-  static cudaError_t Max(void*, std::size_t&, InputIteratorT, OutputIteratorT, NumSegmentsT, BeginOffsetIteratorT,
-                         EndOffsetIteratorT, More...) {
-    return of_offsets<BeginOffsetIteratorT>();
-  }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
-            class EndOffsetIteratorT, class... More,
-            class = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>>
-  static cudaError_t ArgMin(void*, std::size_t&, InputIteratorT, OutputIteratorT, NumSegmentsT, BeginOffsetIteratorT,
-                            EndOffsetIteratorT, More...) {
-    return of_offsets<BeginOffsetIteratorT>();
-  }
-  template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class BeginOffsetIteratorT,
-            class EndOffsetIteratorT, class... More,
-            class = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>>
-  static cudaError_t ArgMax(void*, std::size_t&, InputIteratorT, OutputIteratorT, NumSegmentsT, BeginOffsetIteratorT,
-                            EndOffsetIteratorT, More...) {
-    return of_offsets<BeginOffsetIteratorT>();
+            class EndOffsetIteratorT, class = if_offsets<BeginOffsetIteratorT>>
+  static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumSegmentsT num_segments,
+                            BeginOffsetIteratorT d_begin_offsets, EndOffsetIteratorT d_end_offsets,
+                            cudaStream_t stream = nullptr) {
+    return indexed_extremum<false>(kept{workspace}, d_in, d_out, between(num_segments, d_begin_offsets, d_end_offsets),
+                                   stream);
   }
 
  private:
-  using pair = device::storage_pair<device::fixed_segments>;
-  using kept = device::kept_storage<device::fixed_segments>;
+  using pair = device::storage_pair<device::segments>;
+  using kept = device::kept_storage<device::segments>;
 
-  template <class BeginOffsetIteratorT>
-  static cudaError_t of_offsets() {
-    static_assert(
-        std::is_integral_v<BeginOffsetIteratorT>,
-        "rungs::DeviceSegmentedReduce takes segments of one size: with offsets call cub::DeviceSegmentedReduce");
-    return cudaErrorNotSupported;
+  template <class NumSegmentsT, class SegmentSizeT>
+  static device::fixed_segments of_size(NumSegmentsT num_segments, SegmentSizeT segment_size) {
+    return {static_cast<std::size_t>(num_segments), static_cast<std::size_t>(segment_size)};
+  }
+  template <class NumSegmentsT, class BeginOffsetIteratorT, class EndOffsetIteratorT>
+  static device::offset_segments<BeginOffsetIteratorT, EndOffsetIteratorT> between(NumSegmentsT num_segments,
+                                                                                   BeginOffsetIteratorT d_begin_offsets,
+                                                                                   EndOffsetIteratorT d_end_offsets) {
+    return {static_cast<std::size_t>(num_segments), {d_begin_offsets, d_end_offsets}};
   }
 
-  // Storage for the aggregates of parts, then the launches.
-  template <class T, class Storage, class Items, class Op, class Write>
-  static cudaError_t run(Storage storage, const Items& items, std::size_t num_segments, std::size_t segment_size, Op op,
-                         Write write, cudaStream_t stream) {
-    if (segment_size > 0xffffffff) return cudaErrorInvalidValue;
+  // Storage for what parts of segments come to, then the launches.
+  template <class T, class Reduction>
+  static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
+                            const device::fixed_segments& segments, cudaStream_t stream) {
+    if (segments.segment_size > 0xffffffff) return cudaErrorInvalidValue;
+    const std::size_t num_parts =
+        production::parts_of_segment(segments.segment_size, sizeof(typename Reduction::Items::item));
+    char* region;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes,
+                        num_parts > 1 ? segments.num_segments * num_parts * sizeof(T) : 0, region, error))
+      return error;
+    return production::reduce_segments<T>(reduction, segments.num_segments,
+                                          static_cast<unsigned>(segments.segment_size), reinterpret_cast<T*>(region),
+                                          stream);
+  }
+  template <class T, class Reduction, class BeginOffsetIteratorT, class EndOffsetIteratorT>
+  static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
+                            const device::offset_segments<BeginOffsetIteratorT, EndOffsetIteratorT>& segments,
+                            cudaStream_t stream) {
+    production::segment_jobs<T> jobs;
+    const std::size_t bytes = production::segment_jobs<T>::place(nullptr, segments.num_segments, jobs);
+    char* region;
+    cudaError_t error;
+    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+    production::segment_jobs<T>::place(region, segments.num_segments, jobs);
+    return production::reduce_offset_segments<T>(reduction, segments.offsets, segments.num_segments, jobs, stream);
+  }
+
+  template <class T, class Storage, class Segments, class Items, class Op, class Write>
+  static cudaError_t run(Storage storage, const Segments& segments,
+                         const production::reduction_of<Items, Op, Write>& reduction, cudaStream_t stream) {
     return storage.run(
         [&](auto, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          const std::size_t num_parts = production::parts_of_segment(segment_size, sizeof(typename Items::item));
-          char* region;
-          cudaError_t error;
-          if (parts::answered(d_temp_storage, temp_storage_bytes,
-                              num_parts > 1 ? num_segments * num_parts * sizeof(T) : 0, region, error))
-            return error;
-          return production::reduce_segments<T>(items, num_segments, static_cast<unsigned>(segment_size),
-                                                reinterpret_cast<T*>(region), op, write, stream);
+          return launch<T>(d_temp_storage, temp_storage_bytes, reduction, segments, stream);
         },
         stream);
   }
 
   template <class InputIteratorT>
-  static production::segment_items<InputIteratorT> items_of(InputIteratorT d_in, std::size_t segment_size) {
+  static production::segment_items<InputIteratorT> items_of(InputIteratorT d_in,
+                                                            const device::fixed_segments& segments) {
     bool aligned = false;
     if constexpr (production::segment_items<InputIteratorT>::in_vectors)
-      aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0 && segment_size * sizeof(*d_in) % 16 == 0;
+      aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0 && segments.segment_size * sizeof(*d_in) % 16 == 0;
     return {d_in, aligned};
   }
+  template <class InputIteratorT, class BeginOffsetIteratorT, class EndOffsetIteratorT>
+  static production::segment_items<InputIteratorT> items_of(
+      InputIteratorT d_in, const device::offset_segments<BeginOffsetIteratorT, EndOffsetIteratorT>&) {
+    return {d_in, false};
+  }
 
-  template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
-  static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_segments,
-                            std::size_t segment_size, ReductionOpT reduction_op, T init, cudaStream_t stream) {
+  template <class Storage, class InputIteratorT, class OutputIteratorT, class Segments, class ReductionOpT, class T>
+  static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, const Segments& segments,
+                            ReductionOpT reduction_op, T init, cudaStream_t stream) {
     using accumulator = device::widened_accumulator<ReductionOpT, T, InputIteratorT, OutputIteratorT>;
     const auto call = [&](auto op, auto d_out, auto carry) {
       const auto carried_init = carry(static_cast<accumulator>(init));
       using carried = std::remove_const_t<decltype(carried_init)>;
-      return run<carried>(storage, items_of(device::readable<carried>(d_in), segment_size), num_segments, segment_size,
-                          op, device::write_segment<decltype(d_out), decltype(op), carried>{d_out, op, carried_init},
+      const device::write_segment<decltype(d_out), decltype(op), carried> write{d_out, op, carried_init};
+      return run<carried>(storage, segments,
+                          production::reduction_of{items_of(device::readable<carried>(d_in), segments), op, write},
                           stream);
     };
     return device::with_carried<accumulator, true>(d_out, device::ours(reduction_op), call);
   }
 
-  template <class Storage, class InputIteratorT, class OutputIteratorT>
-  static cudaError_t sum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_segments,
-                         std::size_t segment_size, cudaStream_t stream) {
+  template <class Storage, class InputIteratorT, class OutputIteratorT, class Segments>
+  static cudaError_t sum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, const Segments& segments,
+                         cudaStream_t stream) {
     using output = device::value_or<OutputIteratorT, parts::item_of<InputIteratorT>>;
-    return reduce(storage, d_in, d_out, num_segments, segment_size, plus{}, output{}, stream);
+    return reduce(storage, d_in, d_out, segments, plus{}, output{}, stream);
   }
 
-  template <bool least, class Storage, class InputIteratorT, class OutputIteratorT>
-  static cudaError_t extremum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_segments,
-                              std::size_t segment_size, cudaStream_t stream) {
+  template <bool least, class Storage, class InputIteratorT, class OutputIteratorT, class Segments>
+  static cudaError_t extremum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, const Segments& segments,
+                              cudaStream_t stream) {
     using item = parts::item_of<InputIteratorT>;
     using op = std::conditional_t<least, minimum, maximum>;
     const item of_nothing = least ? device::highest<item>() : device::lowest<item>();
-    return reduce(storage, d_in, d_out, num_segments, segment_size, op{}, of_nothing, stream);
+    return reduce(storage, d_in, d_out, segments, op{}, of_nothing, stream);
   }
 
-  template <bool least, class Storage, class InputIteratorT, class OutputIteratorT>
+  template <bool least, class Storage, class InputIteratorT, class OutputIteratorT, class Segments>
   static cudaError_t indexed_extremum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out,
-                                      std::size_t num_segments, std::size_t segment_size, cudaStream_t stream) {
+                                      const Segments& segments, cudaStream_t stream) {
     using item = parts::item_of<InputIteratorT>;
     using written = device::value_or<OutputIteratorT, KeyValuePair<int, item>>;
     const item of_nothing = least ? device::highest<item>() : device::lowest<item>();
-    return run<device::indexed<item>>(storage, device::indexed_items<InputIteratorT, item>{d_in}, num_segments,
-                                      segment_size, device::first_extremum<least>{},
-                                      device::write_extremum<OutputIteratorT, written, item>{d_out, of_nothing},
-                                      stream);
+    return run<device::indexed<item>>(
+        storage, segments,
+        production::reduction_of{device::indexed_items<InputIteratorT, item>{d_in}, device::first_extremum<least>{},
+                                 device::write_extremum<OutputIteratorT, written, item>{d_out, of_nothing}},
+        stream);
   }
 };
 

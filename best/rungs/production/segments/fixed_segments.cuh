@@ -45,6 +45,7 @@ struct segment_items {
   __device__ auto of(const segment_parts& parts, std::size_t part) const {
     return d_in + static_cast<std::ptrdiff_t>(parts.begin(part));
   }
+  __device__ auto of_segment(long long begin) const { return d_in + static_cast<std::ptrdiff_t>(begin); }
   // A piece by one load, or put together from its items; or the item of an iterator.
   template <class T>
   __device__ auto load(const InputIteratorT& items, unsigned first) const {
@@ -70,8 +71,9 @@ struct segment_items {
 // Threads of a part, and the pieces that each has on its way. 768 threads of a multiprocessor with eight pieces each
 // wait for 96 KB, as much as rows of floats were measured to need on an H200; where a part has fewer, threads take
 // several parts at once.
-template <int threads, int pieces_>
+template <int threads_, int pieces_>
 struct part_shape {
+  static constexpr int threads = threads_;
   static constexpr int lanes = threads < parts::warp_threads ? threads : parts::warp_threads, warps = threads / lanes;
   static constexpr int block_threads = threads < 128 ? 128 : threads, block_parts = block_threads / threads;
   static constexpr int pieces = pieces_, parts_at_once = pieces < 4 ? 4 / pieces : 1;
@@ -91,13 +93,27 @@ __device__ T reduce_valid_lanes(T value, unsigned num_valid, Op op) {
   return value;
 }
 
-// write(part, aggregate, whether there was an item) of every part.
-template <int threads, int pieces, class T, class Items, class Op, class Write>
-__global__ void __launch_bounds__(part_shape<threads, pieces>::block_threads, part_shape<threads, pieces>::blocks)
-    reduce_parts_kernel(Items all_items, segment_parts parts_of, std::size_t num_parts, Op op, Write write) {
-  using shape = part_shape<threads, pieces>;
+// What to reduce, by what, and what to do with an aggregate: write(part, aggregate, whether there was an item).
+template <class Items_, class Op, class Write>
+struct reduction_of {
+  using Items = Items_;
+  Items items;
+  Op op;
+  Write write;
+};
+template <class Items, class Op, class Write>
+reduction_of(Items, Op, Write) -> reduction_of<Items, Op, Write>;
+
+// The parts' items, accumulated in T.
+template <class shape, class T, class Reduction>
+__global__ void __launch_bounds__(shape::block_threads, shape::blocks)
+    reduce_parts_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_parts) {
+  using Items = typename Reduction::Items;
   using item = typename Items::item;
+  constexpr int threads = shape::threads, pieces = shape::pieces;
   constexpr unsigned piece_items = Items::piece_items, stride = threads * piece_items;
+  const Items& all_items = reduction.items;
+  const auto& op = reduction.op;
   const unsigned thread = threadIdx.x % threads;
   const std::size_t first_part =
       blockIdx.x * std::size_t{shape::block_parts * shape::parts_at_once} + threadIdx.x / threads;
@@ -152,24 +168,24 @@ __global__ void __launch_bounds__(part_shape<threads, pieces>::block_threads, pa
       value = reduce_valid_lanes<shape::warps>(
           value, static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads)), op);
     }
-    if (thread == 0 && part < num_parts) write(part, value, size > 0);
+    if (thread == 0 && part < num_parts) reduction.write(part, value, size > 0);
   }
 }
 
-template <class T, class Items, class Op, class Write>
-cudaError_t reduce_parts(const Items& items, const segment_parts& parts_of, std::size_t num_parts, Op op, Write write,
+template <class T, class Reduction>
+cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_of, std::size_t num_parts,
                          cudaStream_t stream) {
   const auto launch = [&](auto threads, auto pieces) {
     using shape = part_shape<threads(), pieces()>;
-    return parts::launch(reduce_parts_kernel<threads(), pieces(), T, Items, Op, Write>,
+    return parts::launch(reduce_parts_kernel<shape, T, Reduction>,
                          parts::ceil_div(num_parts, shape::block_parts * shape::parts_at_once), shape::block_threads,
-                         stream, items, parts_of, num_parts, op, write);
+                         stream, reduction, parts_of, num_parts);
   };
   constexpr std::integral_constant<int, 1> one;
   constexpr std::integral_constant<int, 2> two;
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
-  const std::size_t pieces = parts::ceil_div(parts_of.part_items, Items::piece_items);
+  const std::size_t pieces = parts::ceil_div(parts_of.part_items, Reduction::Items::piece_items);
   if (pieces <= 1) return launch(one, one);
   if (pieces <= 2) return launch(two, one);
   if (pieces <= 4) return launch(four, one);
@@ -199,26 +215,26 @@ inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_byt
   return parts > 1 ? static_cast<unsigned>(parts) : 1;
 }
 
-// write(segment, aggregate, whether it has items) of every segment. `d_aggregates` has room for
-// num_segments * parts_of_segment(…) values where that is more than one a segment.
-template <class T, class Items, class Op, class Write>
-cudaError_t reduce_segments(const Items& items, std::size_t num_segments, unsigned segment_size, T* d_aggregates, Op op,
-                            Write write, cudaStream_t stream) {
+// Every segment, accumulated in T. `d_aggregates` has room for num_segments * parts_of_segment(…) values where that is
+// more than one a segment.
+template <class T, class Reduction>
+cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size,
+                            T* d_aggregates, cudaStream_t stream) {
+  using Items = typename Reduction::Items;
   if (num_segments == 0) return cudaSuccess;
-  const unsigned num_parts = parts_of_segment(segment_size, sizeof(typename Items::item));
-  const unsigned whole_pieces = static_cast<unsigned>(parts::ceil_div(segment_size, num_parts * Items::piece_items));
-  const segment_parts parts_of{segment_size, num_parts,
-                               num_parts == 1 ? segment_size : whole_pieces * Items::piece_items};
-  if (num_parts == 1) return reduce_parts<T>(items, parts_of, num_segments, op, write, stream);
-  // Rounded up to pieces, fewer parts may do.
-  const segment_parts filled{segment_size, static_cast<unsigned>(parts::ceil_div(segment_size, parts_of.part_items)),
-                             parts_of.part_items};
+  const unsigned most_parts = parts_of_segment(segment_size, sizeof(typename Items::item));
+  if (most_parts == 1)
+    return reduce_parts<T>(reduction, segment_parts{segment_size, 1, segment_size}, num_segments, stream);
+  // Of whole pieces; rounded up to them, fewer parts may do.
+  const auto part_items =
+      static_cast<unsigned>(parts::ceil_div(segment_size, most_parts * Items::piece_items)) * Items::piece_items;
+  const auto num_parts = static_cast<unsigned>(parts::ceil_div(segment_size, part_items));
   const cudaError_t error =
-      reduce_parts<T>(items, filled, num_segments * filled.parts_per_segment, op, write_part<T>{d_aggregates}, stream);
+      reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}},
+                      segment_parts{segment_size, num_parts, part_items}, num_segments * num_parts, stream);
   if (error != cudaSuccess) return error;
-  return reduce_parts<T>(segment_items<const T*>{d_aggregates, false},
-                         segment_parts{filled.parts_per_segment, 1, filled.parts_per_segment}, num_segments, op, write,
-                         stream);
+  return reduce_parts<T>(reduction_of{segment_items<const T*>{d_aggregates, false}, reduction.op, reduction.write},
+                         segment_parts{num_parts, 1, num_parts}, num_segments, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
