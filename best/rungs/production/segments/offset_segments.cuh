@@ -1,16 +1,17 @@
-// Segments between offsets, reduced whatever their lengths, in two launches.
+// Segments between offsets, reduced in two launches whatever their lengths.
 //
-// A segment is cut into chunks, counted from its beginning, and a warp reduces a chunk; how follows from the size of
-// the segment alone, so a segment has the same result wherever it lies. In the first launch a warp takes up to 32
-// segments and reduces the short ones, many at once. It lists the chunks of the others as jobs, and the warps of the
-// second launch draw them. Whoever ends a group of chunks last merges it. Nobody waits for anybody.
+// How a segment is reduced follows from its size alone, so it has the same result wherever it lies: up to 256 items by
+// lanes of a warp, up to 8 KB by a warp, up to 32 KB by a block, and longer ones in chunks of so much, counted from
+// their beginning. In the first launch a block takes so many segments. What would take it too long it lists as jobs,
+// which the blocks of the second launch draw. So one long segment keeps the whole device busy. Nobody waits for a block
+// that may not have started.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
-#include "rungs/parts/overlapped_clear.cuh"
 #include "rungs/parts/storage.cuh"
+#include "rungs/parts/tags.cuh"
 #include "rungs/production/segments/fixed_segments.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -30,22 +31,19 @@ struct segment_offsets {
   }
 };
 
-// How a segment is cut: chunks of 8 KB, or so many larger ones, in groups.
+// How a segment is cut: chunks of 32 KB, or so many larger ones.
 struct segment_cut {
-  static constexpr unsigned most_chunks = 16 * 1024, group_chunks = 128;
+  static constexpr unsigned most_chunks = 4096;
   unsigned long long size, chunk_items;
 
   template <class Item>
   static __device__ segment_cut of(unsigned long long size) {
-    constexpr unsigned least_items = sizeof(Item) <= 16 ? 8 * 1024 / sizeof(Item) : 512;
+    constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
+    constexpr unsigned piece_items = 16;  // or more, of which chunks are whole
     const bool is_giant = size > std::size_t{most_chunks} * least_items;
-    return {size, is_giant ? parts::ceil_div(size, most_chunks) : least_items};
+    return {size, is_giant ? parts::ceil_div(size, most_chunks * piece_items) * piece_items : least_items};
   }
   __device__ unsigned num_chunks() const { return static_cast<unsigned>(parts::ceil_div(size, chunk_items)); }
-  __device__ unsigned num_groups() const { return static_cast<unsigned>(parts::ceil_div(num_chunks(), group_chunks)); }
-  __device__ unsigned group_size(unsigned group) const {
-    return static_cast<unsigned>(parts::at_most(num_chunks() - group * group_chunks, group_chunks));
-  }
   __device__ unsigned chunk_size(unsigned chunk) const {
     return static_cast<unsigned>(parts::at_most(size - chunk * chunk_items, chunk_items));
   }
@@ -53,18 +51,21 @@ struct segment_cut {
 
 // Jobs that are listed: chunk c of a segment whose first job is b is job b + c. There is room for one job a segment and
 // extra_jobs more; where those are taken, a long segment is one job.
+//
+// Storage may hold anything. Who lists first finds another word than the call's tag, and sets the counters to zero.
 template <class T>
 struct segment_jobs {
   static constexpr unsigned extra_jobs = 64 * 1024;
   static constexpr unsigned chunk_bits = 24, all_chunks = (1u << chunk_bits) - 1;
   struct counters {
+    parts::tag of_call;  // or its complement while they are being set
     unsigned long long listed, extra, drawn;
   };
 
   counters* count;
   unsigned long long* entries;  // segment and chunk
-  T* aggregates;                // of a job, and then of the group that begins with it
-  unsigned* arrivals;           // of a group, at its first job; of a segment's groups, at its second job
+  T* aggregates;                // of a job
+  unsigned* arrivals;           // of a segment's chunks, at its first job
 
   // Where they lie in a region, and how much they take of it.
   static std::size_t place(char* region, std::size_t num_segments, segment_jobs& jobs) {
@@ -80,42 +81,184 @@ struct segment_jobs {
     take(jobs.arrivals, most);
     return bytes;
   }
+
+  __device__ bool are_listed(parts::tag of_call) const {
+    return *static_cast<volatile parts::tag*>(&count->of_call) == of_call;
+  }
+  // One thread calls it before it lists.
+  __device__ void begin_list(parts::tag of_call) const {
+    const parts::tag found = *static_cast<volatile parts::tag*>(&count->of_call);
+    if (found != of_call && found != ~of_call && atomicCAS(&count->of_call, found, ~of_call) == found) {
+      count->listed = count->extra = count->drawn = 0;
+      __threadfence();
+      atomicExch(&count->of_call, of_call);
+    }
+    while (!are_listed(of_call)) continue;
+    __threadfence();
+  }
 };
 
-// What another block has written before.
+// What other blocks have written before.
 template <class T>
 struct written_by_others {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = T;
+
   const T* values;
-  unsigned stride;
 
   __device__ T operator[](std::ptrdiff_t i) const {
     using word = std::conditional_t<alignof(T) % 4 == 0, unsigned, unsigned char>;
     word words[sizeof(T) / sizeof(word)];
-    const auto* const from = reinterpret_cast<const word*>(values + i * stride);
+    const auto* const from = reinterpret_cast<const word*>(values + i);
 #pragma unroll
     for (unsigned w = 0; w < sizeof(T) / sizeof(word); ++w) words[w] = __ldcg(from + w);
     T value;
     memcpy(static_cast<void*>(&value), words, sizeof(T));
     return value;
   }
+  __device__ written_by_others operator+(std::ptrdiff_t i) const { return {values + i}; }
 };
 
-// The warp's aggregate of `size` items, at least one, in its first lane: lane l takes item l and every 32nd from there.
-template <class T, class Items, class Op>
-__device__ T reduce_by_warp(const Items& items, unsigned size, const Op& op) {
-  constexpr unsigned loads = sizeof(T) <= 8 ? 16 : 4;
-  const unsigned lane = threadIdx.x % parts::warp_threads;
-  T value, loaded[loads];
-  for (unsigned first = lane; first < size; first += loads * parts::warp_threads) {
-#pragma unroll
-    for (unsigned k = 0; k < loads; ++k)
-      if (first + k * parts::warp_threads < size)
-        loaded[k] = static_cast<T>(items[static_cast<std::ptrdiff_t>(first + k * parts::warp_threads)]);
-#pragma unroll
-    for (unsigned k = 0; k < loads; ++k)
-      if (first + k * parts::warp_threads < size) value = k == 0 && first == lane ? loaded[0] : op(value, loaded[k]);
+// A thread's share of items that `threads` threads reduce: of pieces of 16 bytes, or of items where they are not read
+// as vectors, piece p belongs to thread p % threads. Which that is does not depend on where they lie.
+template <int threads, class T, class InputIteratorT, class Op>
+struct share_of_items {
+  using item = parts::item_of<InputIteratorT>;
+  static constexpr bool in_vectors = parts::is_vectorisable<InputIteratorT>;
+  static constexpr unsigned piece_items = in_vectors ? 16 / sizeof(item) : 1;
+
+  const InputIteratorT& items;
+  unsigned size, thread;
+  const Op& op;
+  T value;
+  bool has_value = false;
+
+  static __device__ T reduce(const InputIteratorT& items, unsigned size, unsigned thread, const Op& op) {
+    share_of_items share{items, size, thread, op};
+    share.take_all();
+    return share.value;
   }
-  return reduce_valid_lanes<parts::warp_threads>(value, size, op);
+  // How many threads have a value, the first ones.
+  static __device__ unsigned num_valid(unsigned size) { return size / piece_items + (size % piece_items != 0); }
+
+ private:
+  __device__ void take(const T& next) {
+    value = has_value ? op(value, next) : next;
+    has_value = true;
+  }
+  __device__ void take_all() {
+    const unsigned whole = size / piece_items;
+    if constexpr (!in_vectors) {
+      take_pieces<reading::by_items>(thread, whole);
+    } else if (reinterpret_cast<std::uintptr_t>(items) % 16 == 0) {
+      take_pieces<reading::by_vectors>(thread, whole);
+    } else if constexpr (sizeof(item) >= 4) {
+      take_pieces<reading::by_items>(thread, whole);
+    } else {
+      // A piece between others lies in two that are aligned. Around the first and the last there may be no memory.
+      if (thread == 0 && whole > 0) take(piece_by_items(0));
+      if (whole > 1) {
+        take_pieces<reading::by_two_vectors>(thread > 0 ? thread : threads, whole - 1);
+        if (thread == (whole - 1) % threads) take(piece_by_items(whole - 1));
+      }
+    }
+    if (thread == whole % threads)
+#pragma unroll 1
+      for (unsigned i = whole * piece_items; i < size; ++i) take(static_cast<T>(items[i]));
+  }
+
+  enum class reading { by_vectors, by_two_vectors, by_items };
+  template <reading how>
+  static constexpr unsigned at_once = sizeof(T) > 16 || how == reading::by_two_vectors ||
+                                              (in_vectors && how == reading::by_items)
+                                          ? 2
+                                      : threads > parts::warp_threads ? 8
+                                                                      : 4;
+
+  // The pieces first, first + threads … before `end`, some of them on their way at
+  // once.
+  template <reading how>
+  __device__ void take_pieces(unsigned first, unsigned end) {
+    constexpr unsigned num_loaded = at_once<how>;
+#pragma unroll 1
+    for (; first < end; first += num_loaded * threads) {
+      const auto is_there = [=](unsigned k) { return first + k * threads < end; };
+      if constexpr (how == reading::by_items) {
+        std::conditional_t<in_vectors, item, T> loaded[num_loaded][piece_items];
+        const InputIteratorT from = items + static_cast<std::ptrdiff_t>(first * piece_items);
+#pragma unroll
+        for (unsigned k = 0; k < num_loaded; ++k)
+#pragma unroll
+          for (unsigned i = 0; i < piece_items; ++i)
+            if (is_there(k)) loaded[k][i] = from[static_cast<std::ptrdiff_t>(k * threads * piece_items + i)];
+#pragma unroll
+        for (unsigned k = 0; k < num_loaded; ++k)
+          if (is_there(k)) take(parts::fold<T, 0, piece_items>(loaded[k], op));
+      } else {
+        const auto offset = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(items) % 16);
+        const auto* const vectors =
+            reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(items) - offset) + first;
+        constexpr unsigned num_vectors = how == reading::by_vectors ? 1 : 2;
+        uint4 loaded[num_loaded][num_vectors];
+#pragma unroll
+        for (unsigned k = 0; k < num_loaded; ++k)
+#pragma unroll
+          for (unsigned v = 0; v < num_vectors; ++v)
+            if (is_there(k)) loaded[k][v] = vectors[k * threads + v];
+#pragma unroll
+        for (unsigned k = 0; k < num_loaded; ++k) {
+          if (!is_there(k)) break;
+          unsigned words[8];
+          memcpy(words, loaded[k], num_vectors * 16);
+          if constexpr (how == reading::by_vectors)
+            take(parts::fold_vector<T>(parts::vector<item>{{words[0], words[1], words[2], words[3]}}, op));
+          else
+            take(parts::fold_vector<T>(parts::shifted<item>(words, offset), op));
+        }
+      }
+    }
+  }
+  __device__ T piece_by_items(unsigned piece) const {
+    parts::vector<item> all;
+#pragma unroll 1
+    for (unsigned i = 0; i < piece_items; ++i) {
+      const item each = items[piece * piece_items + i];
+      memcpy(reinterpret_cast<unsigned char*>(all.words) + i * sizeof(item), &each, sizeof(item));
+    }
+    return parts::fold_vector<T>(all, op);
+  }
+};
+
+// The aggregate of `size` items, at least one, in the first lane of the warp.
+template <class T, class InputIteratorT, class Op>
+__device__ T reduce_by_warp(const InputIteratorT& items, unsigned size, const Op& op) {
+  using share = share_of_items<parts::warp_threads, T, InputIteratorT, Op>;
+  const T value = share::reduce(items, size, threadIdx.x % parts::warp_threads, op);
+  return reduce_valid_lanes<parts::warp_threads>(value, share::num_valid(size), op);
+}
+
+inline constexpr int segment_block_threads = 256, segment_block_warps = segment_block_threads / parts::warp_threads;
+
+// The aggregate of the values of the first num_valid threads of the block, in its first thread. Calls that follow each
+// other take different memory.
+template <class T, class Op>
+__device__ T merge_in_block(T value, unsigned num_valid, const Op& op, T* of_warps) {
+  const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+  const unsigned before = warp * parts::warp_threads;
+  value = reduce_valid_lanes<parts::warp_threads>(value, num_valid > before ? num_valid - before : 0, op);
+  if (lane == 0) of_warps[warp] = value;
+  __syncthreads();
+  if (warp > 0) return value;
+  const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
+  return reduce_valid_lanes<segment_block_warps>(of_warps[lane % segment_block_warps], valid_warps, op);
+}
+template <class T, class InputIteratorT, class Op>
+__device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const Op& op, T* of_warps) {
+  using share = share_of_items<segment_block_threads, T, InputIteratorT, Op>;
+  return merge_in_block(share::reduce(items, size, threadIdx.x, op), share::num_valid(size), op, of_warps);
 }
 
 // The short segments of a warp's tile, several at once. A segment of up to 8 items has one lane, of up to 16 two …;
@@ -179,184 +322,236 @@ struct short_segments {
   }
 };
 
-inline constexpr int segment_block_threads = 256, segment_block_warps = segment_block_threads / parts::warp_threads;
+// The sum of the lanes' values up to the caller's.
+__device__ inline unsigned sum_up_to(unsigned value) {
+  const unsigned lane = threadIdx.x % parts::warp_threads;
+#pragma unroll
+  for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2) {
+    const unsigned before = __shfl_up_sync(parts::full_mask, value, distance);
+    if (lane >= distance) value += before;
+  }
+  return value;
+}
 
 // Lists the lane's segment where num_chunks is not 0. All lanes call it.
 template <class T>
-__device__ void list_jobs(const segment_jobs<T>& jobs, std::size_t segment, unsigned num_chunks) {
+__device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::size_t segment, unsigned num_chunks) {
   using list = segment_jobs<T>;
+  constexpr unsigned last_lane = parts::warp_threads - 1;
   const unsigned lane = threadIdx.x % parts::warp_threads;
-  const auto sum_before = [&](unsigned own, unsigned& all) {
-    unsigned sum = own;
-#pragma unroll
-    for (int distance = 1; distance < parts::warp_threads; distance *= 2) {
-      const unsigned before = __shfl_up_sync(parts::full_mask, sum, distance);
-      if (lane >= distance) sum += before;
-    }
-    all = __shfl_sync(parts::full_mask, sum, parts::warp_threads - 1);
-    return sum - own;
-  };
-  const auto draw = [&](unsigned long long& counter, unsigned all) {
+  // The warp draws all, and this is the first of the lane's.
+  const auto draw = [&](unsigned long long& counter, unsigned own, unsigned& all) {
+    const unsigned sum = sum_up_to(own);
+    all = __shfl_sync(parts::full_mask, sum, last_lane);
     unsigned long long first = 0;
-    if (lane == 0) first = atomicAdd(&counter, all);
-    return __shfl_sync(parts::full_mask, first, 0);
+    if (lane == 0 && all > 0) first = atomicAdd(&counter, all);
+    return __shfl_sync(parts::full_mask, first, 0) + sum - own;
   };
-  unsigned num_jobs = num_chunks, all_extra, all_jobs;
-  sum_before(num_chunks > 1 ? num_chunks - 1 : 0, all_extra);
-  if (all_extra > 0 && draw(jobs.count->extra, all_extra) + all_extra > list::extra_jobs)
-    num_jobs = num_chunks > 0 ? 1 : 0;
-  const unsigned before = sum_before(num_jobs, all_jobs);
-  const unsigned long long first = draw(jobs.count->listed, all_jobs) + before;
-  const auto enter = [&](unsigned long long first, std::size_t segment, unsigned chunk, bool is_all) {
-    jobs.entries[first + chunk] =
-        static_cast<unsigned long long>(segment) << list::chunk_bits | (is_all ? list::all_chunks : chunk);
-    jobs.arrivals[first + chunk] = 0;
+  if (lane == 0) jobs.begin_list(of_call);
+  unsigned num_jobs = num_chunks, all;
+  const unsigned long long extra = draw(jobs.count->extra, num_chunks > 1 ? num_chunks - 1 : 0, all);
+  if (num_chunks > 1 && extra + num_chunks - 1 > list::extra_jobs) num_jobs = 1;
+  const unsigned long long first = draw(jobs.count->listed, num_jobs, all);
+  const auto enter = [&](unsigned long long first, std::size_t segment, unsigned chunk) {
+    jobs.entries[first + chunk] = static_cast<unsigned long long>(segment) << list::chunk_bits | chunk;
   };
-  constexpr unsigned few = 8;
-  if (num_jobs <= few)
-    for (unsigned chunk = 0; chunk < num_jobs; ++chunk) enter(first, segment, chunk, num_jobs < num_chunks);
-  for (unsigned many = __ballot_sync(parts::full_mask, num_jobs > few); many != 0; many &= many - 1) {
+  if (num_jobs > 0) jobs.arrivals[first] = 0;
+  if (num_jobs == 1) enter(first, segment, num_chunks > 1 ? list::all_chunks : 0);
+  for (unsigned many = __ballot_sync(parts::full_mask, num_jobs > 1); many != 0; many &= many - 1) {
     const int owner = __ffs(static_cast<int>(many)) - 1;
     const auto its_first = __shfl_sync(parts::full_mask, first, owner);
     const auto its_segment = __shfl_sync(parts::full_mask, static_cast<unsigned long long>(segment), owner);
     const unsigned its_jobs = __shfl_sync(parts::full_mask, num_jobs, owner);
-    for (unsigned chunk = lane; chunk < its_jobs; chunk += parts::warp_threads)
-      enter(its_first, its_segment, chunk, false);
+    for (unsigned chunk = lane; chunk < its_jobs; chunk += parts::warp_threads) enter(its_first, its_segment, chunk);
   }
 }
 
-// The first launch: a warp has tile_segments segments.
-template <class T, class Reduction, class Offsets>
-__global__ void __launch_bounds__(segment_block_threads)
-    reduce_short_segments_kernel(Reduction reduction, Offsets offsets, std::size_t num_segments, unsigned tile_segments,
-                                 segment_jobs<T> jobs) {
+// A call: its segments, and where jobs are listed.
+template <class T_, class Reduction_, class Offsets>
+struct segments_call {
+  using T = T_;
+  using Reduction = Reduction_;
   using item = typename Reduction::Items::item;
-  constexpr unsigned most_medium_items = 4 * 8 * 1024 / sizeof(item);  // more are left to the second launch
-  __shared__ unsigned char orders[segment_block_warps][parts::warp_threads];
-  const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
-  const std::size_t first = (blockIdx.x * std::size_t{segment_block_warps} + warp) * tile_segments;
-  const std::size_t segment = first + lane;
-  const bool exists = lane < tile_segments && segment < num_segments;
-  const long long begin = exists ? offsets.begin(segment) : 0;
-  const unsigned long long size = exists ? offsets.size(segment, begin) : 0;
-  const auto& op = reduction.op;
-  if (exists && size == 0) reduction.write(segment, T{}, false);
+  static constexpr unsigned most_warp_items = sizeof(item) <= 16 ? 8 * 1024 / sizeof(item) : 512;
 
-  const unsigned short_size = size <= short_segments<T>::most_items ? static_cast<unsigned>(size) : 0;
-  short_segments<T>::reduce(
-      orders[warp], reduction.items, begin, short_size, op,
-      [&](unsigned owner, const T& aggregate) { reduction.write(first + owner, aggregate, true); });
-
-  const segment_cut cut = segment_cut::of<item>(size);
-  unsigned num_chunks = size > short_segments<T>::most_items ? cut.num_chunks() : 0;
-  unsigned reduced = 0;
-  for (unsigned medium = __ballot_sync(parts::full_mask, num_chunks == 1); medium != 0; medium &= medium - 1) {
-    const int owner = __ffs(static_cast<int>(medium)) - 1;
-    const unsigned its_size = __shfl_sync(parts::full_mask, static_cast<unsigned>(size), owner);
-    if (reduced > 0 && reduced + its_size > most_medium_items) break;
-    const auto its_items = reduction.items.of_segment(__shfl_sync(parts::full_mask, begin, owner));
-    const T value = reduce_by_warp<T>(its_items, its_size, op);
-    if (lane == 0) reduction.write(first + owner, value, true);
-    if (lane == owner) num_chunks = 0;
-    reduced += its_size;
-  }
-  parts::wait_until_cleared();
-  if (__any_sync(parts::full_mask, num_chunks > 0)) list_jobs(jobs, segment, num_chunks);
-}
-
-// One job, by a warp.
-template <class T, class Reduction>
-struct segment_job {
-  using item = typename Reduction::Items::item;
-  using list = segment_jobs<T>;
-
-  const Reduction& reduction;
-  const list& jobs;
-  std::size_t segment;
-  long long begin;
-  segment_cut cut;
-
-  __device__ T chunk(unsigned index) const {
-    const auto items = reduction.items.of_segment(begin);
-    return reduce_by_warp<T>(items + static_cast<std::ptrdiff_t>(index * cut.chunk_items), cut.chunk_size(index),
-                             reduction.op);
-  }
-  __device__ void write(const T& aggregate) const {
-    if (threadIdx.x % parts::warp_threads == 0) reduction.write(segment, aggregate, true);
-  }
-  // Leaves what the first lane has, and says whether the warp is the last of so many to do so.
-  __device__ bool arrives_last(const T& aggregate, unsigned long long job, unsigned long long counter,
-                               unsigned expected) const {
-    bool is_last = false;
-    if (threadIdx.x % parts::warp_threads == 0) {
-      jobs.aggregates[job] = aggregate;
-      __threadfence();
-      is_last = atomicAdd(jobs.arrivals + counter, 1u) == expected - 1;
-      __threadfence();
-    }
-    return __any_sync(parts::full_mask, is_last);
-  }
-
-  // Chunk `index`, which is that job, and what became complete by it.
-  __device__ void run(unsigned index, unsigned long long job) const {
-    const T of_chunk = chunk(index);
-    if (cut.num_chunks() == 1) return write(of_chunk);
-    const unsigned group = index / segment_cut::group_chunks;
-    const unsigned long long first = job - index, group_job = first + group * segment_cut::group_chunks;
-    if (!arrives_last(of_chunk, job, group_job, cut.group_size(group))) return;
-    const T of_group =
-        reduce_by_warp<T>(written_by_others<T>{jobs.aggregates + group_job, 1}, cut.group_size(group), reduction.op);
-    if (cut.num_groups() == 1) return write(of_group);
-    if (!arrives_last(of_group, group_job, first + 1, cut.num_groups())) return;
-    write(reduce_by_warp<T>(written_by_others<T>{jobs.aggregates + first, segment_cut::group_chunks}, cut.num_groups(),
-                            reduction.op));
-  }
-
-  // All chunks one after the other, merged in the same order.
-  __device__ void run_all() const {
-    const unsigned lane = threadIdx.x % parts::warp_threads;
-    const auto add = [&](T& to, const T& aggregate, unsigned index) {
-      const T value = parts::by_words(aggregate, [](auto word) { return __shfl_sync(parts::full_mask, word, 0); });
-      if (lane == index % parts::warp_threads) to = index < parts::warp_threads ? value : reduction.op(to, value);
-    };
-    const auto merged = [&](const T& of_lane, unsigned num_values) {
-      return reduce_valid_lanes<parts::warp_threads>(of_lane, num_values, reduction.op);
-    };
-    T of_groups;
-    for (unsigned group = 0; group < cut.num_groups(); ++group) {
-      T of_chunks;
-      for (unsigned index = 0; index < cut.group_size(group); ++index)
-        add(of_chunks, chunk(group * segment_cut::group_chunks + index), index);
-      add(of_groups, merged(of_chunks, cut.group_size(group)), group);
-    }
-    write(merged(of_groups, cut.num_groups()));
-  }
+  Reduction reduction;
+  Offsets offsets;
+  std::size_t num_segments;
+  unsigned tile_segments;
+  segment_jobs<T> jobs;
+  parts::tag of_call;
 };
 
-// The second launch: warps draw jobs until none is left.
-template <class T, class Reduction, class Offsets>
-__global__ void __launch_bounds__(segment_block_threads)
-    reduce_segment_jobs_kernel(Reduction reduction, Offsets offsets, segment_jobs<T> jobs) {
-  using list = segment_jobs<T>;
-  parts::wait_until_cleared();  // and until all jobs are listed
-  const unsigned long long num_jobs = __ldcg(&jobs.count->listed), num_warps = gridDim.x * segment_block_warps;
-  unsigned long long job = blockIdx.x * segment_block_warps + threadIdx.x / parts::warp_threads;
-  while (job < num_jobs) {
-    unsigned long long next = 0;
-    if (threadIdx.x % parts::warp_threads == 0) next = num_warps + atomicAdd(&jobs.count->drawn, 1ull);
-    const unsigned long long entry = __ldcg(jobs.entries + job);
-    const std::size_t segment = entry >> list::chunk_bits;
-    const unsigned chunk = entry & list::all_chunks;
-    const long long begin = offsets.begin(segment);
-    const segment_job<T, Reduction> taken{
-        reduction, jobs, segment, begin,
-        segment_cut::of<typename Reduction::Items::item>(offsets.size(segment, begin))};
-    if (chunk == list::all_chunks)
-      taken.run_all();
-    else
-      taken.run(chunk, job);
-    job = __shfl_sync(parts::full_mask, next, 0);
+// What the block of a tile does: short segments by lanes, longer ones by warps, and, where the block has `few`
+// segments, those for a block. It lists the rest.
+template <bool few, class Call>
+struct segments_tile {
+  using T = typename Call::T;
+  using item = typename Call::item;
+  // What a warp's segments for the block may have together.
+  static constexpr unsigned most_long_items = few ? 8 * Call::most_warp_items : 0;
+  static constexpr unsigned most_long_segments = segment_block_warps * (most_long_items / Call::most_warp_items);
+
+  struct long_segment {
+    std::size_t segment;
+    long long begin;
+    unsigned size;
+  };
+  struct shared {
+    unsigned char orders[segment_block_warps][parts::warp_threads];
+    T of_warps[2][segment_block_warps];
+    unsigned num_long;
+    long_segment long_segments[few ? most_long_segments : 1];
+  };
+
+  static __device__ void take(const Call& call, shared& shared) {
+    const auto& reduction = call.reduction;
+    const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
+    const unsigned warp_segments = (call.tile_segments + segment_block_warps - 1) / segment_block_warps;
+    const std::size_t tile = blockIdx.x * std::size_t{call.tile_segments};
+    const std::size_t end = parts::at_most(call.num_segments, tile + call.tile_segments);
+    const std::size_t first = tile + warp * warp_segments, segment = first + lane;
+    const bool exists = lane < warp_segments && segment < end;
+    const long long begin = exists ? call.offsets.begin(segment) : 0;
+    const unsigned long long size = exists ? call.offsets.size(segment, begin) : 0;
+    const segment_cut cut = segment_cut::of<item>(size);
+    const auto& op = reduction.op;
+    const bool is_short = size <= short_segments<T>::most_items,
+               is_for_warp = !is_short && size <= Call::most_warp_items;
+
+    if constexpr (few) {
+      if (threadIdx.x == 0) shared.num_long = 0;
+      __syncthreads();
+    }
+    if (exists && size == 0) reduction.write(segment, T{}, false);
+    short_segments<T>::reduce(
+        shared.orders[warp], reduction.items, begin, is_short ? static_cast<unsigned>(size) : 0, op,
+        [&](unsigned owner, const T& aggregate) { reduction.write(first + owner, aggregate, true); });
+    unsigned by_warp = __ballot_sync(parts::full_mask, is_for_warp);
+    for (; by_warp != 0; by_warp &= by_warp - 1) {
+      const int owner = __ffs(static_cast<int>(by_warp)) - 1;
+      const auto its_items = reduction.items.of_segment(__shfl_sync(parts::full_mask, begin, owner));
+      const unsigned its_size = __shfl_sync(parts::full_mask, static_cast<unsigned>(size), owner);
+      const T value = reduce_by_warp<T>(its_items, its_size, op);
+      if (lane == 0) reduction.write(first + owner, value, true);
+    }
+
+    unsigned num_chunks = is_short || is_for_warp ? 0 : cut.num_chunks();
+    if constexpr (few) {
+      const unsigned its_items = num_chunks == 1 ? static_cast<unsigned>(size) : 0;
+      if (sum_up_to(its_items) <= most_long_items && num_chunks == 1) {
+        shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, its_items};
+        num_chunks = 0;
+      }
+    }
+    parts::wait_until_cleared();
+    if (__any_sync(parts::full_mask, num_chunks > 0)) list_jobs(call.jobs, call.of_call, segment, num_chunks);
+    if constexpr (few) {
+      __syncthreads();
+      for (unsigned i = 0; i < shared.num_long; ++i) {
+        const long_segment& taken = shared.long_segments[i];
+        const auto its_items = reduction.items.of_segment(taken.begin);
+        const T value = reduce_by_block<T>(its_items, taken.size, op, shared.of_warps[i % 2]);
+        if (threadIdx.x == 0) reduction.write(taken.segment, value, true);
+      }
+    }
   }
+};
+template <bool few, class Call>
+__global__ void __launch_bounds__(segment_block_threads, few ? 4 : 5)
+    segment_tiles_kernel(const __grid_constant__ Call call) {
+  __shared__ typename segments_tile<few, Call>::shared shared;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  segments_tile<few, Call>::take(call, shared);
+}
+
+// What the blocks of the second launch do.
+template <class Call>
+struct segments_worker {
+  using T = typename Call::T;
+  using item = typename Call::item;
+  using list = segment_jobs<T>;
+  struct shared {
+    T of_warps[2][segment_block_warps], of_chunk;
+    unsigned long long next;
+  };
+
+  const Call& call;
+  shared& own;
+
+  __device__ void take_jobs() const {
+    constexpr unsigned drawer = segment_block_threads - 1;  // draws the next job while the others reduce
+    const list& jobs = call.jobs;
+    if (!jobs.are_listed(call.of_call)) return;
+    const unsigned long long num_jobs = __ldcg(&jobs.count->listed);
+    for (unsigned long long job = blockIdx.x; job < num_jobs;) {
+      if (threadIdx.x == drawer) own.next = gridDim.x + atomicAdd(&jobs.count->drawn, 1ull);
+      const unsigned long long entry = __ldcg(jobs.entries + job);
+      const std::size_t segment = entry >> list::chunk_bits;
+      const auto chunk = static_cast<unsigned>(entry & list::all_chunks);
+      const long long begin = call.offsets.begin(segment);
+      const segment_cut cut = segment_cut::of<item>(call.offsets.size(segment, begin));
+      if (chunk == list::all_chunks)
+        reduce_all(segment, begin, cut);
+      else
+        reduce_one(segment, begin, cut, chunk, job);
+      __syncthreads();
+      job = own.next;
+      __syncthreads();
+    }
+  }
+
+ private:
+  __device__ void write(std::size_t segment, const T& aggregate) const {
+    if (threadIdx.x == 0) call.reduction.write(segment, aggregate, true);
+  }
+  __device__ T reduce_chunk(long long begin, const segment_cut& cut, unsigned chunk) const {
+    const auto items = call.reduction.items.of_segment(begin) + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+    return reduce_by_block<T>(items, cut.chunk_size(chunk), call.reduction.op, own.of_warps[0]);
+  }
+
+  // One chunk; and the segment, if its other chunks are done.
+  __device__ void reduce_one(std::size_t segment, long long begin, const segment_cut& cut, unsigned chunk,
+                             unsigned long long job) const {
+    const T of_chunk = reduce_chunk(begin, cut, chunk);
+    const unsigned num_chunks = cut.num_chunks();
+    if (num_chunks == 1) return write(segment, of_chunk);
+    const list& jobs = call.jobs;
+    const unsigned long long first = job - chunk;
+    bool is_last = false;
+    if (threadIdx.x == 0) {
+      jobs.aggregates[job] = of_chunk;
+      __threadfence();
+      is_last = atomicAdd(jobs.arrivals + first, 1u) == num_chunks - 1;
+      __threadfence();
+    }
+    if (!__syncthreads_or(is_last)) return;
+    write(segment, reduce_by_block<T>(written_by_others<T>{jobs.aggregates + first}, num_chunks, call.reduction.op,
+                                      own.of_warps[1]));
+  }
+
+  // All chunks one after the other, merged in the same order: by the threads that would have taken them.
+  __device__ void reduce_all(std::size_t segment, long long begin, const segment_cut& cut) const {
+    const unsigned num_chunks = cut.num_chunks();
+    T of_thread;
+    for (unsigned chunk = 0; chunk < num_chunks; ++chunk) {
+      const T value = reduce_chunk(begin, cut, chunk);
+      if (threadIdx.x == 0) own.of_chunk = value;
+      __syncthreads();
+      if (threadIdx.x == chunk % segment_block_threads)
+        of_thread = chunk < segment_block_threads ? own.of_chunk : call.reduction.op(of_thread, own.of_chunk);
+      __syncthreads();
+    }
+    write(segment, merge_in_block(of_thread, num_chunks, call.reduction.op, own.of_warps[1]));
+  }
+};
+template <class Call>
+__global__ void __launch_bounds__(segment_block_threads, 4) segment_jobs_kernel(const __grid_constant__ Call call) {
+  __shared__ typename segments_worker<Call>::shared shared;
+  parts::wait_until_cleared();  // and until all jobs are listed
+  segments_worker<Call>{call, shared}.take_jobs();
 }
 
 // Every segment, accumulated in T. `jobs` may hold anything.
@@ -364,24 +559,28 @@ template <class T, class Reduction, class Offsets>
 cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& offsets, std::size_t num_segments,
                                    const segment_jobs<T>& jobs, cudaStream_t stream) {
   if (num_segments == 0) return cudaSuccess;
-  if (num_segments >> 40 != 0) return cudaErrorInvalidValue;
+  if (num_segments >> 38 != 0) return cudaErrorInvalidValue;  // more than a grid can take
   parts::device_limits limits;
-  if (const cudaError_t error = limits.ask()) return error;
-  using counters = typename segment_jobs<T>::counters;
-  if (const cudaError_t error = parts::launch_clear(reinterpret_cast<unsigned*>(jobs.count),
-                                                    static_cast<unsigned>(sizeof(counters) / sizeof(unsigned)), stream))
-    return error;
-  // Enough tiles for every warp of the device to have two, as long as there are segments.
-  const std::size_t warps = std::size_t{48} * limits.multiprocessors;
-  const std::size_t tile_segments = parts::at_most(parts::ceil_div(num_segments, 2 * warps), parts::warp_threads);
-  const std::size_t tiles = parts::ceil_div(num_segments, tile_segments);
-  const cudaError_t error =
-      parts::launch_overlapped(reduce_short_segments_kernel<T, Reduction, Offsets>,
-                               parts::ceil_div(tiles, segment_block_warps), segment_block_threads, 0, limits.overlaps(),
-                               stream, reduction, offsets, num_segments, static_cast<unsigned>(tile_segments), jobs);
+  cudaError_t error = limits.ask();
+  parts::opened_storage storage;
+  if (error == cudaSuccess)
+    error = storage.open(reinterpret_cast<char*>(jobs.count), sizeof(typename segment_jobs<T>::counters), stream);
   if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(reduce_segment_jobs_kernel<T, Reduction, Offsets>, warps / segment_block_warps,
-                                  segment_block_threads, 0, limits.overlaps(), stream, reduction, offsets, jobs);
+  // Few segments are spread over all multiprocessors, four blocks on each; of many, a block has eight and more.
+  const std::size_t resident_blocks = std::size_t{4} * limits.multiprocessors;
+  const std::size_t of_resident = parts::ceil_div(num_segments, resident_blocks);
+  constexpr std::size_t few = segment_block_warps;
+  const bool are_few = of_resident <= 4 * few;
+  const std::size_t tile_segments =
+      are_few ? parts::at_most(of_resident, few) : parts::at_most(of_resident / 4, segment_block_threads);
+  using call = segments_call<T, Reduction, Offsets>;
+  const call made{reduction, offsets, num_segments, static_cast<unsigned>(tile_segments), jobs, storage.of_call};
+  error = parts::launch_overlapped(are_few ? segment_tiles_kernel<true, call> : segment_tiles_kernel<false, call>,
+                                   parts::ceil_div(num_segments, tile_segments), segment_block_threads, 0,
+                                   storage.clears, stream, made);
+  if (error != cudaSuccess) return error;
+  return parts::launch_overlapped(segment_jobs_kernel<call>, resident_blocks, segment_block_threads, 0,
+                                  limits.overlaps(), stream, made);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
