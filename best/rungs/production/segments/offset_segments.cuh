@@ -19,31 +19,41 @@ namespace rungs::RUNGS_ABI::production {
 // Segment s has the items begins[s] to ends[s] - 1, or none.
 template <class BeginOffsetIteratorT, class EndOffsetIteratorT>
 struct segment_offsets {
+  using stored = std::common_type_t<parts::item_of<BeginOffsetIteratorT>, parts::item_of<EndOffsetIteratorT>>;
+  // Narrow where they are: a register each, instead of two.
+  static constexpr bool are_narrow = sizeof(stored) <= 4;
+  using offset = std::conditional_t<are_narrow, stored, long long>;
+  using count = std::conditional_t<are_narrow, unsigned, unsigned long long>;
+
   BeginOffsetIteratorT begins;
   EndOffsetIteratorT ends;
 
-  __device__ long long begin(std::size_t segment) const {
-    return static_cast<long long>(begins[static_cast<std::ptrdiff_t>(segment)]);
+  __device__ offset begin(std::size_t segment) const {
+    return static_cast<offset>(begins[static_cast<std::ptrdiff_t>(segment)]);
   }
-  __device__ unsigned long long size(std::size_t segment, long long begin) const {
-    const auto end = static_cast<long long>(ends[static_cast<std::ptrdiff_t>(segment)]);
-    return end > begin ? end - begin : 0;
+  __device__ count size(std::size_t segment, offset begin) const {
+    const auto end = static_cast<offset>(ends[static_cast<std::ptrdiff_t>(segment)]);
+    return end > begin ? static_cast<count>(end) - static_cast<count>(begin) : 0;
   }
 };
 
 // How a segment is cut: chunks of 32 KB, or so many larger ones.
+template <class Count>
 struct segment_cut {
   static constexpr unsigned most_chunks = 4096;
-  unsigned long long size, chunk_items;
+  Count size, chunk_items;
 
   template <class Item>
-  static __device__ segment_cut of(unsigned long long size) {
+  static __device__ segment_cut of(Count size) {
     constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
     constexpr unsigned piece_items = 16;  // or more, of which chunks are whole
     const bool is_giant = size > std::size_t{most_chunks} * least_items;
-    return {size, is_giant ? parts::ceil_div(size, most_chunks * piece_items) * piece_items : least_items};
+    const Count giant_items = static_cast<Count>(parts::ceil_div(size, most_chunks * piece_items)) * piece_items;
+    return {size, is_giant ? giant_items : least_items};
   }
-  __device__ unsigned num_chunks() const { return static_cast<unsigned>(parts::ceil_div(size, chunk_items)); }
+  __device__ unsigned num_chunks() const {
+    return static_cast<unsigned>(size / chunk_items) + (size % chunk_items != 0);
+  }
   __device__ unsigned chunk_size(unsigned chunk) const {
     return static_cast<unsigned>(parts::at_most(size - chunk * chunk_items, chunk_items));
   }
@@ -91,7 +101,8 @@ struct segment_jobs {
     if (found != of_call && found != ~of_call && atomicCAS(&count->of_call, found, ~of_call) == found) {
       count->listed = count->extra = count->drawn = 0;
       __threadfence();
-      atomicExch(&count->of_call, of_call);
+      *static_cast<volatile parts::tag*>(&count->of_call) = of_call;
+      return;
     }
     while (!are_listed(of_call)) continue;
     __threadfence();
@@ -175,8 +186,7 @@ struct share_of_items {
   static constexpr unsigned at_once = sizeof(T) > 16 || how == reading::by_two_vectors ||
                                               (in_vectors && how == reading::by_items)
                                           ? 2
-                                      : threads > parts::warp_threads ? 8
-                                                                      : 4;
+                                          : 4;
 
   // The pieces first, first + threads … before `end`, some of them on their way at
   // once.
@@ -269,17 +279,16 @@ struct short_segments {
   static constexpr int num_classes = 6;  // of 1, 2 … 32 lanes
 
   // `size`: of the lane's segment, 0 where it is none of the short ones. write(lane of the segment, aggregate).
-  template <class Items, class Op, class Write>
-  static __device__ void reduce(unsigned char* order, const Items& items, long long begin, unsigned size, const Op& op,
+  template <class Items, class Offset, class Op, class Write>
+  static __device__ void reduce(unsigned char* order, const Items& items, Offset begin, unsigned size, const Op& op,
                                 const Write& write) {
     const unsigned lane = threadIdx.x % parts::warp_threads, below = (1u << lane) - 1;
     const int own_class = 32 - __clz((size + lane_items - 1) / lane_items - 1);
-    unsigned first_lane[num_classes], first_segment[num_classes], num_lanes = 0, num_segments = 0;
+    unsigned firsts[num_classes], num_lanes = 0, num_segments = 0;  // a lane, and in the lower byte a segment
 #pragma unroll
     for (int c = num_classes - 1; c >= 0; --c) {
       const unsigned members = __ballot_sync(parts::full_mask, size > 0 && own_class == c);
-      first_lane[c] = num_lanes;
-      first_segment[c] = num_segments;
+      firsts[c] = num_lanes << 8 | num_segments;
       if (size > 0 && own_class == c) order[num_segments + __popc(members & below)] = static_cast<unsigned char>(lane);
       num_lanes += __popc(members) << c;
       num_segments += __popc(members);
@@ -288,14 +297,14 @@ struct short_segments {
     for (unsigned pass = 0; pass < num_lanes; pass += parts::warp_threads) {
       const unsigned given = pass + lane;
       int c = num_classes - 1;
-      unsigned from = 0, segment = 0;
+      unsigned first = firsts[num_classes - 1];
 #pragma unroll
       for (int k = num_classes - 2; k >= 0; --k)
-        if (given >= first_lane[k]) {
+        if ((given << 8 | 0xff) >= firsts[k]) {
           c = k;
-          from = first_lane[k];
-          segment = first_segment[k];
+          first = firsts[k];
         }
+      const unsigned from = first >> 8, segment = first & 0xff;
       const unsigned rank = (given - from) & ((1u << c) - 1);
       const bool is_given = given < num_lanes;
       const unsigned owner = is_given ? order[segment + ((given - from) >> c)] : 0;
@@ -371,58 +380,57 @@ template <class T_, class Reduction_, class Offsets>
 struct segments_call {
   using T = T_;
   using Reduction = Reduction_;
+  using offset = typename Offsets::offset;
+  using count = typename Offsets::count;
+  using cut = segment_cut<count>;
   using item = typename Reduction::Items::item;
   static constexpr unsigned most_warp_items = sizeof(item) <= 16 ? 8 * 1024 / sizeof(item) : 512;
 
   Reduction reduction;
   Offsets offsets;
   std::size_t num_segments;
-  unsigned tile_segments;
+  unsigned tile_segments, warp_segments;  // of a block, and of a warp of it
   segment_jobs<T> jobs;
   parts::tag of_call;
 };
 
-// What the block of a tile does: short segments by lanes, longer ones by warps, and, where the block has `few`
-// segments, those for a block. It lists the rest.
-template <bool few, class Call>
+// What a block of the first launch does: short segments by lanes, longer ones by warps, and some of those for a block.
+// It lists the rest.
+template <class Call>
 struct segments_tile {
   using T = typename Call::T;
   using item = typename Call::item;
   // What a warp's segments for the block may have together.
-  static constexpr unsigned most_long_items = few ? 8 * Call::most_warp_items : 0;
+  static constexpr unsigned most_long_items = 8 * Call::most_warp_items;
   static constexpr unsigned most_long_segments = segment_block_warps * (most_long_items / Call::most_warp_items);
 
   struct long_segment {
     std::size_t segment;
-    long long begin;
+    typename Call::offset begin;
     unsigned size;
   };
   struct shared {
     unsigned char orders[segment_block_warps][parts::warp_threads];
     T of_warps[2][segment_block_warps];
     unsigned num_long;
-    long_segment long_segments[few ? most_long_segments : 1];
+    long_segment long_segments[most_long_segments];
   };
 
-  static __device__ void take(const Call& call, shared& shared) {
+  static __device__ void run(const Call& call, shared& shared) {
     const auto& reduction = call.reduction;
+    const auto& op = reduction.op;
     const unsigned lane = threadIdx.x % parts::warp_threads, warp = threadIdx.x / parts::warp_threads;
-    const unsigned warp_segments = (call.tile_segments + segment_block_warps - 1) / segment_block_warps;
     const std::size_t tile = blockIdx.x * std::size_t{call.tile_segments};
     const std::size_t end = parts::at_most(call.num_segments, tile + call.tile_segments);
-    const std::size_t first = tile + warp * warp_segments, segment = first + lane;
-    const bool exists = lane < warp_segments && segment < end;
-    const long long begin = exists ? call.offsets.begin(segment) : 0;
-    const unsigned long long size = exists ? call.offsets.size(segment, begin) : 0;
-    const segment_cut cut = segment_cut::of<item>(size);
-    const auto& op = reduction.op;
-    const bool is_short = size <= short_segments<T>::most_items,
-               is_for_warp = !is_short && size <= Call::most_warp_items;
+    const std::size_t first = tile + warp * call.warp_segments, segment = first + lane;
+    const bool exists = lane < call.warp_segments && segment < end;
+    const auto begin = exists ? call.offsets.begin(segment) : 0;
+    const auto size = exists ? call.offsets.size(segment, begin) : 0;
+    const bool is_short = size <= short_segments<T>::most_items;
+    const bool is_for_warp = !is_short && size <= Call::most_warp_items;
+    if (threadIdx.x == 0) shared.num_long = 0;
+    __syncthreads();
 
-    if constexpr (few) {
-      if (threadIdx.x == 0) shared.num_long = 0;
-      __syncthreads();
-    }
     if (exists && size == 0) reduction.write(segment, T{}, false);
     short_segments<T>::reduce(
         shared.orders[warp], reduction.items, begin, is_short ? static_cast<unsigned>(size) : 0, op,
@@ -436,35 +444,34 @@ struct segments_tile {
       if (lane == 0) reduction.write(first + owner, value, true);
     }
 
-    unsigned num_chunks = is_short || is_for_warp ? 0 : cut.num_chunks();
-    if constexpr (few) {
+    const bool is_long = !is_short && !is_for_warp;
+    if (__any_sync(parts::full_mask, is_long)) {
+      unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks() : 0;
       const unsigned its_items = num_chunks == 1 ? static_cast<unsigned>(size) : 0;
       if (sum_up_to(its_items) <= most_long_items && num_chunks == 1) {
         shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, its_items};
         num_chunks = 0;
       }
+      parts::wait_until_cleared();
+      if (__any_sync(parts::full_mask, num_chunks > 0)) list_jobs(call.jobs, call.of_call, segment, num_chunks);
     }
     parts::wait_until_cleared();
-    if (__any_sync(parts::full_mask, num_chunks > 0)) list_jobs(call.jobs, call.of_call, segment, num_chunks);
-    if constexpr (few) {
-      __syncthreads();
-      for (unsigned i = 0; i < shared.num_long; ++i) {
-        const long_segment& taken = shared.long_segments[i];
-        const auto its_items = reduction.items.of_segment(taken.begin);
-        const T value = reduce_by_block<T>(its_items, taken.size, op, shared.of_warps[i % 2]);
-        if (threadIdx.x == 0) reduction.write(taken.segment, value, true);
-      }
+    __syncthreads();
+    for (unsigned i = 0; i < shared.num_long; ++i) {
+      const long_segment& taken = shared.long_segments[i];
+      const auto its_items = reduction.items.of_segment(taken.begin);
+      const T value = reduce_by_block<T>(its_items, taken.size, op, shared.of_warps[i % 2]);
+      if (threadIdx.x == 0) reduction.write(taken.segment, value, true);
     }
   }
 };
-template <bool few, class Call>
-__global__ void __launch_bounds__(segment_block_threads, few ? 4 : 5)
-    segment_tiles_kernel(const __grid_constant__ Call call) {
-  __shared__ typename segments_tile<few, Call>::shared shared;
+template <class Call>
+__global__ void __launch_bounds__(segment_block_threads, 5) segment_tiles_kernel(const __grid_constant__ Call call) {
+  __shared__ typename segments_tile<Call>::shared shared;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-  segments_tile<few, Call>::take(call, shared);
+  segments_tile<Call>::run(call, shared);
 }
 
 // What the blocks of the second launch do.
@@ -473,33 +480,48 @@ struct segments_worker {
   using T = typename Call::T;
   using item = typename Call::item;
   using list = segment_jobs<T>;
+  using cut_of_call = typename Call::cut;
+  struct job {
+    unsigned long long number;
+    std::size_t segment;
+    unsigned chunk;
+    typename Call::offset begin;
+    typename Call::count size;
+  };
   struct shared {
     T of_warps[2][segment_block_warps], of_chunk;
-    unsigned long long next;
+    job next[2];
   };
 
   const Call& call;
   shared& own;
 
-  __device__ void take_jobs() const {
-    constexpr unsigned drawer = segment_block_threads - 1;  // draws the next job while the others reduce
+  // The last thread draws jobs, and learns what the next one is while the others reduce.
+  __device__ void run() const {
+    const bool draws = threadIdx.x == segment_block_threads - 1;
     const list& jobs = call.jobs;
-    if (!jobs.are_listed(call.of_call)) return;
-    const unsigned long long num_jobs = __ldcg(&jobs.count->listed);
-    for (unsigned long long job = blockIdx.x; job < num_jobs;) {
-      if (threadIdx.x == drawer) own.next = gridDim.x + atomicAdd(&jobs.count->drawn, 1ull);
-      const unsigned long long entry = __ldcg(jobs.entries + job);
-      const std::size_t segment = entry >> list::chunk_bits;
-      const auto chunk = static_cast<unsigned>(entry & list::all_chunks);
-      const long long begin = call.offsets.begin(segment);
-      const segment_cut cut = segment_cut::of<item>(call.offsets.size(segment, begin));
-      if (chunk == list::all_chunks)
-        reduce_all(segment, begin, cut);
+    const unsigned long long listed = __ldcg(&jobs.count->listed);
+    const unsigned long long num_jobs = jobs.are_listed(call.of_call) ? listed : 0;
+    const auto entry_of = [&](unsigned long long index) { return index < num_jobs ? __ldcg(jobs.entries + index) : 0; };
+    if (blockIdx.x >= num_jobs) return;
+    job taken = described(blockIdx.x, entry_of(blockIdx.x));
+    unsigned long long following = gridDim.x + blockIdx.x;
+    for (unsigned turn = 0; taken.number < num_jobs; turn ^= 1) {
+      unsigned long long its_entry = 0, drawn = 0;
+      if (draws) {
+        its_entry = entry_of(following);
+        drawn = atomicAdd(&jobs.count->drawn, 1ull);
+      }
+      if (taken.chunk == list::all_chunks)
+        reduce_all(taken);
       else
-        reduce_one(segment, begin, cut, chunk, job);
+        reduce_one(taken);
+      if (draws) {
+        own.next[turn] = following < num_jobs ? described(following, its_entry) : job{following, 0, 0, 0, 0};
+        following = 2ull * gridDim.x + drawn;
+      }
       __syncthreads();
-      job = own.next;
-      __syncthreads();
+      taken = own.next[turn];
     }
   }
 
@@ -507,51 +529,59 @@ struct segments_worker {
   __device__ void write(std::size_t segment, const T& aggregate) const {
     if (threadIdx.x == 0) call.reduction.write(segment, aggregate, true);
   }
-  __device__ T reduce_chunk(long long begin, const segment_cut& cut, unsigned chunk) const {
+  __device__ T reduce_chunk(typename Call::offset begin, const cut_of_call& cut, unsigned chunk) const {
     const auto items = call.reduction.items.of_segment(begin) + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
     return reduce_by_block<T>(items, cut.chunk_size(chunk), call.reduction.op, own.of_warps[0]);
   }
 
+  __device__ job described(unsigned long long index, unsigned long long entry) const {
+    job its{index, entry >> list::chunk_bits, static_cast<unsigned>(entry & list::all_chunks), 0, 0};
+    its.begin = call.offsets.begin(its.segment);
+    its.size = call.offsets.size(its.segment, its.begin);
+    return its;
+  }
+
   // One chunk; and the segment, if its other chunks are done.
-  __device__ void reduce_one(std::size_t segment, long long begin, const segment_cut& cut, unsigned chunk,
-                             unsigned long long job) const {
-    const T of_chunk = reduce_chunk(begin, cut, chunk);
+  __device__ void reduce_one(const job& taken) const {
+    const cut_of_call cut = cut_of_call::template of<item>(taken.size);
+    const T of_chunk = reduce_chunk(taken.begin, cut, taken.chunk);
     const unsigned num_chunks = cut.num_chunks();
-    if (num_chunks == 1) return write(segment, of_chunk);
+    if (num_chunks == 1) return write(taken.segment, of_chunk);
     const list& jobs = call.jobs;
-    const unsigned long long first = job - chunk;
+    const unsigned long long first = taken.number - taken.chunk;
     bool is_last = false;
     if (threadIdx.x == 0) {
-      jobs.aggregates[job] = of_chunk;
+      jobs.aggregates[taken.number] = of_chunk;
       __threadfence();
       is_last = atomicAdd(jobs.arrivals + first, 1u) == num_chunks - 1;
       __threadfence();
     }
     if (!__syncthreads_or(is_last)) return;
-    write(segment, reduce_by_block<T>(written_by_others<T>{jobs.aggregates + first}, num_chunks, call.reduction.op,
-                                      own.of_warps[1]));
+    write(taken.segment, reduce_by_block<T>(written_by_others<T>{jobs.aggregates + first}, num_chunks,
+                                            call.reduction.op, own.of_warps[1]));
   }
 
   // All chunks one after the other, merged in the same order: by the threads that would have taken them.
-  __device__ void reduce_all(std::size_t segment, long long begin, const segment_cut& cut) const {
+  __device__ void reduce_all(const job& taken) const {
+    const cut_of_call cut = cut_of_call::template of<item>(taken.size);
     const unsigned num_chunks = cut.num_chunks();
     T of_thread;
     for (unsigned chunk = 0; chunk < num_chunks; ++chunk) {
-      const T value = reduce_chunk(begin, cut, chunk);
+      const T value = reduce_chunk(taken.begin, cut, chunk);
       if (threadIdx.x == 0) own.of_chunk = value;
       __syncthreads();
       if (threadIdx.x == chunk % segment_block_threads)
         of_thread = chunk < segment_block_threads ? own.of_chunk : call.reduction.op(of_thread, own.of_chunk);
       __syncthreads();
     }
-    write(segment, merge_in_block(of_thread, num_chunks, call.reduction.op, own.of_warps[1]));
+    write(taken.segment, merge_in_block(of_thread, num_chunks, call.reduction.op, own.of_warps[1]));
   }
 };
 template <class Call>
 __global__ void __launch_bounds__(segment_block_threads, 4) segment_jobs_kernel(const __grid_constant__ Call call) {
   __shared__ typename segments_worker<Call>::shared shared;
   parts::wait_until_cleared();  // and until all jobs are listed
-  segments_worker<Call>{call, shared}.take_jobs();
+  segments_worker<Call>{call, shared}.run();
 }
 
 // Every segment, accumulated in T. `jobs` may hold anything.
@@ -566,18 +596,23 @@ cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& of
   if (error == cudaSuccess)
     error = storage.open(reinterpret_cast<char*>(jobs.count), sizeof(typename segment_jobs<T>::counters), stream);
   if (error != cudaSuccess) return error;
-  // Few segments are spread over all multiprocessors, four blocks on each; of many, a block has eight and more.
+  // Few segments are spread over all multiprocessors; of many, a block has eight and more.
   const std::size_t resident_blocks = std::size_t{4} * limits.multiprocessors;
   const std::size_t of_resident = parts::ceil_div(num_segments, resident_blocks);
   constexpr std::size_t few = segment_block_warps;
-  const bool are_few = of_resident <= 4 * few;
-  const std::size_t tile_segments =
-      are_few ? parts::at_most(of_resident, few) : parts::at_most(of_resident / 4, segment_block_threads);
+  const std::size_t tile_segments = of_resident <= 4 * few
+                                        ? parts::at_most(of_resident, few)
+                                        : parts::at_most(of_resident / (4 * few) * few, segment_block_threads);
   using call = segments_call<T, Reduction, Offsets>;
-  const call made{reduction, offsets, num_segments, static_cast<unsigned>(tile_segments), jobs, storage.of_call};
-  error = parts::launch_overlapped(are_few ? segment_tiles_kernel<true, call> : segment_tiles_kernel<false, call>,
-                                   parts::ceil_div(num_segments, tile_segments), segment_block_threads, 0,
-                                   storage.clears, stream, made);
+  const call made{reduction,
+                  offsets,
+                  num_segments,
+                  static_cast<unsigned>(tile_segments),
+                  static_cast<unsigned>(parts::ceil_div(tile_segments, segment_block_warps)),
+                  jobs,
+                  storage.of_call};
+  error = parts::launch_overlapped(segment_tiles_kernel<call>, parts::ceil_div(num_segments, tile_segments),
+                                   segment_block_threads, 0, storage.clears, stream, made);
   if (error != cudaSuccess) return error;
   return parts::launch_overlapped(segment_jobs_kernel<call>, resident_blocks, segment_block_threads, 0,
                                   limits.overlaps(), stream, made);
