@@ -96,6 +96,14 @@ std::vector<path> all_paths() {
     return DeviceSegmentedReduce::ArgMax(storage..., far_away<const float>(1), far_away<KeyValuePair<int, float>>(2),
                                          n / 10, 10, first);
   });
+  append("Sum of segments between offsets", [](std::size_t n, auto&... storage) {
+    return DeviceSegmentedReduce::Sum(storage..., far_away<const float>(1), far_away<float>(2), n / 100,
+                                      far_away<const int>(3), far_away<const int>(4), first);
+  });
+  append("ArgMin of segments between offsets", [](std::size_t n, auto&... storage) {
+    return DeviceSegmentedReduce::ArgMin(storage..., far_away<const double>(1), far_away<KeyValuePair<int, double>>(2),
+                                         n / 100, far_away<const long long>(3), far_away<const long long>(4), first);
+  });
   append("InclusiveSum", [](std::size_t n, auto&... storage) {
     return DeviceScan::InclusiveSum(storage..., far_away<const float>(1), far_away<float>(2), n, first);
   });

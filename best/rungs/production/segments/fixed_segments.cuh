@@ -21,11 +21,15 @@ struct segment_parts {
   std::size_t segment_items;
   unsigned parts_per_segment, part_items;
 
+  // Most segments are one part, and a division takes longer than a short segment.
+  __device__ std::size_t segment(std::size_t part) const {
+    return parts_per_segment == 1 ? part : part / parts_per_segment;
+  }
   __device__ std::size_t begin_in_segment(std::size_t part) const {
-    return part % parts_per_segment * std::size_t{part_items};
+    return (part - segment(part) * parts_per_segment) * part_items;
   }
   __device__ std::size_t begin(std::size_t part) const {
-    return part / parts_per_segment * segment_items + begin_in_segment(part);
+    return segment(part) * segment_items + begin_in_segment(part);
   }
   __device__ unsigned size(std::size_t part) const {
     return static_cast<unsigned>(parts::at_most(segment_items - begin_in_segment(part), part_items));

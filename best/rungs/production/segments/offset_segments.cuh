@@ -283,16 +283,23 @@ struct short_segments {
   static __device__ void reduce(unsigned char* order, const Items& items, Offset begin, unsigned size, const Op& op,
                                 const Write& write) {
     const unsigned lane = threadIdx.x % parts::warp_threads, below = (1u << lane) - 1;
+    if (!__any_sync(parts::full_mask, size > lane_items)) {
+      const T value = reduce_own(items.of_segment(begin), 1, size, op);
+      if (size > 0) write(lane, value);
+      return;
+    }
     const int own_class = 32 - __clz((size + lane_items - 1) / lane_items - 1);
     unsigned firsts[num_classes], num_lanes = 0, num_segments = 0;  // a lane, and in the lower byte a segment
+    unsigned place = 0;                                             // of the lane's segment in the order
 #pragma unroll
     for (int c = num_classes - 1; c >= 0; --c) {
       const unsigned members = __ballot_sync(parts::full_mask, size > 0 && own_class == c);
       firsts[c] = num_lanes << 8 | num_segments;
-      if (size > 0 && own_class == c) order[num_segments + __popc(members & below)] = static_cast<unsigned char>(lane);
+      if (own_class == c) place = num_segments + __popc(members & below);
       num_lanes += __popc(members) << c;
       num_segments += __popc(members);
     }
+    if (size > 0) order[place] = static_cast<unsigned char>(lane);
     __syncwarp();
     for (unsigned pass = 0; pass < num_lanes; pass += parts::warp_threads) {
       const unsigned given = pass + lane;
@@ -308,15 +315,10 @@ struct short_segments {
       const unsigned rank = (given - from) & ((1u << c) - 1);
       const bool is_given = given < num_lanes;
       const unsigned owner = is_given ? order[segment + ((given - from) >> c)] : 0;
-      const auto its_items = items.of_segment(__shfl_sync(parts::full_mask, begin, owner));
       const unsigned its_size = __shfl_sync(parts::full_mask, size, owner), num_valid = is_given ? its_size : 0;
-      T value, loaded[lane_items];
-#pragma unroll
-      for (unsigned k = 0; k < lane_items; ++k)
-        if (rank + (k << c) < num_valid) loaded[k] = static_cast<T>(its_items[rank + (k << c)]);
-#pragma unroll
-      for (unsigned k = 0; k < lane_items; ++k)
-        if (rank + (k << c) < num_valid) value = k == 0 ? loaded[0] : op(value, loaded[k]);
+      const unsigned own_items = num_valid > rank ? ((num_valid - 1 - rank) >> c) + 1 : 0;
+      const auto its_items = items.of_segment(__shfl_sync(parts::full_mask, begin, owner));
+      T value = reduce_own(its_items + static_cast<std::ptrdiff_t>(rank), std::ptrdiff_t{1} << c, own_items, op);
 
       const int largest = __shfl_sync(parts::full_mask, c, 0);
 #pragma unroll
@@ -328,6 +330,22 @@ struct short_segments {
       }
       if (is_given && rank == 0) write(owner, value);
     }
+  }
+
+ private:
+  // The first num_items of a lane's eight, so far from each other.
+  template <class Items, class Op>
+  static __device__ T reduce_own(Items items, std::ptrdiff_t distance, unsigned num_items, const Op& op) {
+    T value, loaded[lane_items];
+#pragma unroll
+    for (unsigned k = 0; k < lane_items; ++k) {
+      if (k < num_items) loaded[k] = static_cast<T>(items[0]);
+      items = items + distance;
+    }
+#pragma unroll
+    for (unsigned k = 0; k < lane_items; ++k)
+      if (k < num_items) value = k == 0 ? loaded[0] : op(value, loaded[k]);
+    return value;
   }
 };
 
