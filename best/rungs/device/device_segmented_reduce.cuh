@@ -68,23 +68,16 @@ struct write_segment {
 // Items with their index in the segment.
 template <class InputIteratorT, class T>
 struct indexed_items {
-  using item = indexed<T>;
-  static constexpr bool in_vectors = false;
-  static constexpr unsigned piece_items = 1;
+  using iterator = with_index<InputIteratorT, T>;
 
   InputIteratorT d_in;
+  bool aligned;
 
-  __device__ auto of(const production::segment_parts& parts, std::size_t part) const {
-    return with_index<InputIteratorT, T>{d_in + static_cast<std::ptrdiff_t>(parts.begin(part)),
-                                         static_cast<long long>(parts.begin_in_segment(part))};
+  __device__ iterator of(const production::segment_parts& parts, std::size_t part) const {
+    return {d_in + static_cast<std::ptrdiff_t>(parts.begin(part)),
+            static_cast<long long>(parts.begin_in_segment(part))};
   }
-  __device__ auto of_segment(long long begin) const {
-    return with_index<InputIteratorT, T>{d_in + static_cast<std::ptrdiff_t>(begin)};
-  }
-  template <class Accumulator, class Items>
-  __device__ Accumulator load(const Items& items, unsigned first) const {
-    return items[first];
-  }
+  __device__ iterator of_segment(long long begin) const { return {d_in + static_cast<std::ptrdiff_t>(begin)}; }
 };
 
 // Writes the index as key and the item; of no items, key 1 and the extremum of nothing, as CUB does.
@@ -102,6 +95,35 @@ struct write_extremum {
 };
 
 }  // namespace device
+
+namespace production {
+
+// Numbers with their index come by pieces, too. Of a piece's items the first least or greatest is found by comparing
+// numbers alone, where the operator would compare indices each time.
+template <class Item, class T>
+struct pieces_of<device::with_index<Item*, T>> {
+  static constexpr bool in_vectors = std::is_arithmetic_v<T> && std::is_same_v<std::remove_cv_t<Item>, T>;
+  using items_with_index = device::with_index<Item*, T>;
+  using item = std::conditional_t<in_vectors, T, device::indexed<T>>;
+
+  static __device__ const item* address(const items_with_index& items) { return items.d_in; }
+  template <class Accumulator, bool least>
+  static __device__ Accumulator fold(const parts::vector<item>& piece, const items_with_index& items, unsigned first,
+                                     const device::first_extremum<least>&) {
+    T best = piece[0];
+    int at = 0;
+#pragma unroll
+    for (int i = 1; i < 16 / static_cast<int>(sizeof(item)); ++i) {
+      const T next = piece[i];
+      const bool precedes = best == best && !(least ? next >= best : next <= best);  // NaN precedes every number
+      at = precedes ? i : at;
+      best = precedes ? next : best;
+    }
+    return {best, items.first + static_cast<long long>(first) + at};
+  }
+};
+
+}  // namespace production
 
 class DeviceSegmentedReduce {
   template <class SegmentSizeT>
@@ -321,8 +343,8 @@ class DeviceSegmentedReduce {
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
                             const device::fixed_segments& segments, cudaStream_t stream) {
     if (segments.segment_size > 0xffffffff) return cudaErrorInvalidValue;
-    const std::size_t num_parts =
-        production::parts_of_segment(segments.segment_size, sizeof(typename Reduction::Items::item));
+    const std::size_t num_parts = production::parts_of_segment(
+        segments.segment_size, sizeof(typename production::pieces_of_reduction<Reduction>::item));
     char* region;
     cudaError_t error;
     if (parts::answered(d_temp_storage, temp_storage_bytes,
@@ -359,7 +381,7 @@ class DeviceSegmentedReduce {
   static production::segment_items<InputIteratorT> items_of(InputIteratorT d_in,
                                                             const device::fixed_segments& segments) {
     bool aligned = false;
-    if constexpr (production::segment_items<InputIteratorT>::in_vectors)
+    if constexpr (parts::is_vectorisable<InputIteratorT>)
       aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0 && segments.segment_size * sizeof(*d_in) % 16 == 0;
     return {d_in, aligned};
   }
@@ -408,7 +430,8 @@ class DeviceSegmentedReduce {
     const item of_nothing = least ? device::highest<item>() : device::lowest<item>();
     return run<device::indexed<item>>(
         storage, segments,
-        production::reduction_of{device::indexed_items<InputIteratorT, item>{d_in}, device::first_extremum<least>{},
+        production::reduction_of{device::indexed_items<InputIteratorT, item>{d_in, items_of(d_in, segments).aligned},
+                                 device::first_extremum<least>{},
                                  device::write_extremum<OutputIteratorT, written, item>{d_out, of_nothing}},
         stream);
   }

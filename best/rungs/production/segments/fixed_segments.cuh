@@ -13,6 +13,7 @@
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/segments/pieces.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -36,12 +37,10 @@ struct segment_parts {
   }
 };
 
-// Items of segments that lie one behind the other. Memory is read 16 bytes at a time.
+// Items of segments that lie one behind the other.
 template <class InputIteratorT>
 struct segment_items {
-  using item = parts::item_of<InputIteratorT>;
-  static constexpr bool in_vectors = parts::is_vectorisable<InputIteratorT>;
-  static constexpr unsigned piece_items = in_vectors ? 16 / sizeof(item) : 1;
+  using iterator = InputIteratorT;
 
   InputIteratorT d_in;
   bool aligned;  // whether every part begins at a multiple of 16 bytes
@@ -50,27 +49,31 @@ struct segment_items {
     return d_in + static_cast<std::ptrdiff_t>(parts.begin(part));
   }
   __device__ auto of_segment(long long begin) const { return d_in + static_cast<std::ptrdiff_t>(begin); }
-  // A piece by one load, or put together from its items; or the item of an iterator.
-  template <class T>
-  __device__ auto load(const InputIteratorT& items, unsigned first) const {
-    if constexpr (in_vectors) {
-      parts::vector<item> piece;
-      if (aligned) {
-        const uint4 words = __ldcs(reinterpret_cast<const uint4*>(items + first));
-        memcpy(piece.words, &words, sizeof(words));
-      } else {
-#pragma unroll
-        for (unsigned i = 0; i < piece_items; ++i) {
-          const item each = items[first + i];
-          memcpy(reinterpret_cast<unsigned char*>(piece.words) + i * sizeof(item), &each, sizeof(item));
-        }
-      }
-      return piece;
-    } else {
-      return static_cast<T>(items[static_cast<std::ptrdiff_t>(first)]);
-    }
-  }
 };
+
+// A piece by one load, or put together from its items; or the item of an iterator.
+template <class T, class InputIteratorT>
+__device__ auto load_piece(const InputIteratorT& items, unsigned first, bool aligned) {
+  using pieces = pieces_of<InputIteratorT>;
+  using item = typename pieces::item;
+  if constexpr (pieces::in_vectors) {
+    parts::vector<item> piece;
+    const item* const from = pieces::address(items) + first;
+    if (aligned) {
+      const uint4 words = __ldcs(reinterpret_cast<const uint4*>(from));
+      memcpy(piece.words, &words, sizeof(words));
+    } else {
+#pragma unroll
+      for (unsigned i = 0; i < 16 / sizeof(item); ++i) {
+        const item each = from[i];
+        memcpy(reinterpret_cast<unsigned char*>(piece.words) + i * sizeof(item), &each, sizeof(item));
+      }
+    }
+    return piece;
+  } else {
+    return static_cast<T>(items[static_cast<std::ptrdiff_t>(first)]);
+  }
+}
 
 // Threads of a part, and the pieces that each has on its way. 768 threads of a multiprocessor with eight pieces each
 // wait for 96 KB, as much as rows of floats were measured to need on an H200; where a part has fewer, threads take
@@ -108,15 +111,20 @@ struct reduction_of {
 template <class Items, class Op, class Write>
 reduction_of(Items, Op, Write) -> reduction_of<Items, Op, Write>;
 
+template <class Reduction>
+using pieces_of_reduction = pieces_of<typename Reduction::Items::iterator>;
+template <class Reduction>
+inline constexpr unsigned piece_items_of = pieces_of_reduction<Reduction>::in_vectors
+                                               ? 16 / sizeof(typename pieces_of_reduction<Reduction>::item)
+                                               : 1;
+
 // The parts' items, accumulated in T.
 template <class shape, class T, class Reduction>
 __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
     reduce_parts_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_parts) {
-  using Items = typename Reduction::Items;
-  using item = typename Items::item;
+  using from = pieces_of_reduction<Reduction>;
   constexpr int threads = shape::threads, pieces = shape::pieces;
-  constexpr unsigned piece_items = Items::piece_items, stride = threads * piece_items;
-  const Items& all_items = reduction.items;
+  constexpr unsigned piece_items = piece_items_of<Reduction>, stride = threads * piece_items;
   const auto& op = reduction.op;
   const unsigned thread = threadIdx.x % threads;
   const std::size_t first_part =
@@ -127,7 +135,7 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
   for (int r = 0; r < shape::parts_at_once; ++r) {
     const std::size_t part = first_part + r * shape::block_parts;
     if (part >= num_parts) continue;
-    const auto items = all_items.of(parts_of, part);
+    const auto items = reduction.items.of(parts_of, part);
     const unsigned size = parts_of.size(part);
     T& value = values[r];
     bool has_value = false;
@@ -137,15 +145,15 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
     };
     const unsigned whole = size / piece_items * piece_items;
     for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
-      std::conditional_t<Items::in_vectors, parts::vector<item>, T> loaded[pieces];
+      decltype(load_piece<T>(items, 0, true)) loaded[pieces];
 #pragma unroll
       for (int p = 0; p < pieces; ++p)
-        if (first + p * stride < whole) loaded[p] = all_items.template load<T>(items, first + p * stride);
+        if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
 #pragma unroll
       for (int p = 0; p < pieces; ++p) {
         if (first + p * stride >= whole) break;
-        if constexpr (Items::in_vectors) {
-          take(parts::fold_vector<T>(loaded[p], op));
+        if constexpr (from::in_vectors) {
+          take(from::template fold<T>(loaded[p], items, first + p * stride, op));
         } else {
           take(loaded[p]);
         }
@@ -189,7 +197,7 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   constexpr std::integral_constant<int, 2> two;
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
-  const std::size_t pieces = parts::ceil_div(parts_of.part_items, Reduction::Items::piece_items);
+  const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of<Reduction>);
   if (pieces <= 1) return launch(one, one);
   if (pieces <= 2) return launch(two, one);
   if (pieces <= 4) return launch(four, one);
@@ -224,14 +232,13 @@ inline unsigned parts_of_segment(std::size_t segment_items, std::size_t item_byt
 template <class T, class Reduction>
 cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments, unsigned segment_size,
                             T* d_aggregates, cudaStream_t stream) {
-  using Items = typename Reduction::Items;
   if (num_segments == 0) return cudaSuccess;
-  const unsigned most_parts = parts_of_segment(segment_size, sizeof(typename Items::item));
+  const unsigned most_parts = parts_of_segment(segment_size, sizeof(typename pieces_of_reduction<Reduction>::item));
   if (most_parts == 1)
     return reduce_parts<T>(reduction, segment_parts{segment_size, 1, segment_size}, num_segments, stream);
   // Of whole pieces; rounded up to them, fewer parts may do.
-  const auto part_items =
-      static_cast<unsigned>(parts::ceil_div(segment_size, most_parts * Items::piece_items)) * Items::piece_items;
+  const auto part_items = static_cast<unsigned>(parts::ceil_div(segment_size, most_parts * piece_items_of<Reduction>)) *
+                          piece_items_of<Reduction>;
   const auto num_parts = static_cast<unsigned>(parts::ceil_div(segment_size, part_items));
   const cudaError_t error =
       reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}},

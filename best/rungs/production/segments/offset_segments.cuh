@@ -13,6 +13,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
 #include "rungs/production/segments/fixed_segments.cuh"
+#include "rungs/production/segments/pieces.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -131,115 +132,6 @@ struct written_by_others {
     return value;
   }
   __device__ written_by_others operator+(std::ptrdiff_t i) const { return {values + i}; }
-};
-
-// A thread's share of items that `threads` threads reduce: of pieces of 16 bytes, or of items where they are not read
-// as vectors, piece p belongs to thread p % threads. Which that is does not depend on where they lie.
-template <int threads, class T, class InputIteratorT, class Op>
-struct share_of_items {
-  using item = parts::item_of<InputIteratorT>;
-  static constexpr bool in_vectors = parts::is_vectorisable<InputIteratorT>;
-  static constexpr unsigned piece_items = in_vectors ? 16 / sizeof(item) : 1;
-
-  const InputIteratorT& items;
-  unsigned size, thread;
-  const Op& op;
-  T value;
-  bool has_value = false;
-
-  static __device__ T reduce(const InputIteratorT& items, unsigned size, unsigned thread, const Op& op) {
-    share_of_items share{items, size, thread, op};
-    share.take_all();
-    return share.value;
-  }
-  // How many threads have a value, the first ones.
-  static __device__ unsigned num_valid(unsigned size) { return size / piece_items + (size % piece_items != 0); }
-
- private:
-  __device__ void take(const T& next) {
-    value = has_value ? op(value, next) : next;
-    has_value = true;
-  }
-  __device__ void take_all() {
-    const unsigned whole = size / piece_items;
-    if constexpr (!in_vectors) {
-      take_pieces<reading::by_items>(thread, whole);
-    } else if (reinterpret_cast<std::uintptr_t>(items) % 16 == 0) {
-      take_pieces<reading::by_vectors>(thread, whole);
-    } else if constexpr (sizeof(item) >= 4) {
-      take_pieces<reading::by_items>(thread, whole);
-    } else {
-      // A piece between others lies in two that are aligned. Around the first and the last there may be no memory.
-      if (thread == 0 && whole > 0) take(piece_by_items(0));
-      if (whole > 1) {
-        take_pieces<reading::by_two_vectors>(thread > 0 ? thread : threads, whole - 1);
-        if (thread == (whole - 1) % threads) take(piece_by_items(whole - 1));
-      }
-    }
-    if (thread == whole % threads)
-#pragma unroll 1
-      for (unsigned i = whole * piece_items; i < size; ++i) take(static_cast<T>(items[i]));
-  }
-
-  enum class reading { by_vectors, by_two_vectors, by_items };
-  template <reading how>
-  static constexpr unsigned at_once = sizeof(T) > 16 || how == reading::by_two_vectors ||
-                                              (in_vectors && how == reading::by_items)
-                                          ? 2
-                                          : 4;
-
-  // The pieces first, first + threads … before `end`, some of them on their way at
-  // once.
-  template <reading how>
-  __device__ void take_pieces(unsigned first, unsigned end) {
-    constexpr unsigned num_loaded = at_once<how>;
-#pragma unroll 1
-    for (; first < end; first += num_loaded * threads) {
-      const auto is_there = [=](unsigned k) { return first + k * threads < end; };
-      if constexpr (how == reading::by_items) {
-        std::conditional_t<in_vectors, item, T> loaded[num_loaded][piece_items];
-        const InputIteratorT from = items + static_cast<std::ptrdiff_t>(first * piece_items);
-#pragma unroll
-        for (unsigned k = 0; k < num_loaded; ++k)
-#pragma unroll
-          for (unsigned i = 0; i < piece_items; ++i)
-            if (is_there(k)) loaded[k][i] = from[static_cast<std::ptrdiff_t>(k * threads * piece_items + i)];
-#pragma unroll
-        for (unsigned k = 0; k < num_loaded; ++k)
-          if (is_there(k)) take(parts::fold<T, 0, piece_items>(loaded[k], op));
-      } else {
-        const auto offset = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(items) % 16);
-        const auto* const vectors =
-            reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(items) - offset) + first;
-        constexpr unsigned num_vectors = how == reading::by_vectors ? 1 : 2;
-        uint4 loaded[num_loaded][num_vectors];
-#pragma unroll
-        for (unsigned k = 0; k < num_loaded; ++k)
-#pragma unroll
-          for (unsigned v = 0; v < num_vectors; ++v)
-            if (is_there(k)) loaded[k][v] = vectors[k * threads + v];
-#pragma unroll
-        for (unsigned k = 0; k < num_loaded; ++k) {
-          if (!is_there(k)) break;
-          unsigned words[8];
-          memcpy(words, loaded[k], num_vectors * 16);
-          if constexpr (how == reading::by_vectors)
-            take(parts::fold_vector<T>(parts::vector<item>{{words[0], words[1], words[2], words[3]}}, op));
-          else
-            take(parts::fold_vector<T>(parts::shifted<item>(words, offset), op));
-        }
-      }
-    }
-  }
-  __device__ T piece_by_items(unsigned piece) const {
-    parts::vector<item> all;
-#pragma unroll 1
-    for (unsigned i = 0; i < piece_items; ++i) {
-      const item each = items[piece * piece_items + i];
-      memcpy(reinterpret_cast<unsigned char*>(all.words) + i * sizeof(item), &each, sizeof(item));
-    }
-    return parts::fold_vector<T>(all, op);
-  }
 };
 
 // The aggregate of `size` items, at least one, in the first lane of the warp.
@@ -401,7 +293,7 @@ struct segments_call {
   using offset = typename Offsets::offset;
   using count = typename Offsets::count;
   using cut = segment_cut<count>;
-  using item = typename Reduction::Items::item;
+  using item = typename pieces_of<typename Reduction::Items::iterator>::item;
   static constexpr unsigned most_warp_items = sizeof(item) <= 16 ? 8 * 1024 / sizeof(item) : 512;
 
   Reduction reduction;

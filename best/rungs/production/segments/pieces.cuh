@@ -1,0 +1,142 @@
+// Items that several threads reduce: in pieces of 16 bytes, or one by one where they are not read as vectors. Piece p
+// belongs to thread p % threads, wherever the items lie.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "rungs/parts/tile.cuh"
+#include "rungs/parts/warp.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// What lies in memory behind an iterator, and how a piece of it is folded.
+template <class InputIteratorT>
+struct pieces_of {
+  using item = parts::item_of<InputIteratorT>;
+  static constexpr bool in_vectors = parts::is_vectorisable<InputIteratorT>;
+
+  static __device__ const item* address(const InputIteratorT& items) { return items; }
+  // A piece whose first item is items[first].
+  template <class T, class Op>
+  static __device__ T fold(const parts::vector<item>& piece, const InputIteratorT&, unsigned, const Op& op) {
+    return parts::fold_vector<T>(piece, op);
+  }
+};
+
+// A thread's share of `size` items.
+template <int threads, class T, class InputIteratorT, class Op>
+struct share_of_items {
+  using pieces = pieces_of<InputIteratorT>;
+  using item = typename pieces::item;
+  static constexpr bool in_vectors = pieces::in_vectors;
+  static constexpr unsigned piece_items = in_vectors ? 16 / sizeof(item) : 1;
+
+  const InputIteratorT& items;
+  unsigned size, thread;
+  const Op& op;
+  T value;
+  bool has_value = false;
+
+  static __device__ T reduce(const InputIteratorT& items, unsigned size, unsigned thread, const Op& op) {
+    share_of_items share{items, size, thread, op};
+    share.take_all();
+    return share.value;
+  }
+  // How many threads have a value, the first ones.
+  static __device__ unsigned num_valid(unsigned size) { return size / piece_items + (size % piece_items != 0); }
+
+ private:
+  __device__ void take(const T& next) {
+    value = has_value ? op(value, next) : next;
+    has_value = true;
+  }
+  __device__ void take_all() {
+    const unsigned whole = size / piece_items;
+    if constexpr (!in_vectors) {
+      take_items(thread);
+    } else {
+      const bool aligned = reinterpret_cast<std::uintptr_t>(pieces::address(items)) % 16 == 0;
+      if (aligned) {
+        take_pieces<reading::by_vectors>(thread, whole);
+      } else if constexpr (sizeof(item) >= 4) {
+        take_pieces<reading::by_items>(thread, whole);
+      } else {
+        // A piece between others lies in two that are aligned. Around the first and the last there may be no memory.
+        if (thread == 0 && whole > 0) take_pieces<reading::by_items>(0, 1);
+        if (whole > 1) {
+          take_pieces<reading::by_two_vectors>(thread > 0 ? thread : threads, whole - 1);
+          if (thread == (whole - 1) % threads) take_pieces<reading::by_items>(whole - 1, whole);
+        }
+      }
+      if (thread == whole % threads)
+#pragma unroll 1
+        for (unsigned i = whole * piece_items; i < size; ++i) take(static_cast<T>(items[i]));
+    }
+  }
+
+  __device__ void take_items(unsigned first) {
+    constexpr unsigned at_once = sizeof(T) > 16 ? 2 : 4;
+#pragma unroll 1
+    for (; first < size; first += at_once * threads) {
+      T loaded[at_once];
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k)
+        if (first + k * threads < size)
+          loaded[k] = static_cast<T>(items[static_cast<std::ptrdiff_t>(first + k * threads)]);
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k)
+        if (first + k * threads < size) take(loaded[k]);
+    }
+  }
+
+  enum class reading { by_vectors, by_two_vectors, by_items };
+
+  // The pieces first, first + threads … before `end`, some of them on their way at once.
+  template <reading how>
+  __device__ void take_pieces(unsigned first, unsigned end) {
+    constexpr unsigned at_once = how == reading::by_vectors ? 4 : sizeof(item) >= 4 || how != reading::by_items ? 2 : 1;
+    constexpr unsigned num_vectors = how == reading::by_two_vectors ? 2 : 1;
+    const item* const begin = pieces::address(items);
+    const unsigned offset = how == reading::by_two_vectors ? reinterpret_cast<std::uintptr_t>(begin) % 16 : 0;
+#pragma unroll 1
+    for (; first < end; first += at_once * threads) {
+      const auto is_there = [=](unsigned k) { return first + k * threads < end; };
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(begin) - offset + std::size_t{first} * 16;
+      unsigned words[at_once][4 * num_vectors];
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) {
+        if (!is_there(k)) continue;
+        if constexpr (how == reading::by_items) {
+#pragma unroll
+          for (unsigned i = 0; i < piece_items; ++i) {
+            const item each = reinterpret_cast<const item*>(bytes + k * threads * 16)[i];
+            memcpy(reinterpret_cast<unsigned char*>(words[k]) + i * sizeof(item), &each, sizeof(item));
+          }
+        } else {
+#pragma unroll
+          for (unsigned v = 0; v < num_vectors; ++v) {
+            const uint4 vector = reinterpret_cast<const uint4*>(bytes)[k * threads + v];
+            memcpy(words[k] + 4 * v, &vector, sizeof(vector));
+          }
+        }
+      }
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) {
+        if (!is_there(k)) break;
+        parts::vector<item> piece;
+        if constexpr (how == reading::by_two_vectors)
+          piece = parts::shifted<item>(words[k], offset);
+        else
+          memcpy(piece.words, words[k], sizeof(piece.words));
+        take(pieces::template fold<T>(piece, items, (first + k * threads) * piece_items, op));
+      }
+    }
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI::production
