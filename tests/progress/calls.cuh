@@ -1,4 +1,6 @@
 // Included once with CUB as DOOR, once with rungs.
+#include <iterator>
+
 #include "progress/calls.hpp"
 #include "progress/items.hpp"
 
@@ -7,6 +9,25 @@ namespace {
 
 struct exclusive_or {
   __host__ __device__ long long operator()(long long a, long long b) const { return a ^ b; }
+};
+
+// Where num_segments segments begin, from the one numbered `first` on: half of the items are the first one's.
+struct half_and_many {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = long long;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = long long;
+
+  static constexpr long long num_segments = 1000;
+  long long num_items;
+  std::ptrdiff_t first;
+  __host__ __device__ long long operator[](std::ptrdiff_t i) const {
+    const long long segment = first + i, rest = num_items - num_items / 2;
+    return segment == 0 ? 0 : num_items / 2 + rest * (segment - 1) / (num_segments - 1);
+  }
+  __host__ __device__ long long operator*() const { return (*this)[0]; }
+  __host__ __device__ half_and_many operator+(std::ptrdiff_t i) const { return {num_items, first + i}; }
 };
 
 // call(d_in, d_out, arguments, storage...) in the forms that there are.
@@ -47,6 +68,13 @@ std::vector<operation> OPERATIONS() {
                                    return DOOR::DeviceReduce::Reduce(storage..., d_in, d_out, a.num_items,
                                                                      exclusive_or{}, 7ll, a.stream);
                                  }),
+      made<float, float>("Sum of segments of f32", item_type::f32, half_and_many::num_segments,
+                         [](auto d_in, auto d_out, const arguments& a, auto&... storage) {
+                           const auto num_items = static_cast<long long>(a.num_items);
+                           return DOOR::DeviceSegmentedReduce::Sum(storage..., d_in, d_out, half_and_many::num_segments,
+                                                                   half_and_many{num_items, 0},
+                                                                   half_and_many{num_items, 1}, a.stream);
+                         }),
       made<float, float>("InclusiveSum of f32", item_type::f32, 0, scan),
       made<unsigned char, int>("InclusiveSum of u8", item_type::u8, 0, scan),
       made<long long, long long>("InclusiveSum of i64", item_type::i64, 0, scan),

@@ -1,6 +1,7 @@
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_reduce.cuh>
 
 #define DOOR cub
 #define HAS_WORKSPACES false

@@ -1,6 +1,7 @@
 #include <rungs/device/device_histogram.cuh>
 #include <rungs/device/device_reduce.cuh>
 #include <rungs/device/device_scan.cuh>
+#include <rungs/device/device_segmented_reduce.cuh>
 
 #define DOOR rungs
 #define HAS_WORKSPACES true
