@@ -101,10 +101,15 @@ struct SegmentsOf : Segments {
     ASSERT_EQ(
         in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., d_in, sums.items, n, where...); }),
         cudaSuccess);
-    workspace kept;
-    ASSERT_EQ(segmented::Min(kept, d_in, least.items, n, where...), cudaSuccess);
-    ASSERT_EQ(segmented::Max(kept, d_in, greatest.items, n, where...), cudaSuccess);
-    ASSERT_EQ(segmented::ArgMax(kept, d_in, places.items, n, where...), cudaSuccess);
+    ASSERT_EQ(
+        in_two_phases([&](auto&&... storage) { return segmented::Min(storage..., d_in, least.items, n, where...); }),
+        cudaSuccess);
+    ASSERT_EQ(
+        in_two_phases([&](auto&&... storage) { return segmented::Max(storage..., d_in, greatest.items, n, where...); }),
+        cudaSuccess);
+    ASSERT_EQ(in_two_phases(
+                  [&](auto&&... storage) { return segmented::ArgMax(storage..., d_in, places.items, n, where...); }),
+              cudaSuccess);
     const auto sum = sums.read(n);
     const auto lowest_found = least.read(n), highest_found = greatest.read(n);
     const auto place = places.read(n);
@@ -321,9 +326,14 @@ TEST_F(Segments, MoreChunksThanAreListed) {
   const offsets alone = offsets::of({size});
   const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
   const auto sum = room<float>(1), sums = room<float>(n);
-  workspace kept;
-  ASSERT_EQ(segmented::Sum(kept, in.items, sum.items, 1, alone.d_begins.items, alone.d_ends.items), cudaSuccess);
-  ASSERT_EQ(segmented::Sum(kept, in.items, sums.items, n, many.d_begins.items, many.d_ends.items), cudaSuccess);
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::Sum(storage..., in.items, sum.items, 1, alone.d_begins.items, alone.d_ends.items);
+            }),
+            cudaSuccess);
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::Sum(storage..., in.items, sums.items, n, many.d_begins.items, many.d_ends.items);
+            }),
+            cudaSuccess);
   const float expected = sum.front();
   for (const float found : sums.read(n)) EXPECT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
   double exact = 0, magnitude = 0;
@@ -335,19 +345,30 @@ TEST_F(Segments, OfNothing) {
   const auto in = room<float>(1), out = room<float>(4);
   const auto places = room<KeyValuePair<int, float>>(4);
   const offsets empty({3, 5, 0, 1}, {3, 1, 0, 0});
-  workspace kept;
-  ASSERT_EQ(segmented::Reduce(kept, in.items, out.items, 4, 0, plus{}, 5.0f), cudaSuccess);
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::Reduce(storage..., in.items, out.items, 4, 0, plus{}, 5.0f);
+            }),
+            cudaSuccess);
   EXPECT_EQ(out.read(4), std::vector<float>(4, 5.0f));
-  ASSERT_EQ(segmented::Reduce(kept, in.items, out.items, 4, empty.d_begins.items, empty.d_ends.items, plus{}, 6.0f),
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::Reduce(storage..., in.items, out.items, 4, empty.d_begins.items, empty.d_ends.items,
+                                       plus{}, 6.0f);
+            }),
             cudaSuccess);
   EXPECT_EQ(out.read(4), std::vector<float>(4, 6.0f));
-  ASSERT_EQ(segmented::ArgMin(kept, in.items, places.items, 4, 0), cudaSuccess);
+  ASSERT_EQ(
+      in_two_phases([&](auto&&... storage) { return segmented::ArgMin(storage..., in.items, places.items, 4, 0); }),
+      cudaSuccess);
   for (const auto& place : places.read(4)) {
     EXPECT_EQ(place.key, 1);
     EXPECT_EQ(place.value, std::numeric_limits<float>::infinity());
   }
-  EXPECT_EQ(segmented::Sum(kept, in.items, out.items, 0, 100), cudaSuccess);
-  EXPECT_EQ(segmented::Sum(kept, in.items, out.items, 0, empty.d_begins.items, empty.d_ends.items), cudaSuccess);
+  EXPECT_EQ(in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., in.items, out.items, 0, 100); }),
+            cudaSuccess);
+  EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::Sum(storage..., in.items, out.items, 0, empty.d_begins.items, empty.d_ends.items);
+            }),
+            cudaSuccess);
 }
 
 TEST_F(Segments, NanAndTies) {
@@ -358,7 +379,6 @@ TEST_F(Segments, NanAndTies) {
   const auto out = room<float>(3);
   const auto places = room<KeyValuePair<int, float>>(3);
   const offsets offsets = offsets::of({100, 100, 100});
-  workspace kept;
   const auto expect_found = [&] {
     const auto place = places.read(3);
     EXPECT_EQ(place[0].key, 0);
@@ -366,12 +386,21 @@ TEST_F(Segments, NanAndTies) {
     EXPECT_EQ(place[2].key, 50);
     EXPECT_TRUE(std::isnan(out.read(3)[1]));
   };
-  ASSERT_EQ(segmented::ArgMin(kept, in.items, places.items, 3, 100), cudaSuccess);
-  ASSERT_EQ(segmented::Min(kept, in.items, out.items, 3, 100), cudaSuccess);
-  expect_found();
-  ASSERT_EQ(segmented::ArgMin(kept, in.items, places.items, 3, offsets.d_begins.items, offsets.d_ends.items),
+  ASSERT_EQ(
+      in_two_phases([&](auto&&... storage) { return segmented::ArgMin(storage..., in.items, places.items, 3, 100); }),
+      cudaSuccess);
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) { return segmented::Min(storage..., in.items, out.items, 3, 100); }),
             cudaSuccess);
-  ASSERT_EQ(segmented::Min(kept, in.items, out.items, 3, offsets.d_begins.items, offsets.d_ends.items), cudaSuccess);
+  expect_found();
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::ArgMin(storage..., in.items, places.items, 3, offsets.d_begins.items,
+                                       offsets.d_ends.items);
+            }),
+            cudaSuccess);
+  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+              return segmented::Min(storage..., in.items, out.items, 3, offsets.d_begins.items, offsets.d_ends.items);
+            }),
+            cudaSuccess);
   expect_found();
 }
 
@@ -387,18 +416,52 @@ TEST_F(Segments, BitsDependOnTheSegmentAlone) {
     std::memcpy(&many[1 + (n - 1) * size], segment.data(), size * sizeof(float));
     const device_vector<float> alone(segment), among(many);
     const auto sum = room<float>(1), sums = room<float>(n);
-    workspace kept;
     const auto expect_same = [&] {
       const float a = sum.front(), b = sums.read(n)[n - 1];
       EXPECT_EQ(std::memcmp(&a, &b, sizeof(a)), 0) << a << " and " << b;
     };
-    ASSERT_EQ(segmented::Sum(kept, alone.items, sum.items, 1, size), cudaSuccess);
-    ASSERT_EQ(segmented::Sum(kept, among.items + 1, sums.items, n, size), cudaSuccess);
+    ASSERT_EQ(
+        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., alone.items, sum.items, 1, size); }),
+        cudaSuccess);
+    ASSERT_EQ(in_two_phases(
+                  [&](auto&&... storage) { return segmented::Sum(storage..., among.items + 1, sums.items, n, size); }),
+              cudaSuccess);
     expect_same();
     const offsets own = offsets::of({size}), all = offsets::of(std::vector<std::size_t>(n, size), 1);
-    ASSERT_EQ(segmented::Sum(kept, alone.items, sum.items, 1, own.d_begins.items, own.d_ends.items), cudaSuccess);
-    ASSERT_EQ(segmented::Sum(kept, among.items, sums.items, n, all.d_begins.items, all.d_ends.items), cudaSuccess);
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., alone.items, sum.items, 1, own.d_begins.items, own.d_ends.items);
+              }),
+              cudaSuccess);
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., among.items, sums.items, n, all.d_begins.items, all.d_ends.items);
+              }),
+              cudaSuccess);
     expect_same();
+  }
+}
+
+// A workspace is handed from one kind of call to the other.
+TEST_F(Segments, InAWorkspace) {
+  const std::size_t size = 100'000, n = 5;
+  const std::vector<int> items = small_items<int>(n * size, 11);
+  const device_vector<int> in(items);
+  const offsets offsets = offsets::of(std::vector<std::size_t>(n, size));
+  const auto of_size = room<int>(n), between = room<int>(n);
+  const auto places = room<KeyValuePair<int, int>>(n);
+  workspace kept;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    ASSERT_EQ(segmented::Sum(kept, in.items, of_size.items, n, size), cudaSuccess);
+    ASSERT_EQ(segmented::Sum(kept, in.items, between.items, n, offsets.d_begins.items, offsets.d_ends.items),
+              cudaSuccess);
+    ASSERT_EQ(segmented::ArgMin(kept, in.items, places.items, n, offsets.d_begins.items, offsets.d_ends.items),
+              cudaSuccess);
+  }
+  for (std::size_t s = 0; s < n; ++s) {
+    int expected = 0;
+    for (std::size_t i = 0; i < size; ++i) expected += items[s * size + i];
+    EXPECT_EQ(of_size.read(n)[s], expected);
+    EXPECT_EQ(between.read(n)[s], expected);
+    EXPECT_EQ(places.read(n)[s].value, -3);
   }
 }
 
