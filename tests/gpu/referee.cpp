@@ -110,7 +110,8 @@ class referee_of_rows : public referee_on_site {
       task_->outputs = call.d_out;
       const scan_report found = where_.check_rows(*task_, call.asked.num_columns, call.stream);
       if (found.num_wrong == 0) return std::nullopt;
-      return describe(*task_, found);
+      return text("row ", found.first, " of ", call.asked.num_rows, ": ", describe_first(*task_, found), "; ",
+                  found.num_wrong, " rows are wrong");
     }
     const auto outputs = read(call.d_out, subject_.output_type, expected_.size(), call.stream);
     const std::size_t size = catalog::size_of(subject_.output_type);
