@@ -128,7 +128,7 @@ void scans(op which, scalar type, T init, site& where, const examination& how, v
 // One output a row: what the oracle expects is accepted, and one that is off is found.
 void rows(scalar type, scalar accumulator, site& where, const examination& how, verdict& v) {
   guarded_buffer memory(where);
-  for (const auto& [num_rows, num_columns] : {std::pair{1, 1}, {1, 20011}, {1000, 7}, {67, 257}, {20011, 1}})
+  for (const auto& [num_rows, num_columns] : {std::pair{1, 1}, {1, 20011}, {1000, 7}, {67, 257}, {300, 33}, {20011, 1}})
     one_case(v, how, text(catalog::name(type), " rows=", num_rows, " columns=", num_columns), [&](const auto& report) {
       const auto n = static_cast<std::size_t>(num_rows * num_columns), size = catalog::size_of(type);
       const sample s = make_sample(distribution::uniform, how.seed + n, n);
@@ -237,8 +237,13 @@ void all_scans(site& where, const examination& how, verdict& v) {
 }
 
 void all_rows(site& where, const examination& how, verdict& v) {
-  for (const auto& [type, accumulator] :
-       {std::pair{scalar::i32, scalar::i32}, {scalar::f16, scalar::f32}, {scalar::f32, scalar::f32}})
+  for (const auto& [type, accumulator] : {std::pair{scalar::i8, scalar::i32},
+                                          {scalar::u8, scalar::u32},
+                                          {scalar::i32, scalar::i32},
+                                          {scalar::i64, scalar::i64},
+                                          {scalar::f16, scalar::f32},
+                                          {scalar::f32, scalar::f32},
+                                          {scalar::f64, scalar::f64}})
     rows(type, accumulator, where, how, v);
 }
 
