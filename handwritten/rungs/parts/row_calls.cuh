@@ -14,7 +14,8 @@ namespace rungs::RUNGS_ABI::parts {
 //   static cudaError_t enqueue(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_rows,
 //                              std::size_t num_columns, ReductionOpT reduction_op, T init, cudaStream_t stream);
 //
-// which is called with 1 to most_rows rows, so that a grid may have a block for each. It needs no storage.
+// which is called with 1 to Rung::most_rows rows: by default so many that a grid may have a block for each. It needs no
+// storage.
 template <class Rung>
 struct row_calls {
   static constexpr std::size_t most_rows = 0x7fffffff;
@@ -31,8 +32,8 @@ struct row_calls {
     char* unused;
     cudaError_t error;
     if (answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-    for (std::size_t first = 0; error == cudaSuccess && first < num_rows; first += most_rows)
-      error = Rung::enqueue(d_in + first * num_columns, d_out + first, at_most(num_rows - first, most_rows),
+    for (std::size_t first = 0; error == cudaSuccess && first < num_rows; first += Rung::most_rows)
+      error = Rung::enqueue(d_in + first * num_columns, d_out + first, at_most(num_rows - first, Rung::most_rows),
                             num_columns, reduction_op, init, stream);
     return error;
   }

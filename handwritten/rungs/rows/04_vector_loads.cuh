@@ -10,36 +10,47 @@
 
 namespace rungs::RUNGS_ABI::rows {
 
-// Folds thread `thread`'s part of a row that num_threads share: the vectors thread, thread + num_threads …, and one of
-// the items behind the last whole vector.
+// Vector i of a row: by one load, or put together from its items where the row is not aligned to 16 bytes.
+template <bool aligned, class Item>
+__device__ rungs::parts::vector<Item> load_vector(const Item* row, std::size_t i) {
+  rungs::parts::vector<Item> loaded;
+  if constexpr (aligned) {
+    const uint4 words = reinterpret_cast<const uint4*>(row)[i];
+    memcpy(loaded.words, &words, sizeof words);
+  } else {
+    Item items[loaded.num_items];
+#pragma unroll
+    for (int k = 0; k < loaded.num_items; ++k) items[k] = row[i * loaded.num_items + k];
+    memcpy(loaded.words, items, sizeof items);
+  }
+  return loaded;
+}
+
+// Folds thread `thread`'s part of a row that num_threads share: the vectors thread, thread + num_threads …, and of the
+// items behind the last whole vector one at most.
 template <int num_threads, class T, class InputIteratorT, class ReductionOpT>
 __device__ T fold_row(InputIteratorT row, std::size_t num_columns, unsigned thread, ReductionOpT reduction_op) {
   T value = ReductionOpT::template identity<T>();
   std::size_t behind = 0;
   if constexpr (rungs::parts::is_vectorisable<InputIteratorT>) {
-    using item = rungs::parts::item_of<InputIteratorT>;
-    constexpr int vector_items = 16 / sizeof(item);
-    const std::size_t num_vectors = num_columns / vector_items;
-    const auto fold_by = [&](auto fold, auto load) {
+    using vector = rungs::parts::vector<rungs::parts::item_of<InputIteratorT>>;
+    const std::size_t num_vectors = num_columns / vector::num_items;
+    const auto fold_vectors = [&](auto aligned) {
+      const auto load = [&](std::size_t i) { return load_vector<decltype(aligned)::value>(row, i); };
+      const auto fold = [&](const vector& v) { return rungs::parts::fold_vector<T>(v, reduction_op); };
       std::size_t i = thread;
       for (; i + 3 * num_threads < num_vectors; i += 4 * num_threads) {
-        const auto a = load(i), b = load(i + num_threads);
-        const auto c = load(i + 2 * num_threads), d = load(i + 3 * num_threads);
+        const vector a = load(i), b = load(i + num_threads);
+        const vector c = load(i + 2 * num_threads), d = load(i + 3 * num_threads);
         value = reduction_op(value, reduction_op(reduction_op(fold(a), fold(b)), reduction_op(fold(c), fold(d))));
       }
       for (; i < num_vectors; i += num_threads) value = reduction_op(value, fold(load(i)));
     };
     if (reinterpret_cast<std::uintptr_t>(row) % 16 == 0)
-      fold_by(
-          [&](uint4 v) {
-            return rungs::parts::fold_vector<T>(rungs::parts::vector<item>{{v.x, v.y, v.z, v.w}}, reduction_op);
-          },
-          [&](std::size_t i) { return reinterpret_cast<const uint4*>(row)[i]; });
+      fold_vectors(std::true_type{});
     else
-      fold_by(
-          [](T folded) { return folded; },
-          [&](std::size_t i) { return rungs::parts::fold<T, 0, vector_items>(row + i * vector_items, reduction_op); });
-    behind = num_vectors * vector_items;
+      fold_vectors(std::false_type{});
+    behind = num_vectors * vector::num_items;
   }
   for (std::size_t column = behind + thread; column < num_columns; column += num_threads)
     value = reduction_op(value, static_cast<T>(row[column]));
