@@ -22,6 +22,7 @@ enum class operation : unsigned char {
   histogram_even,
   histogram_range,
   multi_histogram_even,
+  row_reduce,
   atomics,
   collective_reduce,
   collective_scan,
@@ -73,7 +74,8 @@ enum class scalar : unsigned char {
 // channel after the other; `levels` is a host pointer to the lower and the upper level, for all channels, or for ranges
 // a pointer to num_levels levels where d_in points; its samples come pixel by pixel, and num_items counts them, not the
 // pixels. The study of atomics reads no input: its output are num_addresses values, num_items counts operations, and
-// which operations those are follows from them and the seed (rungs/parts/updates.cuh). The studies of costs read none
+// which operations those are follows from them and the seed (rungs/parts/updates.cuh). Rows of a matrix stand one
+// behind the other, num_items = num_rows * num_columns; the output is one value a row. The studies of costs read none
 // either: num_items counts the collectives or barriers of a chain, num_blocks blocks of num_threads take part, and what
 // comes out follows from them and the seed (rungs/parts/chains.cuh): of a chain of reductions one word, else one for
 // every thread.
@@ -87,6 +89,7 @@ struct arguments {
   std::size_t num_addresses = 0;
   unsigned seed = 0;
   std::size_t num_blocks = 1, num_threads = 1;
+  std::size_t num_rows = 0, num_columns = 0;
 };
 
 // CUB's two-phase contract: a null d_temp_storage only answers temp_storage_bytes.
@@ -125,12 +128,15 @@ struct record {
   std::size_t max_operations_per_address = std::numeric_limits<std::size_t>::max();
 
   call_t call = nullptr;
-  height_t summation_height = nullptr;  // null: bounded by num_items only
+  height_t summation_height = nullptr;  // null: bounded by num_items only; of a row, by its columns
   group_t takes_group = nullptr;        // studies of costs only: who can take part
 };
 
 // Every record, in the order of the CMake lines.
 std::span<const record> all();
+
+// Whether rungs are enrolled for it; else it is a roof.
+constexpr bool is_computation(operation value) { return value < operation::stream_read; }
 
 constexpr bool is_scan(operation value) {
   return value == operation::inclusive_scan || value == operation::exclusive_scan;
@@ -154,10 +160,23 @@ constexpr std::string_view name(family value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(operation value) {
-  constexpr std::string_view names[] = {
-      "reduce",  "inclusive_scan",    "exclusive_scan",  "histogram_even", "histogram_range", "multi_histogram_even",
-      "atomics", "collective_reduce", "collective_scan", "barrier",        "stream_read",     "copy",
-      "fill",    "widen_bytes",       "widen_halves",    "empty"};
+  constexpr std::string_view names[] = {"reduce",
+                                        "inclusive_scan",
+                                        "exclusive_scan",
+                                        "histogram_even",
+                                        "histogram_range",
+                                        "multi_histogram_even",
+                                        "row_reduce",
+                                        "atomics",
+                                        "collective_reduce",
+                                        "collective_scan",
+                                        "barrier",
+                                        "stream_read",
+                                        "copy",
+                                        "fill",
+                                        "widen_bytes",
+                                        "widen_halves",
+                                        "empty"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(op value) {

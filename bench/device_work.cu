@@ -85,13 +85,8 @@ __global__ void __launch_bounds__(chunks_per_tally) fold_kernel(scan_question of
   if (chunk < of.num_chunks()) chunks[chunk] = fold_chunk<T>(of, chunk);
 }
 
-// A thread walks a chunk alone: its loads are not coalesced, but the next ones find their sector in L1.
-template <class T>
-__global__ void __launch_bounds__(chunks_per_tally)
-    check_kernel(scan_question of, tolerance within, const running* befores, const void* output, tally* tallies) {
-  const std::size_t chunk = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  tally found;
-  if (chunk < of.num_chunks()) found = check_chunk<T>(of, within, befores[chunk], chunk, output);
+// What a block's threads found.
+__device__ void store_merged(const tally& found, tally* tallies) {
   __shared__ alignas(tally) unsigned char storage[chunks_per_tally * sizeof(tally)];
   tally* const shared = reinterpret_cast<tally*>(storage);
   shared[threadIdx.x] = found;
@@ -100,6 +95,38 @@ __global__ void __launch_bounds__(chunks_per_tally)
     if (threadIdx.x < distance) merge(shared[threadIdx.x], shared[threadIdx.x + distance]);
   }
   if (threadIdx.x == 0) tallies[blockIdx.x] = shared[0];
+}
+
+// A thread walks a chunk alone: its loads are not coalesced, but the next ones find their sector in L1.
+template <class T>
+__global__ void __launch_bounds__(chunks_per_tally)
+    check_kernel(scan_question of, tolerance within, const running* befores, const void* output, tally* tallies) {
+  const std::size_t chunk = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  tally found;
+  if (chunk < of.num_chunks()) found = check_chunk<T>(of, within, befores[chunk], chunk, output);
+  store_merged(found, tallies);
+}
+
+// A warp walks a row: rows may be few.
+template <class T>
+__global__ void __launch_bounds__(chunks_per_tally)
+    check_rows_kernel(scan_question of, tolerance within, const running* init, const void* output, tally* tallies) {
+  constexpr int lanes = 32, num_warps = chunks_per_tally / lanes;
+  __shared__ alignas(running) unsigned char storage[chunks_per_tally * sizeof(running)];
+  running* const shared = reinterpret_cast<running*>(storage) + threadIdx.x;
+  const int warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+  tally found;
+  for (std::size_t row = std::size_t(blockIdx.x) * num_warps + warp; row < of.num_chunks();
+       row += std::size_t(gridDim.x) * num_warps) {
+    __syncwarp();
+    *shared = fold_chunk<T>(of, row, lane, lanes);
+    for (int distance = lanes / 2; distance > 0; distance /= 2) {
+      __syncwarp();
+      if (lane < distance) append<T>(shared[0], of.op, shared[distance]);
+    }
+    if (lane == 0) check_row<T>(of, within, *init, *shared, row, output, found);
+  }
+  store_merged(found, tallies);
 }
 
 // Lanes of one counter add once, together; blocks add to different copies, so that many of one sample cost little.
@@ -201,7 +228,8 @@ cudaError_t check_scan(const scan_question& of, const tolerance& within, const r
   const auto grid_blocks = static_cast<unsigned>(num_tallies(of));
   if (grid_blocks == 0) return cudaSuccess;
   with_type(of.from.type, [&]<class T>(T) {
-    check_kernel<T><<<grid_blocks, chunks_per_tally, 0, stream>>>(of, within, befores, output, tallies);
+    const auto kernel = of.of_rows ? check_rows_kernel<T> : check_kernel<T>;
+    kernel<<<grid_blocks, chunks_per_tally, 0, stream>>>(of, within, befores, output, tallies);
   });
   return cudaGetLastError();
 }

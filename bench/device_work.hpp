@@ -37,7 +37,8 @@ cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t s
 inline constexpr int chunks_per_tally = 128;
 inline constexpr std::size_t max_tallies = max_chunks / chunks_per_tally;
 inline std::size_t num_tallies(const scan_question& of) {
-  return (of.num_chunks() + chunks_per_tally - 1) / chunks_per_tally;
+  const std::size_t tallies = (of.num_chunks() + chunks_per_tally - 1) / chunks_per_tally;
+  return of.of_rows && tallies > max_tallies ? max_tallies : tallies;
 }
 cudaError_t check_scan(const scan_question& of, const tolerance& within, const running* befores, const void* output,
                        tally* tallies, cudaStream_t stream);

@@ -19,6 +19,7 @@ constexpr std::size_t alignment = 256;  // as cudaMalloc's
 std::size_t aligned(std::size_t num_bytes) { return (num_bytes + alignment - 1) / alignment * alignment; }
 
 bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
+bool sums_rows(const contender& one) { return one.record->operation == catalog::operation::row_reduce; }
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
 bool chains(const contender& one) { return catalog::is_chain(one.record->operation); }
@@ -30,7 +31,7 @@ std::size_t bytes_before_output(const contender& one, std::size_t offset) {
 
 bool keeps_state(const contender& one) { return one.record->temp_storage == contents::zeroed_once; }
 
-bool has_many_values(const contender& one) { return scans(one) || counts(one) || updates(one) || chains(one); }
+bool has_many_values(const contender& one) { return one.record->operation != catalog::operation::reduce; }
 
 // The size query of each contender, and where in one arena the workspaces begin: those
 // that may hold anything are one and the same, and those that are zeroed once follow, each its contender's own.
@@ -99,14 +100,19 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
     return;
   }
   generate(from);
-  if (!catalog::is_scan(about.operation)) {
+  if (about.operation == catalog::operation::reduce) {
     facts_ = summarise(from);
     return;
   }
-  question_ = question_of(about.operation, about.op, about.output_type, from);
-  befores_ = fold(question_);
-  // The contenders of a problem are called alike.
-  scan_chunks(question_, before_all(*about.contenders.front(), init_offset), befores_);
+  const running before = before_all(*about.contenders.front(), init_offset);  // the contenders are called alike
+  if (about.operation == catalog::operation::row_reduce) {
+    question_ = question_of_rows(about.op, about.output_type, from, about.shape["columns"]);
+    befores_ = {before};
+  } else {
+    question_ = question_of(about.operation, about.op, about.output_type, from);
+    befores_ = fold(question_);
+    scan_chunks(question_, before, befores_);
+  }
   keep(befores_);
 }
 
@@ -121,6 +127,9 @@ void place::give_shape(contender& one) const {
     one.arguments.num_blocks = chain_.num_blocks;
     one.arguments.num_threads = chain_.num_threads;
     one.arguments.seed = chain_.seed;
+  } else if (sums_rows(one)) {
+    one.arguments.num_rows = question_.num_chunks();
+    one.arguments.num_columns = question_.chunk_items;
   }
 }
 
@@ -139,9 +148,12 @@ judgement place::verify(const contender& one) {
     std::string wrong = find_wrong(chain_, expected_words_, read_output<unsigned char>(one).data());
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
-  if (!scans(one)) return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read_element(one, 0));
-  if (!has_oracle(*one.record)) return {.why = "no oracle for a scan of these types"};
-  const tally found = check_output(one, question_, tolerance_of(*one.record, from_));
+  if (!has_many_values(one))
+    return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read_element(one, 0));
+  if (!has_oracle(*one.record)) return {.why = "no oracle for scans or rows of these types"};
+  workload summed = from_;
+  if (sums_rows(one)) summed.num_items = question_.chunk_items;
+  const tally found = check_output(one, question_, tolerance_of(*one.record, summed));
   return judge_scan(*one.record, question_, befores_, found,
                     found.num_wrong == 0 ? value_bytes{} : read_element(one, found.first_wrong));
 }
@@ -152,6 +164,7 @@ std::size_t place::output_bytes(const contender& one) {
   const std::size_t elements = scans(one) ? a.num_items
                                : counts(one)
                                    ? static_cast<std::size_t>(a.num_levels - 1) * one.record->num_active_channels
+                               : sums_rows(one)          ? a.num_rows
                                : updates(one)            ? a.num_addresses
                                : chains(one) && !reduces ? a.num_blocks * a.num_threads
                                                          : 1;

@@ -89,6 +89,11 @@ std::vector<setting> settings_of(const problem& line, const selection& wanted, c
       about.shape = of;
       about.distribution = from;
       auto sizes = rules::sizes(plan_of(wanted), about);
+      if (line.operation == catalog::operation::row_reduce) {
+        const std::size_t size = of["rows"] * of["columns"];
+        if (wanted.sizes.empty() || std::ranges::count(wanted.sizes, size) > 0) settings.push_back({about, {size}});
+        continue;
+      }
       if (sizes.empty() && histogram && gets_the_ladder(about, wanted)) sizes = rules::ladder();
       // Sizes that were asked for are those of every reduction and scan, and of what the plan has of the others.
       if (sizes.empty() && !flat) continue;
@@ -280,10 +285,7 @@ namespace {
 std::vector<line> lines_of(std::span<const catalog::record> records, const selection& wanted) {
   std::map<decltype(problem().key()), line> lines;
   for (const auto& record : records) {
-    const bool computes = record.operation == catalog::operation::reduce || catalog::is_scan(record.operation) ||
-                          catalog::is_histogram(record.operation) || record.operation == catalog::operation::atomics ||
-                          catalog::is_chain(record.operation);
-    if (!computes || !wants_type(wanted, record)) continue;
+    if (!catalog::is_computation(record.operation) || !wants_type(wanted, record)) continue;
     const problem about = line_of(record);
     line& one = lines[about.key()];
     one.about = about;

@@ -52,9 +52,9 @@ struct problem {
   std::size_t most_rungs = 0;  // then no more than so many of those that ask alike of their storage; 0: all
   std::vector<mode> modes = {};
   std::vector<const catalog::record*> contenders = {};
-  // Of a histogram bins, and where there are several channels, channels and active; of atomics addresses; of
-  // chains threads, and of barriers blocks before them. Of all that read, offset where the items do not begin where
-  // memory was allocated, but so many of them behind.
+  // Of a histogram bins, and where there are several channels, channels and active; of rows of a matrix rows and
+  // columns; of atomics addresses; of chains threads, and of barriers blocks before them. Of all that read, offset
+  // where the items do not begin where memory was allocated, but so many of them behind.
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
@@ -69,6 +69,7 @@ struct problem {
     const std::size_t elements = catalog::is_scan(operation) ? num_items
                                  : catalog::is_histogram(operation)
                                      ? shape["bins"] * std::max<std::size_t>(1, shape["active"])
+                                 : operation == catalog::operation::row_reduce      ? shape["rows"]
                                  : operation == catalog::operation::atomics         ? shape["addresses"]
                                  : operation == catalog::operation::collective_scan ? shape["threads"]
                                  : operation == catalog::operation::barrier         ? shape["blocks"] * shape["threads"]

@@ -1,7 +1,7 @@
 // What a scan must write, element by element. Item i is a pure function of (seed, i), so a check makes the items again
 // and reads nothing but the output. First every chunk of items is folded by itself, exactly; the host puts together
 // what comes before each chunk; then every chunk is walked again from there, and every element of the output compared.
-// Host and device compile the same functions.
+// Host and device compile the same functions. Of rows of a matrix, chunks are the rows, and each comes to one element.
 #pragma once
 
 #include <cstddef>
@@ -39,17 +39,21 @@ struct scan_question {
   int output_size = 0;  // bytes of an element
   bool exclusive = false;
   std::size_t chunk_items = 1;
+  bool of_rows = false;
 
   __host__ __device__ std::size_t num_chunks() const { return (from.num_items + chunk_items - 1) / chunk_items; }
   __host__ __device__ std::size_t end_of(std::size_t chunk) const {
     const std::size_t end = (chunk + 1) * chunk_items;
     return end < from.num_items ? end : from.num_items;
   }
+  __host__ __device__ std::size_t num_outputs() const { return of_rows ? num_chunks() : from.num_items; }
 };
 
 inline constexpr std::size_t max_chunks = std::size_t{1} << 17, fewest_chunk_items = 64;
 scan_question question_of(catalog::operation operation, catalog::op op, catalog::scalar output_type,
                           const workload& from);
+scan_question question_of_rows(catalog::op op, catalog::scalar output_type, const workload& from,
+                               std::size_t num_columns);
 
 // What a check found. The largest error is among the elements that are right; it is 0 for exact types.
 struct tally {
@@ -119,11 +123,13 @@ __host__ __device__ void append(running& all, catalog::op op, const running& nex
   }
 }
 
+// All items of a chunk, or every so many-th of them from one on.
 template <class T>
-__host__ __device__ running fold_chunk(const scan_question& of, std::size_t chunk) {
+__host__ __device__ running fold_chunk(const scan_question& of, std::size_t chunk, std::size_t from = 0,
+                                       std::size_t step = 1) {
   running all;
   const std::size_t end = of.end_of(chunk);
-  for (std::size_t i = chunk * of.chunk_items; i < end; ++i) include(all, of.op, item<T>(of.from, i));
+  for (std::size_t i = chunk * of.chunk_items + from; i < end; i += step) include(all, of.op, item<T>(of.from, i));
   return all;
 }
 
@@ -199,10 +205,19 @@ __host__ __device__ tally check_chunk(const scan_question& of, const tolerance& 
   return found;
 }
 
+// `items` of a row, which `init` precedes.
+template <class T>
+__host__ __device__ void check_row(const scan_question& of, const tolerance& within, running init, const running& items,
+                                   std::size_t row, const void* output, tally& found) {
+  append<T>(init, of.op, items);
+  compare_element<T>(of, within, init, row, output, found);
+}
+
 // On the host.
 std::vector<running> fold_chunks(const scan_question& of);
 // Turns what each chunk comes to into what comes before it; `before` is before them all.
 void scan_chunks(const scan_question& of, running before, std::vector<running>& chunks);
+// Of rows, `befores` is init alone.
 tally check_scan(const scan_question& of, const tolerance& within, const std::vector<running>& befores,
                  const void* output);
 // What element i must be.

@@ -204,7 +204,7 @@ judgement judge_scan(const catalog::record& record, const scan_question& of, con
     if (result.right) return;
     const running expected = running_at(of, befores, found.first_wrong);
     const T value = load<T>(got);
-    result.why = "element " + std::to_string(found.first_wrong) + " of " + std::to_string(of.from.num_items) + ": ";
+    result.why = "element " + std::to_string(found.first_wrong) + " of " + std::to_string(of.num_outputs()) + ": ";
     if constexpr (is_floating<T>)
       result.why += differs(expected.high + expected.low, to_double(value));
     else if constexpr (is_number<T>)

@@ -205,6 +205,28 @@ record exclusive_scan(record about) {
   return about;
 }
 
+// Whether the variant reduces the rows of a matrix.
+template <class Variant>
+concept reduces_rows = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
+  Variant::reduce_rows(nullptr, bytes, d_in, d_out, std::size_t{}, std::size_t{}, plus{}, 0.0f, cudaStream_t{});
+};
+
+template <class Variant, class Element, class Operator>
+record row_reduction(record about) {
+  using input = typename Element::input;
+  using accumulator = typename Element::accumulator;
+  about.operation = operation::row_reduce;
+  about.op = op_of<Operator>();
+  about.input_type = scalar_of<input>();
+  about.accumulator_type = about.output_type = scalar_of<accumulator>();
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::reduce_rows(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
+                                static_cast<accumulator*>(a.d_out), a.num_rows, a.num_columns, Operator{},
+                                *static_cast<const accumulator*>(a.init), stream);
+  };
+  return about;
+}
+
 // Whether the variant scans: then it has CUB's calls for that.
 template <class Variant>
 concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -370,6 +392,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
       } else if constexpr (scans<Variant>) {
         records.add(inclusive_scan<Variant, Element, Operator>(about));
         records.add(exclusive_scan<Variant, Element, Operator>(about));
+      } else if constexpr (reduces_rows<Variant>) {
+        records.add(row_reduction<Variant, Element, Operator>(about));
       } else {
         records.add(reduction<Variant, Element, Operator>(about));
       }

@@ -22,10 +22,8 @@ using catalog::record;
 
 // Ours to promise: the libraries' own calls are what they are.
 bool is_ours(const record& r) {
-  const bool computes = r.operation == catalog::operation::reduce || catalog::is_scan(r.operation) ||
-                        catalog::is_histogram(r.operation) || r.operation == catalog::operation::atomics ||
-                        catalog::is_chain(r.operation);
-  return r.executes_on == executor::device && (r.family != catalog::family::library_baselines || !computes);
+  return r.executes_on == executor::device &&
+         (r.family != catalog::family::library_baselines || !catalog::is_computation(r.operation));
 }
 
 // Calls a record as a user would, on addresses that no kernel will touch.
@@ -48,6 +46,8 @@ class caller {
                            .num_items = num_items,
                            .init = &init_};
     all.num_addresses = 1;
+    all.num_columns = 1000;
+    all.num_rows = num_items / all.num_columns;
     if (catalog::is_chain(subject_.operation)) {
       // A launch for each barrier, in the worst case.
       if (subject_.operation == catalog::operation::barrier) all.num_items = std::min<std::size_t>(num_items, 50);

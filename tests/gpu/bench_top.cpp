@@ -25,6 +25,8 @@ bench_top::bench_top(const record& subject, site& where, bool exact, bool filled
 
 catalog::arguments bench_top::arguments(const problem& p, const void* d_in, void* d_out, in_host_memory& host) const {
   catalog::arguments all{.d_in = d_in, .d_out = d_out, .num_items = p.num_items, .init = &host.init.bits};
+  all.num_rows = p.num_rows;
+  all.num_columns = p.num_columns;
   if (!counts_) {
     host.init = init_of(subject_, p.init);
     return all;

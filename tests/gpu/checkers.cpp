@@ -125,6 +125,45 @@ void scans(op which, scalar type, T init, site& where, const examination& how, v
     }
 }
 
+// One output a row: what the oracle expects is accepted, and one that is off is found.
+void rows(scalar type, scalar accumulator, site& where, const examination& how, verdict& v) {
+  guarded_buffer memory(where);
+  for (const auto& [num_rows, num_columns] : {std::pair{1, 1}, {1, 20011}, {1000, 7}, {67, 257}, {300, 33}, {20011, 1}})
+    one_case(v, how, text(catalog::name(type), " rows=", num_rows, " columns=", num_columns), [&](const auto& report) {
+      const auto n = static_cast<std::size_t>(num_rows * num_columns), size = catalog::size_of(type);
+      const sample s = make_sample(distribution::uniform, how.seed + n, n);
+      std::vector<unsigned char> items(n * size);
+      host_site().generate(type, items.data(), s, nullptr);
+      with_type(accumulator, [&](auto t) {
+        using T = typename decltype(t)::type;
+        const value init = make_value(from_double<T>(3));
+        auto task = task_of({op::plus, true, type, accumulator, init}, s, n, {});
+        std::vector<T> outputs;
+        for (int row = 0; row < num_rows; ++row)
+          outputs.push_back(as<T>(expect(op::plus, type, accumulator,
+                                         items.data() + static_cast<std::size_t>(row * num_columns) * size,
+                                         static_cast<std::size_t>(num_columns), init)
+                                      .exact));
+        zones ignored;
+        void* const d_outputs = memory.place(outputs.size() * sizeof(T), sizeof(T), ignored);
+        task->outputs = d_outputs;
+        const auto checked = [&] {
+          where.write(d_outputs, outputs.data(), outputs.size() * sizeof(T));
+          return where.check_rows(*task, static_cast<std::size_t>(num_columns), nullptr);
+        };
+        if (const scan_report found = checked(); found.num_wrong != 0)
+          report(text("refused what is right: ", describe(*task, found)));
+        for (const std::size_t place : {std::size_t{0}, outputs.size() / 2, outputs.size() - 1}) {
+          const T before = std::exchange(outputs[place], spoiled(op::plus, outputs[place]));
+          const scan_report found = checked();
+          outputs[place] = before;
+          if (found.num_wrong != 1 || found.first != place)
+            report(text("row ", place, " is off, but: ", describe(*task, found)));
+        }
+      });
+    });
+}
+
 void histograms(const histogram_call& call, levels_kind kind, distribution drawn, site& where, const examination& how,
                 verdict& v) {
   const std::string case_name = text(catalog::name(call.sample), call.even ? " even " : " any edges ", name(kind), ' ',
@@ -197,6 +236,17 @@ void all_scans(site& where, const examination& how, verdict& v) {
   scans<affine>(op::compose, scalar::affine, {5, 41}, where, how, v);
 }
 
+void all_rows(site& where, const examination& how, verdict& v) {
+  for (const auto& [type, accumulator] : {std::pair{scalar::i8, scalar::i32},
+                                          {scalar::u8, scalar::u32},
+                                          {scalar::i32, scalar::i32},
+                                          {scalar::i64, scalar::i64},
+                                          {scalar::f16, scalar::f32},
+                                          {scalar::f32, scalar::f32},
+                                          {scalar::f64, scalar::f64}})
+    rows(type, accumulator, where, how, v);
+}
+
 }  // namespace
 
 std::vector<checker_test> checker_tests() {
@@ -210,6 +260,7 @@ std::vector<checker_test> checker_tests() {
                        reductions(type, accumulator, where, how, v);
                      }});
   tests.push_back({"scans", all_scans});
+  tests.push_back({"rows", all_rows});
   tests.push_back({"histograms", all_histograms});
   return tests;
 }

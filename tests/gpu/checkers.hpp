@@ -14,7 +14,7 @@ struct checker_test {
   std::string name;
   std::function<void(site& where, const examination& how, verdict& v)> run;
 };
-// Inputs and reductions, one test a type; scans; histograms.
+// Inputs and reductions, one test a type; scans; rows; histograms.
 std::vector<checker_test> checker_tests();
 
 // Whatever is thrown is a finding, too.

@@ -43,6 +43,9 @@ constexpr std::size_t usual_sanitized_cluster_items = 20000;
 constexpr std::size_t most_sanitized_cluster_samples = 40000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr int max_findings = 6;
+// Lengths of rows, around what lanes, warps and blocks take at a time.
+constexpr std::array<std::size_t, 16> columns_asked{1,   2,   7,    31,   32,   33,   127,  128,
+                                                    129, 512, 2047, 2048, 2049, 8191, 8193, 70001};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -69,6 +72,7 @@ class examiner {
       if (on_device_) multiprocessors_ = device::attribute(cudaDevAttrMultiProcessorCount);
       small_inputs();
       pairwise();
+      every_shape();
       every_edge();
       if (how_.only_fault.empty()) {
         same_workspace_again();
@@ -102,6 +106,7 @@ class examiner {
   bool sanitizing() const { return how_.how_much == extent::sanitizer; }
   bool full() const { return how_.how_much == extent::full; }
   bool scans() const { return catalog::is_scan(subject_.operation); }
+  bool has_rows() const { return subject_.operation == operation::row_reduce; }
   bool counts() const { return catalog::is_histogram(subject_.operation); }
   bool has_any_edges() const { return subject_.operation == operation::histogram_range; }
   bool can_work_in_place() const { return scans() && subject_.input_type == subject_.output_type; }
@@ -163,8 +168,17 @@ class examiner {
       ++capped_cases_;
       largest_affordable_ = affordable;
     }
-    p.num_items = whole_pixels(subject_, p.num_items);
+    if (has_rows()) p = with_columns(p);
+    p = of_size(subject_, p, p.num_items);
     return counts() ? with_levels(p) : p;
+  }
+
+  // Of rows: how long they are, where the case does not say.
+  problem with_columns(problem p) const {
+    if (p.num_columns == 0 && p.num_rows == 0)
+      p.num_columns = columns_asked[detail::hash(p.seed, 5) % columns_asked.size()];
+    p.num_columns = std::min(p.num_columns, std::max<std::size_t>(1, p.num_items));
+    return p;
   }
 
   // Of a histogram: bins and samples, where the case does not say which.
@@ -190,7 +204,7 @@ class examiner {
       return subject_.blocks_per_multiprocessor > 0 ? beyond_few_samples() : 2 * usual_sanitized_histogram_items;
     if (counts()) return most_sanitized_cluster_samples;
     if (sums_in_clusters()) return std::max(most_sanitized_items, beyond_one_cluster());
-    return scans() || subject_.operation == operation::reduce ? most_sanitized_items : most_sanitized_roof_items;
+    return catalog::is_computation(subject_.operation) ? most_sanitized_items : most_sanitized_roof_items;
   }
   // So many samples that each multiprocessor has more than 8 KiB: up to there, histograms may take kernels of their
   // own.
@@ -271,7 +285,7 @@ class examiner {
 
   void second_call(problem p, std::uint64_t before, cudaStream_t stream) {
     bench_top& top = *top_;
-    if (scans() || counts()) {
+    if (scans() || counts() || has_rows()) {
       p.seed += num_special;
       top.make_input(p, top.stream());
       before = top.input_checksum(p.num_items);
@@ -347,6 +361,7 @@ class examiner {
       levels[0] = 11;
       levels.push_back(2);  // in place
     }
+    if (has_rows()) levels.push_back(static_cast<int>(columns_asked.size()));
     const auto bins = possible_bins();
     if (counts()) {
       levels[2] = num_of_histograms;
@@ -382,6 +397,7 @@ class examiner {
       p.init = static_cast<int>(level(7));
       p.legacy_stream = level(8) == 1;
       p.in_place = scans() && level(9) == 1;
+      if (has_rows()) p.num_columns = columns_asked[level(9)];
       if (counts()) {
         p.kind = static_cast<distribution>(first_of_histograms + rows[r][2]);
         p.levels_offset = element_offsets[level(7)];
@@ -418,7 +434,7 @@ class examiner {
         problems.push_back({p, "largest, misaligned", most_sanitized()});
         p.in_offset = 0;
         // Ragged and not; for roofs, the shapes between.
-        const bool reduces = subject_.operation == operation::reduce;
+        const bool reduces = catalog::is_computation(subject_.operation);
         const std::vector<std::size_t> sizes =
             reduces ? std::vector<std::size_t>{131073, 65536}
                     : std::vector{most_sanitized() / 2, most_sanitized() / 4, most_sanitized() / 8};
@@ -467,6 +483,28 @@ class examiner {
       many.num_items = many_samples();
       ordinary_case(text("many:", name(kind)), many, many_samples());
     }
+  }
+
+  // Rows of every length to 33 and around what blocks take at a time, of none to many rows.
+  void every_shape() {
+    if (!has_rows()) return;
+    std::vector<std::size_t> counts{0, 1, 2, 31, 32, 33, 1000};
+    std::vector<std::size_t> lengths{40, 127, 128, 129, 200, 512, 2047, 2048, 2049, 8191, 8192, 8193, 16385, 70001};
+    for (std::size_t columns = 0; columns <= 33; ++columns) lengths.push_back(columns);
+    if (sanitizing()) counts = {7}, lengths = {0, 1, 40, 200, 2049, 16385};
+    for (const std::size_t rows : counts)
+      for (const std::size_t columns : lengths) {
+        problem p;
+        p.num_rows = rows;
+        p.num_columns = columns;
+        p.num_items = rows * columns;
+        p.seed = detail::hash(how_.seed, p.num_items) >> 8;
+        p.kind = static_cast<distribution>((3 * rows + columns) % num_distributions);
+        p.in_offset = static_cast<int>(columns % 4);
+        p.out_offset = static_cast<int>(rows % 3);
+        p.init = static_cast<int>((rows + columns) % 3);
+        if (p.num_items <= std::size_t{1} << 18) ordinary_case(text("rows:", rows, 'x', columns), p, p.num_items);
+      }
   }
 
   // Each edge, what stands before and behind it and all that is special in the type, for all levels and bins.
@@ -523,8 +561,7 @@ class examiner {
       bench_top& top = *top_;
       top.prepare(largest);
       for (std::size_t k = 0; k < sizes.size(); ++k) {
-        problem p = largest;
-        p.num_items = whole_pixels(subject_, std::min(sizes[k], largest.num_items));
+        problem p = of_size(subject_, largest, std::min(sizes[k], largest.num_items));
         p.init = static_cast<int>(k % 3);
         if (counts() && !has_any_edges() && k % 2 == 1) p.num_bins = 1 + p.num_bins / 3;
         if (top.workspace_bytes(p) > top.bytes()) {
@@ -557,9 +594,7 @@ class examiner {
       for (std::size_t k = 0; k < std::min(most_peers, how_.peers.size()); ++k) {
         const record& peer = *how_.peers[(first + k * how_.peers.size() / most_peers) % how_.peers.size()];
         others.push_back(std::make_unique<bench_top>(peer, where_, false));
-        problem of_peer = p;
-        of_peer.num_items = whole_pixels(peer, p.num_items);
-        others.back()->prepare(of_peer);
+        others.back()->prepare(of_size(peer, p, p.num_items));
         if (others.back()->bytes() > roomiest->bytes()) roomiest = others.back().get();
       }
       std::vector<bench_top*> tops;
@@ -568,8 +603,7 @@ class examiner {
       const std::array<std::size_t, 5> sizes{p.num_items, 1, 3 * tile_items() + 1, 65521, tile_items()};
       for (std::size_t call = 0; call < 4 * tops.size(); ++call) {
         bench_top& top = *tops[call % tops.size()];
-        problem q = p;
-        q.num_items = whole_pixels(top.subject(), std::min(p.num_items, sizes[call % sizes.size()]));
+        problem q = of_size(top.subject(), p, std::min(p.num_items, sizes[call % sizes.size()]));
         q.init = static_cast<int>(call % 3);
         if (top.workspace_bytes(q) > top.bytes()) continue;
         top.learn(q);
@@ -698,7 +732,7 @@ class examiner {
   void levels_to_be_refused() {
     if (!counts() || subject_.family == catalog::family::library_baselines) return;
     problem p = medium(20);
-    p.num_items = whole_pixels(subject_, std::min<std::size_t>(p.num_items, 1000));
+    p = of_size(subject_, p, std::min<std::size_t>(p.num_items, 1000));
     one_case("levels to be refused", p, [&] {
       bench_top& top = *top_;
       top.prepare(p);
@@ -862,8 +896,7 @@ class examiner {
           for (int c = 0; c < calls; ++c) {
             problem p = base;
             p.seed += static_cast<std::uint64_t>(100 * t + c);
-            p.num_items =
-                whole_pixels(subject_, std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000));
+            p = of_size(subject_, p, std::min<std::size_t>(base.num_items, detail::hash(p.seed, 1) % 60000));
             p.init = (t + c) % 3;
             top.prepare(p);
             top.learn(p);
@@ -880,10 +913,18 @@ class examiner {
 
   // The same bits, whatever the address, the alignment, the stream and the neighbours.
   void repeats() {
-    if (subject_.operation != operation::reduce && !scans() && !counts()) return;
+    if (!catalog::is_computation(subject_.operation)) return;
     problem p = medium(15);
     p.kind = counts() ? distribution::skewed : distribution::uniform;
-    one_case("repeats bit for bit", p, [&] {
+    if (!has_rows()) return repeats("repeats bit for bit", p);
+    for (const std::size_t columns : {32, 33, 600, 8192, 70001}) {
+      p.num_columns = columns;
+      repeats(text("repeats bit for bit:", columns), of_size(subject_, p, p.num_items));
+    }
+  }
+
+  void repeats(const std::string& case_name, const problem& p) {
+    one_case(case_name, p, [&] {
       std::string first;
       bench_top other(subject_, where_, false);
       guarded_buffer memory(where_);
@@ -971,7 +1012,7 @@ class examiner {
   // Around 2^31 and 2^32 items, where 32-bit counts and offsets wrap. By default integers only: they prove it for the
   // others.
   void large_inputs() {
-    const bool reduces = subject_.operation == operation::reduce;
+    const bool reduces = subject_.operation == operation::reduce || has_rows();
     if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts())) return;
     const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32;
     const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
@@ -988,7 +1029,8 @@ class examiner {
         continue;
       }
       problem p;
-      p.num_items = whole_pixels(subject_, n);
+      if (has_rows()) p.num_columns = 65539;
+      p = of_size(subject_, p, n);
       if (counts()) p = with_levels(p);
       p.kind = large_memory::made().kind;
       p.seed = large_memory::made().seed;

@@ -214,6 +214,67 @@ TEST(examination, refuses_every_planted_bug) {
   EXPECT_REFUSED(examined<float, op::plus, bug::float_sum_of_few_bits>());
 }
 
+// The rows of a matrix.
+enum class row_bug {
+  none,
+  last_column_left_out,
+  column_of_the_next_row,
+  last_row_left_out,
+  one_row_too_many,
+  empty_rows_left_out,
+  init_once,
+  row_of_32_bits
+};
+
+template <class T, row_bug planted>
+cudaError_t reduce_rows(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  const bool is_query = temp_storage_bytes == 0;
+  temp_storage_bytes = 16;
+  if (is_query) return cudaSuccess;
+  const auto* const in = static_cast<const T*>(a.d_in);
+  T init;
+  std::memcpy(&init, a.init, sizeof(T));
+  std::size_t rows = a.num_rows;
+  if (planted == row_bug::last_row_left_out && rows > 32) --rows;
+  if (planted == row_bug::one_row_too_many && rows % 32 == 31) ++rows;
+  if (planted == row_bug::empty_rows_left_out && a.num_columns == 0) rows = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    T value = planted == row_bug::init_once && row > 0 ? T{} : init;
+    std::size_t end = a.num_columns, first = row * a.num_columns;
+    if (planted == row_bug::last_column_left_out && end % 4 == 1) --end;
+    if (planted == row_bug::column_of_the_next_row && end > 2000 && row + 1 < rows) ++end;
+    if (planted == row_bug::row_of_32_bits) first = first % 65536;
+    for (std::size_t i = 0; row < a.num_rows && i < end; ++i) value = combined(op::plus, value, in[first + i]);
+    static_cast<T*>(a.d_out)[row] = value;
+  }
+  return cudaSuccess;
+}
+
+template <class T, row_bug planted>
+verdict examined_rows() {
+  record r = host_record<T, T>(catalog::operation::row_reduce, reduce_rows<T, planted>, op::plus);
+  r.temp_storage = contents::none;
+  return examine(r, {.seed = 20261121});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_rows) {
+  for (const verdict& v : {examined_rows<std::int32_t, row_bug::none>(), examined_rows<float, row_bug::none>()}) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, 300);
+  }
+}
+
+TEST(examination, refuses_every_bug_planted_in_rows) {
+  EXPECT_REFUSED(examined_rows<std::int32_t, row_bug::last_column_left_out>());
+  EXPECT_REFUSED(examined_rows<float, row_bug::last_column_left_out>());
+  EXPECT_REFUSED(examined_rows<float, row_bug::column_of_the_next_row>());
+  EXPECT_REFUSED(examined_rows<std::int32_t, row_bug::last_row_left_out>());
+  EXPECT_REFUSED(examined_rows<float, row_bug::one_row_too_many>());
+  EXPECT_REFUSED(examined_rows<float, row_bug::empty_rows_left_out>());
+  EXPECT_REFUSED(examined_rows<float, row_bug::init_once>());
+  EXPECT_REFUSED(examined_rows<std::int32_t, row_bug::row_of_32_bits>());
+}
+
 // Scans, in tiles as a device has them.
 enum class scan_bug {
   none,

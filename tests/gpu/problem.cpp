@@ -17,7 +17,8 @@ std::string describe(const problem& p) {
       p.num_bins > 0
           ? text(" bins=", p.num_bins, " levels=", name(p.levels), '+', p.levels_offset, " distribution=", name(p.kind))
           : text(" distribution=", name(p.kind), " init=", inits[static_cast<std::size_t>(p.init)]);
-  return text("n=", p.num_items, what, " data-seed=", p.seed, " in+", p.in_offset,
+  const std::string rows = p.num_rows + p.num_columns > 0 ? text(" rows=", p.num_rows, " columns=", p.num_columns) : "";
+  return text("n=", p.num_items, rows, what, " data-seed=", p.seed, " in+", p.in_offset,
               p.in_place ? std::string(" in place") : text(" out+", p.out_offset), " workspace+", p.workspace_offset,
               " poison=", poisons[static_cast<std::size_t>(p.poison)],
               p.legacy_stream ? " stream=legacy" : " stream=own");
@@ -56,6 +57,14 @@ value init_of(op which, scalar type, int level) {
 }
 
 }  // namespace
+
+problem of_size(const catalog::record& subject, problem p, std::size_t num_items) {
+  p.num_items = num_items - num_items % static_cast<std::size_t>(subject.num_channels);
+  if (p.num_columns == 0) return p;
+  p.num_rows = num_items / p.num_columns;
+  p.num_items = p.num_rows * p.num_columns;
+  return p;
+}
 
 value init_of(const catalog::record& subject, int level) {
   return init_of(subject.op, subject.accumulator_type, level);

@@ -23,6 +23,8 @@ struct problem {
   int init = 0;                       // neutral, ordinary, dominant
   bool legacy_stream = false;
   bool in_place = false;  // d_out is d_in
+  // Rows of a matrix only: as many items as they have.
+  std::size_t num_rows = 0, num_columns = 0;
   // Histograms only.
   int num_bins = 0;
   levels_kind levels = levels_kind::unit;
@@ -31,15 +33,13 @@ struct problem {
 
 std::string describe(const problem& p);
 
-// Histograms count whole pixels.
-inline std::size_t whole_pixels(const catalog::record& subject, std::size_t num_items) {
-  return num_items - num_items % static_cast<std::size_t>(subject.num_channels);
-}
+// The problem with so many items or a few less: histograms count whole pixels, and a matrix has whole rows.
+problem of_size(const catalog::record& subject, problem p, std::size_t num_items);
 
 // The init of that level.
 value init_of(const catalog::record& subject, int level);
 
-// What the record's result may differ by.
+// What the record's result may differ by, of so many items that it is made of.
 tolerance allowed_for(const catalog::record& subject, std::size_t num_items);
 
 // The variant keeps to its contract or it does not: a finding, not an exception of the test itself.

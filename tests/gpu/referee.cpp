@@ -1,5 +1,6 @@
 #include "gpu/referee.hpp"
 
+#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -79,6 +80,55 @@ class referee_of_reductions : public referee_on_site {
 
   std::optional<scan_task> task_;
   expectation expected_{};  // without a task
+};
+
+// Of the rows of a matrix: a reduction each.
+class referee_of_rows : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(const problem& asked) const override { return asked.num_rows; }
+
+  void learn(const judged_call& call, std::uint64_t) override {
+    const std::size_t n = call.asked.num_items, columns = call.asked.num_columns;
+    const value init = init_of(subject_, call.asked.init);
+    task_.reset();
+    expected_.clear();
+    if (n > host_judged_items)
+      task_ = task_of({subject_.op, true, subject_.input_type, subject_.accumulator_type, init}, call.items, n,
+                      allowed_for(subject_, columns));
+    if (task_) return;
+    const auto items = read(call.d_in, subject_.input_type, n, call.stream);
+    const std::size_t row_bytes = columns * catalog::size_of(subject_.input_type);
+    for (std::size_t row = 0; row < call.asked.num_rows; ++row)
+      expected_.push_back(expect(subject_.op, subject_.input_type, subject_.accumulator_type,
+                                 items.data() + row * row_bytes, columns, init));
+  }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    if (task_) {
+      task_->outputs = call.d_out;
+      const scan_report found = where_.check_rows(*task_, call.asked.num_columns, call.stream);
+      if (found.num_wrong == 0) return std::nullopt;
+      return text("row ", found.first, " of ", call.asked.num_rows, ": ", describe_first(*task_, found), "; ",
+                  found.num_wrong, " rows are wrong");
+    }
+    const auto outputs = read(call.d_out, subject_.output_type, expected_.size(), call.stream);
+    const std::size_t size = catalog::size_of(subject_.output_type);
+    for (std::size_t row = 0; row < expected_.size(); ++row) {
+      value got;
+      std::memcpy(&got.bits, outputs.data() + row * size, size);
+      if (const auto wrong = disagreement(expected_[row], got, allowed_for(subject_, call.asked.num_columns)))
+        return text("row ", row, " of ", expected_.size(), ": ", *wrong);
+    }
+    return std::nullopt;
+  }
+
+  std::string fingerprint(const judged_call& call) override { return checksum(call); }
+
+ private:
+  std::optional<scan_task> task_;
+  std::vector<expectation> expected_;  // without a task
 };
 
 class referee_of_scans : public referee_on_site {
@@ -199,6 +249,7 @@ class referee_of_roofs : public referee_on_site {
 std::unique_ptr<referee> referee_of(const record& subject, site& where) {
   if (catalog::is_histogram(subject.operation)) return std::make_unique<referee_of_histograms>(subject, where);
   if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
+  if (subject.operation == operation::row_reduce) return std::make_unique<referee_of_rows>(subject, where);
   if (subject.operation == operation::reduce) return std::make_unique<referee_of_reductions>(subject, where);
   return std::make_unique<referee_of_roofs>(subject, where);
 }

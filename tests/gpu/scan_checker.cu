@@ -92,6 +92,29 @@ __global__ void __launch_bounds__(block_threads)
   judge_part(task, before, mine.first, mine.last, items, wrong);
 }
 
+// A warp takes a row: its lanes have every 32nd item. States whose order matters are none of rows.
+template <class State>
+__global__ void __launch_bounds__(block_threads)
+    judge_rows(scan_task task, std::size_t num_rows, std::size_t row_items, note wrong) {
+  constexpr unsigned lanes = 32;
+  __shared__ alignas(State) unsigned char storage[block_threads * sizeof(State)];
+  auto* const mine = reinterpret_cast<State*>(storage) + threadIdx.x;
+  const unsigned lane = threadIdx.x % lanes;
+  const std::size_t stride = std::size_t(gridDim.x) * (block_threads / lanes);
+  for (std::size_t row = blockIdx.x * (block_threads / lanes) + threadIdx.x / lanes; row < num_rows; row += stride) {
+    State of_lane;
+    for (std::size_t i = lane; i < row_items; i += lanes)
+      of_lane.absorb(task, make_item(task.input, task.made, row * row_items + i));
+    __syncwarp();
+    *mine = of_lane;
+    for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {
+      __syncwarp();
+      if (lane < distance) mine->merge(task, mine[distance]);
+    }
+    if (lane == 0) judge_row(task, *mine, row, wrong);
+  }
+}
+
 // In the answers: the report, then the states of the ranges.
 constexpr std::size_t state_bytes = 128, states_begin = 4096;
 static_assert(states_begin + most_ranges * state_bytes <= answers::bytes && sizeof(scan_report) <= states_begin);
@@ -111,18 +134,22 @@ struct ranges {
         items((task.num_items + count - 1) / count) {}
 };
 
-// What `explained` says of that output is in the answer.
-template <class State>
-scan_report judge(const scan_task& task, const ranges& of, unsigned long long explained, cudaStream_t stream) {
+// What the kernel notes that launch(note) launches. Where an output is wrong, it is launched again: what is said of the
+// first such output is in the answer then.
+template <class Launch>
+scan_report noted(cudaStream_t stream, const Launch& launch) {
   const answers& mine = answers::mine();
   auto* const d_report = static_cast<scan_report*>(mine.on_device);
-  check(cudaMemsetAsync(d_report, 0, sizeof(scan_report), stream));
-  judge_ranges<State>
-      <<<of.count, block_threads, 0, stream>>>(task, of.items, states<State>(), note{d_report, explained});
-  check(cudaGetLastError());
-  scan_report report = *static_cast<const scan_report*>(mine.fetch(sizeof(scan_report), stream));
-  report.first = ~report.first;
-  return report;
+  scan_report report;
+  for (report.first = ~0ull;;) {
+    const unsigned long long explained = report.first;
+    check(cudaMemsetAsync(d_report, 0, sizeof(scan_report), stream));
+    launch(note{d_report, explained});
+    check(cudaGetLastError());
+    report = *static_cast<const scan_report*>(mine.fetch(sizeof(scan_report), stream));
+    report.first = ~report.first;
+    if (report.num_wrong == 0 || report.first == explained) return report;
+  }
 }
 
 }  // namespace
@@ -136,8 +163,20 @@ scan_report check_scan(const scan_task& task, cudaStream_t stream) {
       summarise_ranges<state><<<of.count, block_threads, 0, stream>>>(task, of.items, states<state>());
       check(cudaGetLastError());
     }
-    const scan_report found = judge<state>(task, of, ~0ull, stream);
-    return found.num_wrong == 0 ? found : judge<state>(task, of, found.first, stream);
+    return noted(stream, [&](note wrong) {
+      judge_ranges<state><<<of.count, block_threads, 0, stream>>>(task, of.items, states<state>(), wrong);
+    });
+  });
+}
+
+scan_report check_rows(const scan_task& task, std::size_t row_items, cudaStream_t stream) {
+  const std::size_t num_rows = task.num_items / row_items;
+  if (num_rows == 0) return {};
+  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(num_rows, 4096));
+  return with_scan_state(task, [&](auto none) {
+    return noted(stream, [&](note wrong) {
+      judge_rows<decltype(none)><<<blocks, block_threads, 0, stream>>>(task, num_rows, row_items, wrong);
+    });
   });
 }
 

@@ -293,6 +293,9 @@ bool site::is_all_zeros(const void* memory, std::size_t bytes, cudaStream_t stre
 scan_report site::check_scan(const scan_task& task, cudaStream_t stream) const {
   return on_device_ ? device::check_scan(task, stream) : check_on_host(task, 64);
 }
+scan_report site::check_rows(const scan_task& task, std::size_t row_items, cudaStream_t stream) const {
+  return on_device_ ? device::check_rows(task, row_items, stream) : check_rows_on_host(task, row_items);
+}
 scan_report site::check_reduction(const scan_task& task, cudaStream_t stream) const {
   return on_device_ ? device::check_reduction(task, stream) : check_total_on_host(task);
 }

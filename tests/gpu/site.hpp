@@ -75,8 +75,10 @@ class site {
   void generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) const;
   std::uint64_t checksum(catalog::scalar type, const void* items, std::size_t num_items, cudaStream_t stream) const;
   bool is_all_zeros(const void* memory, std::size_t bytes, cudaStream_t stream) const;
-  // Checks every output of a scan against its task; or the output of a reduction, which is on the host.
+  // Checks every output of a scan against its task; or the output of a reduction, which is on the host; or one output a
+  // row of so many items.
   scan_report check_scan(const scan_task& task, cudaStream_t stream) const;
+  scan_report check_rows(const scan_task& task, std::size_t row_items, cudaStream_t stream) const;
   scan_report check_reduction(const scan_task& task, cudaStream_t stream) const;
   std::optional<prefix_damage> compare(const prefix_scans& scans, cudaStream_t stream) const;
   // Counts samples anew.
@@ -137,6 +139,7 @@ struct answers {
 
 // The device's part of these: functions of `site`.
 scan_report check_scan(const scan_task& task, cudaStream_t stream);
+scan_report check_rows(const scan_task& task, std::size_t row_items, cudaStream_t stream);
 scan_report check_reduction(const scan_task& task, cudaStream_t stream);
 void count(const histogram_task& task, cudaStream_t stream);
 

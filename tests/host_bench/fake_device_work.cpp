@@ -62,7 +62,8 @@ cudaError_t check_scan(const scan_question& of, const tolerance& within, const r
                        tally* tallies, cudaStream_t) {
   return launch(1, [=] {
     for (std::size_t i = 0; i < num_tallies(of); ++i) tallies[i] = {};
-    tallies[num_tallies(of) - 1] = bench::check_scan(of, within, {befores, befores + of.num_chunks()}, output);
+    tallies[num_tallies(of) - 1] =
+        bench::check_scan(of, within, {befores, befores + (of.of_rows ? 1 : of.num_chunks())}, output);
   });
 }
 

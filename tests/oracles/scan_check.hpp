@@ -314,6 +314,16 @@ __host__ __device__ void judge_part(const scan_task& task, State before, std::si
   }
 }
 
+// Judges a row's one output; `items` is the state of the row's items alone.
+template <class State, class Wrong>
+__host__ __device__ void judge_row(const scan_task& task, const State& items, std::size_t row, const Wrong& wrong) {
+  State total = state_of_init<State>(task);
+  total.merge(task, items);
+  const std::uint64_t got = detail::output_at(task, row);
+  const scan_outcome o = total.judge(task, got);
+  if (!o.right) wrong(row, got, o);
+}
+
 // What a checker found.
 struct scan_report {
   unsigned long long num_wrong = 0;

@@ -130,6 +130,21 @@ scan_report check_total_on_host(const scan_task& task) {
   });
 }
 
+scan_report check_rows_on_host(const scan_task& task, std::size_t row_items) {
+  return with_scan_state(task, [&](auto none) {
+    using state = decltype(none);
+    const auto items = [&](std::size_t i) { return widened_item(task.input, task.made, i); };
+    scan_report report;
+    for (std::size_t row = 0; row < task.num_items / row_items; ++row) {
+      const auto of_row = state_of_part<state>(task, row * row_items, (row + 1) * row_items, items);
+      judge_row(task, of_row, row, [&](std::size_t i, std::uint64_t got, const scan_outcome& o) {
+        if (report.num_wrong++ == 0) report.first = i, report.got = got, report.outcome = o;
+      });
+    }
+    return report;
+  });
+}
+
 std::string describe_first(const scan_task& task, const scan_report& report) {
   constexpr const char* rules[] = {
       "bit for bit", "any NaN", "an infinite item", "finite items", "every order of adding is exact here",

@@ -29,8 +29,9 @@ std::optional<scan_task> task_of(const scan_call& call, const sample& made, std:
 
 // The checker on host memory, in that many parts.
 scan_report check_on_host(const scan_task& task, std::size_t num_parts);
-// Of a reduction.
+// Of a reduction; of one reduction a row of so many items.
 scan_report check_total_on_host(const scan_task& task);
+scan_report check_rows_on_host(const scan_task& task, std::size_t row_items);
 
 // For a report with num_wrong > 0: the first wrong output in a few words; and where it stands.
 std::string describe_first(const scan_task& task, const scan_report& report);

@@ -67,7 +67,10 @@ enum class bug {
   mask_too_wide,
   last_collective_left_out,
   barrier_left_out,
-  one_block_not_waited_for
+  one_block_not_waited_for,
+  half_of_the_row_left_out,
+  barrier_in_a_ragged_loop,
+  absent_row_not_guarded
 };
 
 inline constexpr int block_threads = 128, items_per_thread = 4, tile = block_threads * items_per_thread;

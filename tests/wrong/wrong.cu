@@ -8,6 +8,7 @@
 #include "wrong/cluster_with.cuh"
 #include "wrong/histogram_with.cuh"
 #include "wrong/reduction_with.cuh"
+#include "wrong/rows_with.cuh"
 #include "wrong/scan_with.cuh"
 
 namespace rungs::wrong {
@@ -145,6 +146,12 @@ std::span<const exhibit> all() {
       show_histogram<bug::fourth_channel_counted, u8, multi_even>("fourth_channel_counted", "small", "small:0"),
       show_histogram<bug::levels_unchecked, i32>("levels_unchecked", "levels to be refused", "small"),
       show_histogram<bug::bins_unchecked>("bins_unchecked", "max_bins + 1", "max_bins"),
+
+      show<rows_with<bug::none>>("rows_nothing_wrong", "", "rows"),
+      show<rows_with<bug::none, true>>("lanes_of_rows_nothing_wrong", "", "rows"),
+      show<rows_with<bug::half_of_the_row_left_out>>("half_of_the_row_left_out", "rows:33x2048", "rows:33x32"),
+      show<rows_with<bug::barrier_in_a_ragged_loop>>("barrier_in_a_ragged_loop", "rows:33x32", "rows:33x128"),
+      show<rows_with<bug::absent_row_not_guarded, true>>("absent_row_not_guarded", "rows:31x33", "rows:32x33"),
 
       show<reductions_with<bug::none>>("chain_nothing_wrong", "", "n=1000 blocks=1 threads=16"),
       show<reductions_with<bug::lane_left_out>, catalog::f32, maximum>("lane_left_out", "n=1000 blocks=1 threads=32",
