@@ -15,6 +15,7 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -164,14 +165,9 @@ struct row_group {
     unsigned words[8];
     memcpy(words, &low, sizeof(low));
     memcpy(words + 4, &high, sizeof(high));
-#pragma unroll
-    for (int i = 0; i < 7; ++i) words[i] = offset & 4 ? words[i + 1] : words[i];
-#pragma unroll
-    for (int i = 0; i < 5; ++i) words[i] = offset & 8 ? words[i + 2] : words[i];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], offset % 4 * 8);
+    const parts::vector<T> cut = parts::shifted<T>(words, offset);
     piece loaded;
-    memcpy(&loaded.bits, words, sizeof(loaded.bits));
+    memcpy(&loaded.bits, cut.words, sizeof(loaded.bits));
     return loaded;
   }
 
