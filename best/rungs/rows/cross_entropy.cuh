@@ -6,15 +6,16 @@
 //   also.d_arg_max = d_tokens;
 //   rungs::rows::cross_entropy(logits, d_targets, d_losses, also, stream);
 //
-// logits      float, __half or __nv_bfloat16; see rungs/rows/softmax.cuh for what the matrix may be, for errors and for
-//             what a launch needs.
-// d_targets   num_rows columns, of any integer type. A row whose target is `ignored` has the loss 0; one whose target
-// is
-//             no column has the loss NaN.
+// logits      float, __half or __nv_bfloat16; see rungs/rows/softmax.cuh for what the matrix may be and for errors.
+// d_targets   num_rows columns, of any integer type. A row whose target is `ignored` has the loss 0. One whose target
+//             is no column has the loss NaN.
 // d_losses    num_rows floats: log(Σ exp(x)) - x[target].
 //
 // A row has the same bits whatever the number of rows, its place, its address or its alignment. The greatest logit of a
 // row is the one of the smaller column among equals; NaN is greater than any number, and 0 equals -0. So does PyTorch.
+//
+// On sm_90 and later, a row of 256 KB or more is read by a cluster of 2 to 8 blocks of 256 threads.
+// Such a launch waits until one GPC has 1 to 4 multiprocessors free at once.
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
@@ -50,27 +51,19 @@ struct log_sum_and_place {
 };
 
 template <class T, class Index, bool with_place>
-struct cross_entropy_operation {
-  using item = T;
+struct cross_entropy_operation : log_sum_operation<T> {
+  using sums = log_sum_operation<T>;
   using partial = std::conditional_t<with_place, log_sum_and_place, log_sum>;
   static constexpr bool writes_rows = false, takes_registers = false;
 
-  matrix<const T> in;
   const Index* d_targets;
   float* d_losses;
   cross_entropy_results<Index> also;
-  std::size_t num_rows;
-  unsigned num_columns;
-  bool aligned;
 
-  template <bool, class Group>
-  __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
-    group.load(in.row(row), chunk, pieces, -INFINITY);
-  }
   template <class Group>
   __device__ void fold(const Group& group, unsigned chunk, const typename Group::held& pieces, partial& known) const {
     if constexpr (with_place) {
-      known.all.add(pieces);
+      sums::fold(group, chunk, pieces, known.all);
 #pragma unroll
       for (int p = 0; p < Group::pieces; ++p) {
         typename Group::floats values;
@@ -82,13 +75,13 @@ struct cross_entropy_operation {
         }
       }
     } else {
-      known.add(pieces);
+      sums::fold(group, chunk, pieces, known);
     }
   }
   template <int num_lanes>
   __device__ partial merge(const partial& known) const {
     if constexpr (with_place) {
-      partial all{known.all.template merge<num_lanes, T>(), known.greatest};
+      partial all{sums::template merge<num_lanes>(known.all), known.greatest};
 #pragma unroll
       for (int distance = 1; distance < num_lanes; distance *= 2) {
         const place other{__shfl_xor_sync(rungs::parts::full_mask, all.greatest.value, distance),
@@ -97,7 +90,7 @@ struct cross_entropy_operation {
       }
       return all;
     } else {
-      return known.template merge<num_lanes, T>();
+      return sums::template merge<num_lanes>(known);
     }
   }
   __device__ void conclude(std::size_t row, const partial& known) const {
@@ -114,8 +107,8 @@ struct cross_entropy_operation {
     float loss = NAN;
     if (target == also.ignored) {
       loss = 0;
-    } else if (target >= 0 && static_cast<unsigned long long>(target) < num_columns) {
-      loss = all.base() - production::to_float(in.row(row)[target]) + logarithm;
+    } else if (target >= 0 && static_cast<unsigned long long>(target) < this->num_columns) {
+      loss = all.base() - production::to_float(this->in.row(row)[target]) + logarithm;
     }
     d_losses[row] = loss;
     if (also.d_log_sum_exp != nullptr) also.d_log_sum_exp[row] = all.base() + logarithm;
@@ -134,8 +127,7 @@ cudaError_t cross_entropy(const matrix<In>& logits, const Index* d_targets, floa
   if (!is_valid(in) || (in.num_rows > 0 && (d_targets == nullptr || d_losses == nullptr))) return cudaErrorInvalidValue;
   const auto run = [&](auto with_place) {
     return production::run_rows(
-        parts::cross_entropy_operation<T, Index, with_place()>{in, d_targets, d_losses, also, in.num_rows,
-                                                               static_cast<unsigned>(in.num_columns), is_aligned(in)},
+        parts::cross_entropy_operation<T, Index, with_place()>{{in, is_aligned(in)}, d_targets, d_losses, also},
         stream);
   };
   return also.d_arg_max != nullptr ? run(std::true_type{}) : run(std::false_type{});

@@ -4,11 +4,14 @@
 //   rungs::rows::log_sum_exp(matrix{d_in, num_rows, num_columns, stride}, d_out, stream);  // rungs::rows::matrix
 //
 // T         float, __half or __nv_bfloat16.
-// in        the matrix, see rungs/rows/softmax.cuh for what it may be, for errors and for what a launch needs.
+// in        the matrix, see rungs/rows/softmax.cuh for what it may be and for errors.
 // d_out     num_rows floats: sums are floats and are not rounded to T.
 //
 // A row has the same bits whatever the number of rows, its place, its address or its alignment. A row of no columns, or
 // of -inf alone, has -inf; one with +inf, +inf; one with NaN, NaN. So does PyTorch.
+//
+// On sm_90 and later, a row of 256 KB or more is read by a cluster of 2 to 8 blocks of 256 threads.
+// Such a launch waits until one GPC has 1 to 4 multiprocessors free at once.
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
@@ -20,29 +23,11 @@ namespace rungs::RUNGS_ABI::rows {
 namespace parts {
 
 template <class T>
-struct log_sum_exp_operation {
-  using item = T;
-  using partial = log_sum;
+struct log_sum_exp_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = false, takes_registers = false;
 
-  matrix<const T> in;
   float* d_out;
-  std::size_t num_rows;
-  unsigned num_columns;
-  bool aligned;
 
-  template <bool, class Group>
-  __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
-    group.load(in.row(row), chunk, pieces, -INFINITY);
-  }
-  template <class Group>
-  __device__ void fold(const Group&, unsigned, const typename Group::held& pieces, log_sum& all) const {
-    all.add(pieces);
-  }
-  template <int num_lanes>
-  __device__ log_sum merge(const log_sum& all) const {
-    return all.template merge<num_lanes, T>();
-  }
   __device__ void conclude(std::size_t row, const log_sum& all) const { d_out[row] = all.base() + logf(all.sum); }
 };
 
@@ -54,9 +39,7 @@ cudaError_t log_sum_exp(const matrix<In>& in, float* d_out, cudaStream_t stream 
   using T = std::remove_const_t<In>;
   static_assert(production::is_item<T>, "items of rows are float, __half or __nv_bfloat16");
   if (!is_valid(matrix<const T>(in)) || (in.num_rows > 0 && d_out == nullptr)) return cudaErrorInvalidValue;
-  return production::run_rows(
-      parts::log_sum_exp_operation<T>{in, d_out, in.num_rows, static_cast<unsigned>(in.num_columns), is_aligned(in)},
-      stream);
+  return production::run_rows(parts::log_sum_exp_operation<T>{{in, is_aligned(in)}, d_out}, stream);
 }
 template <class T>
 cudaError_t log_sum_exp(const T* d_in, float* d_out, std::size_t num_rows, std::size_t num_columns,

@@ -29,29 +29,10 @@ namespace rungs::RUNGS_ABI::rows {
 namespace parts {
 
 template <class T, bool logarithm>
-struct softmax_operation {
-  using item = T;
-  using partial = log_sum;
+struct softmax_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = true, takes_registers = sizeof(T) == 2 && !logarithm;
 
-  matrix<const T> in;
   matrix<T> out;
-  std::size_t num_rows;
-  unsigned num_columns;
-  bool aligned;
-
-  template <bool, class Group>
-  __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
-    group.load(in.row(row), chunk, pieces, -INFINITY);
-  }
-  template <class Group>
-  __device__ void fold(const Group&, unsigned, const typename Group::held& pieces, log_sum& all) const {
-    all.add(pieces);
-  }
-  template <int num_lanes>
-  __device__ log_sum merge(const log_sum& all) const {
-    return all.template merge<num_lanes, T>();
-  }
 
   template <class Group>
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
@@ -77,10 +58,7 @@ cudaError_t softmax(const matrix<const T>& in, const matrix<T>& out, cudaStream_
   static_assert(production::is_item<T>, "items of rows are float, __half or __nv_bfloat16");
   if (!same_shape(in, out) || !is_valid(in) || !is_valid(out)) return cudaErrorInvalidValue;
   if (in.num_columns == 0) return cudaSuccess;
-  return production::run_rows(
-      softmax_operation<T, logarithm>{in, out, in.num_rows, static_cast<unsigned>(in.num_columns),
-                                      is_aligned(in) && is_aligned(out)},
-      stream);
+  return production::run_rows(softmax_operation<T, logarithm>{{in, is_aligned(in) && is_aligned(out)}, out}, stream);
 }
 
 }  // namespace parts

@@ -15,6 +15,7 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/tile.cuh"
 #include "rungs/parts/warp.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -74,13 +75,17 @@ struct row_piece {
   }
 };
 
-// `row_threads` of each block hold a row, each of them `pieces` pieces of 16 bytes at a time. A clustered row has
-// row_threads of every block of a cluster; then row_threads are all threads of the block. `whole` says that
-// all pieces of a row are, and lie at multiples of 16 bytes: reading others takes registers.
-template <class T, int row_threads_, int pieces_, bool clustered, bool whole = false>
+// Where a row's threads are: in a block, which may hold other rows, too, or in all blocks of a cluster. Of whole pieces
+// is a row whose pieces all are, and lie at multiples of 16 bytes: reading others takes registers.
+enum class row_reach { block, cluster, cluster_of_whole_pieces };
+
+// `row_threads` of each block hold a row, each of them `pieces` pieces of 16 bytes at a time. In a cluster, row_threads
+// are all threads of the block.
+template <class T, int row_threads_, int pieces_, row_reach reach>
 struct row_group {
   static constexpr int row_threads = row_threads_, pieces = pieces_;
-  static constexpr bool is_whole = whole;
+  static constexpr bool is_clustered = reach != row_reach::block;
+  static constexpr bool is_whole = reach == row_reach::cluster_of_whole_pieces;
   using piece = row_piece<T>;
   using floats = typename piece::floats;
   using held = piece[pieces];  // what a thread holds of a chunk
@@ -89,19 +94,18 @@ struct row_group {
   static constexpr int block_rows = block_threads / row_threads;
   static constexpr int lanes = row_threads < parts::warp_threads ? row_threads : parts::warp_threads;
   static constexpr int row_warps = row_threads / lanes;
-  static constexpr bool is_clustered = clustered;
-  static_assert(!clustered || row_threads == block_threads, "a clustered row has whole blocks");
+  static_assert(!is_clustered || row_threads == block_threads, "a clustered row has whole blocks");
 
   unsigned num_columns;
   bool aligned;  // whether pieces lie at multiples of 16 bytes
 
   // Its place among the row's threads, and their number.
   __device__ unsigned thread() const {
-    if constexpr (clustered) return cluster::parts::block_rank() * row_threads + threadIdx.x;
+    if constexpr (is_clustered) return cluster::parts::block_rank() * row_threads + threadIdx.x;
     return threadIdx.x % row_threads;
   }
   __device__ unsigned num_threads() const {
-    if constexpr (clustered) return cluster::parts::num_blocks() * row_threads;
+    if constexpr (is_clustered) return cluster::parts::num_blocks() * row_threads;
     return row_threads;
   }
   // A chunk is what all of them hold at once.
@@ -120,10 +124,10 @@ struct row_group {
   template <bool once = true>
   __device__ piece load(const T* row, unsigned first, float absent) const {
     const auto read = [](const auto* from) { return once ? __ldcs(from) : *from; };
-    if (whole ? first < num_columns : aligned && first + piece_items <= num_columns)
+    if (is_whole ? first < num_columns : aligned && first + piece_items <= num_columns)
       return {read(reinterpret_cast<const int4*>(row + first))};
     piece loaded;
-    if constexpr (whole) {
+    if constexpr (is_whole) {
       loaded.fill(absent);
       return loaded;
     }
@@ -141,9 +145,9 @@ struct row_group {
   }
 
   __device__ void store(T* row, unsigned first, const piece& stored) const {
-    if (whole ? first < num_columns : aligned && first + piece_items <= num_columns) {
+    if (is_whole ? first < num_columns : aligned && first + piece_items <= num_columns) {
       __stcs(reinterpret_cast<int4*>(row + first), stored.bits);
-    } else if constexpr (!whole) {
+    } else if constexpr (!is_whole) {
       T items[piece_items];
       memcpy(items, &stored.bits, piece::bytes);
 #pragma unroll
@@ -161,14 +165,9 @@ struct row_group {
     unsigned words[8];
     memcpy(words, &low, sizeof(low));
     memcpy(words + 4, &high, sizeof(high));
-#pragma unroll
-    for (int i = 0; i < 7; ++i) words[i] = offset & 4 ? words[i + 1] : words[i];
-#pragma unroll
-    for (int i = 0; i < 5; ++i) words[i] = offset & 8 ? words[i + 2] : words[i];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) words[i] = __funnelshift_r(words[i], words[i + 1], offset % 4 * 8);
+    const parts::vector<T> cut = parts::shifted<T>(words, offset);
     piece loaded;
-    memcpy(&loaded.bits, words, sizeof(loaded.bits));
+    memcpy(&loaded.bits, cut.words, sizeof(loaded.bits));
     return loaded;
   }
 
@@ -184,7 +183,7 @@ struct row_group {
       __syncthreads();
       partial = op.template merge<row_warps>(of_warps[warp / row_warps * row_warps + lane % row_warps]);
     }
-    if constexpr (clustered) {
+    if constexpr (is_clustered) {
       constexpr int most_blocks = cluster::parts::portable_cluster_blocks;
       __shared__ Partial of_blocks[most_blocks];
       const unsigned blocks = cluster::parts::num_blocks();
@@ -200,8 +199,8 @@ struct row_group {
 };
 
 // The sum, or the maximum without NaN, of so many neighbouring lanes, with the same bits in each of them.
-template <int num_lanes, class T>
-__device__ T sum_of_lanes(T value) {
+template <int num_lanes>
+__device__ float sum_of_lanes(float value) {
 #pragma unroll
   for (int distance = 1; distance < num_lanes; distance *= 2)
     value += __shfl_xor_sync(parts::full_mask, value, distance);

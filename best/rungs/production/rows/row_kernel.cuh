@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(Group::block_threads, resident_blocks<Op, Grou
 
 template <class Op, int row_threads, int pieces, bool held = true>
 cudaError_t launch_rows(const Op& op, cudaStream_t stream) {
-  using group = row_group<typename Op::item, row_threads, pieces, false>;
+  using group = row_group<typename Op::item, row_threads, pieces, row_reach::block>;
   // Four pieces a thread on their way.
   constexpr int rows_at_once = pieces < 4 ? 4 / pieces : 1;
   return parts::launch(row_kernel<Op, group, rows_at_once, held>,
@@ -95,18 +95,18 @@ cudaError_t launch_rows(const Op& op, cudaStream_t stream) {
                        op);
 }
 
-template <class Op, int row_threads, int pieces, bool held, bool whole>
+template <class Group, bool held, class Op>
 cudaError_t launch_clustered_rows(const Op& op, int cluster_blocks, cudaStream_t stream) {
-  using group = row_group<typename Op::item, row_threads, pieces, true, whole>;
-  return cluster::parts::launch_clusters(row_kernel<Op, group, 1, held>, op.num_rows,
-                                         {cluster_blocks, group::block_threads}, stream, op);
+  return cluster::parts::launch_clusters(row_kernel<Op, Group, 1, held>, op.num_rows,
+                                         {cluster_blocks, Group::block_threads}, stream, op);
 }
 
 // Runs `op` on all rows. Returns cudaErrorInvalidConfiguration where there are more blocks than a grid has.
 template <class Op>
 cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   if (op.num_rows == 0) return cudaSuccess;
-  const std::size_t pieces = parts::ceil_div(op.num_columns * sizeof(typename Op::item), 16);
+  using item = typename Op::item;
+  const std::size_t pieces = parts::ceil_div(op.num_columns * sizeof(item), row_piece<item>::bytes);
   if (pieces <= 1) return launch_rows<Op, 1, 1>(op, stream);
   if (pieces <= 2) return launch_rows<Op, 2, 1>(op, stream);
   if (pieces <= 4) return launch_rows<Op, 4, 1>(op, stream);
@@ -127,14 +127,17 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   if (const cudaError_t error = parts::code_capability(cc)) return error;
   if (cc < 90) return launch_rows<Op, 256, 4, false>(op, stream);
   const int held_by = static_cast<int>(parts::at_most(parts::ceil_div(pieces, 2048), most_cluster_blocks + 1));
-  if (Op::writes_rows && held_by <= most_cluster_blocks)
-    return op.aligned && op.num_columns % row_piece<typename Op::item>::items == 0
-               ? launch_clustered_rows<Op, 256, 8, true, true>(op, held_by, stream)
-               : launch_clustered_rows<Op, 256, 8, true, false>(op, held_by, stream);
+  if (Op::writes_rows && held_by <= most_cluster_blocks) {
+    using group = row_group<item, 256, 8, row_reach::cluster>;
+    using group_of_whole = row_group<item, 256, 8, row_reach::cluster_of_whole_pieces>;
+    return op.aligned && op.num_columns % group::piece_items == 0
+               ? launch_clustered_rows<group_of_whole, true>(op, held_by, stream)
+               : launch_clustered_rows<group, true>(op, held_by, stream);
+  }
   // Eight chunks a block make little of what the exchange in a cluster takes.
   const int streamed_by = static_cast<int>(parts::at_most(pieces / (8 * 1024), most_cluster_blocks));
   if (streamed_by < cluster::parts::least_cluster_blocks) return launch_rows<Op, 256, 4, false>(op, stream);
-  return launch_clustered_rows<Op, 256, 4, false, false>(op, streamed_by, stream);
+  return launch_clustered_rows<row_group<item, 256, 4, row_reach::cluster>, false>(op, streamed_by, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

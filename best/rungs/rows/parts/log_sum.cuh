@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "rungs/production/rows/row_group.cuh"
+#include "rungs/rows/matrix.cuh"
 
 namespace rungs::RUNGS_ABI::rows::parts {
 
@@ -50,6 +51,34 @@ struct log_sum {
     all.maximum = production::greatest_of_lanes<num_lanes>(maximum);
     all.sum = production::sum_of_lanes<num_lanes>(sum * exponential<T>(maximum - all.base()));
     return all;
+  }
+};
+
+// What operations on it have in common: the rows that they read, and that they know their log_sum.
+template <class T>
+struct log_sum_operation {
+  using item = T;
+  using partial = log_sum;
+
+  matrix<const T> in;
+  std::size_t num_rows;
+  unsigned num_columns;
+  bool aligned;
+
+  log_sum_operation(const matrix<const T>& in, bool aligned)
+      : in(in), num_rows(in.num_rows), num_columns(static_cast<unsigned>(in.num_columns)), aligned(aligned) {}
+
+  template <bool, class Group>
+  __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
+    group.load(in.row(row), chunk, pieces, -INFINITY);
+  }
+  template <class Group>
+  __device__ void fold(const Group&, unsigned, const typename Group::held& pieces, log_sum& all) const {
+    all.add(pieces);
+  }
+  template <int num_lanes>
+  __device__ log_sum merge(const log_sum& all) const {
+    return all.template merge<num_lanes, T>();
   }
 };
 
