@@ -24,9 +24,11 @@ struct cub_device_segmented_reduce_fixed_size {
     if (num_columns > std::size_t{std::numeric_limits<int>::max()}) return cudaErrorNotSupported;  // its own limit
     const auto library_op =
         baselines::parts::library_operator<ReductionOpT, baselines::parts::value_of<InputIteratorT>, T>(reduction_op);
-    return cub::DeviceSegmentedReduce::Reduce(d_temp_storage, temp_storage_bytes, d_in, d_out,
-                                              static_cast<long long>(num_rows), static_cast<int>(num_columns),
-                                              library_op, init, stream);
+    const cudaError_t error = cub::DeviceSegmentedReduce::Reduce(
+        d_temp_storage, temp_storage_bytes, d_in, d_out, static_cast<long long>(num_rows),
+        static_cast<int>(num_columns), library_op, init, stream);
+    if (d_temp_storage == nullptr && temp_storage_bytes == 0) temp_storage_bytes = 1;  // of no rows it answers 0
+    return error;
   }
 };
 
