@@ -128,8 +128,9 @@ struct Rows : testing::Test {
         all.push_back({rows, columns, (columns / piece + 2) * piece, 0});
       }
     all.push_back({1, 1, 1, 0});
-    for (const std::size_t columns : {4097 * piece, 8191 * piece, 8192 * piece + 1, 16384 * piece, 16385 * piece + 3,
-                                      32768 * piece, 32768 * piece + 5, 70001 * piece})
+    for (const std::size_t columns :
+         {2049 * piece, 3072 * piece, 4096 * piece, 4097 * piece, 8191 * piece, 8192 * piece + 1, 16384 * piece,
+          16385 * piece + 3, 32768 * piece, 32768 * piece + 5, 70001 * piece, 114688 * piece, 114688 * piece + 1})
       for (const std::size_t offset : {0, 1}) all.push_back({2, columns, columns + 2 * offset, offset});
     return all;
   }
@@ -372,7 +373,7 @@ TYPED_TEST(Rows, InfinitiesAndNan) {
 // A row alone, aligned, has the bits that it has as the last of a batch at an odd address.
 TYPED_TEST(Rows, BitsDependOnTheRowAlone) {
   using T = TypeParam;
-  for (const std::size_t columns : {3, 77, 256, 2049, 50257, 128256, 300001}) {
+  for (const std::size_t columns : {3, 77, 256, 2049, 16384, 50257, 128256, 300001, 524288}) {
     SCOPED_TRACE(columns);
     const std::size_t batch = columns < 10000 ? 1000 : 33;
     const std::vector<T> row = random_items<T>(columns, 6);

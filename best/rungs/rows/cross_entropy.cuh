@@ -54,7 +54,7 @@ template <class T, class Index, bool with_place>
 struct cross_entropy_operation : log_sum_operation<T> {
   using sums = log_sum_operation<T>;
   using partial = std::conditional_t<with_place, log_sum_and_place, log_sum>;
-  static constexpr bool writes_rows = false, takes_registers = false;
+  static constexpr bool writes_rows = false;
 
   const Index* d_targets;
   float* d_losses;

@@ -24,7 +24,7 @@ namespace parts {
 
 template <class T>
 struct log_sum_exp_operation : log_sum_operation<T> {
-  static constexpr bool writes_rows = false, takes_registers = false;
+  static constexpr bool writes_rows = false;
 
   float* d_out;
 

@@ -63,7 +63,7 @@ template <class T, bool centred>
 struct norm_operation {
   using item = T;
   using partial = std::conditional_t<centred, moments, float>;
-  static constexpr bool writes_rows = true, takes_registers = false;
+  static constexpr bool writes_rows = true;
 
   matrix<const T> in;
   matrix<T> out;
@@ -71,6 +71,8 @@ struct norm_operation {
   std::size_t num_rows;
   unsigned num_columns;
   bool aligned;
+
+  bool reads_one_matrix() const { return options.residual.data == nullptr; }
 
   template <bool again, class Group>
   __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
@@ -143,26 +145,36 @@ struct norm_operation {
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const partial& known) const {
     const float mean = mean_of(known), scale = scale_of(known);
+    constexpr int at_once = Group::reads_parameters_ahead ? Group::pieces : 1;
 #pragma unroll
-    for (int p = 0; p < Group::pieces; ++p) {
-      const unsigned column = group.column(chunk, p);
-      typename Group::piece result;
-      typename Group::floats values, factors;
-      pieces[p].get(values);
+    for (int first = 0; first < Group::pieces; first += at_once) {
+      typename Group::piece weights[at_once], biases[at_once];
 #pragma unroll
-      for (float& value : values) value = (value - mean) * scale;
-      if (options.d_weight != nullptr) {
-        group.template load<false>(options.d_weight, column, 1).get(factors);
-#pragma unroll
-        for (int i = 0; i < Group::piece_items; ++i) values[i] *= factors[i];
+      for (int p = 0; p < at_once; ++p) {
+        const unsigned column = group.column(chunk, first + p);
+        if (options.d_weight != nullptr) weights[p] = group.template load<false>(options.d_weight, column, 1);
+        if (options.d_bias != nullptr) biases[p] = group.template load<false>(options.d_bias, column, 0);
       }
-      if (options.d_bias != nullptr) {
-        group.template load<false>(options.d_bias, column, 0).get(factors);
 #pragma unroll
-        for (int i = 0; i < Group::piece_items; ++i) values[i] += factors[i];
+      for (int p = 0; p < at_once; ++p) {
+        typename Group::piece result;
+        typename Group::floats values, factors;
+        pieces[first + p].get(values);
+#pragma unroll
+        for (float& value : values) value = (value - mean) * scale;
+        if (options.d_weight != nullptr) {
+          weights[p].get(factors);
+#pragma unroll
+          for (int i = 0; i < Group::piece_items; ++i) values[i] *= factors[i];
+        }
+        if (options.d_bias != nullptr) {
+          biases[p].get(factors);
+#pragma unroll
+          for (int i = 0; i < Group::piece_items; ++i) values[i] += factors[i];
+        }
+        result.set(values);
+        group.store(out.row(row), group.column(chunk, first + p), result);
       }
-      result.set(values);
-      group.store(out.row(row), column, result);
     }
   }
   __device__ void conclude(std::size_t row, const partial& known) const {

@@ -30,7 +30,7 @@ namespace parts {
 
 template <class T, bool logarithm>
 struct softmax_operation : log_sum_operation<T> {
-  static constexpr bool writes_rows = true, takes_registers = sizeof(T) == 2 && !logarithm;
+  static constexpr bool writes_rows = true;
 
   matrix<T> out;
 

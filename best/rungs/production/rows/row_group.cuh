@@ -86,6 +86,7 @@ struct row_group {
   static constexpr int row_threads = row_threads_, pieces = pieces_;
   static constexpr bool is_clustered = reach != row_reach::block;
   static constexpr bool is_whole = reach == row_reach::cluster_of_whole_pieces;
+  static constexpr bool reads_parameters_ahead = false;  // weights and biases of all pieces before the first is used
   using piece = row_piece<T>;
   using floats = typename piece::floats;
   using held = piece[pieces];  // what a thread holds of a chunk

@@ -5,7 +5,7 @@
 //   num_rows, num_columns  their shape
 //   aligned                whether every row of every matrix begins at a multiple of 16 bytes
 //   writes_rows            whether it writes a row, or only one result a row
-//   takes_registers        whether 80 registers are too few for eight pieces
+//   reads_one_matrix()     where it writes a row: whether it reads nothing but the row of `in` before it does so
 //   partial                what a thread knows of its columns
 //   read<again>(group, row, chunk, values)     the thread's columns of the chunk, for the first time or the second
 //   fold(group, chunk, values, partial)        adds them to what it knows
@@ -13,27 +13,26 @@
 //   write(group, row, chunk, values, partial)  where it writes rows, once all is known
 //   conclude(row, partial)                     one thread of the row, at the end
 //
-// A row that is written anew is held by registers: up to 32 KB by those of a block or a part of it, up to 256 KB by
-// those of a cluster of 2 to 8 blocks. A longer one is read twice, the second time mostly from the L2. The shape
-// depends on the number of columns alone, so a row has the same bits in any batch. The idea of a cluster along the row:
-// quack (Dao-AILab, 2025).
+// A row that is written anew is held by the registers of a block, or a part of it, up to 32 KB, and by the shared
+// memory of a cluster up to 1.75 MB (long_row_kernel.cuh). A longer one is read twice. The shape depends on the number
+// of columns alone, so a row has the same bits in any batch.
 #pragma once
 
 #include "rungs/cluster/parts/launch.cuh"
+#include "rungs/production/rows/long_row_kernel.cuh"
 #include "rungs/production/rows/row_group.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
 // Blocks of a multiprocessor: some read while others compute. (A persistent grid that reads the next row ahead has room
 // for fewer of them, and was slower: 0.91 of the copy's speed where this is at 1.02, 65536 x 2048 floats on an H200.)
-template <class Op, class Group, bool held>
+template <class Group, bool held>
 constexpr int resident_threads() {
   if (!held) return 512;
-  if (Group::pieces <= 4) return 1024;
-  return !Group::is_clustered || (Group::is_whole && !Op::takes_registers) ? 768 : 512;
+  return Group::pieces <= 4 ? 1024 : 768;
 }
-template <class Op, class Group, bool held>
-inline constexpr int resident_blocks = resident_threads<Op, Group, held>() / Group::block_threads;
+template <class Group, bool held>
+inline constexpr int resident_blocks = resident_threads<Group, held>() / Group::block_threads;
 
 template <class Group, int rows_at_once, bool held, class Op>
 __device__ void take_rows(const Op& op) {
@@ -76,7 +75,7 @@ __device__ void take_rows(const Op& op) {
 }
 
 template <class Op, class Group, int rows_at_once, bool held>
-__global__ void __launch_bounds__(Group::block_threads, resident_blocks<Op, Group, held>)
+__global__ void __launch_bounds__(Group::block_threads, resident_blocks<Group, held>)
     row_kernel(const __grid_constant__ Op op) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   if constexpr (!Group::is_clustered) take_rows<Group, rows_at_once, held>(op);
@@ -126,14 +125,8 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   int cc = 0;
   if (const cudaError_t error = parts::code_capability(cc)) return error;
   if (cc < 90) return launch_rows<Op, 256, 4, false>(op, stream);
-  const int held_by = static_cast<int>(parts::at_most(parts::ceil_div(pieces, 2048), most_cluster_blocks + 1));
-  if (Op::writes_rows && held_by <= most_cluster_blocks) {
-    using group = row_group<item, 256, 8, row_reach::cluster>;
-    using group_of_whole = row_group<item, 256, 8, row_reach::cluster_of_whole_pieces>;
-    return op.aligned && op.num_columns % group::piece_items == 0
-               ? launch_clustered_rows<group_of_whole, true>(op, held_by, stream)
-               : launch_clustered_rows<group, true>(op, held_by, stream);
-  }
+  if constexpr (Op::writes_rows)
+    if (row_slices::fit(pieces)) return launch_long_rows(op, pieces, stream);
   // Eight chunks a block make little of what the exchange in a cluster takes.
   const int streamed_by = static_cast<int>(parts::at_most(pieces / (8 * 1024), most_cluster_blocks));
   if (streamed_by < cluster::parts::least_cluster_blocks) return launch_rows<Op, 256, 4, false>(op, stream);

@@ -126,57 +126,37 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
   constexpr int threads = shape::threads, pieces = shape::pieces;
   constexpr unsigned piece_items = piece_items_of<Reduction>, stride = threads * piece_items;
   const auto& op = reduction.op;
-  const unsigned thread = threadIdx.x % threads, lane = threadIdx.x % parts::warp_threads;
-  // Of each warp those of several parts that lie side by side.
-  constexpr unsigned warp_parts = parts::warp_threads / shape::lanes;
-  const std::size_t first_part = shape::warps > 1 ? blockIdx.x * std::size_t{shape::block_parts} + threadIdx.x / threads
-                                                  : (blockIdx.x * std::size_t{shape::block_threads} + threadIdx.x) /
-                                                            parts::warp_threads * (warp_parts * shape::parts_at_once) +
-                                                        lane / shape::lanes;
-  const auto load = [&](const auto& items, unsigned first, unsigned whole, auto& loaded) {
-#pragma unroll
-    for (int p = 0; p < pieces; ++p)
-      if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
-  };
-  const auto is_there = [&](int r) { return first_part + r * warp_parts < num_parts; };
+  const unsigned thread = threadIdx.x % threads;
+  const std::size_t first_part =
+      blockIdx.x * std::size_t{shape::block_parts * shape::parts_at_once} + threadIdx.x / threads;
 
   T values[shape::parts_at_once];  // of threads that have an item
-  decltype(load_piece<T>(reduction.items.of(parts_of, 0), 0, true)) loaded[shape::parts_at_once][pieces];
 #pragma unroll
   for (int r = 0; r < shape::parts_at_once; ++r) {
-    const std::size_t part = first_part + r * warp_parts;
-    if (is_there(r))
-      load(reduction.items.of(parts_of, part), thread * piece_items, parts_of.size(part) / piece_items * piece_items,
-           loaded[r]);
-  }
-#pragma unroll
-  for (int r = 0; r < shape::parts_at_once; ++r) {
-    if (!is_there(r)) continue;
-    const std::size_t part = first_part + r * warp_parts;
+    const std::size_t part = first_part + r * shape::block_parts;
+    if (part >= num_parts) continue;
     const auto items = reduction.items.of(parts_of, part);
-    const unsigned size = parts_of.size(part), whole = size / piece_items * piece_items;
+    const unsigned size = parts_of.size(part);
     T& value = values[r];
     bool has_value = false;
     const auto take = [&](const T& next) {
       value = has_value ? op(value, next) : next;
       has_value = true;
     };
-    const auto fold = [&](unsigned first) {
+    const unsigned whole = size / piece_items * piece_items;
+    for (unsigned first = thread * piece_items; first < whole; first += pieces * stride) {
+      decltype(load_piece<T>(items, 0, true)) loaded[pieces];
+#pragma unroll
+      for (int p = 0; p < pieces; ++p)
+        if (first + p * stride < whole) loaded[p] = load_piece<T>(items, first + p * stride, reduction.items.aligned);
 #pragma unroll
       for (int p = 0; p < pieces; ++p) {
         if (first + p * stride >= whole) break;
-        if constexpr (from::in_vectors)
-          take(from::template fold<T>(loaded[r][p], items, first + p * stride, op));
-        else
-          take(loaded[r][p]);
-      }
-    };
-    unsigned first = thread * piece_items;
-    fold(first);
-    if constexpr (shape::parts_at_once == 1) {
-      for (first += pieces * stride; first < whole; first += pieces * stride) {
-        load(items, first, whole, loaded[r]);
-        fold(first);
+        if constexpr (from::in_vectors) {
+          take(from::template fold<T>(loaded[p], items, first + p * stride, op));
+        } else {
+          take(loaded[p]);
+        }
       }
     }
     // The piece that is not whole.
@@ -184,36 +164,23 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
       for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
   }
 
-  // Lanes side by side write what parts side by side came to.
-  constexpr bool gathers = shape::warps == 1 && shape::parts_at_once > 1 && shape::lanes >= shape::parts_at_once;
-  T gathered;
 #pragma unroll
   for (int r = 0; r < shape::parts_at_once; ++r) {
-    const std::size_t part = first_part + r * warp_parts;
-    const unsigned size = is_there(r) ? parts_of.size(part) : 0;
+    const std::size_t part = first_part + r * shape::block_parts;
+    const unsigned size = part < num_parts ? parts_of.size(part) : 0;
     const unsigned num_valid = size / piece_items + (size % piece_items != 0);  // threads that have a value
     const unsigned before = thread / shape::lanes * shape::lanes;
     T value = reduce_valid_lanes<shape::lanes>(values[r], num_valid > before ? num_valid - before : 0, op);
     if constexpr (shape::warps > 1) {
       __shared__ T of_warps[shape::block_threads / parts::warp_threads];
-      const unsigned warp = threadIdx.x / parts::warp_threads;
+      const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
       if (lane == 0) of_warps[warp] = value;
       __syncthreads();
       value = of_warps[warp / shape::warps * shape::warps + lane % shape::warps];
       value = reduce_valid_lanes<shape::warps>(
           value, static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads)), op);
     }
-    if constexpr (gathers) {
-      value = parts::by_words(
-          value, [=](auto word) { return __shfl_sync(parts::full_mask, word, lane / shape::lanes * shape::lanes); });
-      if (thread == r) gathered = value;
-    } else if (thread == 0 && is_there(r)) {
-      reduction.write(part, value, size > 0);
-    }
-  }
-  if constexpr (gathers) {
-    const std::size_t part = first_part + thread * warp_parts;
-    if (thread < shape::parts_at_once && part < num_parts) reduction.write(part, gathered, parts_of.size(part) > 0);
+    if (thread == 0 && part < num_parts) reduction.write(part, value, size > 0);
   }
 }
 

@@ -490,7 +490,6 @@ struct segments_worker {
 template <class Call>
 __global__ void __launch_bounds__(segment_block_threads, 4) segment_jobs_kernel(const __grid_constant__ Call call) {
   __shared__ typename segments_worker<Call>::shared shared;
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(call.jobs.count));
   parts::wait_until_cleared();  // and until all jobs are listed
   segments_worker<Call>{call, shared}.run();
 }

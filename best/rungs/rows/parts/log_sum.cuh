@@ -68,6 +68,8 @@ struct log_sum_operation {
   log_sum_operation(const matrix<const T>& in, bool aligned)
       : in(in), num_rows(in.num_rows), num_columns(static_cast<unsigned>(in.num_columns)), aligned(aligned) {}
 
+  bool reads_one_matrix() const { return true; }
+
   template <bool, class Group>
   __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
     group.load(in.row(row), chunk, pieces, -INFINITY);
