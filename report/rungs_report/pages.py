@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import answers, atomics, charts, choose, compare, costs, counters, crossover, gains, histograms, limits, regret, topics, words
+from rungs_report import answers, atomics, charts, choose, compare, costs, counters, crossover, gains, histograms, limits, regret, rows, topics, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -90,6 +90,7 @@ HISTOGRAMS: tuple[Section, ...] = (
     banners, in_short, histograms.one_rung, histograms.ladders, *IN_TOPIC, within(CROSSOVER, crossover.contents, counters.spread_bins),
     histograms.every_kind, histograms.distributions, histograms.ranges_and_channels, histograms.uncounted, histograms.whole_grid, histograms.sweeps, losses, other_modes, omissions,
 )  # fmt: skip
+ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape)
 STUDIES: tuple[Section, ...] = (
     banners,
     study(topics.ATOMICS, "Atomics", atomics.findings, atomics.overviews, atomics.ideas, omissions),
@@ -102,7 +103,8 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     if not machine.device:
         return []
     measured = [("regret", f"index.md#{slug(answers.REGRET)}")] if regret.measured(machine) else []
-    return [("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
+    by_row = [("rows", "rows.md")] if rows.measured(machine) else []
+    return [*by_row, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
 
 
 def finished(lines: list[str]) -> list[str]:
@@ -153,6 +155,8 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
         else:
             sections = HISTOGRAMS if topic.name == topics.HISTOGRAMS else TOPIC
             add(file, f"{text(topic.name.capitalize())} on {name}", topic, sections, (accuracy, lessons))
+    if rows.measured(machine):
+        add("rows.md", f"Rows on {name}", None, ROWS)
     if machine.device:
         add("claims.md", f"What the texts claim, and what was measured: {name}", None, (banners, claimed))
     return made
@@ -167,12 +171,12 @@ def headlines(machine: Machine) -> str:
 def index(collection: Collection) -> list[str]:
     """report/index.md: one line a GPU."""
     lines = [GENERATED, "", "# Results", ""]
-    rows = []
+    listing = []
     for machine in collection.machines:
         files = dict.fromkeys(map(file_of, topics.of(machine)))
         links = [(file.removesuffix(".md"), file) for file in files] + elsewhere(machine)
         runs = [run for own in (machine, *machine.grids.values()) for run in own.runs]
-        rows.append(
+        listing.append(
             [
                 f"[{text(machine.name)}]({machine.gpu}/index.md)",
                 ", ".join(f"[{what}]({machine.gpu}/{where})" for what, where in links),
@@ -182,9 +186,9 @@ def index(collection: Collection) -> list[str]:
                 headlines(machine) or "no comparison with CUB",
             ]
         )
-    if rows:
+    if listing:
         lines += ["To filter, zoom and sort everything: `report/run site` writes one page and all rows, in seconds, into `report/site`.", ""]
-        lines += [*table(["machine", "pages", ">runs", ">rows", "CCCL", "best rung"], rows), ""]
+        lines += [*table(["machine", "pages", ">runs", ">rows", "CCCL", "best rung"], listing), ""]
     else:
         lines += ["Nothing has been measured yet: `bench/run` measures this machine and writes its pages here.", ""]
     if executed := [text(machine.name) for machine in collection.machines if machine.device]:

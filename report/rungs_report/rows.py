@@ -1,0 +1,117 @@
+"""Reductions of the rows of a matrix. A problem has two sizes here, rows and columns, so the page has tables by shape where others have
+sweeps over n."""
+
+import statistics
+
+from rungs_report import compare, words
+from rungs_report.data import Cell, Machine, Variant, is_cub
+from rungs_report.page import Page
+from rungs_report.topics import ROW_REDUCE
+from rungs_report.words import table, text
+
+FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
+TEXT = (65536, 2048)  # rows and columns of the text "from many to one"
+TEXT_MS = {"shared_accumulation": 0.454, "register_accumulation": 0.415, "final_warp": 0.414}  # what it measured
+
+
+def cells(machine: Machine, mode: str = "cold") -> list[Cell]:
+    """Sums of floats, the largest first, and of equals those of the shortest rows."""
+    found = [c for c in machine.cells if (c.operation, c.operator, c.input_type, c.mode) == (ROW_REDUCE, "plus", "f32", mode)]
+    return sorted((c for c in found if machine.is_problem(c)), key=lambda c: (-c.items, c.sizes["columns"]))
+
+
+def measured(machine: Machine) -> bool:
+    return bool(cells(machine))
+
+
+def named(machine: Machine, cell: Cell, rung: str) -> Variant | None:
+    return next((v for v in compare.contenders(machine, cell) if v.rung == rung), None)
+
+
+def time(machine: Machine, cell: Cell, variant: Variant | None) -> float | None:
+    return compare.figure(machine, cell, variant, "median_us") if variant else None
+
+
+def shape(cell: Cell) -> str:
+    return f"{words.size(cell.sizes['rows'])} x {words.size(cell.sizes['columns'])}"
+
+
+def door_over_cub(machine: Machine, cell: Cell) -> float | None:
+    """Over the better of CUB's two calls, in the same runs."""
+    door = named(machine, cell, "front_door")
+    ratios = [compare.within_runs(machine, cell, v, door) for v in compare.contenders(machine, cell) if is_cub(v) and door]
+    return min((ratio for ratio in ratios if ratio), default=None)
+
+
+def findings(page: Page) -> list[str]:
+    machine = page.machine
+    told = [ratio for cell in cells(machine) if (ratio := door_over_cub(machine, cell))]
+    if not told:
+        return []
+    mean = statistics.geometric_mean(told)
+    cub = f"CUB {words.listed(compare.cccl_versions(machine))}"
+    return [
+        f"`rungs::DeviceSegmentedReduce` over the better of {cub}'s two calls: {words.ratio(mean)} in the geometric mean of "
+        f"{words.plural(len(told), 'shape')}, {words.ratio(min(told))} at least. A share is of the read-only roof.",
+        "",
+    ]
+
+
+def shapes(page: Page) -> list[str]:
+    """The front door and the best rung, shape by shape, beside CUB's two calls."""
+    machine = page.machine
+    lines = []
+    for cell in cells(machine):
+        door = named(machine, cell, "front_door")
+        ours = [v for v in compare.ranked(machine, cell) if compare.is_ours(machine, v)]
+        best = min(ours, key=lambda v: time(machine, cell, v)) if ours else None
+        lines.append(
+            [
+                shape(cell),
+                *(words.time(time(machine, cell, v)) for v in (door, named(machine, cell, FIXED), named(machine, cell, OFFSETS))),
+                words.percent(compare.figure(machine, cell, door, "percent_of_ceiling") if door else None),
+                words.ratio(door_over_cub(machine, cell)),
+                f"{page.label(best)} {words.time(time(machine, cell, best))}" if best else words.UNKNOWN,
+            ]
+        )
+    headers = ["rows x columns", ">front door", ">CUB, one size", ">CUB, offsets", ">share", ">over the better CUB", "best rung"]
+    return ["## Shape by shape", "", *table(headers, lines), ""] if lines else []
+
+
+def ladder(page: Page) -> list[str]:
+    """Every rung at the text's shape, with the text's own times."""
+    machine = page.machine
+    cell = next((c for c in cells(machine) if (c.sizes["rows"], c.sizes["columns"]) == TEXT), None)
+    if cell is None:
+        return []
+    lines = []
+    for variant in compare.contenders(machine, cell):
+        took = time(machine, cell, variant)
+        lines.append(
+            [
+                page.label(variant),
+                words.time(took),
+                words.percent(compare.figure(machine, cell, variant, "percent_of_ceiling")),
+                words.significant(cell.items / took / 1e3),
+                words.time(TEXT_MS[variant.rung] * 1e3) if variant.rung in TEXT_MS else "",
+                text(machine.variants[variant].get("idea", "")),
+            ]
+        )
+    headers = ["rung", ">time", ">share", ">GFLOP/s", ">in the text", "idea"]
+    return [f"## The ladder at {shape(cell)}", "", *table(headers, lines), ""]
+
+
+def by_shape(page: Page) -> list[str]:
+    """Shares of the roof, rung by shape."""
+    machine = page.machine
+    found = cells(machine)
+    variants = sorted({v for cell in found for v in compare.contenders(machine, cell)}, key=machine.order.__getitem__)
+
+    def share(cell: Cell, variant: Variant) -> str:
+        value = compare.figure(machine, cell, variant, "percent_of_ceiling")
+        return "" if value is None else f"{value:.0f}"
+
+    lines = [[page.label(variant), *(share(cell, variant) for cell in found)] for variant in variants]
+    if not lines:
+        return []
+    return ["## Every rung, in percent of the roof", "", *table(["rung", *(f">{shape(cell)}" for cell in found)], lines), ""]
