@@ -354,6 +354,36 @@ TEST_F(ScanPath, AScanThatBeatsItsCopyIsImplausible) {
   expect_implausible("look_back");
 }
 
+template <int launch_us, int us_per_mi, fakes::row_slip planted = fakes::row_slip::none>
+constexpr catalog::call_t rows = kernel<fakes::row_sums<float, planted>, launch_us, us_per_mi>;
+
+struct RowPath : DevicePath {
+  RowPath() {
+    records.push_back(fakes::of_rows(a_variant("cub_device_segmented_reduce", rows<8, 32>, library)));
+    records.push_back(fakes::of_rows(a_variant("warp_a_row", rows<6, 32>)));
+    wanted.sizes = {};
+    wanted.filter = "row_reduce/.*rows=(1|19)/columns=16384";
+  }
+};
+
+TEST_F(RowPath, RowsAreTimedBesideCubAndAReadOfAsMuch) {
+  run_and_succeed();
+  EXPECT_EQ(all->found.rows.size(), 2u * 3 * 3);
+  for (const row* one : rows_of("warp_a_row")) {
+    const double items = static_cast<double>(one->about.num_items) / (1 << 20);
+    expect_faster(*one, 6 + 32 * items, 8 + 32 * items, 4 + 3 * items);
+    EXPECT_EQ(one->about.bytes(), 4 * one->about.shape["rows"] * 16385);
+  }
+}
+
+TEST_F(RowPath, AnUnwrittenRowIsSeenInTheSharedOutput) {
+  wanted.filter = "row_reduce/.*rows=19/columns=16384";
+  records.push_back(fakes::of_rows(a_variant("stops_early", rows<6, 32, fakes::row_slip::last_row_unwritten>)));
+  run();
+  expect_only_wrong("stops_early", "warp_a_row");
+  EXPECT_NE(at("stops_early").defect.find("element 18 of 19"), std::string::npos) << at("stops_early").defect;
+}
+
 template <int launch_us, int us_per_mi>
 constexpr catalog::call_t scans_bytes =
     kernel<fakes::scan<unsigned, operation::inclusive_scan, fakes::flaw::none, unsigned char>, launch_us, us_per_mi>;

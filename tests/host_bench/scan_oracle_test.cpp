@@ -226,6 +226,75 @@ TEST(ScanOracle, PoisonIsNeverRight) {
   });
 }
 
+// 70 rows of 143 items.
+struct examined_rows {
+  record about;
+  bool whole;
+  int init_offset;
+  workload from{about.input_type, 70 * 143, 7, whole};
+  std::vector<unsigned char> output{};
+  tally found{};
+
+  // By a scan of each row; its last element is what the row comes to.
+  void be_right() {
+    const std::size_t size = catalog::size_of(about.output_type);
+    std::vector<unsigned char> items(from.num_items * 8);
+    generate(from, items.data());
+    const value_bytes init = init_of(about.op, about.accumulator_type, init_offset);
+    output.resize(70 * size);
+    with_type(about.input_type, [&]<class In>(In) {
+      with_type(about.output_type, [&]<class Out>(Out) {
+        if constexpr (is_number<In> && std::is_arithmetic_v<Out>) {
+          Out first;
+          std::memcpy(&first, init.data(), sizeof first);
+          for (std::size_t row = 0; row < 70; ++row) {
+            const auto* const own = reinterpret_cast<const In*>(items.data()) + row * 143;
+            const Out last = fakes::scanned(about, own, 143, first).back();
+            std::memcpy(output.data() + row * size, &last, size);
+          }
+        }
+      });
+    });
+  }
+  judgement verdict() {
+    const scan_question of = question_of_rows(about.op, about.output_type, from, 143);
+    workload of_one = from;
+    of_one.num_items = 143;
+    const std::vector<running> befores = {before_all(about, init_offset)};
+    found = check_scan(of, tolerance_of(about, of_one), befores, output.data());
+    value_bytes got{};
+    const std::size_t size = catalog::size_of(about.output_type);
+    if (found.num_wrong != 0) std::memcpy(got.data(), output.data() + found.first_wrong * size, size);
+    return judge_scan(about, of, befores, found, got);
+  }
+};
+
+TEST(ScanOracle, RowsAreJudgedOneByOne) {
+  for (const auto& of : fakes::all_scan_types) {
+    if (of.input == scalar::affine) continue;
+    for (const op combine : {op::plus, op::minimum, op::maximum}) {
+      record about = fakes::of_rows(a_scan(operation::inclusive_scan, combine, of));
+      about.takes_init = true;
+      for (const bool whole : {false, true}) {
+        examined_rows one{about, whole, 3};
+        one.be_right();
+        const auto verdict = one.verdict();
+        EXPECT_TRUE(verdict.right) << name_of(about) << ": " << verdict.why;
+      }
+      for (const std::size_t at : {0u, 1u, 64u, 69u}) {
+        examined_rows one{about, true, 3};
+        one.be_right();
+        fakes::spoil(about, one.output, at);
+        const auto verdict = one.verdict();
+        EXPECT_EQ(one.found.num_wrong, 1u) << name_of(about);
+        EXPECT_EQ(one.found.first_wrong, at) << name_of(about);
+        EXPECT_NE(verdict.why.find("element " + std::to_string(at) + " of 70: expected "), std::string::npos)
+            << verdict.why;
+      }
+    }
+  }
+}
+
 TEST(ScanOracle, ChunksCoverEveryItemOnce) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{64}, max_chunks * fewest_chunk_items,
                               max_chunks * fewest_chunk_items + 1, (std::size_t{1} << 33) + 7}) {

@@ -13,7 +13,7 @@ namespace {
 
 using catalog::op, catalog::operation, catalog::record, catalog::scalar;
 using fakes::a_chain, fakes::a_histogram, fakes::a_scan, fakes::an_update, fakes::chain_slip, fakes::flaw,
-    fakes::miscount, fakes::slip;
+    fakes::miscount, fakes::of_rows, fakes::row_slip, fakes::slip;
 constexpr auto inclusive = operation::inclusive_scan, exclusive = operation::exclusive_scan;
 const std::vector<distribution> everywhere(std::begin(all_distributions), std::end(all_distributions));
 
@@ -78,6 +78,7 @@ TEST_P(SuiteTimes, ARightVariant) {
 }
 
 std::size_t sum_bytes(const problem&) { return 4'004; }
+std::size_t row_bytes(const problem& about) { return 4 * (about.shape["columns"] + 1) * about.shape["rows"]; }
 std::size_t scan_bytes(const problem& about) { return about.num_items * 2 * catalog::size_of(about.input_type); }
 std::size_t counter_bytes(const problem& about) {
   const std::size_t channels = about.operation == operation::multi_histogram_even ? 3 : 1;
@@ -91,6 +92,7 @@ std::size_t thread_bytes(const problem& about) {
 
 const selection two_addresses{.filter = "/addresses=(1|1024)/", .sizes = {1000}};
 const selection a_hundred{.sizes = {100}};
+const selection few_rows{.filter = "rows=(1|19)/columns=2048/"};
 INSTANTIATE_TEST_SUITE_P(
     All, SuiteTimes,
     ::testing::Values(
@@ -106,6 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
                      "inclusive_scan/plus/f32/n=1000/library_baselines/a/host", scan_bytes},
         RightVariant{"affine_scan", composing(), a_thousand, 1,
                      "exclusive_scan/compose/affine/n=1000/library_baselines/a/host", scan_bytes},
+        RightVariant{"row_sums", of_rows(fakes::record("a", fakes::row_sums<float>, scalar::f32)), few_rows, 2,
+                     "row_reduce/plus/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/a/host", row_bytes},
         RightVariant{"int_histogram", counting<int, int>(scalar::i32, scalar::i32), of_64_bins, 2 * 7,
                      "histogram_even/i32/bins=64/uniform/n=4003/library_baselines/a/host", counter_bytes},
         RightVariant{"byte_histogram", counting<std::uint8_t, int>(scalar::u8, scalar::i32), of_64_bins,
@@ -166,9 +170,14 @@ TEST_P(SuiteRefuses, ATimeWhereItIsWrong) {
 
 const selection on_64_addresses{.filter = "/addresses=64/", .sizes = {1000}};
 const selection of_a_warp{.filter = "threads=32/", .sizes = {100}};
+const selection of_19_rows{.filter = "rows=19/columns=2048/"};
 const selection uniform_only{.sizes = {1000}, .bins = {64}, .distributions = {distribution::uniform}};
 const std::vector<distribution> outside = {distribution::out_of_range},
                                 inside(everywhere.begin(), everywhere.end() - 1);
+template <row_slip planted>
+record summing_rows() {
+  return of_rows(fakes::record("a", fakes::row_sums<float, planted>, scalar::f32));
+}
 template <slip planted>
 record slipping() {
   return an_update("a", fakes::update<plus, unsigned, planted>);
@@ -190,6 +199,14 @@ INSTANTIATE_TEST_SUITE_P(
         WrongVariant{"no_init", scanning<int, exclusive, flaw::no_init>(), "on changed input"},
         WrongVariant{"lost_prefix", scanning<int, inclusive, flaw::lost_prefix>(), "element 500 of 1000"},
         WrongVariant{"scan_tires", scanning<int, inclusive, flaw::tires>(), "after the last sample"},
+
+        WrongVariant{"empty_rows", of_rows(fakes::record("a", fakes::does_nothing, scalar::f32)), "before timing",
+                     of_19_rows},
+        WrongVariant{"last_column", summing_rows<row_slip::last_column>(), "element 0 of 19: expected ", of_19_rows},
+        WrongVariant{"init_once", summing_rows<row_slip::init_once>(), "on changed input", of_19_rows},
+        WrongVariant{"next_row", summing_rows<row_slip::next_row>(), "wrong elements: 19", of_19_rows},
+        WrongVariant{"last_row", summing_rows<row_slip::last_row_unwritten>(), "element 18 of 19", of_19_rows},
+        WrongVariant{"rows_tire", summing_rows<row_slip::tires>(), "after the last sample", of_19_rows},
 
         WrongVariant{"last_sample", counting<std::uint16_t, int, miscount::drops_the_last>(scalar::u16, scalar::i32),
                      "wrong", of_64_bins, inside},
