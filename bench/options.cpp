@@ -46,6 +46,7 @@ Modes
 Names, for --filter
   reduce/plus/f32/n=16Mi/handwritten/warp_shuffle/cold     inclusive_scan/compose/affine/n=1Mi/handwritten/one_block/cold
   histogram_even/i32/bins=256/zipf/n=16Mi/handwritten/global_atomics/cold
+  row_reduce/plus/f32/rows=65536/columns=2048/uniform/n=128Mi/handwritten/warp_a_row/cold
   atomics/plus/u32/addresses=1024/uniform/n=1Mi/handwritten/warp_aggregated/cold
   collective_reduce/plus/f32/threads=32/uniform/n=1Ki/handwritten/shuffle_down/cold
   barrier/u32/blocks=2/threads=256/uniform/n=16/handwritten/kernels/graph
@@ -54,6 +55,7 @@ Examples
   rungs_bench                                             the default suite
   rungs_bench --budget=60                                 the same in a minute, with wider intervals
   rungs_bench --filter='reduce/plus/f32/n=16Mi/.*/cold'   the ladder of sums at 16 Mi floats
+  rungs_bench --filter='row_reduce/plus/f32/rows=65536/'  sums of the rows of a matrix
   rungs_bench --types=f16,u8 --sizes=1Mi,100000 --modes=cold,graph
   rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
   rungs_bench --grid=held_out --budget=150                how far the front door is from the best

@@ -10,7 +10,7 @@ from rungs_report.topics import ROW_REDUCE
 from rungs_report.words import table, text
 
 FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
-TEXT = (65536, 2048)  # rows and columns of the text "from many to one"
+TEXT_SHAPE = (65536, 2048)  # rows and columns of the text "from many to one"
 TEXT_MS = {"shared_accumulation": 0.454, "register_accumulation": 0.415, "final_warp": 0.414}  # what it measured
 
 
@@ -81,7 +81,7 @@ def shapes(page: Page) -> list[str]:
 def ladder(page: Page) -> list[str]:
     """Every rung at the text's shape, with the text's own times."""
     machine = page.machine
-    cell = next((c for c in cells(machine) if (c.sizes["rows"], c.sizes["columns"]) == TEXT), None)
+    cell = next((c for c in cells(machine) if (c.sizes["rows"], c.sizes["columns"]) == TEXT_SHAPE), None)
     if cell is None:
         return []
     lines = []

@@ -67,6 +67,9 @@ HISTOGRAMS = {
 }  # fmt: skip
 HISTOGRAM_CUB = {"cub_device_histogram": (0.45, 3.2), "cub_device_histogram_expert": (0.60, 3.3)}
 HISTOGRAM_OTHERS = {"thrust_histogram": (0.02, 30.0), "cub_block_histogram_atomic": (0.5, 1.4)}
+# Microseconds beyond the floor for the rows of 65,536 rows of 2,048 floats.
+ROWS = {"shared_accumulation": 454 - FLOOR, "register_accumulation": 415 - FLOOR, "final_warp": 414 - FLOOR, "warp_a_row": 130.0}
+ROW_CUB = {"cub_device_segmented_reduce": 200.0, "cub_device_segmented_reduce_fixed_size": 160.0}
 DISTRIBUTIONS = ("uniform", "constant", "eight_hot", "zipf", "sorted", "runs", "out_of_range")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
 
@@ -385,6 +388,18 @@ def add_costs(made: dict[str, Any]) -> None:
         for mode, quicker in (("cold", 1.0), ("graph", 0.6)):
             lengths = (4, 16, 256) if mode == "cold" else (4, 16)
             chains({each: ns * quicker for each, ns in costs.items()}, lengths, shape=f"blocks={132 * more} threads=256", mode=mode, **about)
+
+
+def add_rows(made: dict[str, Any], shapes: Sequence[tuple[int, int]] = ((65536, 2048), (19, 2048))) -> None:
+    """Sums of the rows of a matrix. The rungs of the text take its own times, at its shape."""
+    made["variants"] += [variant("handwritten", "rows", rung, number) for number, rung in enumerate(ROWS, 1)]
+    made["variants"].append(variant("handwritten", "front_door_of_rows", "front_door", -1))
+    made["variants"] += [variant("library_baselines", "rows", rung, -1) for rung in ROW_CUB]
+    for count, columns in shapes:
+        items = count * columns
+        times = {("handwritten", rung): FLOOR + us * items / 2**27 for rung, us in (ROWS | {"front_door": 120.0}).items()}
+        times |= {("library_baselines", rung): FLOOR + us * items / 2**27 for rung, us in ROW_CUB.items()}
+        add_cell(made, items, times, operation="row_reduce", shape=f"rows={count} columns={columns}")
 
 
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:
