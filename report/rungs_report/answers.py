@@ -58,7 +58,7 @@ def wins(page: Page) -> str:
 
 @cache
 def held(machine: Machine) -> str:
-    told = [claims.answer(claim, machine).verdict for own in (*claims.CLAIMS.values(), claims.PITFALLS) for claim in own]
+    told = [claims.answer(claim, machine).verdict for own in (*claims.of(machine).values(), claims.PITFALLS) for claim in own]
     known = [verdict for verdict in told if verdict != claims.UNMEASURED]
     if not known:
         return ""

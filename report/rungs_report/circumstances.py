@@ -7,7 +7,6 @@ from typing import Any
 from rungs_report import claims, compare, words
 from rungs_report.data import Machine, Refusal, Run, Variant
 from rungs_report.page import Page, fold
-from rungs_report.rows import measured as rows_measured
 from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
 
@@ -262,13 +261,9 @@ def claimed(page: Page) -> list[str]:
         "",
     ]
     measured = {topic.name for topic in page.topics}
-    for name, told in claims.CLAIMS.items():
-        if told is claims.ROWS:
-            if not rows_measured(machine):
-                continue
-            measured.add(name)
+    for name, told in claims.of(machine).items():
         lines += [f"## {name.capitalize()}", ""]
-        if name not in measured:
+        if name in claims.CLAIMS and name not in measured:
             lines += [f"No {name} were measured in these runs.", ""]
             continue
         rows = []

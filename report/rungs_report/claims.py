@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from rungs_report import atomics, compare, costs, topics, words
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
+from rungs_report.rows import measured as rows_measured
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
     "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
@@ -654,7 +655,7 @@ ROWS = (
     Claim("E2", "The kernel with shuffles sums the row", "", "", stated_wrongly(
         "it leaves out half of it: its tree stops at 64 values, of which the warp folds 32")),
 )  # fmt: skip
-CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS, topics.name_of(topics.ROW_REDUCE): ROWS}
+CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
     Claim("C17", "Float atomics do not repeat from run to run", "", "", repeats("atomic_per_element", "atomic_per_block", "grid_stride")),
@@ -683,6 +684,11 @@ PITFALLS = (
     Claim("C17", "A barrier may sit in a loop whose trip count differs between threads", "", "", stated_wrongly(
         "every thread of the block has to reach every barrier; the loop has to run equally often for all")),
 )  # fmt: skip
+
+
+def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
+    """The claims by topic; those about rows, which have no topic, where rows were measured."""
+    return CLAIMS | ({"rows": ROWS} if rows_measured(machine) else {})
 
 
 def answer(claim: Claim, machine: Machine) -> Answer:
