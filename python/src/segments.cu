@@ -6,7 +6,8 @@
 namespace rungs_torch {
 namespace {
 
-// Halves are compared as floats, so that NaN is found among them.
+// Halves are compared as floats, so that NaN is found among them. The least item is found as the greatest of the reverse
+// order, so that one kernel serves both.
 template <class T>
 using compared_as = std::conditional_t<std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>, float, T>;
 
@@ -19,14 +20,19 @@ struct items_to_compare {
   using reference = value_type;
 
   const T* d_in;
+  bool reverses;
 
   template <class Offset>
   __device__ value_type operator[](Offset i) const {
-    return static_cast<value_type>(d_in[i]);
+    const auto item = static_cast<value_type>(d_in[i]);
+    if constexpr (std::is_integral_v<value_type>)
+      return reverses ? ~item : item;
+    else
+      return reverses ? -item : item;
   }
   template <class Offset>
   __device__ items_to_compare operator+(Offset i) const {
-    return {d_in + i};
+    return {d_in + i, reverses};
   }
 };
 
@@ -79,18 +85,11 @@ int rungs_reduce_rows(int operation, int type, void* d_temp_storage, size_t* tem
 int rungs_arg_reduce_rows(int operation, int type, void* d_temp_storage, size_t* temp_storage_bytes, const void* d_in,
                           long long* d_indices, size_t num_rows, size_t num_columns, void* stream) {
   using rungs::DeviceSegmentedReduce;
+  if (operation != rungs_min && operation != rungs_max) return cudaErrorInvalidValue;
   return with_number(type, [&](auto item) {
     using T = typename decltype(item)::named;
-    const items_to_compare<T> items{static_cast<const T*>(d_in)};
-    const written_indices<T> indices{d_indices};
-    switch (operation) {
-      case rungs_min:
-        return DeviceSegmentedReduce::ArgMin(d_temp_storage, *temp_storage_bytes, items, indices, num_rows,
-                                             num_columns, stream_of(stream));
-      case rungs_max:
-        return DeviceSegmentedReduce::ArgMax(d_temp_storage, *temp_storage_bytes, items, indices, num_rows,
-                                             num_columns, stream_of(stream));
-    }
-    return cudaErrorInvalidValue;
+    const items_to_compare<T> items{static_cast<const T*>(d_in), operation == rungs_min};
+    return DeviceSegmentedReduce::ArgMax(d_temp_storage, *temp_storage_bytes, items, written_indices<T>{d_indices},
+                                         num_rows, num_columns, stream_of(stream));
   });
 }
