@@ -111,13 +111,8 @@ def call(name, *arguments):
         raise RuntimeError(f"{name}: CUDA error {error}, {text}{hint}")
 
 
-def storage_bytes(name, leading, trailing):
-    """How much storage a call with these arguments before and behind it needs."""
+def call_with_storage(name, leading, allocate, trailing):
+    """Calls a function that takes storage between its arguments. allocate(bytes) returns an address."""
     size = ctypes.c_size_t(0)
     call(name, *leading, None, ctypes.addressof(size), *trailing)
-    return size.value
-
-
-def call_with_storage(name, leading, storage, size, trailing):
-    """The same call with its storage."""
-    call(name, *leading, storage, ctypes.addressof(ctypes.c_size_t(size)), *trailing)
+    call(name, *leading, allocate(size.value), ctypes.addressof(size), *trailing)

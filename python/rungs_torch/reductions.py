@@ -46,14 +46,14 @@ def amax(x, dim=None, keepdim=False):
 
 
 def argmin(x, dim=None, keepdim=False):
-    """Where the least item is, along `dim` or in the flattened tensor, as torch.argmin: int64. Of equals the first; torch
-    promises none. -0 equals 0. A NaN is less than any number."""
+    """Where the least item is, along `dim` or in the flattened tensor, as torch.argmin: int64. Of equals the first,
+    and -0 equals 0. A NaN is less than any number."""
     return _place("argmin", "min", x, dim, keepdim)
 
 
 def argmax(x, dim=None, keepdim=False):
-    """Where the greatest item is, along `dim` or in the flattened tensor, as torch.argmax: int64. Of equals the first;
-    torch promises none. -0 equals 0. A NaN is greater than any number."""
+    """Where the greatest item is, along `dim` or in the flattened tensor, as torch.argmax: int64. Of equals the
+    first, and -0 equals 0. A NaN is greater than any number."""
     return _place("argmax", "max", x, dim, keepdim)
 
 
@@ -81,7 +81,7 @@ def _extremum(name, operation, x, dim, keepdim):
 
 def _place(name, operation, x, dim, keepdim):
     check(name, "x", x, NUMBERS)
-    dims = tuple(range(x.dim())) if dim is None else (dimension(name, x, dim),)
+    dims = dimensions(name, x, None if dim is None else dimension(name, x, dim))
     _refuse_none(name, x, dims)
     result = empty(without(x, dims, keepdim), x, torch().int64)
     leading = (OPERATIONS[operation], type_code(x))

@@ -83,7 +83,7 @@ def dimensions(function, x, dim):
     found = sorted(dimension(function, x, each) for each in dim)
     if len(set(found)) < len(found):
         raise ValueError(f"{function}: dim names a dimension twice: {tuple(dim)}")
-    return tuple(found)
+    return tuple(found) if x.dim() > 0 else ()
 
 
 def last(x, dims):
@@ -167,7 +167,11 @@ def run(name, x, *arguments):
 def run_with_storage(name, x, leading, trailing):
     """The same for a call in two phases: its storage comes from torch's allocator, which knows the stream."""
     with _on(x.device):
-        trailing = (*trailing, _stream(x.device))
-        size = library.storage_bytes(name, leading, trailing)
-        storage = torch().empty(size, dtype=torch().uint8, device=x.device)
-        library.call_with_storage(name, leading, storage.data_ptr(), size, trailing)
+        storage = None
+
+        def allocate(size):
+            nonlocal storage  # it lives until the call has returned
+            storage = torch().empty(size, dtype=torch().uint8, device=x.device)
+            return storage.data_ptr()
+
+        library.call_with_storage(name, leading, allocate, (*trailing, _stream(x.device)))
