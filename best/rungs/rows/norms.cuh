@@ -64,6 +64,9 @@ struct norm_operation {
   using item = T;
   using partial = std::conditional_t<centred, moments, float>;
   static constexpr bool writes_rows = true;
+  // On an H200 rms_norm of 16 Ki floats reached 0.83 of a copy's speed with slices of 64 KB, and 1.04 with 32 KB;
+  // layer_norm 1.04 and 0.97.
+  static constexpr unsigned slice_chunks = !centred && sizeof(T) == 4 ? 2 : 4;
 
   matrix<const T> in;
   matrix<T> out;

@@ -16,8 +16,9 @@
 // Accuracy: for float the relative error of softmax is at most 2 (h + 4) 2^-24 plus that of expf, h being the depth of
 // the sum: items of a thread, and a level for each doubling of threads. Results in halves are rounded once.
 //
-// On sm_90 and later, a row of more than 32 KB is held by a cluster of 2 to 8 blocks of 256 threads.
-// Such a launch waits until one GPC has 1 to 4 multiprocessors free at once.
+// On sm_90 and later, a row of more than 32 KB is held in the shared memory of one block of 256 threads, or of a
+// cluster of up to 8: 64 KB a block up to rows of 512 KB, and up to 224 KB a block up to rows of 1.75 MB. Such a launch
+// waits until one GPC has room for the cluster: a multiprocessor has it for three blocks of 64 KB.
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
@@ -31,6 +32,7 @@ namespace parts {
 template <class T, bool logarithm>
 struct softmax_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = true;
+  static constexpr unsigned slice_chunks = 4;
 
   matrix<T> out;
 

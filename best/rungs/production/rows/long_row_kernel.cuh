@@ -4,7 +4,8 @@
 // A slice is cut into chunks, and of each chunk a warp has 2 KB that no other thread touches. Where pieces lie at
 // multiples of 16 bytes, the warp orders all its bytes by bulk copies at once and folds them as they arrive; else its
 // lanes read them into the same places. The blocks tell each other what they know, and write the row from shared
-// memory. Up to 64 KB a slice three blocks fit a multiprocessor: while one waits for its row, others write theirs.
+// memory. Slices have up to 64 KB, or 32 KB where the operation asks for it, as long as eight blocks suffice. Three
+// such blocks fit a multiprocessor: while one waits for its row, others write theirs.
 //
 // Which thread has which columns depends on the number of columns alone. The idea of a cluster along the row: quack
 // (Dao-AILab, 2025).
@@ -23,15 +24,17 @@ struct row_slices {
   static constexpr int warp_pieces = parts::warp_threads * pieces, chunk_pieces = block_threads * pieces;
   static constexpr std::size_t piece_bytes = 16, chunk_bytes = chunk_pieces * piece_bytes;
   static constexpr int warps = block_threads / parts::warp_threads;
-  static constexpr unsigned best_pieces = 4 * chunk_pieces;   // of a slice, 64 KB
-  static constexpr unsigned most_pieces = 14 * chunk_pieces;  // of a slice, what fits a multiprocessor
+  static constexpr unsigned most_chunks = 14;  // of a slice, what fits a multiprocessor
 
-  static std::size_t blocks(std::size_t row_pieces) {
-    return parts::at_most(parts::ceil_div(row_pieces, best_pieces), most_blocks);
+  // Of a cluster whose slices have up to slice_chunks chunks where eight blocks suffice.
+  static std::size_t blocks(std::size_t row_pieces, unsigned slice_chunks) {
+    return parts::at_most(parts::ceil_div(row_pieces, slice_chunks * chunk_pieces), most_blocks);
   }
-  static bool fit(std::size_t row_pieces) { return row_pieces <= most_pieces * std::size_t{most_blocks}; }
-  static std::size_t dynamic_bytes(std::size_t row_pieces) {
-    const std::size_t slice = parts::ceil_div(row_pieces, blocks(row_pieces));
+  static bool fit(std::size_t row_pieces) {
+    return row_pieces <= std::size_t{most_chunks} * chunk_pieces * most_blocks;
+  }
+  static std::size_t dynamic_bytes(std::size_t row_pieces, std::size_t blocks) {
+    const std::size_t slice = parts::ceil_div(row_pieces, blocks);
     return parts::ceil_div(slice, chunk_pieces) * (chunk_bytes + warps * sizeof(parts::phase_barrier));
   }
 };
@@ -188,10 +191,10 @@ __global__ void __launch_bounds__(row_slices::block_threads, 3) long_row_kernel(
 template <class Op>
 cudaError_t launch_long_rows(const Op& op, std::size_t row_pieces, cudaStream_t stream) {
   const bool by_bulk = op.aligned && op.reads_one_matrix() && op.num_columns % row_piece<typename Op::item>::items == 0;
-  return cluster::parts::launch_clusters(by_bulk ? long_row_kernel<Op, true> : long_row_kernel<Op, false>, op.num_rows,
-                                         {static_cast<int>(row_slices::blocks(row_pieces)), row_slices::block_threads,
-                                          row_slices::dynamic_bytes(row_pieces)},
-                                         stream, op);
+  const std::size_t blocks = row_slices::blocks(row_pieces, Op::slice_chunks);
+  return cluster::parts::launch_clusters(
+      by_bulk ? long_row_kernel<Op, true> : long_row_kernel<Op, false>, op.num_rows,
+      {static_cast<int>(blocks), row_slices::block_threads, row_slices::dynamic_bytes(row_pieces, blocks)}, stream, op);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -5,6 +5,7 @@
 //   num_rows, num_columns  their shape
 //   aligned                whether every row of every matrix begins at a multiple of 16 bytes
 //   writes_rows            whether it writes a row, or only one result a row
+//   slice_chunks           where it writes a row: of 16 KB each, how many a block should hold of a long one
 //   reads_one_matrix()     where it writes a row: whether it reads nothing but the row of `in` before it does so
 //   partial                what a thread knows of its columns
 //   read<again>(group, row, chunk, values)     the thread's columns of the chunk, for the first time or the second
