@@ -5,7 +5,7 @@
 
 Functions have the names and arguments of torch's. They take tensors on a GPU, run on torch's current stream, allocate
 by torch's allocator and may be captured in a graph. Gradients are not computed: an input that requires one is refused
-unless torch.no_grad() is in force. What differs from torch is said at each function; docs/python.md has it in one place."""
+unless torch.no_grad() is in force. What differs from torch is said at each function."""
 
 from .histograms import bincount, histc
 from .library import version

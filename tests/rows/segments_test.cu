@@ -338,7 +338,7 @@ TEST_F(Segments, MoreChunksThanAreListed) {
   for (const float found : sums.read(n)) EXPECT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
   double exact = 0, magnitude = 0;
   for (const float item : items) exact += item, magnitude += std::fabs(item);
-  EXPECT_NEAR(expected, exact, 90 * magnitude * std::ldexp(1.0, -24));
+  EXPECT_NEAR(expected, exact, 50 * magnitude * std::ldexp(1.0, -24));
 }
 
 TEST_F(Segments, OfNothing) {
