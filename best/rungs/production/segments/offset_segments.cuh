@@ -23,7 +23,7 @@ struct segment_offsets {
   using stored = std::common_type_t<parts::item_of<BeginOffsetIteratorT>, parts::item_of<EndOffsetIteratorT>>;
   // Narrow where they are: a register each, instead of two.
   static constexpr bool are_narrow = sizeof(stored) <= 4;
-  using offset = std::conditional_t<are_narrow, stored, long long>;
+  using offset = std::conditional_t<are_narrow, std::conditional_t<sizeof(stored) == 4, stored, int>, long long>;
   using count = std::conditional_t<are_narrow, unsigned, unsigned long long>;
 
   BeginOffsetIteratorT begins;
