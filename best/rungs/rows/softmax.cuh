@@ -17,8 +17,9 @@
 // the sum: items of a thread, and a level for each doubling of threads. Results in halves are rounded once.
 //
 // On sm_90 and later, a row of more than 32 KB is held in the shared memory of one block of 256 threads, or of a
-// cluster of up to 8: 64 KB a block up to rows of 512 KB, and up to 224 KB a block up to rows of 1.75 MB. Such a launch
-// waits until one GPC has room for the cluster: a multiprocessor has it for three blocks of 64 KB.
+// cluster of up to 8: 64 KB a block up to rows of 512 KB, and up to 224 KB a block up to rows of 1.75 MB, where
+// blocks may have so much. Longer rows are read twice. Such a launch waits until one GPC has room for the cluster: a
+// multiprocessor has it for three blocks of 64 KB.
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"

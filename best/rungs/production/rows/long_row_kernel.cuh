@@ -24,18 +24,19 @@ struct row_slices {
   static constexpr int warp_pieces = parts::warp_threads * pieces, chunk_pieces = block_threads * pieces;
   static constexpr std::size_t piece_bytes = 16, chunk_bytes = chunk_pieces * piece_bytes;
   static constexpr int warps = block_threads / parts::warp_threads;
-  static constexpr unsigned most_chunks = 14;  // of a slice, what fits a multiprocessor
 
   // Of a cluster whose slices have up to slice_chunks chunks where eight blocks suffice.
   static std::size_t blocks(std::size_t row_pieces, unsigned slice_chunks) {
     return parts::at_most(parts::ceil_div(row_pieces, slice_chunks * chunk_pieces), most_blocks);
   }
-  static bool fit(std::size_t row_pieces) {
-    return row_pieces <= std::size_t{most_chunks} * chunk_pieces * most_blocks;
-  }
   static std::size_t dynamic_bytes(std::size_t row_pieces, std::size_t blocks) {
     const std::size_t slice = parts::ceil_div(row_pieces, blocks);
     return parts::ceil_div(slice, chunk_pieces) * (chunk_bytes + warps * sizeof(parts::phase_barrier));
+  }
+  // Whether that is no more than a block of the device can have. A kernel has some shared memory of its own besides.
+  static bool fit(std::size_t row_pieces, unsigned slice_chunks, std::size_t shared_bytes) {
+    constexpr std::size_t own_bytes = 1024;
+    return dynamic_bytes(row_pieces, blocks(row_pieces, slice_chunks)) + own_bytes <= shared_bytes;
   }
 };
 

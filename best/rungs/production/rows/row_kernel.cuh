@@ -126,8 +126,11 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   int cc = 0;
   if (const cudaError_t error = parts::code_capability(cc)) return error;
   if (cc < 90) return launch_rows<Op, 256, 4, false>(op, stream);
-  if constexpr (Op::writes_rows)
-    if (row_slices::fit(pieces)) return launch_long_rows(op, pieces, stream);
+  if constexpr (Op::writes_rows) {
+    std::size_t shared_bytes = 0;
+    if (const cudaError_t error = parts::most_shared_bytes(shared_bytes)) return error;
+    if (row_slices::fit(pieces, Op::slice_chunks, shared_bytes)) return launch_long_rows(op, pieces, stream);
+  }
   // Eight chunks a block make little of what the exchange in a cluster takes.
   const int streamed_by = static_cast<int>(parts::at_most(pieces / (8 * 1024), most_cluster_blocks));
   if (streamed_by < cluster::parts::least_cluster_blocks) return launch_rows<Op, 256, 4, false>(op, stream);
