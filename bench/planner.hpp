@@ -52,8 +52,8 @@ struct problem {
   std::size_t most_rungs = 0;  // then no more than so many of those that ask alike of their storage; 0: all
   std::vector<mode> modes = {};
   std::vector<const catalog::record*> contenders = {};
-  // Of a histogram bins, and where there are several channels, channels and active; of rows of a matrix rows and
-  // columns; of atomics addresses; of chains threads, and of barriers blocks before them. Of all that read, offset
+  // Of a histogram bins, and where there are several channels, channels and active. Of rows of a matrix rows and
+  // columns, of atomics addresses, of chains threads, and of barriers blocks before them. Of all that read, offset
   // where the items do not begin where memory was allocated, but so many of them behind.
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;

@@ -1,6 +1,6 @@
-// rungs::DeviceSegmentedReduce against reductions on the host: segments of one size and between offsets, on both sides
-// of every change of mapping, any type and operator that DeviceReduce takes, and that the bits of a segment depend on
-// the segment alone.
+// rungs::DeviceSegmentedReduce against reductions on the host, for segments of one size and between offsets. Sizes lie
+// on both sides of every change of mapping. Any type and operator that DeviceReduce takes is taken. The bits of a
+// segment depend on the segment alone.
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
 

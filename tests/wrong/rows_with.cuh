@@ -10,7 +10,7 @@ namespace rungs::wrong {
 template <bug planted, class Input, class T, class Op>
 __global__ void __launch_bounds__(block_threads)
     reduce_row(const Input* d_in, T* d_out, std::size_t num_columns, Op op, T init) {
-  // The text "From many to one": its first kernel has a barrier in the loop, and in its last one the tree stops at 64
+  // The text "From many to one" has a barrier in the loop of its first kernel. In its last one the tree stops at 64
   // slots, of which the warp takes 32.
   constexpr bool ragged = planted == bug::barrier_in_a_ragged_loop;
   constexpr int last_stride = planted == bug::half_of_the_row_left_out ? 64 : 32;

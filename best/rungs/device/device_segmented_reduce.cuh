@@ -21,10 +21,12 @@
 // Of no items the result is init.
 //
 // A segment has the same bits whatever the number of segments, its place among them, its address or its alignment. They
-// may differ between the two kinds of segments. A sum of floats is off by at most so many rounding errors, each of half
-// a unit in the last place of the sum of magnitudes: of one size 50 in segments of up to 128 KB and 320 up to 16 GB,
-// by iterators that are no pointers 270 and 540; between offsets 50 up to 128 MB, and 1 for every 16 MB more, by
-// iterators 80 and 1 for every 4 MB more.
+// may differ between the two kinds of segments.
+//
+// Accuracy: a sum of floats is off by at most so many rounding errors. Each is half a unit in the last place of the sum
+// of magnitudes.
+//   of one size       50 up to 128 KB a segment, 320 up to 16 GB; by iterators that are no pointers 270 and 540
+//   between offsets   50 up to 128 MB, and 1 for every 16 MB more; by such iterators 80, and 1 for every 4 MB more
 //
 // On purpose other than CUB: Min, Max, ArgMin and ArgMax treat NaN and zeros as those of rungs::DeviceReduce do.
 // Operators have to be associative and commutative.

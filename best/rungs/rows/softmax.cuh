@@ -16,10 +16,10 @@
 // Accuracy: for float the relative error of softmax is at most 2 (h + 4) 2^-24 plus that of expf, h being the depth of
 // the sum: items of a thread, and a level for each doubling of threads. Results in halves are rounded once.
 //
-// On sm_90 and later, a row of more than 32 KB is held in the shared memory of one block of 256 threads, or of a
-// cluster of up to 8: 64 KB a block up to rows of 512 KB, and up to 224 KB a block up to rows of 1.75 MB, where
-// blocks may have so much. Longer rows are read twice. Such a launch waits until one GPC has room for the cluster: a
-// multiprocessor has it for three blocks of 64 KB.
+// On sm_90 and later, a row of more than 32 KB is held in the shared memory of a block of 256 threads, or of a cluster
+// of up to 8. A block holds 64 KB of rows up to 512 KB. Of rows up to 1.75 MB it holds up to 224 KB, where it may have
+// so much. Longer rows are read twice. Such a launch waits until one GPC has room for the cluster: a multiprocessor has
+// it for three blocks of 64 KB.
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"

@@ -2,8 +2,8 @@
 // each block a slice of it.
 //
 // A slice is cut into chunks, and of each chunk a warp has 2 KB that no other thread touches. Where pieces lie at
-// multiples of 16 bytes, the warp orders all its bytes by bulk copies at once and folds them as they arrive; else its
-// lanes read them into the same places. The blocks tell each other what they know, and write the row from shared
+// multiples of 16 bytes, the warp orders all its bytes by bulk copies at once, and folds them as they arrive. Elsewhere
+// its lanes read them into the same places. The blocks tell each other what they know, and write the row from shared
 // memory. Slices have up to 64 KB, or 32 KB where the operation asks for it, as long as eight blocks suffice. Three
 // such blocks fit a multiprocessor: while one waits for its row, others write theirs.
 //

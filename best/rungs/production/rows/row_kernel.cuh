@@ -14,9 +14,9 @@
 //   write(group, row, chunk, values, partial)  where it writes rows, once all is known
 //   conclude(row, partial)                     one thread of the row, at the end
 //
-// A row that is written anew is held by the registers of a block, or a part of it, up to 32 KB, and by the shared
-// memory of a cluster up to 1.75 MB (long_row_kernel.cuh). A longer one is read twice. The shape depends on the number
-// of columns alone, so a row has the same bits in any batch.
+// The registers of a block, or of a part of it, hold a row that is written anew, up to 32 KB. The shared memory of a
+// cluster holds longer ones, up to 1.75 MB (long_row_kernel.cuh). Still longer ones are read twice. The shape depends
+// on the number of columns alone, so a row has the same bits in any batch.
 #pragma once
 
 #include "rungs/cluster/parts/launch.cuh"
@@ -28,12 +28,10 @@ namespace rungs::RUNGS_ABI::production {
 // Blocks of a multiprocessor: some read while others compute. (A persistent grid that reads the next row ahead has room
 // for fewer of them, and was slower: 0.91 of the copy's speed where this is at 1.02, 65536 x 2048 floats on an H200.)
 template <class Group, bool held>
-constexpr int resident_threads() {
-  if (!held) return 512;
-  return Group::pieces <= 4 ? 1024 : 768;
-}
-template <class Group, bool held>
-inline constexpr int resident_blocks = resident_threads<Group, held>() / Group::block_threads;
+inline constexpr int resident_blocks = (!held                ? 512
+                                        : Group::pieces <= 4 ? 1024
+                                                             : 768) /
+                                       Group::block_threads;
 
 template <class Group, int rows_at_once, bool held, class Op>
 __device__ void take_rows(const Op& op) {
@@ -95,10 +93,12 @@ cudaError_t launch_rows(const Op& op, cudaStream_t stream) {
                        op);
 }
 
-template <class Group, bool held, class Op>
+// Rows that no registers hold.
+template <class Op>
 cudaError_t launch_clustered_rows(const Op& op, int cluster_blocks, cudaStream_t stream) {
-  return cluster::parts::launch_clusters(row_kernel<Op, Group, 1, held>, op.num_rows,
-                                         {cluster_blocks, Group::block_threads}, stream, op);
+  using group = row_group<typename Op::item, 256, 4, row_reach::cluster>;
+  return cluster::parts::launch_clusters(row_kernel<Op, group, 1, false>, op.num_rows,
+                                         {cluster_blocks, group::block_threads}, stream, op);
 }
 
 // Runs `op` on all rows. Returns cudaErrorInvalidConfiguration where there are more blocks than a grid has.
@@ -134,7 +134,7 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   // Eight chunks a block make little of what the exchange in a cluster takes.
   const int streamed_by = static_cast<int>(parts::at_most(pieces / (8 * 1024), most_cluster_blocks));
   if (streamed_by < cluster::parts::least_cluster_blocks) return launch_rows<Op, 256, 4, false>(op, stream);
-  return launch_clustered_rows<row_group<item, 256, 4, row_reach::cluster>, false>(op, streamed_by, stream);
+  return launch_clustered_rows(op, streamed_by, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -113,10 +113,6 @@ reduction_of(Items, Op, Write) -> reduction_of<Items, Op, Write>;
 
 template <class Reduction>
 using pieces_of_reduction = pieces_of<typename Reduction::Items::iterator>;
-template <class Reduction>
-inline constexpr unsigned piece_items_of = pieces_of_reduction<Reduction>::in_vectors
-                                               ? 16 / sizeof(typename pieces_of_reduction<Reduction>::item)
-                                               : 1;
 
 // The parts' items, accumulated in T.
 template <class shape, class T, class Reduction>
@@ -124,7 +120,7 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
     reduce_parts_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_parts) {
   using from = pieces_of_reduction<Reduction>;
   constexpr int threads = shape::threads, pieces = shape::pieces;
-  constexpr unsigned piece_items = piece_items_of<Reduction>, stride = threads * piece_items;
+  constexpr unsigned piece_items = piece_items_of<typename Reduction::Items::iterator>, stride = threads * piece_items;
   const auto& op = reduction.op;
   const unsigned thread = threadIdx.x % threads;
   const std::size_t first_part =
@@ -197,7 +193,7 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   constexpr std::integral_constant<int, 2> two;
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
-  const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of<Reduction>);
+  const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of<typename Reduction::Items::iterator>);
   if (pieces <= 1) return launch(one, one);
   if (pieces <= 2) return launch(two, one);
   if (pieces <= 4) return launch(four, one);
@@ -237,8 +233,9 @@ cudaError_t reduce_segments(const Reduction& reduction, std::size_t num_segments
   if (most_parts == 1)
     return reduce_parts<T>(reduction, segment_parts{segment_size, 1, segment_size}, num_segments, stream);
   // Of whole pieces; rounded up to them, fewer parts may do.
-  const auto part_items = static_cast<unsigned>(parts::ceil_div(segment_size, most_parts * piece_items_of<Reduction>)) *
-                          piece_items_of<Reduction>;
+  const auto part_items = static_cast<unsigned>(parts::ceil_div(
+                              segment_size, most_parts * piece_items_of<typename Reduction::Items::iterator>)) *
+                          piece_items_of<typename Reduction::Items::iterator>;
   const auto num_parts = static_cast<unsigned>(parts::ceil_div(segment_size, part_items));
   const cudaError_t error =
       reduce_parts<T>(reduction_of{reduction.items, reduction.op, write_part<T>{d_aggregates}},

@@ -1,10 +1,12 @@
 // Segments between offsets, reduced in two launches whatever their lengths.
 //
-// How a segment is reduced follows from its size alone, so it has the same result wherever it lies: up to 256 items by
-// lanes of a warp, up to 8 KB by a warp, up to 32 KB by a block, and longer ones in chunks of so much, counted from
-// their beginning. In the first launch a block takes so many segments. What would take it too long it lists as jobs,
-// which the blocks of the second launch draw. So one long segment keeps the whole device busy. Nobody waits for a block
-// that may not have started.
+// Lanes of a warp reduce up to 256 items, a warp up to 8 KB and a block up to 32 KB. Longer segments are cut into
+// chunks of so much, counted from their beginning. So a segment's size alone says how it is reduced, and it has the
+// same result wherever it lies.
+//
+// In the first launch a block takes so many segments. What would take it too long it lists as jobs, which the blocks of
+// the second launch draw. So one long segment keeps the whole device busy. Nobody waits for a block that may not have
+// started.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +14,7 @@
 
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
+#include "rungs/parts/warp_scan.cuh"
 #include "rungs/production/segments/fixed_segments.cuh"
 #include "rungs/production/segments/pieces.cuh"
 
@@ -163,8 +166,8 @@ __device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const O
   return merge_in_block(share::reduce(items, size, threadIdx.x, op), share::num_valid(size), op, of_warps);
 }
 
-// The short segments of a warp's tile, several at once. A segment of up to 8 items has one lane, of up to 16 two …;
-// lanes are given out from the longest segments on, so that those of a segment lie side by side.
+// The short segments of a warp's tile, several at once. A segment of up to 8 items has one lane, of up to 16 two …
+// Lanes are given out from the longest segments on, so that those of a segment lie side by side.
 template <class T>
 struct short_segments {
   static constexpr unsigned lane_items = 8, most_items = lane_items * parts::warp_threads;
@@ -241,17 +244,6 @@ struct short_segments {
   }
 };
 
-// The sum of the lanes' values up to the caller's.
-__device__ inline unsigned sum_up_to(unsigned value) {
-  const unsigned lane = threadIdx.x % parts::warp_threads;
-#pragma unroll
-  for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2) {
-    const unsigned before = __shfl_up_sync(parts::full_mask, value, distance);
-    if (lane >= distance) value += before;
-  }
-  return value;
-}
-
 // Lists the lane's segment where num_chunks is not 0. All lanes call it.
 template <class T>
 __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::size_t segment, unsigned num_chunks) {
@@ -260,7 +252,7 @@ __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::
   const unsigned lane = threadIdx.x % parts::warp_threads;
   // The warp draws all, and this is the first of the lane's.
   const auto draw = [&](unsigned long long& counter, unsigned own, unsigned& all) {
-    const unsigned sum = sum_up_to(own);
+    const unsigned sum = parts::warp_scan(own, plus{});
     all = __shfl_sync(parts::full_mask, sum, last_lane);
     unsigned long long first = 0;
     if (lane == 0 && all > 0) first = atomicAdd(&counter, all);
@@ -358,7 +350,7 @@ struct segments_tile {
     if (__any_sync(parts::full_mask, is_long)) {
       unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks() : 0;
       const unsigned its_items = num_chunks == 1 ? static_cast<unsigned>(size) : 0;
-      if (sum_up_to(its_items) <= most_long_items && num_chunks == 1) {
+      if (parts::warp_scan(its_items, plus{}) <= most_long_items && num_chunks == 1) {
         shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, its_items};
         num_chunks = 0;
       }

@@ -28,13 +28,18 @@ struct pieces_of {
   }
 };
 
+template <class InputIteratorT>
+inline constexpr unsigned piece_items_of = pieces_of<InputIteratorT>::in_vectors
+                                               ? 16 / sizeof(typename pieces_of<InputIteratorT>::item)
+                                               : 1;
+
 // A thread's share of `size` items.
 template <int threads, class T, class InputIteratorT, class Op>
 struct share_of_items {
   using pieces = pieces_of<InputIteratorT>;
   using item = typename pieces::item;
   static constexpr bool in_vectors = pieces::in_vectors;
-  static constexpr unsigned piece_items = in_vectors ? 16 / sizeof(item) : 1;
+  static constexpr unsigned piece_items = piece_items_of<InputIteratorT>;
 
   const InputIteratorT& items;
   unsigned size, thread;
