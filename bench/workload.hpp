@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -117,6 +118,20 @@ __host__ __device__ void include(summary_of_items& about, T value) {
   about.any = true;
 }
 
+// The product of a pair, without error: what is below its last place is a value of its own. An integer's modulo 2^64.
+template <class T>
+__host__ __device__ void include_product(summary_of_items& about, T x, T y) {
+  if constexpr (is_floating<T>) {
+    const double product = to_double(x) * to_double(y);
+    add_exactly(about.high, about.low, product);
+    about.low += fma(to_double(x), to_double(y), -product);
+    about.magnitudes += product < 0 ? -product : product;
+  } else {
+    about.sum += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+  }
+  about.any = true;
+}
+
 __host__ __device__ inline void merge(summary_of_items& into, const summary_of_items& other) {
   if (!other.any) return;
   if (!into.any) {
@@ -151,5 +166,6 @@ bool with_type(catalog::scalar type, Visit visit) {
 // On the host. Only numbers have a summary.
 void generate(const workload& from, void* items);
 summary_of_items summarise_items(catalog::scalar type, const void* items, std::size_t num_items);
+summary_of_items summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items);
 
 }  // namespace rungs::bench
