@@ -111,6 +111,7 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   if (has_pairs_) {
     workload second = from;
     ++second.seed;
+    second.unit = true;
     generate_second(second);
     facts_ = summarise_products(from);
     return;

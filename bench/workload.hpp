@@ -21,11 +21,13 @@ namespace rungs::bench {
 //          Affine maps have odd slopes: an even one forgets a bit of what came before it, and after some forty items
 //          of random slope a lost prefix would not be seen.
 // whole    floats are whole numbers whose magnitudes sum to less than 2^24, so that every order of additions is exact.
+// unit     whole ones are 1 or -1: what such numbers may be multiplied by, and their products still are.
 struct workload {
   catalog::scalar type{};
   std::size_t num_items = 0;
   std::uint64_t seed = 0;
   bool whole = false;
+  bool unit = false;
 };
 
 // Exact facts about items. Floats: high + low is the sum to about 2^-100 of the magnitudes. Integers: the sum modulo
@@ -57,6 +59,7 @@ __host__ __device__ T item(const workload& from, std::size_t index) {
   if constexpr (!is_number<T>) {
     return {static_cast<unsigned>(bits) | 1, static_cast<unsigned>(bits >> 32)};
   } else if constexpr (is_floating<T>) {
+    if (from.whole && from.unit) return static_cast<T>(bits >> 63 ? -1.0f : 1.0f);
     if (from.whole) {
       constexpr std::uint64_t budget = 1 << 23;
       if (from.num_items > budget && bits % from.num_items >= budget) return static_cast<T>(0.0f);
