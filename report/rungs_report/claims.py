@@ -36,6 +36,7 @@ SCAN = SUM._replace(operation="inclusive_scan")
 COUNTS = Cell("histogram_even", "", "i32", "u32", "u32", "bins=256", "uniform", "cold", 0)
 BYTE_COUNTS = COUNTS._replace(input_type="u8")
 ROW_SUMS = SUM._replace(operation=topics.ROW_REDUCE, shape="rows={} columns={}".format(*TEXT_SHAPE))
+DOT = SUM._replace(operation="dot")
 MI, GI = 1 << 20, 1 << 30
 # The text's four scans, and the milliseconds it gives for 16 Mi floats on an A100.
 CLASSIC_SCANS = {"hillis_steele": 2.45, "blelloch": 0.82, "warp_shuffle": 0.51, "cub_device_scan": 0.38}
@@ -351,6 +352,20 @@ def c11_cluster(seen: Evidence) -> Answer | None:
     return Answer(told, HOLDS if own and found[-1].cell.items in own else FAILS)
 
 
+# ---- dot products
+
+
+@predicate
+def equally_fast(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell) -> Answer | None:
+    """Whether it does not matter which of these one takes."""
+    n = seen.nearest(wanted, *names, problem=problem)
+    if n is None:
+        return None
+    times = {name: seen.take(name, n, "median_us", problem) for name in names}
+    told = words.listed([f"{name} {words.time(time)}" for name, time in times.items()])
+    return Answer(f"{told} {at(n)}", HOLDS if max(times.values()) < NEAR * min(times.values()) else FAILS)
+
+
 # ---- histograms
 
 
@@ -520,8 +535,11 @@ def negative_samples(seen: Evidence) -> Answer:
 
 
 @predicate
-def repeats(seen: Evidence, *names: str) -> Answer | None:
-    rows = {name: [row for n in seen.sizes(name) for _, row in seen.machine.rows(SUM._replace(items=n), seen.rung(name))] for name in names}
+def repeats(seen: Evidence, *names: str, problem: Cell = SUM) -> Answer | None:
+    rows = {
+        name: [row for n in seen.sizes(name, problem=problem) for _, row in seen.machine.rows(problem._replace(items=n), seen.rung(name, problem))]
+        for name in names
+    }
     same = {name: all(row.repeatable == "yes" for row in found) for name, found in rows.items() if found}
     told = [f"{name} {'repeats' if always else 'does not repeat'}" for name, always in same.items()]
     return Answer(words.listed(told), FAILS if all(same.values()) else HOLDS) if told else None
@@ -655,6 +673,15 @@ ROWS = (
     Claim("E2", "The kernel with shuffles sums the row", "", "", stated_wrongly(
         "it leaves out half of it: its tree stops at 64 values, of which the warp folds 32")),
 )  # fmt: skip
+DOTS = (
+    Claim("B1", "An atomic for each product puts them all in one queue; a block's tree and one atomic a block are much faster (1 Mi pairs)", "", "", gain("atomic_per_element", "shared_tree", problem=DOT, low=LARGE, wanted=MI, says="{gain} faster {at}")),
+    Claim("B1", "and what the atomics add up to varies from run to run", "", "", repeats("atomic_per_element", problem=DOT)),
+    Claim("B2", "Blocks of 128, 256 or 512 threads are all recommended, at most 32 of them a multiprocessor", "", "", equally_fast(("shared_tree_128", "shared_tree", "shared_tree_512"), MI, DOT)),
+    Claim("B2", "One atomic a block leaves the result nearly the same every time", "", "", stated_wrongly(
+        "the order of the blocks still varies, and so do the last bits: only a fixed order repeats them")),
+    Claim("B3", "A tree of barriers down to the last thread is usually a bit slower than warp shuffles", "", "", ends("shared_tree", "warp_shuffle", mostly, DOT)),
+    Claim("B4", "Where blocks are many, their atomics can become the bottleneck, and two passes without atomics avoid it", "", "", ends("warp_shuffle", "two_passes", lambda gains: gains[-1] > 1, DOT)),
+)  # fmt: skip
 CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
@@ -687,8 +714,9 @@ PITFALLS = (
 
 
 def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
-    """The claims by topic; those about rows, which have no topic, where rows were measured."""
-    return CLAIMS | ({"rows": ROWS} if rows_measured(machine) else {})
+    """The claims by topic; those about dot products and rows where such were measured."""
+    dots = {topics.DOTS: DOTS} if any(cell.operation == DOT.operation for cell in machine.cells) else {}
+    return CLAIMS | dots | ({"rows": ROWS} if rows_measured(machine) else {})
 
 
 def answer(claim: Claim, machine: Machine) -> Answer:
