@@ -274,7 +274,7 @@ int run(int argc, char** argv) {
   study of(*device, given, ways);
   for (int what = 0; what < num_kinds; ++what) of.examine(static_cast<kind>(what));
   const json file{
-      {"schema", "rungs.accuracy/1"},
+      {"schema", "rungs.accuracy_study/1"},
       {"gpu", slug(device->name)},
       {"run", utc_now()},
       {"commit", build::commit},
