@@ -19,6 +19,7 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
+#include "rungs/parts/compensated.cuh"
 #include "rungs/parts/plan.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
@@ -26,51 +27,12 @@
 
 namespace rungs::RUNGS_ABI::parts {
 
-// PTX keeps these as they are written, whatever the compiler is allowed: -use_fast_math neither reorders nor contracts
-// them, nor flushes their denormals to zero.
-__device__ inline float rounded_sum(float a, float b) {
-  float sum;
-  asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
-  return sum;
-}
-__device__ inline float rounded_difference(float a, float b) {
-  float difference;
-  asm("sub.rn.f32 %0, %1, %2;" : "=f"(difference) : "f"(a), "f"(b));
-  return difference;
-}
-__device__ inline bool is_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
-
-// A float and what it lacks.
-struct compensated {
-  float sum, compensation;
-};
-
-// Knuth's two-sum: sum + compensation is exactly a + b.
-__device__ inline compensated two_sum(float a, float b) {
-  const float sum = rounded_sum(a, b), of_b = rounded_difference(sum, a);
-  const float lost_of_a = rounded_difference(a, rounded_difference(sum, of_b));
-  return {sum, rounded_sum(lost_of_a, rounded_difference(b, of_b))};
-}
-// Dekker's, where a is 0 or its exponent is no less than b's.
-__device__ inline compensated fast_two_sum(float a, float b) {
-  const float sum = rounded_sum(a, b);
-  return {sum, rounded_difference(b, rounded_difference(sum, a))};
-}
-
-// What the compensated accumulators have in common: how partial sums meet. Of a sum that is infinite or NaN nothing is
-// known to be lacking.
+// What the compensated accumulators have in common: how partial sums meet.
 struct compensated_partials {
   using partial = compensated;
-  static __device__ partial of(float x) { return {x, 0.0f}; }
-  static __device__ partial merge(partial a, partial b) {
-    const compensated sums = two_sum(a.sum, b.sum);
-    if (!is_finite(sums.sum)) return {sums.sum, 0.0f};
-    return fast_two_sum(sums.sum, rounded_sum(sums.compensation, rounded_sum(a.compensation, b.compensation)));
-  }
-  // -0 stays -0.
-  static __device__ float rounded(partial a) {
-    return a.compensation == 0 || !is_finite(a.compensation) ? a.sum : rounded_sum(a.sum, a.compensation);
-  }
+  static __device__ partial of(float x) { return partial(x); }
+  static __device__ partial merge(const partial& a, const partial& b) { return add_compensated()(a, b); }
+  static __device__ float rounded(const partial& a) { return a; }
 };
 
 // A thread's part of it. Accumulator has a static function step(compensated, float). Infinities, NaN and overflow turn
