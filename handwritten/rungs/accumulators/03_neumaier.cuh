@@ -12,7 +12,7 @@ struct neumaier_accumulator : parts::compensated_accumulator<neumaier_accumulato
     const bool sum_is_larger = fabsf(sums.sum) >= fabsf(item);
     const float larger = sum_is_larger ? sums.sum : item, smaller = sum_is_larger ? item : sums.sum;
     const parts::compensated next = parts::fast_two_sum(larger, smaller);
-    return {next.sum, parts::rounded_sum(sums.compensation, next.compensation)};
+    return parts::compensated(next.sum, parts::rounded_sum(sums.compensation, next.compensation));
   }
 };
 

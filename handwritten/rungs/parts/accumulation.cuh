@@ -39,7 +39,7 @@ struct compensated_partials {
 // the compensation into NaN: then the tile is added once more, without it.
 template <class Accumulator>
 struct compensated_accumulator : compensated_partials {
-  compensated sums{-0.0f, 0.0f};
+  compensated sums = compensated(-0.0f);
 
   template <int num_items>
   __device__ void add(const float (&items)[num_items]) {
@@ -47,7 +47,7 @@ struct compensated_accumulator : compensated_partials {
 #pragma unroll
     for (const float item : items) next = Accumulator::step(next, item);
     if (!is_finite(next.sum)) {
-      next = {sums.sum, 0.0f};
+      next = compensated(sums.sum);
 #pragma unroll
       for (const float item : items) next.sum = rounded_sum(next.sum, item);
     }

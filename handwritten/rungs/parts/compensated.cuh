@@ -22,32 +22,28 @@ __device__ inline float rounded_difference(float a, float b) {
 }
 __device__ inline bool is_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
 
+// A compensation of nothing is -0: then a sum of -0 stays one.
 struct alignas(8) compensated {
   float sum, compensation;
 
   compensated() = default;
-  __host__ __device__ explicit compensated(float x) : sum(x), compensation(0) {}
-  __device__ compensated(float sum, float compensation) : sum(sum), compensation(compensation) {}
+  __host__ __device__ explicit compensated(float sum, float compensation = -0.0f)
+      : sum(sum), compensation(compensation) {}
 
-  // Rounded once. -0 stays -0, and an infinity that infinity.
-  __device__ operator float() const {
-    return is_zero(compensation) || !is_finite(compensation) ? sum : rounded_sum(sum, compensation);
-  }
-
- private:
-  static __device__ bool is_zero(float x) { return __float_as_uint(x) << 1 == 0; }
+  // Rounded once. An infinity stays that infinity.
+  __device__ operator float() const { return is_finite(compensation) ? rounded_sum(sum, compensation) : sum; }
 };
 
 // Knuth's two-sum: sum + compensation is exactly a + b.
 __device__ inline compensated two_sum(float a, float b) {
   const float sum = rounded_sum(a, b), of_b = rounded_difference(sum, a);
-  const float lost_of_a = rounded_difference(a, rounded_difference(sum, of_b));
-  return {sum, rounded_sum(lost_of_a, rounded_difference(b, of_b))};
+  const float too_much_of_a = rounded_difference(rounded_difference(sum, of_b), a);
+  return compensated(sum, -rounded_sum(too_much_of_a, rounded_difference(of_b, b)));
 }
 // Dekker's, where a is 0 or its exponent is no less than b's.
 __device__ inline compensated fast_two_sum(float a, float b) {
   const float sum = rounded_sum(a, b);
-  return {sum, rounded_difference(b, rounded_difference(sum, a))};
+  return compensated(sum, -rounded_difference(rounded_difference(sum, a), b));
 }
 
 // Adds two of them. Of a sum that is infinite or NaN nothing is known to be lacking.
@@ -60,7 +56,7 @@ struct add_compensated {
   __device__ compensated operator()(compensated a, compensated b) const {
     const compensated sums = two_sum(a.sum, b.sum);
     const float lacking = rounded_sum(sums.compensation, rounded_sum(a.compensation, b.compensation));
-    return fast_two_sum(sums.sum, is_finite(sums.sum) ? lacking : 0.0f);
+    return fast_two_sum(sums.sum, is_finite(sums.sum) ? lacking : -0.0f);
   }
 };
 
