@@ -20,6 +20,11 @@ __device__ inline float rounded_difference(float a, float b) {
   asm("sub.rn.f32 %0, %1, %2;" : "=f"(difference) : "f"(a), "f"(b));
   return difference;
 }
+__device__ inline float negated(float x) {
+  float opposite;
+  asm("neg.f32 %0, %1;" : "=f"(opposite) : "f"(x));
+  return opposite;
+}
 __device__ inline bool is_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
 
 // A compensation of nothing is -0: then a sum of -0 stays one.
@@ -38,12 +43,12 @@ struct alignas(8) compensated {
 __device__ inline compensated two_sum(float a, float b) {
   const float sum = rounded_sum(a, b), of_b = rounded_difference(sum, a);
   const float too_much_of_a = rounded_difference(rounded_difference(sum, of_b), a);
-  return compensated(sum, -rounded_sum(too_much_of_a, rounded_difference(of_b, b)));
+  return compensated(sum, negated(rounded_sum(too_much_of_a, rounded_difference(of_b, b))));
 }
 // Dekker's, where a is 0 or its exponent is no less than b's.
 __device__ inline compensated fast_two_sum(float a, float b) {
   const float sum = rounded_sum(a, b);
-  return compensated(sum, -rounded_difference(rounded_difference(sum, a), b));
+  return compensated(sum, negated(rounded_difference(rounded_difference(sum, a), b)));
 }
 
 // Adds two of them. Of a sum that is infinite or NaN nothing is known to be lacking.
