@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from rungs_report import atomics, compare, costs, topics, words
+from rungs_report import atomics, compare, costs, errors, topics, words
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
@@ -568,6 +568,69 @@ def same_bits(seen: Evidence) -> Answer | None:
     )
 
 
+# ---- accuracy
+
+# Of one sign: what a mean or a norm adds up.
+ORDINARY = ("uniform", "scaled")
+
+
+class Worst(NamedTuple):
+    """Of one way on ordinary data, in ulp."""
+
+    way: errors.Way
+    ulp: tuple[float, ...]
+
+
+def on_ordinary(seen: Evidence, *rungs: str) -> list[Worst]:
+    """Nothing where one of them was not measured."""
+    ways = [errors.named(seen.machine, rung) for rung in rungs]
+    found = [Worst(way, tuple(way.results[kind].ulp for kind in ORDINARY)) for way in ways if way and way.results.keys() >= {*ORDINARY}]
+    return found if len(found) == len(rungs) else []
+
+
+def side_by_side(found: list[Worst]) -> str:
+    told = [f"{way.rung} {words.listed([errors.short(each) for each in ulp])} ulp, right on {way.right()} of {len(way.results)} kinds" for way, ulp in found]
+    return f"{'; '.join(told)} (errors on {words.listed(ORDINARY)} items)"
+
+
+def no_further(*rungs: str, least: float = 0.0) -> Callable[[Evidence], Answer | None]:
+    """Whether the first is no further from the exact sum of ordinary data than the others, or than `least`."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        if not (found := on_ordinary(seen, *rungs)):
+            return None
+        near = all(own <= max(other, least) for each in found[1:] for own, other in zip(found[0].ulp, each.ulp, strict=True))
+        return Answer(side_by_side(found), HOLDS if near else FAILS)
+
+    return measure
+
+
+def instructions_of(rung: str, wanted: float) -> Callable[[Evidence], Answer | None]:
+    """Instructions over floats of an accumulator, over those of a plain sum."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        many, few = (errors.float_instructions(seen.machine, each) for each in (rung, "plain"))
+        if not many or not few:
+            return None
+        way, plain = errors.named(seen.machine, rung), errors.named(seen.machine, "plain")
+        time = f"; in time {words.ratio(way.time / plain.time)}" if way and plain and way.time and plain.time else ""
+        told = f"{many} for {errors.COUNTED_ITEMS} items, plain {few}: {words.ratio(many / few)}{time}"
+        return Answer(told, HOLDS if 1 / NEAR <= many / few / wanted <= NEAR else FAILS, many / few / wanted)
+
+    return measure
+
+
+def atomics_stray(seen: Evidence) -> Answer | None:
+    """How far a sum by atomics is from the exact one, as a share of it, and how many results it has."""
+    way = errors.named(seen.machine, "atomic_per_element")
+    result = way.results.get("uniform") if way else None
+    if result is None:
+        return None
+    calls = sum(count for *_, count in result.values)
+    told = f"{result.relative:.1e} of the sum of uniform items, and {words.plural(len(result.values), 'different result')} in {calls} calls"
+    return Answer(told, HOLDS if 1e-6 <= result.relative <= 1e-4 and len(result.values) > 1 else FAILS)
+
+
 # ---- the claims
 
 
@@ -682,6 +745,16 @@ DOTS = (
     Claim("B3", "A tree of barriers down to the last thread is usually a bit slower than warp shuffles", "", "", ends("shared_tree", "warp_shuffle", mostly, DOT)),
     Claim("B4", "Where blocks are many, their atomics can become the bottleneck, and two passes without atomics avoid it", "", "", ends("warp_shuffle", "two_passes", lambda gains: gains[-1] > 1, DOT)),
 )  # fmt: skip
+ACCURACY = (
+    Claim("B5", "Where accuracy matters, accumulate in double", "", "", no_further("double_precision", "plain")),
+    Claim("B5", "or compensate, by Kahan", "", "", no_further("kahan", "plain")),
+    Claim("B5", "or by Neumaier", "", "", no_further("neumaier", "plain")),
+    Claim("B6", "A sum by an atomic per element differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_stray),
+    Claim("B6", "A block's tree comes nearer to the host's sum of doubles than atomics do", "", "", no_further("atomic_per_block", "atomic_per_element")),
+    Claim("B6", "and nearer than the host's own sum of floats", "", "", no_further("atomic_per_block", "host_serial_float")),
+    Claim("C10", "Kahan's sum in floats is nearly as accurate as one in doubles", "", "", no_further("kahan", "double_precision", least=1.0)),
+    Claim("C10", "and takes four times the instructions", "4x", "", instructions_of("kahan", 4)),
+)  # fmt: skip
 CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
@@ -714,9 +787,10 @@ PITFALLS = (
 
 
 def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
-    """The claims by topic; those about dot products and rows where such were measured."""
+    """The claims by topic; those about dot products, rows and accuracy where such were measured."""
     dots = {topics.DOTS: DOTS} if any(cell.operation == DOT.operation for cell in machine.cells) else {}
-    return CLAIMS | dots | ({"rows": ROWS} if rows_measured(machine) else {})
+    by_rows, by_error = {"rows": ROWS} if rows_measured(machine) else {}, {"accuracy": ACCURACY} if errors.measured(machine) else {}
+    return CLAIMS | dots | by_rows | by_error
 
 
 def answer(claim: Claim, machine: Machine) -> Answer:
