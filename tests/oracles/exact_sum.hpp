@@ -22,16 +22,16 @@ inline constexpr float_format f16_format{5, 10}, bf16_format{8, 7}, f32_format{8
 
 class exact_total {
  public:
-  // The items are bits of these formats. Up to 2^63 items.
+  // The items are bits of these formats. Up to 2^62 terms.
   void add(float_format of, std::uint64_t item, std::uint64_t times = 1);
-  void add_product(float_format of, std::uint64_t a, std::uint64_t b);
+  void add_product(float_format of, std::uint64_t a, std::uint64_t b, std::uint64_t times = 1);
   void add(const exact_total& other);
 
   // The bits of the sum, to nearest, ties to even. An exact zero is +0. All NaN have the bits of nan().
   std::uint64_t rounded(float_format to) const;
 
  private:
-  void add(bool is_negative, unsigned __int128 magnitude, int exponent);
+  void add(bool is_negative, unsigned __int128 magnitude, int exponent, std::uint64_t times);
   void add_special(bool is_nan, bool is_negative);
 
   // counts_[i] * 2^(i + lowest): products of f64 begin at 2^-2148, and end below 2^2048.
