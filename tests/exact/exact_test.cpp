@@ -465,12 +465,12 @@ TEST_P(Exact, StorageAndMemoryAround) {
     ASSERT_EQ(enqueue(call, of_, out.get(), nullptr, bytes), cudaSuccess);
     const device_bytes storage(bytes + 2 * around);
     for (const int contents : {0x00, 0x01, 0xa5, 0xff}) {
-      storage.fill(contents, bytes + 2 * around);
-      out.fill(contents, 2 * around + item_bytes_);
       std::size_t too_few = bytes - 1;
       EXPECT_EQ(enqueue(call, of_, out.get() + around, storage.get() + around, too_few), cudaErrorInvalidValue);
       for (const std::size_t odd : {0, 1, 5}) {
         std::size_t exactly = bytes;
+        storage.fill(contents, bytes + 2 * around);
+        out.fill(contents, 2 * around + item_bytes_);
         ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
         ASSERT_EQ(enqueue(call, of_, out.get() + around, storage.get() + around - odd, exactly), cudaSuccess);
         ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);

@@ -20,9 +20,9 @@ class Format:
         """A Fraction, or 'nan', '+' and '-' for what is not finite."""
         magnitude, sign = bits & ~self.sign, -1 if bits & self.sign else 1
         if magnitude > self.infinity:
-            return 'nan'
+            return "nan"
         if magnitude == self.infinity:
-            return '+' if sign > 0 else '-'
+            return "+" if sign > 0 else "-"
         field, mantissa = magnitude >> self.mantissa_bits, magnitude % 2 ** self.mantissa_bits
         significand = mantissa + (2 ** self.mantissa_bits if field else 0)
         return sign * significand * Fraction(2) ** (self.least_exponent + max(field, 1) - 1)
@@ -42,28 +42,28 @@ class Format:
         return sign | min(bits, self.infinity)
 
 
-FORMATS = [Format('f16', 5, 10), Format('bf16', 8, 7), Format('f32', 8, 23), Format('f64', 11, 52)]
+FORMATS = [Format("f16", 5, 10), Format("bf16", 8, 7), Format("f32", 8, 23), Format("f64", 11, 52)]
 
 
 def expected(operation, of, to, items):
     """The bits of the result, or 'nan'."""
     values = [of.value(item) for item in items]
-    terms = values if operation == 'sum' else [product(a, b) for a, b in zip(values[::2], values[1::2])]
+    terms = values if operation == "sum" else [product(a, b) for a, b in zip(values[::2], values[1::2])]
     special = {term for term in terms if isinstance(term, str)}
-    if 'nan' in special or special == {'+', '-'}:
-        return 'nan'
+    if "nan" in special or special == {"+", "-"}:
+        return "nan"
     if special:
-        return to.infinity | (to.sign if '-' in special else 0)
+        return to.infinity | (to.sign if "-" in special else 0)
     return to.rounded(sum(terms, Fraction(0)))
 
 
 def product(a, b):
     if not isinstance(a, str) and not isinstance(b, str):
         return a * b
-    if 'nan' in (a, b) or 0 in (a, b):
-        return 'nan'
-    negative = [x == '-' if isinstance(x, str) else x < 0 for x in (a, b)]
-    return '-' if negative[0] != negative[1] else '+'
+    if "nan" in (a, b) or 0 in (a, b):
+        return "nan"
+    negative = [x == "-" if isinstance(x, str) else x < 0 for x in (a, b)]
+    return "-" if negative[0] != negative[1] else "+"
 
 
 def number(of, field, mantissa, sign=0):
@@ -74,26 +74,26 @@ def random_items(of, count):
     """Of one of several kinds, all finite."""
     ones = 2 ** of.mantissa_bits - 1
     middle, top = of.greatest_field // 2, of.greatest_field - 1
-    kind = random.choice(['bits', 'near', 'narrow', 'denormal', 'greatest', 'cancelling', 'powers', 'border'])
+    kind = random.choice(["bits", "near", "narrow", "denormal", "greatest", "cancelling", "powers", "border"])
 
     def one():
         mantissa, sign = random.randint(0, ones), random.getrandbits(1)
-        if kind == 'near':
+        if kind == "near":
             return number(of, random.randint(max(1, middle - 10), min(top, middle + 10)), mantissa, sign)
-        if kind == 'narrow':
+        if kind == "narrow":
             return number(of, middle, mantissa, sign)
-        if kind == 'denormal':
+        if kind == "denormal":
             return number(of, 0, mantissa, sign)
-        if kind == 'greatest':
+        if kind == "greatest":
             return number(of, random.randint(top - 2, top), random.choice([mantissa, 0, ones]), sign)
-        if kind == 'powers':
+        if kind == "powers":
             return number(of, random.randint(0, top), random.choice([0, 0, 1, ones]), sign)
-        if kind == 'border':
+        if kind == "border":
             return number(of, random.randint(0, 2), random.choice([0, 1, ones, mantissa]), sign)
         return number(of, random.randint(0, top), mantissa, sign)
 
     items = [one() for _ in range(count)]
-    if kind == 'cancelling':
+    if kind == "cancelling":
         items += [item ^ of.sign for item in items] + [one()]
         random.shuffle(items)
     return items
@@ -130,7 +130,7 @@ def halfway_cases():
                                          in_items(of, sign * rest, last + rest_exponent),
                                          in_items(of, sign * sticky, least)]
                                 if None not in items:
-                                    yield 'sum', of, to, sum(items, [])
+                                    yield "sum", of, to, sum(items, [])
 
 
 def special_cases():
@@ -139,14 +139,14 @@ def special_cases():
         special = [0, of.sign, 1, of.infinity, of.infinity | of.sign, of.infinity + 1, of.infinity - 1,
                    of.sign | of.infinity - 1, number(of, of.greatest_field // 2, 0)]
         for to in FORMATS:
-            for operation in ('sum', 'dot'):
+            for operation in ("sum", "dot"):
                 yield operation, of, to, []
             for a in special:
-                yield 'sum', of, to, [a]
+                yield "sum", of, to, [a]
                 for b in special:
-                    yield 'sum', of, to, [a, b]
-                    yield 'dot', of, to, [a, b]
-                    yield 'dot', of, to, [a, b, special[-1], of.infinity]
+                    yield "sum", of, to, [a, b]
+                    yield "dot", of, to, [a, b]
+                    yield "dot", of, to, [a, b, special[-1], of.infinity]
 
 
 def random_cases(count):
@@ -154,26 +154,26 @@ def random_cases(count):
         of, to = random.choice(FORMATS), random.choice(FORMATS)
         items = random_items(of, random.choice([1, 2, 3, 10, 60]))
         if random.random() < 0.5:
-            yield 'sum', of, to, items
+            yield "sum", of, to, items
             continue
         others = random_items(of, len(items))
-        yield 'dot', of, to, [item for pair in zip(items, others) for item in pair]
+        yield "dot", of, to, [item for pair in zip(items, others) for item in pair]
 
 
 def main(program):
     random.seed(31)
     cases = list(special_cases()) + list(halfway_cases()) + list(random_cases(6000))
-    lines = [' '.join([operation, of.name, to.name] + ['%x' % item for item in items])
+    lines = [" ".join([operation, of.name, to.name] + ["%x" % item for item in items])
              for operation, of, to, items in cases]
-    answers = subprocess.run([program], input='\n'.join(lines) + '\n', capture_output=True, text=True,
+    answers = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True,
                              check=True).stdout.split()
     if len(answers) != len(cases):
-        sys.exit(f'{len(cases)} cases, {len(answers)} answers')
+        sys.exit(f"{len(cases)} cases, {len(answers)} answers")
     wrong = 0
     for line, (operation, of, to, items), answer in zip(lines, cases, answers):
         right = expected(operation, of, to, items)
         found = int(answer, 16)
-        if found & ~to.sign > to.infinity if right == 'nan' else found == right:
+        if found & ~to.sign > to.infinity if right == "nan" else found == right:
             continue
         wrong += 1
         if wrong <= 10:
@@ -181,16 +181,16 @@ def main(program):
     # Python's own division of integers is rounded once, too.
     f64 = FORMATS[3]
     for operation, of, to, items in cases:
-        if to is f64 and operation == 'sum' and all(not isinstance(of.value(item), str) for item in items):
+        if to is f64 and operation == "sum" and all(not isinstance(of.value(item), str) for item in items):
             exact = sum((of.value(item) for item in items), Fraction(0))
             try:
                 by_python = float(exact)
             except OverflowError:
                 continue
             assert f64.value(f64.rounded(exact)) == Fraction(by_python)
-    print(f'{len(cases)} cases, {wrong} wrong')
+    print(f"{len(cases)} cases, {wrong} wrong")
     return wrong != 0
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     sys.exit(main(sys.argv[1]))
