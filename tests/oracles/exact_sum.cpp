@@ -24,7 +24,7 @@ bool is_zero(float_format of, std::uint64_t item) { return (item & ~of.sign()) =
 
 }  // namespace
 
-void exact_total::add(bool is_negative, unsigned __int128 magnitude, int exponent, std::uint64_t times) {
+void exact_total::add_many(bool is_negative, unsigned __int128 magnitude, int exponent, std::uint64_t times) {
   // In two halves, so that 2^62 of them fit.
   const auto low = static_cast<__int128>(static_cast<std::uint64_t>(magnitude)) * times;
   const auto high = static_cast<__int128>(magnitude >> 64) * times;
@@ -45,7 +45,7 @@ void exact_total::add(float_format of, std::uint64_t item, std::uint64_t times) 
   if (times == 0) return;
   if (!is_finite(of, item)) return add_special(of.is_nan(item), (item & of.sign()) != 0);
   const parts x = take_apart(of, item);
-  add(x.is_negative, x.significand, x.exponent, times);
+  add_many(x.is_negative, x.significand, x.exponent, times);
 }
 
 void exact_total::add_product(float_format of, std::uint64_t a, std::uint64_t b, std::uint64_t times) {
@@ -54,7 +54,11 @@ void exact_total::add_product(float_format of, std::uint64_t a, std::uint64_t b,
   if (!is_finite(of, a) || !is_finite(of, b))
     return add_special(of.is_nan(a) || of.is_nan(b) || is_zero(of, a) || is_zero(of, b), is_negative);
   const parts x = take_apart(of, a), y = take_apart(of, b);
-  add(is_negative, static_cast<unsigned __int128>(x.significand) * y.significand, x.exponent + y.exponent, times);
+  add_many(is_negative, static_cast<unsigned __int128>(x.significand) * y.significand, x.exponent + y.exponent, times);
+}
+
+void exact_total::add(bool is_negative, std::uint64_t magnitude, int exponent) {
+  add_many(is_negative, magnitude, exponent, 1);
 }
 
 void exact_total::add(const exact_total& other) {

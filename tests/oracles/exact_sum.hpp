@@ -26,16 +26,18 @@ class exact_total {
   void add(float_format of, std::uint64_t item, std::uint64_t times = 1);
   void add_product(float_format of, std::uint64_t a, std::uint64_t b, std::uint64_t times = 1);
   void add(const exact_total& other);
+  // magnitude * 2^exponent.
+  void add(bool is_negative, std::uint64_t magnitude, int exponent);
 
   // The bits of the sum, to nearest, ties to even. An exact zero is +0. All NaN have the bits of nan().
   std::uint64_t rounded(float_format to) const;
 
  private:
-  void add(bool is_negative, unsigned __int128 magnitude, int exponent, std::uint64_t times);
+  void add_many(bool is_negative, unsigned __int128 magnitude, int exponent, std::uint64_t times);
   void add_special(bool is_nan, bool is_negative);
 
-  // counts_[i] * 2^(i + lowest): products of f64 begin at 2^-2148, and end below 2^2048.
-  static constexpr int lowest = -2148, num_counts = 2048 - lowest;
+  // counts_[i] * 2^(i + lowest): products of f64 begin at 2^-2148, and end below 2^2048. A record reaches further.
+  static constexpr int lowest = -2200, num_counts = 2200 - lowest;
   std::vector<__int128> counts_ = std::vector<__int128>(num_counts);
   bool nan_ = false, plus_infinity_ = false, minus_infinity_ = false;
 };
