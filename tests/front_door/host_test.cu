@@ -348,6 +348,7 @@ TEST_F(Host, ThePathsComeToEveryKernelOfThisProgram) {
         EXPECT_EQ(each.call(workspace, n), cudaSuccess) << each.name;
         fake::current().capture = cudaStreamCaptureStatusActive;
         EXPECT_EQ(each.in_two_phases(n), cudaSuccess) << each.name;
+        fake::current().capture = cudaStreamCaptureStatusNone;
         for (const fake::call& made : fake::current().calls)
           if (made.launches()) launched.insert(without_arguments(fake::registered_kernels().at(made.kernel)));
       }
