@@ -11,9 +11,9 @@
 static bool are_same(float a, float b) { return std::memcmp(&a, &b, sizeof(float)) == 0; }
 
 int main() {
-  const std::size_t n = 3'000'000, half = n / 2;
+  const std::size_t n = 3'000'000, half = n / 2 + 1;
   const array<float> in(n), sums(2), plain(2);
-  // Large numbers that cancel, and a small one between them: 0.1f in every third place is what is left.
+  // Threes of a large number, 0.1f and the large number's negative.
   for (std::size_t i = 0; i < n; ++i)
     in[i] = i % 3 == 1 ? 0.1f : (i % 3 == 0 ? 1.0f : -1.0f) * static_cast<float>(i / 3 + 1) * 1e20f;
 

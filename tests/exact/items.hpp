@@ -28,15 +28,17 @@ enum class kind {
   ascending,     // from the least to the greatest magnitudes
   any_finite,    // random bits
   near_largest,  // the greatest binade
-  outliers,      // one binade, and now and then a number above or below it, often a power of two or beside one
+  outliers,      // one binade, and now and then a number above or below it; those far above cancel
+  powers,        // powers of two, and numbers just above them; now and then greater ones
   equal          // one number
 };
 inline constexpr kind kinds[] = {kind::uniform,     kind::normal,       kind::integers,  kind::spread,
                                  kind::log_uniform, kind::cancelling,   kind::denormals, kind::ascending,
                                  kind::any_finite,  kind::near_largest, kind::outliers,  kind::equal};
 constexpr const char* name(kind of) {
-  constexpr const char* names[] = {"uniform",   "normal",    "integers",   "spread",       "log-uniform", "cancelling",
-                                   "denormals", "ascending", "any finite", "near largest", "outliers",    "equal"};
+  constexpr const char* names[] = {"uniform",    "normal",    "integers",  "spread",     "log-uniform",
+                                   "cancelling", "denormals", "ascending", "any finite", "near largest",
+                                   "outliers",   "powers",    "equal"};
   return names[static_cast<int>(of)];
 }
 
@@ -77,11 +79,20 @@ inline items make_items(number type, kind of, std::uint64_t seed, std::size_t nu
   };
   const auto signed_places = [&] { return static_cast<std::int64_t>(random()) >> (63 - places); };
   const bits alike = in_binade(middle);
-  const auto outlier = [&] {
-    const int field = std::clamp(middle + (below(2) == 0 ? below(6) - 2 : below(2 * reach) - reach), 0, top);
+  // Often a power of two or just above one.
+  const auto beside_power = [&](int field) {
     const bits by_chance = random() & ones(format);
-    const bits mantissas[] = {0, 1, 2, 5, by_chance & 0xff, ones(format), by_chance};
-    return with_field(format, field, mantissas[below(std::size(mantissas))] & ones(format), below(2) != 0);
+    const bits mantissas[] = {0, 0, 1, 2, 5, by_chance & 0xff, by_chance >> (places / 3), ones(format), by_chance};
+    return with_field(format, std::clamp(field, 0, top), mantissas[below(std::size(mantissas))] & ones(format),
+                      below(2) != 0);
+  };
+  std::optional<bits> far_above;  // and not cancelled yet
+  const auto outlier = [&] {
+    if (far_above && below(2) == 0) return *std::exchange(far_above, std::nullopt) ^ format.sign();
+    const int by = far_above || below(2) == 0 ? below(6) - 2 : below(2 * reach) - reach;
+    const bits it = beside_power(middle + by);
+    if (by > 3) far_above = it;
+    return it;
   };
   items made(num_items);
   for (std::size_t i = 0; i < num_items; ++i) {
@@ -123,6 +134,9 @@ inline items make_items(number type, kind of, std::uint64_t seed, std::size_t nu
         break;
       case kind::outliers:
         made[i] = below(200) == 0 ? outlier() : in_binade(middle);
+        break;
+      case kind::powers:
+        made[i] = beside_power(middle - below(2) + (below(64) == 0 ? below(6) : 0));
         break;
       case kind::equal:
         made[i] = alike;
