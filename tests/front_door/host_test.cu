@@ -85,6 +85,20 @@ std::vector<path> all_paths() {
     return DeviceReduce::ArgMin(storage..., far_away<const float>(1), far_away<float>(2), far_away<long long>(3),
                                 static_cast<long long>(n), first);
   });
+  append("ExactSum", [](std::size_t n, auto&... storage) {
+    return DeviceReduce::ExactSum(storage..., far_away<const float>(1), far_away<float>(2), n, first);
+  });
+  append("ExactSum of doubles as a record", [](std::size_t n, auto&... storage) {
+    return DeviceReduce::ExactSum(storage..., far_away<const double>(1), far_away<exact_sum<double>>(2), n, first);
+  });
+  append("ExactDot", [](std::size_t n, auto&... storage) {
+    return DeviceReduce::ExactDot(storage..., far_away<const float>(1), far_away<const float>(3) + 1,
+                                  far_away<float>(2), n, first);
+  });
+  append("ExactDot of doubles", [](std::size_t n, auto&... storage) {
+    return DeviceReduce::ExactDot(storage..., far_away<const double>(1), far_away<const double>(3), far_away<double>(2),
+                                  n, first);
+  });
   append("Sum of segments of 100", [](std::size_t n, auto&... storage) {
     return DeviceSegmentedReduce::Sum(storage..., far_away<const float>(1), far_away<float>(2), n / 100, 100, first);
   });
@@ -332,6 +346,9 @@ TEST_F(Host, ThePathsComeToEveryKernelOfThisProgram) {
         fake::current().capability = capability;
         EXPECT_EQ(each.in_two_phases(n), cudaSuccess) << each.name;
         EXPECT_EQ(each.call(workspace, n), cudaSuccess) << each.name;
+        fake::current().capture = cudaStreamCaptureStatusActive;
+        EXPECT_EQ(each.in_two_phases(n), cudaSuccess) << each.name;
+        fake::current().capture = cudaStreamCaptureStatusNone;
         for (const fake::call& made : fake::current().calls)
           if (made.launches()) launched.insert(without_arguments(fake::registered_kernels().at(made.kernel)));
       }

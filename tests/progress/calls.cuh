@@ -68,6 +68,14 @@ std::vector<operation> OPERATIONS() {
                                    return DOOR::DeviceReduce::Reduce(storage..., d_in, d_out, a.num_items,
                                                                      exclusive_or{}, 7ll, a.stream);
                                  }),
+      made<float, float>("ExactSum of f32", item_type::f32, 1,  // CUB's is its plain sum
+                         [](auto d_in, auto d_out, const arguments& a, auto&... storage) {
+#if HAS_EXACT_SUMS
+                           return DOOR::DeviceReduce::ExactSum(storage..., d_in, d_out, a.num_items, a.stream);
+#else
+                           return DOOR::DeviceReduce::Sum(storage..., d_in, d_out, a.num_items, a.stream);
+#endif
+                         }),
       made<float, float>("Sum of segments of f32", item_type::f32, half_and_many::num_segments,
                          [](auto d_in, auto d_out, const arguments& a, auto&... storage) {
                            const auto num_items = static_cast<long long>(a.num_items);
