@@ -186,13 +186,13 @@ struct DeviceReduce {
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
   static cudaError_t ExactSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                               OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
-    return exact::front_door::sum(d_temp_storage, temp_storage_bytes, d_in, d_out, static_cast<std::size_t>(num_items),
-                                  stream);
+    return production::exact_door::sum(d_temp_storage, temp_storage_bytes, d_in, d_out,
+                                       static_cast<std::size_t>(num_items), stream);
   }
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
   static cudaError_t ExactSum(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
                               cudaStream_t stream = nullptr) {
-    return workspace.run<exact::front_door>(
+    return workspace.run<production::exact_door>(
         [&](void* d_temp_storage, std::size_t& temp_storage_bytes) {
           return ExactSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
         },
@@ -205,13 +205,13 @@ struct DeviceReduce {
   static cudaError_t ExactDot(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_x,
                               OtherIteratorT d_y, OutputIteratorT d_out, NumItemsT num_items,
                               cudaStream_t stream = nullptr) {
-    return exact::front_door::dot(d_temp_storage, temp_storage_bytes, d_x, d_y, d_out,
-                                  static_cast<std::size_t>(num_items), stream);
+    return production::exact_door::dot(d_temp_storage, temp_storage_bytes, d_x, d_y, d_out,
+                                       static_cast<std::size_t>(num_items), stream);
   }
   template <class InputIteratorT, class OtherIteratorT, class OutputIteratorT, class NumItemsT>
   static cudaError_t ExactDot(workspace& workspace, InputIteratorT d_x, OtherIteratorT d_y, OutputIteratorT d_out,
                               NumItemsT num_items, cudaStream_t stream = nullptr) {
-    return workspace.run<exact::front_door>(
+    return workspace.run<production::exact_door>(
         [&](void* d_temp_storage, std::size_t& temp_storage_bytes) {
           return ExactDot(d_temp_storage, temp_storage_bytes, d_x, d_y, d_out, num_items, stream);
         },
