@@ -23,6 +23,7 @@ enum class operation : unsigned char {
   histogram_range,
   multi_histogram_even,
   row_reduce,
+  dot,
   atomics,
   collective_reduce,
   collective_scan,
@@ -75,7 +76,8 @@ enum class scalar : unsigned char {
 // a pointer to num_levels levels where d_in points; its samples come pixel by pixel, and num_items counts them, not the
 // pixels. The study of atomics reads no input: its output are num_addresses values, num_items counts operations, and
 // which operations those are follows from them and the seed (rungs/parts/updates.cuh). Rows of a matrix stand one
-// behind the other, num_items = num_rows * num_columns; the output is one value a row. The studies of costs read none
+// behind the other, num_items = num_rows * num_columns; the output is one value a row. A dot product takes num_items
+// pairs, of which d_second points to the second items, and no init. The studies of costs read none
 // either: num_items counts the collectives or barriers of a chain, num_blocks blocks of num_threads take part, and what
 // comes out follows from them and the seed (rungs/parts/chains.cuh): of a chain of reductions one word, else one for
 // every thread.
@@ -90,6 +92,7 @@ struct arguments {
   unsigned seed = 0;
   std::size_t num_blocks = 1, num_threads = 1;
   std::size_t num_rows = 0, num_columns = 0;
+  const void* d_second = nullptr;
 };
 
 // CUB's two-phase contract: a null d_temp_storage only answers temp_storage_bytes.
@@ -167,6 +170,7 @@ constexpr std::string_view name(operation value) {
                                         "histogram_range",
                                         "multi_histogram_even",
                                         "row_reduce",
+                                        "dot",
                                         "atomics",
                                         "collective_reduce",
                                         "collective_scan",

@@ -62,13 +62,7 @@ __global__ void generate_samples_kernel(sample_source from, T* samples) {
     samples[i] = sample<T>(from, i);
 }
 
-template <class T>
-__global__ void __launch_bounds__(summary_threads)
-    summarise_kernel(const T* items, std::size_t num_items, summary_of_items* summaries) {
-  summary_of_items about;
-  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < num_items; i += stride)
-    include(about, items[i]);
+__device__ void store_merged(const summary_of_items& about, summary_of_items* summaries) {
   __shared__ alignas(summary_of_items) unsigned char storage[summary_threads * sizeof(summary_of_items)];
   summary_of_items* const shared = reinterpret_cast<summary_of_items*>(storage);
   shared[threadIdx.x] = about;
@@ -77,6 +71,26 @@ __global__ void __launch_bounds__(summary_threads)
     if (threadIdx.x < distance) merge(shared[threadIdx.x], shared[threadIdx.x + distance]);
   }
   if (threadIdx.x == 0) summaries[blockIdx.x] = shared[0];
+}
+
+template <class T>
+__global__ void __launch_bounds__(summary_threads)
+    summarise_kernel(const T* items, std::size_t num_items, summary_of_items* summaries) {
+  summary_of_items about;
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < num_items; i += stride)
+    include(about, items[i]);
+  store_merged(about, summaries);
+}
+
+template <class T>
+__global__ void __launch_bounds__(summary_threads)
+    summarise_products_kernel(const T* x, const T* y, std::size_t num_items, summary_of_items* summaries) {
+  summary_of_items about;
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < num_items; i += stride)
+    include_product(about, x[i], y[i]);
+  store_merged(about, summaries);
 }
 
 template <class T>
@@ -211,6 +225,16 @@ cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_i
     if constexpr (is_number<T>)
       summarise_kernel<T>
           <<<max_summaries, summary_threads, 0, stream>>>(static_cast<const T*>(items), num_items, summaries);
+  });
+  return cudaGetLastError();
+}
+
+cudaError_t summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items,
+                               summary_of_items* summaries, cudaStream_t stream) {
+  with_type(type, [&]<class T>(T) {
+    if constexpr (is_number<T>)
+      summarise_products_kernel<T><<<max_summaries, summary_threads, 0, stream>>>(
+          static_cast<const T*>(x), static_cast<const T*>(y), num_items, summaries);
   });
   return cudaGetLastError();
 }

@@ -31,6 +31,8 @@ inline constexpr int max_summaries = 1024;
 // Writes max_summaries partial summaries, to be merged on the host.
 cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_items, summary_of_items* summaries,
                       cudaStream_t stream);
+cudaError_t summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items,
+                               summary_of_items* summaries, cudaStream_t stream);
 
 // As the functions of these names in scan_oracle.hpp. A check writes num_tallies(of) tallies, to be merged on the host.
 cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t stream);

@@ -14,9 +14,10 @@ namespace rungs::bench {
 namespace {
 
 constexpr int most_repeats = 64;
-constexpr std::size_t alignment = 256;  // as cudaMalloc's
 
-std::size_t aligned(std::size_t num_bytes) { return (num_bytes + alignment - 1) / alignment * alignment; }
+std::size_t aligned(std::size_t num_bytes) {
+  return (num_bytes + input_alignment - 1) / input_alignment * input_alignment;
+}
 
 bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
 bool sums_rows(const contender& one) { return one.record->operation == catalog::operation::row_reduce; }
@@ -31,7 +32,9 @@ std::size_t bytes_before_output(const contender& one, std::size_t offset) {
 
 bool keeps_state(const contender& one) { return one.record->temp_storage == contents::zeroed_once; }
 
-bool has_many_values(const contender& one) { return one.record->operation != catalog::operation::reduce; }
+bool has_many_values(const contender& one) {
+  return one.record->operation != catalog::operation::reduce && one.record->operation != catalog::operation::dot;
+}
 
 // The size query of each contender, and where in one arena the workspaces begin: those
 // that may hold anything are one and the same, and those that are zeroed once follow, each its contender's own.
@@ -72,6 +75,7 @@ std::size_t largest(std::span<const problem> problems, std::size_t (problem::*by
 void place::fill(const problem& about, const workload& from, int init_offset) {
   from_ = from;
   offset_ = about.shape["offset"];
+  has_pairs_ = about.has_pairs();
   init_offset_ = init_offset;
   if (catalog::is_histogram(about.operation)) {
     const catalog::record& record = *about.contenders.front();  // the contenders of a problem are called alike
@@ -102,6 +106,14 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   generate(from);
   if (about.operation == catalog::operation::reduce) {
     facts_ = summarise(from);
+    return;
+  }
+  if (has_pairs_) {
+    workload second = from;
+    ++second.seed;
+    second.unit = true;
+    generate_second(second);
+    facts_ = summarise_products(from);
     return;
   }
   const running before = before_all(*about.contenders.front(), init_offset);  // the contenders are called alike
@@ -149,7 +161,8 @@ judgement place::verify(const contender& one) {
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
   if (!has_many_values(one))
-    return judge(*one.record, facts_, from_.num_items, init_offset_, from_.whole, read_element(one, 0));
+    return judge(*one.record, facts_, from_.num_items, one.record->takes_init ? init_offset_ : 0, from_.whole,
+                 read_element(one, 0));
   if (!has_oracle(*one.record)) return {.why = "no oracle for scans or rows of these types"};
   workload summed = from_;
   if (sums_rows(one)) summed.num_items = question_.chunk_items;
@@ -171,6 +184,10 @@ std::size_t place::output_bytes(const contender& one) {
   return elements * catalog::size_of(one.record->output_type);
 }
 
+void* place::second_input() {
+  return static_cast<unsigned char*>(input()) + aligned((offset_ + from_.num_items) * catalog::size_of(from_.type));
+}
+
 value_bytes place::read_element(const contender& one, std::size_t element) {
   const std::size_t size = catalog::size_of(one.record->output_type);
   value_bytes bytes{};
@@ -183,6 +200,7 @@ std::vector<cudaError_t> place::bind(std::span<contender> contenders) {
   for (contender& one : contenders) {
     give_shape(one);
     one.arguments.d_in = input();
+    if (has_pairs_) one.arguments.d_second = second_input();
     largest_output = std::max(largest_output, bytes_before_output(one, offset_) + output_bytes(one));
   }
   const layout plan(contenders, call_stream());
@@ -198,8 +216,8 @@ std::vector<cudaError_t> place::bind(std::span<contender> contenders) {
 
 device_place::device_place(const device_facts& facts, std::size_t largest_input_bytes, std::size_t largest_output_bytes)
     : bench_(facts),
-      input_(std::max(largest_input_bytes, alignment)),
-      output_(std::max(largest_output_bytes, alignment)),
+      input_(std::max(largest_input_bytes, input_alignment)),
+      output_(std::max(largest_output_bytes, input_alignment)),
       summaries_(device_work::max_summaries * sizeof(summary_of_items)),
       chunks_(max_chunks * sizeof(running)),
       tallies_(device_work::max_tallies * sizeof(tally)),
@@ -210,6 +228,10 @@ device_place::device_place(const device_facts& facts, std::span<const problem> p
                    largest(problems, &problem::output_buffer_bytes)) {}
 
 void device_place::generate(const workload& from) { check(device_work::generate(from, input(), stream())); }
+
+void device_place::generate_second(const workload& from) {
+  check(device_work::generate(from, second_input(), stream()));
+}
 
 void device_place::generate(const sample_source& from) { check(device_work::generate(from, input(), stream())); }
 
@@ -252,6 +274,16 @@ updated device_place::fold(const update_question& of) {
 summary_of_items device_place::summarise(const workload& from) {
   auto* const parts = static_cast<summary_of_items*>(summaries_.get());
   check(device_work::summarise(from.type, input(), from.num_items, parts, stream()));
+  return merged(parts);
+}
+
+summary_of_items device_place::summarise_products(const workload& from) {
+  auto* const parts = static_cast<summary_of_items*>(summaries_.get());
+  check(device_work::summarise_products(from.type, input(), second_input(), from.num_items, parts, stream()));
+  return merged(parts);
+}
+
+summary_of_items device_place::merged(const summary_of_items* parts) {
   summary_of_items all;
   for (const auto& part : read<summary_of_items>(parts, device_work::max_summaries)) merge(all, part);
   return all;
@@ -362,13 +394,16 @@ void device_place::warm_up() const {
 }
 
 void host_place::make_input(std::size_t num_items) {
-  input_.resize((offset() + num_items) * catalog::size_of(input_type()) / sizeof input_[0] + 1);
+  const std::size_t num_bytes = (offset() + num_items) * catalog::size_of(input_type());
+  input_.resize((has_pairs() ? aligned(num_bytes) + num_bytes : num_bytes) / sizeof input_[0] + 1);
 }
 
 void host_place::generate(const workload& from) {
   make_input(from.num_items);
   bench::generate(from, input());
 }
+
+void host_place::generate_second(const workload& from) { bench::generate(from, second_input()); }
 
 void host_place::generate(const sample_source& from) {
   make_input(from.num_items);
@@ -382,6 +417,10 @@ counted host_place::count(histogram_question of, const std::vector<double>& edge
 
 summary_of_items host_place::summarise(const workload& from) {
   return summarise_items(from.type, input(), from.num_items);
+}
+
+summary_of_items host_place::summarise_products(const workload& from) {
+  return bench::summarise_products(from.type, input(), second_input(), from.num_items);
 }
 
 tally host_place::check_output(const contender& one, const scan_question& of, const tolerance& within) {

@@ -26,7 +26,7 @@ class place {
   void fill(const problem& about, const workload& from, int init_offset);
   // Judges the output as it stands, a scan's from the first element to the last.
   judgement verify(const contender& one);
-  const summary_of_items& facts() const { return facts_; }             // of a reduction's items
+  const summary_of_items& facts() const { return facts_; }             // of a reduction's items, or of pairs' products
   const updated& expected_values() const { return expected_values_; }  // of atomics
 
   // Gives contenders that have a record, items and init their buffers. Where a buffer lies can cost more than the noise
@@ -48,6 +48,9 @@ class place {
  protected:
   virtual void generate(const workload& from) = 0;
   virtual summary_of_items summarise(const workload& from) = 0;
+  // Of a dot product: the second items of pairs, once the first ones are there, and what is known of their products.
+  virtual void generate_second(const workload& from) = 0;
+  virtual summary_of_items summarise_products(const workload& from) = 0;
   // What each chunk comes to; what comes before it, for the checks that follow.
   virtual std::vector<running> fold(const scan_question& of) = 0;
   virtual void keep(const std::vector<running>&) {}
@@ -84,6 +87,8 @@ class place {
   const std::vector<running>& befores() const { return befores_; }
   catalog::scalar input_type() const { return from_.type; }
   std::size_t offset() const { return offset_; }
+  bool has_pairs() const { return has_pairs_; }
+  void* second_input();
   // Where items begin in memory: the offset of what was filled in last.
   void* first_item(void* memory) const {
     return static_cast<unsigned char*>(memory) + offset_ * catalog::size_of(from_.type);
@@ -98,6 +103,7 @@ class place {
 
   workload from_;
   std::size_t offset_ = 0;  // in items
+  bool has_pairs_ = false;
   int init_offset_ = 0;
   summary_of_items facts_;
   scan_question question_;
@@ -136,6 +142,8 @@ class device_place : public place {
  protected:
   void generate(const workload& from) override;
   summary_of_items summarise(const workload& from) override;
+  void generate_second(const workload& from) override;
+  summary_of_items summarise_products(const workload& from) override;
   std::vector<running> fold(const scan_question& of) override;
   void keep(const std::vector<running>& befores) override;
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
@@ -150,6 +158,7 @@ class device_place : public place {
   cudaStream_t call_stream() const override { return stream(); }
 
  private:
+  summary_of_items merged(const summary_of_items* parts);  // device_work::max_summaries of them
   void copy_in(void* to, const void* from, std::size_t num_bytes);
 
   event_bench bench_;
@@ -165,6 +174,8 @@ class host_place : public place {
  protected:
   void generate(const workload& from) override;
   summary_of_items summarise(const workload& from) override;
+  void generate_second(const workload& from) override;
+  summary_of_items summarise_products(const workload& from) override;
   std::vector<running> fold(const scan_question& of) override { return fold_chunks(of); }
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
   void generate(const sample_source& from) override;

@@ -239,7 +239,9 @@ std::size_t bytes_for_roofs(const problem& about, catalog::operation whole) {
 
 std::size_t problem::input_buffer_bytes() const {
   const std::size_t offset_bytes = shape["offset"] * catalog::size_of(input_type);
-  return std::max(offset_bytes + input_bytes(), bytes_for_roofs(*this, catalog::operation::stream_read));
+  const std::size_t between_bytes = has_pairs() ? offset_bytes + input_alignment : 0;
+  return std::max(offset_bytes + input_bytes() + between_bytes,
+                  bytes_for_roofs(*this, catalog::operation::stream_read));
 }
 
 std::size_t problem::output_buffer_bytes() const {

@@ -64,7 +64,10 @@ struct problem {
                       num_items);
   }
   bool reads_nothing() const { return operation == catalog::operation::atomics || catalog::is_chain(operation); }
-  std::size_t input_bytes() const { return reads_nothing() ? 0 : num_items * catalog::size_of(input_type); }
+  bool has_pairs() const { return operation == catalog::operation::dot; }
+  std::size_t input_bytes() const {
+    return reads_nothing() ? 0 : num_items * catalog::size_of(input_type) * (has_pairs() ? 2 : 1);
+  }
   std::size_t output_bytes() const {
     const std::size_t elements = catalog::is_scan(operation) ? num_items
                                  : catalog::is_histogram(operation)
@@ -98,6 +101,9 @@ struct bench_case {
   std::string name;
   bool asked_for = true;  // false: CUB, sampled along because the others are compared with it
 };
+
+// Where the second items of pairs begin, behind the first ones: at a multiple of so many bytes and the offset.
+inline constexpr std::size_t input_alignment = 256;  // as cudaMalloc's
 
 // What was planned but cannot be or was not measured, and why.
 struct omission {

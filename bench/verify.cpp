@@ -73,7 +73,7 @@ tolerance tolerance_in(const catalog::record& record, std::size_t num_items, boo
   within.roundoff = std::ldexp(1.0, -digits<T>);
   const double height = static_cast<double>(std::min(
                             record.summation_height ? record.summation_height(num_items) : num_items, num_items)) +
-                        1;
+                        (record.operation == catalog::operation::dot ? 2 : 1);  // init; and a product is rounded, too
   within.gamma = height * within.roundoff < 1
                      ? height * within.roundoff / (1 - height * within.roundoff)
                      : std::numeric_limits<double>::max();  // of magnitudes 0 nothing, all the same

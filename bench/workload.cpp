@@ -17,4 +17,14 @@ summary_of_items summarise_items(catalog::scalar type, const void* items, std::s
   return about;
 }
 
+summary_of_items summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items) {
+  summary_of_items about;
+  with_type(type, [&]<class T>(T) {
+    if constexpr (is_number<T>)
+      for (std::size_t i = 0; i < num_items; ++i)
+        include_product(about, static_cast<const T*>(x)[i], static_cast<const T*>(y)[i]);
+  });
+  return about;
+}
+
 }  // namespace rungs::bench

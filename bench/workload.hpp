@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -20,11 +21,13 @@ namespace rungs::bench {
 //          Affine maps have odd slopes: an even one forgets a bit of what came before it, and after some forty items
 //          of random slope a lost prefix would not be seen.
 // whole    floats are whole numbers whose magnitudes sum to less than 2^24, so that every order of additions is exact.
+// unit     whole ones are 1 or -1: what such numbers may be multiplied by, and their products still are.
 struct workload {
   catalog::scalar type{};
   std::size_t num_items = 0;
   std::uint64_t seed = 0;
   bool whole = false;
+  bool unit = false;
 };
 
 // Exact facts about items. Floats: high + low is the sum to about 2^-100 of the magnitudes. Integers: the sum modulo
@@ -56,6 +59,7 @@ __host__ __device__ T item(const workload& from, std::size_t index) {
   if constexpr (!is_number<T>) {
     return {static_cast<unsigned>(bits) | 1, static_cast<unsigned>(bits >> 32)};
   } else if constexpr (is_floating<T>) {
+    if (from.whole && from.unit) return static_cast<T>(bits >> 63 ? -1.0f : 1.0f);
     if (from.whole) {
       constexpr std::uint64_t budget = 1 << 23;
       if (from.num_items > budget && bits % from.num_items >= budget) return static_cast<T>(0.0f);
@@ -117,6 +121,20 @@ __host__ __device__ void include(summary_of_items& about, T value) {
   about.any = true;
 }
 
+// The product of a pair, without error: what is below its last place is a value of its own. An integer's modulo 2^64.
+template <class T>
+__host__ __device__ void include_product(summary_of_items& about, T x, T y) {
+  if constexpr (is_floating<T>) {
+    const double product = to_double(x) * to_double(y);
+    add_exactly(about.high, about.low, product);
+    about.low += fma(to_double(x), to_double(y), -product);
+    about.magnitudes += product < 0 ? -product : product;
+  } else {
+    about.sum += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y);
+  }
+  about.any = true;
+}
+
 __host__ __device__ inline void merge(summary_of_items& into, const summary_of_items& other) {
   if (!other.any) return;
   if (!into.any) {
@@ -151,5 +169,6 @@ bool with_type(catalog::scalar type, Visit visit) {
 // On the host. Only numbers have a summary.
 void generate(const workload& from, void* items);
 summary_of_items summarise_items(catalog::scalar type, const void* items, std::size_t num_items);
+summary_of_items summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items);
 
 }  // namespace rungs::bench

@@ -1,5 +1,5 @@
 # rungs_variant(<ladder>/<file> [TYPES <type or list of types>...] [OPERATORS <op>...] [UNITS n] [BEHIND_FRONT_DOOR]
-#               [LAUNCH_SWEEP] [CLUSTER_SIZES <n>...])
+#               [LAUNCH_SWEEP] [CLUSTER_SIZES <n>...] [BLOCK_SIZES <n>...])
 #
 # Enrols one variant: the struct of the file's name (without its number) in namespace rungs::<ladder>. This line is the only
 # place where a variant is listed; bench, tests and report find it in the catalog. docs/adding.md explains the arguments.
@@ -32,7 +32,7 @@ function(_rungs_unit RUNGS_UNIT)
 endfunction()
 
 function(rungs_variant path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BEHIND_FRONT_DOOR;LAUNCH_SWEEP" "UNITS" "TYPES;OPERATORS;CLUSTER_SIZES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BEHIND_FRONT_DOOR;LAUNCH_SWEEP" "UNITS" "TYPES;OPERATORS;CLUSTER_SIZES;BLOCK_SIZES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "rungs_variant(${path}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -96,8 +96,13 @@ function(rungs_variant path)
     _rungs_unit(${RUNGS_FAMILY}_${RUNGS_LADDER}_${RUNGS_STRUCT}_${unit} ${types})
   endforeach()
   set(RUNGS_CALLS "")
-  set(RUNGS_OPERATORS plus)
   set(sized ${RUNGS_STRUCT})
+  foreach(threads IN LISTS arg_BLOCK_SIZES)
+    set(RUNGS_STRUCT ${sized}_${threads})
+    set(RUNGS_RUNG ${RUNGS_STRUCT})
+    _rungs_unit(${RUNGS_FAMILY}_${RUNGS_LADDER}_${sized}_by_${threads} ${TYPES})
+  endforeach()
+  set(RUNGS_OPERATORS plus)
   foreach(blocks IN LISTS arg_CLUSTER_SIZES)
     set(RUNGS_STRUCT ${sized}_${blocks})
     set(RUNGS_RUNG ${RUNGS_STRUCT})

@@ -227,6 +227,28 @@ record row_reduction(record about) {
   return about;
 }
 
+// Whether the variant adds up the products of pairs.
+template <class Variant>
+concept adds_products = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
+  Variant::dot(nullptr, bytes, d_in, d_in, d_out, std::size_t{}, cudaStream_t{});
+};
+
+template <class Variant, class Element>
+record dot(record about) {
+  using input = typename Element::input;
+  using accumulator = typename Element::accumulator;
+  about.operation = operation::dot;
+  about.op = op::plus;
+  about.input_type = scalar_of<input>();
+  about.accumulator_type = about.output_type = scalar_of<accumulator>();
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::dot(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
+                        static_cast<const input*>(a.d_second), static_cast<accumulator*>(a.d_out), a.num_items, stream);
+  };
+  return about;
+}
+
 // Whether the variant scans: then it has CUB's calls for that.
 template <class Variant>
 concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -392,6 +414,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
       } else if constexpr (scans<Variant>) {
         records.add(inclusive_scan<Variant, Element, Operator>(about));
         records.add(exclusive_scan<Variant, Element, Operator>(about));
+      } else if constexpr (adds_products<Variant>) {
+        records.add(dot<Variant, Element>(about));
       } else if constexpr (reduces_rows<Variant>) {
         records.add(row_reduction<Variant, Element, Operator>(about));
       } else {

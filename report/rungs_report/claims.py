@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from rungs_report import atomics, compare, costs, topics, words
+from rungs_report import atomics, compare, costs, errors, topics, words
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
@@ -36,6 +36,7 @@ SCAN = SUM._replace(operation="inclusive_scan")
 COUNTS = Cell("histogram_even", "", "i32", "u32", "u32", "bins=256", "uniform", "cold", 0)
 BYTE_COUNTS = COUNTS._replace(input_type="u8")
 ROW_SUMS = SUM._replace(operation=topics.ROW_REDUCE, shape="rows={} columns={}".format(*TEXT_SHAPE))
+DOT = SUM._replace(operation="dot")
 MI, GI = 1 << 20, 1 << 30
 # The text's four scans, and the milliseconds it gives for 16 Mi floats on an A100.
 CLASSIC_SCANS = {"hillis_steele": 2.45, "blelloch": 0.82, "warp_shuffle": 0.51, "cub_device_scan": 0.38}
@@ -351,6 +352,20 @@ def c11_cluster(seen: Evidence) -> Answer | None:
     return Answer(told, HOLDS if own and found[-1].cell.items in own else FAILS)
 
 
+# ---- dot products
+
+
+@predicate
+def equally_fast(seen: Evidence, names: Sequence[str], wanted: int, problem: Cell) -> Answer | None:
+    """Whether it does not matter which of these one takes."""
+    n = seen.nearest(wanted, *names, problem=problem)
+    if n is None:
+        return None
+    times = {name: seen.take(name, n, "median_us", problem) for name in names}
+    told = words.listed([f"{name} {words.time(time)}" for name, time in times.items()])
+    return Answer(f"{told} {at(n)}", HOLDS if max(times.values()) < NEAR * min(times.values()) else FAILS)
+
+
 # ---- histograms
 
 
@@ -520,8 +535,11 @@ def negative_samples(seen: Evidence) -> Answer:
 
 
 @predicate
-def repeats(seen: Evidence, *names: str) -> Answer | None:
-    rows = {name: [row for n in seen.sizes(name) for _, row in seen.machine.rows(SUM._replace(items=n), seen.rung(name))] for name in names}
+def repeats(seen: Evidence, *names: str, problem: Cell = SUM) -> Answer | None:
+    rows = {
+        name: [row for n in seen.sizes(name, problem=problem) for _, row in seen.machine.rows(problem._replace(items=n), seen.rung(name, problem))]
+        for name in names
+    }
     same = {name: all(row.repeatable == "yes" for row in found) for name, found in rows.items() if found}
     told = [f"{name} {'repeats' if always else 'does not repeat'}" for name, always in same.items()]
     return Answer(words.listed(told), FAILS if all(same.values()) else HOLDS) if told else None
@@ -548,6 +566,69 @@ def same_bits(seen: Evidence) -> Answer | None:
         " run in parallel, and for types whose sum does not round every order is the serial answer",
         FALSE,
     )
+
+
+# ---- accuracy
+
+# Of one sign: what a mean or a norm adds up.
+ORDINARY = ("uniform", "scaled")
+
+
+class Worst(NamedTuple):
+    """Of one way on ordinary data, in ulp."""
+
+    way: errors.Way
+    ulp: tuple[float, ...]
+
+
+def on_ordinary(seen: Evidence, *rungs: str) -> list[Worst]:
+    """Nothing where one of them was not measured."""
+    ways = [errors.named(seen.machine, rung) for rung in rungs]
+    found = [Worst(way, tuple(way.results[kind].ulp for kind in ORDINARY)) for way in ways if way and way.results.keys() >= {*ORDINARY}]
+    return found if len(found) == len(rungs) else []
+
+
+def side_by_side(found: list[Worst]) -> str:
+    told = [f"{way.rung} {words.listed([errors.short(each) for each in ulp])} ulp, right on {way.right()} of {len(way.results)} kinds" for way, ulp in found]
+    return f"{'; '.join(told)} (errors on {words.listed(ORDINARY)} items)"
+
+
+def no_further(*rungs: str, least: float = 0.0) -> Callable[[Evidence], Answer | None]:
+    """Whether the first is no further from the exact sum of ordinary data than the others, or than `least`."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        if not (found := on_ordinary(seen, *rungs)):
+            return None
+        near = all(own <= max(other, least) for each in found[1:] for own, other in zip(found[0].ulp, each.ulp, strict=True))
+        return Answer(side_by_side(found), HOLDS if near else FAILS)
+
+    return measure
+
+
+def instructions_of(rung: str, wanted: float) -> Callable[[Evidence], Answer | None]:
+    """Instructions over floats of an accumulator, over those of a plain sum."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        many, few = (errors.float_instructions(seen.machine, each) for each in (rung, "plain"))
+        if not many or not few:
+            return None
+        way, plain = errors.named(seen.machine, rung), errors.named(seen.machine, "plain")
+        time = f"; in time {words.ratio(way.time / plain.time)}" if way and plain and way.time and plain.time else ""
+        told = f"{many} for {errors.COUNTED_ITEMS} items, plain {few}: {words.ratio(many / few)}{time}"
+        return Answer(told, HOLDS if 1 / NEAR <= many / few / wanted <= NEAR else FAILS, many / few / wanted)
+
+    return measure
+
+
+def atomics_stray(seen: Evidence) -> Answer | None:
+    """How far a sum by atomics is from the exact one, as a share of it, and how many results it has."""
+    way = errors.named(seen.machine, "atomic_per_element")
+    result = way.results.get("uniform") if way else None
+    if result is None:
+        return None
+    calls = sum(count for *_, count in result.values)
+    told = f"{result.relative:.1e} of the sum of uniform items, and {words.plural(len(result.values), 'different result')} in {calls} calls"
+    return Answer(told, HOLDS if 1e-6 <= result.relative <= 1e-4 and len(result.values) > 1 else FAILS)
 
 
 # ---- the claims
@@ -655,6 +736,25 @@ ROWS = (
     Claim("E2", "The kernel with shuffles sums the row", "", "", stated_wrongly(
         "it leaves out half of it: its tree stops at 64 values, of which the warp folds 32")),
 )  # fmt: skip
+DOTS = (
+    Claim("B1", "An atomic for each product puts them all in one queue; a block's tree and one atomic a block are much faster (1 Mi pairs)", "", "", gain("atomic_per_element", "shared_tree", problem=DOT, low=LARGE, wanted=MI, says="{gain} faster {at}")),
+    Claim("B1", "and what the atomics add up to varies from run to run", "", "", repeats("atomic_per_element", problem=DOT)),
+    Claim("B2", "Blocks of 128, 256 or 512 threads are all recommended, at most 32 of them a multiprocessor", "", "", equally_fast(("shared_tree_128", "shared_tree", "shared_tree_512"), MI, DOT)),
+    Claim("B2", "One atomic a block leaves the result nearly the same every time", "", "", stated_wrongly(
+        "the order of the blocks still varies, and so do the last bits: only a fixed order repeats them")),
+    Claim("B3", "A tree of barriers down to the last thread is usually a bit slower than warp shuffles", "", "", ends("shared_tree", "warp_shuffle", mostly, DOT)),
+    Claim("B4", "Where blocks are many, their atomics can become the bottleneck, and two passes without atomics avoid it", "", "", ends("warp_shuffle", "two_passes", lambda gains: gains[-1] > 1, DOT)),
+)  # fmt: skip
+ACCURACY = (
+    Claim("B5", "Where accuracy matters, accumulate in double", "", "", no_further("double_precision", "plain")),
+    Claim("B5", "or compensate, by Kahan", "", "", no_further("kahan", "plain")),
+    Claim("B5", "or by Neumaier", "", "", no_further("neumaier", "plain")),
+    Claim("B6", "A sum by an atomic per element differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_stray),
+    Claim("B6", "A block's tree comes nearer to the host's sum of doubles than atomics do", "", "", no_further("atomic_per_block", "atomic_per_element")),
+    Claim("B6", "and nearer than the host's own sum of floats", "", "", no_further("atomic_per_block", "host_serial_float")),
+    Claim("C10", "Kahan's sum in floats is nearly as accurate as one in doubles", "", "", no_further("kahan", "double_precision", least=1.0)),
+    Claim("C10", "and takes four times the instructions", "4x", "", instructions_of("kahan", 4)),
+)  # fmt: skip
 CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
@@ -687,8 +787,10 @@ PITFALLS = (
 
 
 def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
-    """The claims by topic; those about rows, which have no topic, where rows were measured."""
-    return CLAIMS | ({"rows": ROWS} if rows_measured(machine) else {})
+    """The claims by topic; those about dot products, rows and accuracy where such were measured."""
+    dots = {topics.DOTS: DOTS} if any(cell.operation == DOT.operation for cell in machine.cells) else {}
+    by_rows, by_error = {"rows": ROWS} if rows_measured(machine) else {}, {"accuracy": ACCURACY} if errors.measured(machine) else {}
+    return CLAIMS | dots | by_rows | by_error
 
 
 def answer(claim: Claim, machine: Machine) -> Answer:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rungs_report import counters, data, export, facts, render, sass, tune, versus
+from rungs_report import counters, data, errors, export, facts, render, sass, tune, versus, words
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "report" / "data"
@@ -88,6 +88,16 @@ def parser() -> argparse.ArgumentParser:
     add("folder", type=Path, metavar="DIR", help="what bench/counters --out=DIR left, here or on another machine; or what --whole wrote once")
     add("--data", **folder, default=DATA, help=f"where DIR/<gpu>/{data.COUNTERS} is written (default: report/data)")
     add("--whole", **file, help="write all counters there, too")
+    add = command(
+        write_accuracy,
+        "accuracy",
+        "write what the pages show of errors of sums",
+        "Joins what rungs_accuracy --out wrote, once for each CCCL, with the instructions that a build's accumulators take.",
+    )
+    add("files", nargs="+", **file, help="what rungs_accuracy --out=FILE wrote, here or on another machine")
+    add("--build", **folder, help="build folder whose accumulators are disassembled (default: none, and no instructions are counted)")
+    add("--data", **folder, default=DATA, help=f"where DIR/<gpu>/{data.ACCURACY} is written (default: report/data)")
+    add("--cuobjdump", **file, help="the disassembler (default: the one on the PATH)")
     add = command(
         compare_results,
         "compare",
@@ -254,6 +264,16 @@ def write_counters(options: argparse.Namespace) -> int:
     return WRONG if left_out else OK
 
 
+def write_accuracy(options: argparse.Namespace) -> int:
+    document = errors.collect(options.files, options.build, options.cuobjdump)
+    path = options.data / document["gpu"] / data.ACCURACY
+    path.parent.mkdir(parents=True, exist_ok=True)
+    render.write(path, errors.packed(document))
+    counted = f", instructions of {words.plural(len(document['instructions']), 'accumulator')}" * bool(document["instructions"])
+    say(f"{path}: {words.plural(len(document['studies']), 'study')}{counted}")
+    return OK
+
+
 def compare_results(options: argparse.Namespace) -> int:
     a, b = (versus.side(named, options.data, complain) for named in (options.A, options.B))
     lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
@@ -316,7 +336,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return WRONG
     except OSError as error:
-        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole"}.get(options.command, "--out")
+        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data"}.get(options.command, "--out")
         complain(f"{error.filename}: {error.strerror}; what is written there can go elsewhere, by {place}")
     except KeyboardInterrupt:
         complain("interrupted; every file is whole")

@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 from rungs_report import schema
 from rungs_report.schema import COLUMNS as COLUMNS
 
-# Beside the results, but none: see sass.py and counters.py.
+# Beside the results, but none: see sass.py, counters.py and errors.py.
 PACKED = ".json.gz"
 SASS, SASS_SCHEMA = "sass" + PACKED, "rungs.sass/1"
 COUNTERS, COUNTERS_SCHEMA = "counters" + PACKED, "rungs.counters/1"
-FACTS = frozenset(form for name in (SASS, COUNTERS) for form in (name, name.removesuffix(".gz")))
+ACCURACY, ACCURACY_SCHEMA = "accuracy" + PACKED, "rungs.accuracy/1"
+FACTS = frozenset(form for name in (SASS, COUNTERS, ACCURACY) for form in (name, name.removesuffix(".gz")))
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -208,6 +209,7 @@ class Machine:
     made_by: dict[str, Any] = field(default_factory=dict)  # from which commit, and by which compiler
     counters: dict[tuple[Cell, Variant], list[dict[str, Any]]] = field(default_factory=dict)  # of a call's kernels, where counters.json tells
     counted_by: dict[str, Any] = field(default_factory=dict)  # with what, and how
+    accuracy: dict[str, Any] = field(default_factory=dict)  # errors of sums, where accuracy.json tells
     grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
@@ -345,7 +347,7 @@ def result_files(folder: Path) -> list[Path]:
 
 
 def facts(folder: Path, name: str) -> Path | None:
-    """sass.json.gz or counters.json.gz of a GPU's folder, packed or not; None where it has none."""
+    """sass.json.gz, counters.json.gz or accuracy.json.gz of a GPU's folder, packed or not; None where it has none."""
     return next((path for path in (folder / name, folder / name.removesuffix(".gz")) if path.is_file()), None)
 
 
@@ -582,6 +584,16 @@ def read_facts(path: Path, gpu: str) -> tuple[dict[Any, list[dict[str, Any]]], d
     return found, {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
 
 
+def read_accuracy(path: Path, gpu: str) -> dict[str, Any]:
+    """accuracy.json as it is."""
+    document = parse(path)
+    if fault := schema.fault(document, "accuracy"):
+        raise Refused(fault, "report/run accuracy writes it anew")
+    if document["gpu"] != gpu:
+        raise Refused(f"is of {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    return document
+
+
 # ---- reading a directory
 
 
@@ -655,11 +667,13 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
             machines.setdefault(gpu, Machine(gpu, [])).runs.append(run)
 
     for gpu, machine in machines.items():
-        for name in (SASS, COUNTERS):
+        for name in (SASS, COUNTERS, ACCURACY):
             path = facts(data / gpu, name)
             try:
                 if path and name == SASS:
                     machine.sass, machine.made_by = read_facts(path, gpu)
+                elif path and name == ACCURACY:
+                    machine.accuracy = read_accuracy(path, gpu)
                 elif path:
                     machine.counters, machine.counted_by = read_facts(path, gpu)
             except Refused as refusal:

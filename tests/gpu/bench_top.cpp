@@ -18,6 +18,7 @@ bench_top::bench_top(const record& subject, site& where, bool exact, bool filled
       counts_(catalog::is_histogram(subject.operation)),
       referee_(referee_of(subject, where)),
       in_(where, exact),
+      second_(where, exact),
       out_(where, exact),
       levels_(where, exact),
       workspace_(where, exact),
@@ -25,6 +26,7 @@ bench_top::bench_top(const record& subject, site& where, bool exact, bool filled
 
 catalog::arguments bench_top::arguments(const problem& p, const void* d_in, void* d_out, in_host_memory& host) const {
   catalog::arguments all{.d_in = d_in, .d_out = d_out, .num_items = p.num_items, .init = &host.init.bits};
+  all.d_second = d_second_;
   all.num_rows = p.num_rows;
   all.num_columns = p.num_columns;
   if (!counts_) {
@@ -57,6 +59,10 @@ void bench_top::prepare(const problem& p, std::size_t workspace_bytes) {
   zone_names_ = {"before the input", "after the input"};
   const std::size_t in_size = catalog::size_of(subject_.input_type), out_size = catalog::size_of(subject_.output_type);
   d_in_ = in_.place(p.num_items * in_size, static_cast<std::size_t>(p.in_offset) * in_size, guards_);
+  if (has_pairs()) {
+    d_second_ = second_.place(p.num_items * in_size, static_cast<std::size_t>(p.second_offset) * in_size, guards_);
+    zone_names_.insert(zone_names_.end(), {"before the second input", "after the second input"});
+  }
   if (p.in_place) {
     d_out_ = d_in_;
     output_bytes_ = 0;
@@ -96,7 +102,8 @@ void bench_top::place_workspace(const problem& p, std::size_t bytes) {
 }
 
 void bench_top::make_input(const problem& p, cudaStream_t stream) {
-  made_ = make_sample(p.kind, p.seed, p.num_items, subject_.accumulator_type == scalar::f64 ? 53 : 24);
+  const int bits = subject_.accumulator_type == scalar::f64 ? 53 : 24;
+  made_ = make_sample(p.kind, p.seed, p.num_items, bits);
   if (counts_) {
     const auto table = histogram_question::of(subject_, p).table(table_of(p.kind), where_);
     made_.table = table.items;
@@ -104,6 +111,9 @@ void bench_top::make_input(const problem& p, cudaStream_t stream) {
     made_.group = static_cast<std::uint32_t>(subject_.num_channels);
   }
   where_.generate(subject_.input_type, d_in_, made_, stream);
+  if (!has_pairs()) return;
+  made_second_ = make_second(made_, bits);
+  where_.generate(subject_.input_type, d_second_, made_second_, stream);
 }
 
 void bench_top::poison_workspace(const problem& p) {
@@ -130,7 +140,8 @@ void bench_top::share_workspace(const bench_top& other) {
 }
 
 std::uint64_t bench_top::input_checksum(std::size_t num_items) {
-  return where_.checksum(subject_.input_type, d_in_, num_items, stream_);
+  const std::uint64_t of_first = where_.checksum(subject_.input_type, d_in_, num_items, stream_);
+  return has_pairs() ? 3 * of_first + where_.checksum(subject_.input_type, d_second_, num_items, stream_) : of_first;
 }
 
 cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream) { return enqueue(p, stream, bytes_); }

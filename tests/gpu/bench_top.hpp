@@ -133,19 +133,20 @@ class bench_top {
  private:
   void place_levels(const problem& p);
   void place_workspace(const problem& p, std::size_t bytes);
-  judged_call judged(const problem& p) const { return {p, made_, d_in_, d_out_, stream_}; }
+  judged_call judged(const problem& p) const { return {p, made_, d_in_, d_out_, stream_, &made_second_, d_second_}; }
+  bool has_pairs() const { return subject_.operation == catalog::operation::dot; }
 
   const catalog::record& subject_;
   site& where_;
   bool exact_, filled_, counts_;
   std::unique_ptr<tests::referee> referee_;
-  guarded_buffer in_, out_, levels_, workspace_;
+  guarded_buffer in_, second_, out_, levels_, workspace_;
   stream_handle stream_;
   zones guards_;
   std::vector<const char*> zone_names_;
-  void *d_in_ = nullptr, *d_out_ = nullptr, *d_levels_ = nullptr, *d_workspace_ = nullptr;
+  void *d_in_ = nullptr, *d_second_ = nullptr, *d_out_ = nullptr, *d_levels_ = nullptr, *d_workspace_ = nullptr;
   std::size_t bytes_ = 0, output_bytes_ = 0;
-  sample made_{};
+  sample made_{}, made_second_{};
 };
 
 }  // namespace rungs::tests

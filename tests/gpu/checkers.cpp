@@ -164,6 +164,41 @@ void rows(scalar type, scalar accumulator, site& where, const examination& how, 
     });
 }
 
+// What the oracle expects of a dot product is accepted, and what is off is not.
+void dots(scalar type, scalar accumulator, site& where, const examination& how, verdict& v) {
+  const std::size_t size = catalog::size_of(type);
+  for (const std::size_t n : {std::size_t{1}, std::size_t{7}, std::size_t{257}, std::size_t{4096}, std::size_t{99991}})
+    for (const distribution kind :
+         {distribution::exact, distribution::uniform, distribution::sorted, distribution::special})
+      for (std::uint64_t seed = 0; seed < (n < 5000 && kind == distribution::special ? 6u : 1u); ++seed) {
+        if (kind == distribution::special && type == scalar::f64) continue;  // no task holds its denormals
+        const sample x = make_sample(kind, how.seed + seed, n), y = make_second(x);
+        one_case(v, how, text(catalog::name(type), " n=", n, " distribution=", name(kind), " seed+", seed),
+                 [&](const auto& report) {
+                   std::vector<unsigned char> xs(n * size), ys(n * size);
+                   host_site().generate(type, xs.data(), x, nullptr);
+                   host_site().generate(type, ys.data(), y, nullptr);
+                   const tolerance allowed{.height = n + 2, .keeps_zero_sign = false};
+                   auto task = task_of_dot(type, accumulator, x, y, n, allowed);
+                   if (!task) return report("there is no checker for these types");
+                   const auto oracle = expect_dot(type, accumulator, xs.data(), ys.data(), n);
+                   with_type(accumulator, [&](auto t) {
+                     using T = typename decltype(t)::type;
+                     value right = oracle.exact;
+                     if (oracle.is_nan) right = make_value(from_double<T>(std::numeric_limits<double>::quiet_NaN()));
+                     for (const value& got : {right, make_value(spoiled(op::plus, as<T>(right)))}) {
+                       task->outputs = &got.bits;
+                       const scan_report found = where.check_reduction(*task, nullptr);
+                       const auto wrong = disagreement(oracle, got, allowed);
+                       if ((found.num_wrong != 0) != wrong.has_value() || wrong.has_value() == (got == right))
+                         report(text("the checker says ", describe_first(*task, found), ", the oracle ",
+                                     wrong.value_or("right")));
+                     }
+                   });
+                 });
+      }
+}
+
 void histograms(const histogram_call& call, levels_kind kind, distribution drawn, site& where, const examination& how,
                 verdict& v) {
   const std::string case_name = text(catalog::name(call.sample), call.even ? " even " : " any edges ", name(kind), ' ',
@@ -247,6 +282,16 @@ void all_rows(site& where, const examination& how, verdict& v) {
     rows(type, accumulator, where, how, v);
 }
 
+void all_dots(site& where, const examination& how, verdict& v) {
+  for (const auto& [type, accumulator] : {std::pair{scalar::i8, scalar::i32},
+                                          {scalar::i32, scalar::i32},
+                                          {scalar::f16, scalar::f32},
+                                          {scalar::bf16, scalar::f32},
+                                          {scalar::f32, scalar::f32},
+                                          {scalar::f64, scalar::f64}})
+    dots(type, accumulator, where, how, v);
+}
+
 }  // namespace
 
 std::vector<checker_test> checker_tests() {
@@ -261,6 +306,7 @@ std::vector<checker_test> checker_tests() {
                      }});
   tests.push_back({"scans", all_scans});
   tests.push_back({"rows", all_rows});
+  tests.push_back({"dots", all_dots});
   tests.push_back({"histograms", all_histograms});
   return tests;
 }

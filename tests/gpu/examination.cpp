@@ -42,6 +42,7 @@ constexpr std::size_t usual_sanitized_cluster_items = 20000;
 // Several blocks of a cluster; of more, the launches take racecheck long, too.
 constexpr std::size_t most_sanitized_cluster_samples = 40000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
+constexpr std::size_t host_judged_pairs = 4096;                  // likewise, of what no checker on the device holds
 constexpr int max_findings = 6;
 // Lengths of rows, around what lanes, warps and blocks take at a time.
 constexpr std::array<std::size_t, 16> columns_asked{1,   2,   7,    31,   32,   33,   127,  128,
@@ -107,6 +108,7 @@ class examiner {
   bool full() const { return how_.how_much == extent::full; }
   bool scans() const { return catalog::is_scan(subject_.operation); }
   bool has_rows() const { return subject_.operation == operation::row_reduce; }
+  bool has_pairs() const { return subject_.operation == operation::dot; }
   bool counts() const { return catalog::is_histogram(subject_.operation); }
   bool has_any_edges() const { return subject_.operation == operation::histogram_range; }
   bool can_work_in_place() const { return scans() && subject_.input_type == subject_.output_type; }
@@ -155,7 +157,7 @@ class examiner {
     p.in_place = p.in_place && can_work_in_place();
     const bool float_sum = subject_.op == op::plus && is_floating(subject_.accumulator_type);
     if (float_sum && !scans() && (p.kind == distribution::special || p.kind == distribution::wide))
-      p.num_items = std::min(p.num_items, host_oracle_items);
+      p.num_items = std::min(p.num_items, has_pairs() ? host_judged_pairs : host_oracle_items);
     if (!subject_.propagates_nan && subject_.op != op::plus && p.kind == distribution::special &&
         p.seed % num_special == special_nan)
       ++p.seed;  // no NaN
@@ -285,7 +287,7 @@ class examiner {
 
   void second_call(problem p, std::uint64_t before, cudaStream_t stream) {
     bench_top& top = *top_;
-    if (scans() || counts() || has_rows()) {
+    if (scans() || counts() || has_rows() || has_pairs()) {
       p.seed += num_special;
       top.make_input(p, top.stream());
       before = top.input_checksum(p.num_items);
@@ -307,6 +309,7 @@ class examiner {
       p.seed = how_.seed + static_cast<std::uint64_t>(n);
       p.in_offset = n % 4 == 2 ? 3 : n % 2;
       p.out_offset = n % 3 == 1 ? 1 : 0;
+      if (has_pairs()) p.second_offset = n / 2 % 4;
       p.workspace_offset = n % 5;
       p.poison = n % 3;
       p.init = n % 3;
@@ -362,6 +365,7 @@ class examiner {
       levels.push_back(2);  // in place
     }
     if (has_rows()) levels.push_back(static_cast<int>(columns_asked.size()));
+    if (has_pairs()) levels.push_back(4);  // where the second items begin: as far behind an alignment as the first, too
     const auto bins = possible_bins();
     if (counts()) {
       levels[2] = num_of_histograms;
@@ -398,6 +402,7 @@ class examiner {
       p.legacy_stream = level(8) == 1;
       p.in_place = scans() && level(9) == 1;
       if (has_rows()) p.num_columns = columns_asked[level(9)];
+      if (has_pairs()) p.second_offset = level(9) == 3 ? p.in_offset : element_offsets[level(9)];
       if (counts()) {
         p.kind = static_cast<distribution>(first_of_histograms + rows[r][2]);
         p.levels_offset = element_offsets[level(7)];
@@ -938,6 +943,7 @@ class examiner {
         problem q = p;
         q.in_offset = repeat % 5;
         q.out_offset = repeat % 3;
+        if (has_pairs()) q.second_offset = repeat / 2 % 4;
         q.workspace_offset = repeat * 13 % 256;
         q.poison = repeat % 3;
         top.prepare(q);
@@ -1012,9 +1018,10 @@ class examiner {
   // Around 2^31 and 2^32 items, where 32-bit counts and offsets wrap. By default integers only: they prove it for the
   // others.
   void large_inputs() {
-    const bool reduces = subject_.operation == operation::reduce || has_rows();
+    const bool reduces = subject_.operation == operation::reduce || has_rows() || has_pairs();
     if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts())) return;
-    const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32;
+    const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32 ||
+                               (has_pairs() && subject_.input_type == scalar::i8);
     const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
                                 : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
                                       subject_.op == op::plus;
@@ -1067,12 +1074,13 @@ class examiner {
       return;
     }
     const sample made = large_memory::made();
-    const judged_call judged{p, made, input, d_out, top.stream()};
+    const judged_call judged{p, made, input, d_out, top.stream(), &made, input};  // pairs of an item and itself
     top.referee().learn(judged, 0);
 
     std::size_t bytes = 0;
     bench_top::in_host_memory host{};
-    const catalog::arguments call = top.arguments(p, input, d_out, host);
+    catalog::arguments call = top.arguments(p, input, d_out, host);
+    call.d_second = input;
     const cudaError_t queried = subject_.call(nullptr, bytes, call, top.stream());
     if (queried != cudaSuccess || bytes == 0)
       throw broken(text("the size query returned ", cudaGetErrorName(queried), " and ", bytes, " bytes"));

@@ -275,6 +275,63 @@ TEST(examination, refuses_every_bug_planted_in_rows) {
   EXPECT_REFUSED(examined_rows<std::int32_t, row_bug::row_of_32_bits>());
 }
 
+// Dot products.
+enum class dot_bug {
+  none,
+  last_pair_left_out,
+  first_twice,
+  second_shifted,
+  product_rounded_to_the_item,
+  changes_second
+};
+
+template <class In, class T, dot_bug planted>
+cudaError_t dot(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  const bool is_query = temp_storage_bytes == 0;
+  temp_storage_bytes = 16;
+  if (is_query) return cudaSuccess;
+  const auto* const x = static_cast<const In*>(a.d_in);
+  const auto* const y = static_cast<const In*>(planted == dot_bug::first_twice ? a.d_in : a.d_second);
+  std::size_t last = a.num_items;
+  if (planted == dot_bug::last_pair_left_out && last % 4 == 3) --last;
+  T sum{};
+  for (std::size_t i = 0; i < last; ++i) {
+    const In second = y[planted == dot_bug::second_shifted && last > 100 ? (i + 1) % last : i];
+    sum += planted == dot_bug::product_rounded_to_the_item ? T(static_cast<In>(x[i] * second)) : T(x[i]) * T(second);
+  }
+  if (planted == dot_bug::changes_second && last > 5) const_cast<In*>(y)[5] = In{1};
+  *static_cast<T*>(a.d_out) = sum;
+  return cudaSuccess;
+}
+
+template <class In, class T, dot_bug planted>
+verdict examined_dot() {
+  record r = host_record<In, T>(catalog::operation::dot, dot<In, T, planted>, op::plus);
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_dot_products) {
+  for (const verdict& v :
+       {examined_dot<std::int32_t, std::int32_t, dot_bug::none>(),
+        examined_dot<std::int8_t, std::int32_t, dot_bug::none>(), examined_dot<float, float, dot_bug::none>(),
+        examined_dot<double, double, dot_bug::none>()}) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, 100);
+  }
+}
+
+TEST(examination, refuses_every_bug_planted_in_dot_products) {
+  EXPECT_REFUSED(examined_dot<float, float, dot_bug::last_pair_left_out>());
+  EXPECT_REFUSED(examined_dot<std::int32_t, std::int32_t, dot_bug::last_pair_left_out>());
+  EXPECT_REFUSED(examined_dot<double, double, dot_bug::first_twice>());
+  EXPECT_REFUSED(examined_dot<float, float, dot_bug::second_shifted>());
+  EXPECT_REFUSED(examined_dot<std::int8_t, std::int32_t, dot_bug::second_shifted>());
+  EXPECT_REFUSED(examined_dot<std::int8_t, std::int32_t, dot_bug::product_rounded_to_the_item>());
+  EXPECT_REFUSED(examined_dot<float, float, dot_bug::changes_second>());
+}
+
 // Scans, in tiles as a device has them.
 enum class scan_bug {
   none,

@@ -1,5 +1,6 @@
 #include "gpu/problem.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -18,7 +19,8 @@ std::string describe(const problem& p) {
           ? text(" bins=", p.num_bins, " levels=", name(p.levels), '+', p.levels_offset, " distribution=", name(p.kind))
           : text(" distribution=", name(p.kind), " init=", inits[static_cast<std::size_t>(p.init)]);
   const std::string rows = p.num_rows + p.num_columns > 0 ? text(" rows=", p.num_rows, " columns=", p.num_columns) : "";
-  return text("n=", p.num_items, rows, what, " data-seed=", p.seed, " in+", p.in_offset,
+  const std::string second = p.second_offset > 0 ? text(" second+", p.second_offset) : "";
+  return text("n=", p.num_items, rows, what, " data-seed=", p.seed, " in+", p.in_offset, second,
               p.in_place ? std::string(" in place") : text(" out+", p.out_offset), " workspace+", p.workspace_offset,
               " poison=", poisons[static_cast<std::size_t>(p.poison)],
               p.legacy_stream ? " stream=legacy" : " stream=own");
@@ -76,9 +78,15 @@ tolerance allowed_for(const catalog::record& subject, std::size_t num_items) {
   t.propagates_nan = subject.propagates_nan;
   t.keeps_zero_sign = subject.family != catalog::family::library_baselines;
   // f32 atomics on global memory flush denormals to zero: what does not repeat may use them.
+  const bool of_products = subject.operation == catalog::operation::dot;
   if (!subject.deterministic && subject.accumulator_type == scalar::f32 &&
-      subject.operation == catalog::operation::reduce)
+      (of_products || subject.operation == catalog::operation::reduce))
     t.absolute = static_cast<double>(num_items + 1) * 0x1p-126;
+  if (!of_products) return t;
+  ++t.height;                 // a product is rounded, too
+  t.keeps_zero_sign = false;  // one that is too small for its type leaves a zero of either sign
+  const double least = subject.accumulator_type == scalar::f64 ? 0x1p-1074 : 0x1p-149;
+  t.absolute = std::max(t.absolute, static_cast<double>(num_items + 1) * least);
   return t;
 }
 

@@ -18,6 +18,7 @@ struct problem {
   distribution kind = distribution::exact;
   std::uint64_t seed = 1;
   int in_offset = 0, out_offset = 0;  // in elements
+  int second_offset = 0;              // likewise, of the second items of pairs
   int workspace_offset = 0;           // in bytes
   int poison = 0;                     // 0x00, 0xff, random
   int init = 0;                       // neutral, ordinary, dominant

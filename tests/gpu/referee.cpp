@@ -42,6 +42,7 @@ class referee_on_site : public referee {
   site& where_;
 };
 
+// Of reductions, and of dot products: one output.
 class referee_of_reductions : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
@@ -50,6 +51,7 @@ class referee_of_reductions : public referee_on_site {
 
   void learn(const judged_call& call, std::uint64_t) override {
     const std::size_t n = call.asked.num_items;
+    if (subject_.operation == operation::dot) return learn_dot(call);
     const value init = init_of(subject_, call.asked.init);
     task_.reset();
     if (n > host_judged_items)
@@ -72,6 +74,18 @@ class referee_of_reductions : public referee_on_site {
   std::string fingerprint(const judged_call& call) override { return to_string(subject_.output_type, result(call)); }
 
  private:
+  void learn_dot(const judged_call& call) {
+    const std::size_t n = call.asked.num_items;
+    task_.reset();
+    if (n > host_judged_items)
+      task_ = task_of_dot(subject_.input_type, subject_.accumulator_type, call.items, *call.second, n,
+                          allowed_for(subject_, n));
+    if (task_) return;
+    const auto x = read(call.d_in, subject_.input_type, n, call.stream);
+    const auto y = read(call.d_second, subject_.input_type, n, call.stream);
+    expected_ = expect_dot(subject_.input_type, subject_.accumulator_type, x.data(), y.data(), n);
+  }
+
   value result(const judged_call& call) {
     value v;
     where_.read(&v.bits, call.d_out, catalog::size_of(subject_.output_type), call.stream);
@@ -250,7 +264,8 @@ std::unique_ptr<referee> referee_of(const record& subject, site& where) {
   if (catalog::is_histogram(subject.operation)) return std::make_unique<referee_of_histograms>(subject, where);
   if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
   if (subject.operation == operation::row_reduce) return std::make_unique<referee_of_rows>(subject, where);
-  if (subject.operation == operation::reduce) return std::make_unique<referee_of_reductions>(subject, where);
+  if (subject.operation == operation::reduce || subject.operation == operation::dot)
+    return std::make_unique<referee_of_reductions>(subject, where);
   return std::make_unique<referee_of_roofs>(subject, where);
 }
 

@@ -16,6 +16,8 @@ struct judged_call {
   const sample& items;
   const void *d_in, *d_out;
   cudaStream_t stream;
+  const sample* second = nullptr;  // of pairs
+  const void* d_second = nullptr;
 };
 
 class referee {

@@ -12,13 +12,15 @@ constexpr std::size_t least_range_items = 4096;  // of a block
 
 struct made_items {
   const scan_task& task;
-  __device__ std::uint64_t operator()(std::size_t i) const;
+  __device__ std::uint64_t operator()(const sample& made, std::size_t i) const;
 };
 // Not inlined: a kernel would hold the makers of all types several times over.
 __device__ __noinline__ std::uint64_t make_item(catalog::scalar type, const sample& made, std::size_t i) {
   return widened_item(type, made, i);
 }
-__device__ std::uint64_t made_items::operator()(std::size_t i) const { return make_item(task.input, task.made, i); }
+__device__ std::uint64_t made_items::operator()(const sample& made, std::size_t i) const {
+  return make_item(task.input, made, i);
+}
 
 // The calling thread's items: a part of its block's range.
 struct part {

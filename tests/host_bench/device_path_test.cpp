@@ -384,6 +384,33 @@ TEST_F(RowPath, AnUnwrittenRowIsSeenInTheSharedOutput) {
   EXPECT_NE(at("stops_early").defect.find("element 18 of 19"), std::string::npos) << at("stops_early").defect;
 }
 
+template <int launch_us, int us_per_mi, fakes::pair_slip planted = fakes::pair_slip::none>
+constexpr catalog::call_t dots = kernel<fakes::dot<float, planted>, launch_us, us_per_mi>;
+
+struct DotPath : DevicePath {
+  DotPath() {
+    records.push_back(fakes::of_pairs(a_variant("cub_device_transform_reduce", dots<8, 64>, library)));
+    records.push_back(fakes::of_pairs(a_variant("tagged_sums", dots<6, 64>)));
+    wanted.filter = "dot/";
+  }
+};
+
+TEST_F(DotPath, PairsAreReadBesideARoofOfBothArrays) {
+  run_and_succeed();
+  ASSERT_FALSE(rows_of("tagged_sums").empty());
+  for (const row* one : rows_of("tagged_sums")) {
+    const double items = static_cast<double>(one->about.num_items) / (1 << 20);
+    expect_faster(*one, 6 + 64 * items, 8 + 64 * items, 4 + 6 * items);
+    EXPECT_EQ(one->about.bytes(), 8 * one->about.num_items + 4);
+  }
+}
+
+TEST_F(DotPath, AShiftedSecondArrayIsSeen) {
+  records.push_back(fakes::of_pairs(a_variant("shifts", dots<6, 64, fakes::pair_slip::next_second>)));
+  run();
+  expect_only_wrong("shifts", "tagged_sums");
+}
+
 template <int launch_us, int us_per_mi>
 constexpr catalog::call_t scans_bytes =
     kernel<fakes::scan<unsigned, operation::inclusive_scan, fakes::flaw::none, unsigned char>, launch_us, us_per_mi>;

@@ -51,6 +51,14 @@ cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_i
   });
 }
 
+cudaError_t summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items,
+                               summary_of_items* summaries, cudaStream_t) {
+  return launch(1, [=] {
+    for (int i = 0; i < max_summaries; ++i) summaries[i] = {};
+    summaries[1] = bench::summarise_products(type, x, y, num_items);
+  });
+}
+
 cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t) {
   return launch(1, [=] {
     const auto all = bench::fold_chunks(of);

@@ -135,6 +135,21 @@ cudaError_t row_sums(void* workspace, std::size_t& num_bytes, const catalog::arg
   return cudaSuccess;
 }
 
+enum class pair_slip { none, last_pair, first_twice, next_second, tires };
+
+template <class T, pair_slip planted = pair_slip::none>
+cudaError_t dot(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (only_size(workspace, num_bytes)) return cudaSuccess;
+  ++calls;
+  const auto* const x = static_cast<const T*>(a.d_in);
+  const auto* const y = static_cast<const T*>(planted == pair_slip::first_twice ? a.d_in : a.d_second);
+  T total{};
+  for (std::size_t i = 0; i < a.num_items - (planted == pair_slip::last_pair); ++i)
+    total += x[i] * y[planted == pair_slip::next_second ? (i + 1) % a.num_items : i];
+  *static_cast<T*>(a.d_out) = total + (planted == pair_slip::tires && calls > 30);
+  return cudaSuccess;
+}
+
 inline cudaError_t does_nothing(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
   only_size(workspace, num_bytes);
   return cudaSuccess;
@@ -165,6 +180,12 @@ inline catalog::record a_scan(std::string_view rung, catalog::operation operatio
   catalog::record about = record(rung, call, type, where);
   about.operation = operation;
   about.takes_init = operation == catalog::operation::exclusive_scan;
+  return about;
+}
+
+inline catalog::record of_pairs(catalog::record about) {
+  about.operation = catalog::operation::dot;
+  about.takes_init = false;
   return about;
 }
 

@@ -66,6 +66,16 @@ TEST(Workload, WholeFloatsSumExactlyInAnyOrder) {
   }
 }
 
+TEST(Workload, ProductsOfWholeFloatsAndUnitsSumExactly) {
+  const auto whole = items<float>(scalar::f32, 100'000, true);
+  std::vector<float> units(whole.size());
+  generate({scalar::f32, units.size(), 6, true, true}, units.data());
+  for (const float x : units) EXPECT_EQ(std::abs(x), 1);
+  const auto products = summarise_products(scalar::f32, whole.data(), units.data(), whole.size());
+  EXPECT_EQ(products.magnitudes, summarise_items(scalar::f32, whole.data(), whole.size()).magnitudes);
+  EXPECT_LT(products.magnitudes, 1 << 24);
+}
+
 TEST(Workload, SummariesOfIntegersAreExact) {
   const auto ints = items<int>(scalar::i32, 12'345, false);
   const auto about = summarise_items(scalar::i32, ints.data(), ints.size());
@@ -73,6 +83,16 @@ TEST(Workload, SummariesOfIntegersAreExact) {
   const auto bytes = items<std::uint8_t>(scalar::u8, 999, false);
   EXPECT_EQ(summarise_items(scalar::u8, bytes.data(), bytes.size()).sum,
             std::accumulate(bytes.begin(), bytes.end(), 0ull));
+}
+
+TEST(Workload, SummariesOfProductsAreExact) {
+  const std::vector<double> x{1 + 0x1p-52, 1}, y{1 + 0x1p-52, -1};
+  const auto about = summarise_products(scalar::f64, x.data(), y.data(), x.size());
+  EXPECT_EQ((about.high - 0x1p-51) + about.low, 0x1p-104);
+  EXPECT_EQ(about.magnitudes, 2 + 0x1p-51);
+  const std::vector<std::int8_t> bytes{-128, 127}, others{-128, -1};
+  EXPECT_EQ(summarise_products(scalar::i8, bytes.data(), others.data(), 2).sum, 128u * 128 - 127);
+  EXPECT_FALSE(summarise_products(scalar::f32, nullptr, nullptr, 0).any);
 }
 
 TEST(Workload, SummariesOfFloatsSurviveCancellation) {

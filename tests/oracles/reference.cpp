@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "text.hpp"
 
@@ -148,6 +149,29 @@ expectation expect(op which, scalar input, scalar accumulator, const void* items
     if (num_items == 0) e.exact = init;
   });
   return e;
+}
+
+// A product of doubles is the sum of two: of what it is rounded to, and of what that lacks.
+expectation expect_dot(scalar input, scalar accumulator, const void* x, const void* y, std::size_t num_pairs) {
+  return with_type(input, [&](auto in) {
+    using input_t = typename decltype(in)::type;
+    const auto *const xs = static_cast<const input_t*>(x), *const ys = static_cast<const input_t*>(y);
+    if constexpr (is_float<input_t>) {
+      std::vector<double> parts;
+      for (std::size_t i = 0; i < num_pairs; ++i) {
+        const double a = to_double(xs[i]), b = to_double(ys[i]), product = a * b;
+        parts.push_back(product);
+        if (std::isfinite(product)) parts.push_back(std::fma(a, b, -product));
+      }
+      return expect(op::plus, scalar::f64, accumulator, parts.data(), parts.size(), value{});
+    } else {
+      std::vector<std::int64_t> products;
+      for (std::size_t i = 0; i < num_pairs; ++i)
+        products.push_back(
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(xs[i]) * static_cast<std::uint64_t>(ys[i])));
+      return expect(op::plus, scalar::i64, accumulator, products.data(), products.size(), value{});
+    }
+  });
 }
 
 double gamma(std::size_t height, double unit_roundoff) {

@@ -30,6 +30,10 @@ struct expectation {
 expectation expect(catalog::op op, catalog::scalar input, catalog::scalar accumulator, const void* items,
                    std::size_t num_items, value init);
 
+// Likewise of a dot product: init is 0.
+expectation expect_dot(catalog::scalar input, catalog::scalar accumulator, const void* x, const void* y,
+                       std::size_t num_pairs);
+
 struct tolerance {
   std::size_t height = 0;       // most additions an item passes through
   bool propagates_nan = true;   // else -0 and +0 are equal, and NaN must not occur

@@ -140,5 +140,29 @@ TEST(checksum, sees_every_change_of_an_item_and_every_exchange_of_two) {
   EXPECT_NE(checksum(), before);
 }
 
+TEST(reference, a_dot_product_is_the_sum_of_exact_products) {
+  const float x[] = {0x1.000002p0f, 3, -0x1.000002p0f}, y[] = {0x1.000002p0f, 0.5f, 0x1p0f};
+  const auto e = expect_dot(scalar::f32, scalar::f32, x, y, 3);
+  EXPECT_EQ(e.sum.rounded<double>(), 1.5 + 0x1p-23 + 0x1p-46);
+  EXPECT_FALSE(e.is_exact);
+  EXPECT_TRUE(accepts(e, 1.5f + 0x1p-23f));
+  EXPECT_FALSE(accepts(e, 2.5f, {.height = 5}));
+
+  // The square of 1 + 2^-52 has a bit that no double holds beside the others.
+  const double a[] = {1 + 0x1p-52, 1}, b[] = {1 + 0x1p-52, -1};
+  EXPECT_EQ(expect_dot(scalar::f64, scalar::f64, a, b, 2).sum.rounded<double>(), 0x1p-51 + 0x1p-104);
+  EXPECT_EQ(expect_dot(scalar::f64, scalar::f64, a, b, 0).exact, make_value(0.0));
+
+  const std::int8_t bytes[] = {-128, 127, -1}, others[] = {-128, -128, 100};
+  EXPECT_EQ(expect_dot(scalar::i8, scalar::i32, bytes, others, 3).exact, make_value(128 * 128 - 127 * 128 - 100));
+}
+
+TEST(reference, infinities_and_nan_in_a_dot_product) {
+  const auto inf = static_cast<float>(infinity);
+  const float x[] = {inf, 1, 0}, y[] = {-2, 1, inf};
+  EXPECT_EQ(expect_dot(scalar::f32, scalar::f32, x, y, 2).exact, make_value(-inf));
+  EXPECT_TRUE(expect_dot(scalar::f32, scalar::f32, x, y, 3).is_nan);  // 0 times infinity
+}
+
 }  // namespace
 }  // namespace rungs::tests

@@ -196,6 +196,13 @@ inline sample make_sample(distribution kind, std::uint64_t seed, std::size_t num
   return s;
 }
 
+// The second items of pairs: of the same kind. Where sums are to be exact, they are 1 or -1.
+inline sample make_second(const sample& first, int accumulator_bits = 24) {
+  sample s = make_sample(first.kind, detail::hash(first.seed, 91), first.num_items, accumulator_bits);
+  if (s.kind == distribution::exact) s.limit = s.sparseness = 1;
+  return s;
+}
+
 namespace detail {
 
 template <class T>

@@ -55,6 +55,8 @@ struct scan_task {
   std::size_t num_items = 0;
   catalog::scalar input{}, output{};
   catalog::op op{};
+  sample second{};  // of a dot product: what d_second was made of
+  bool has_pairs = false;
   bool inclusive = true;
   bool has_init = false;
   std::uint64_t init = 0;  // widened
@@ -274,13 +276,13 @@ struct float_sum {
   }
 };
 
-// Sums of doubles take 512 bits, of narrower floats 256.
+// Sums of doubles and of products take 512 bits, of narrower floats 256.
 template <class F>
 __host__ auto with_scan_state(const scan_task& task, F&& f) {
   if (task.op == catalog::op::compose) return f(composition{});
   if (task.op != catalog::op::plus) return f(extreme{});
   if (!task.output_is_float) return f(integer_sum{});
-  if (task.input == catalog::scalar::f64) return f(float_sum<8>{});
+  if (task.input == catalog::scalar::f64 || task.has_pairs) return f(float_sum<8>{});
   return f(float_sum<4>{});
 }
 
@@ -292,12 +294,27 @@ __host__ __device__ State state_of_init(const scan_task& task) {
   return state;
 }
 
-// `items(i)` is item i, widened.
+// Absorbs the product of two items. What lies below a product's last place is an item of its own: nothing is lost.
+template <class State>
+__host__ __device__ void absorb_product(State& state, const scan_task& task, std::uint64_t x, std::uint64_t y) {
+  if (!task.output_is_float) return state.absorb(task, x * y);
+  const auto a = detail::bit_copy<double>(x), b = detail::bit_copy<double>(y);
+  const double product = a * b, rest = fma(a, b, -product);
+  state.absorb(task, detail::bit_copy<std::uint64_t>(product));
+  if (rest != 0 && rest - rest == 0) state.absorb(task, detail::bit_copy<std::uint64_t>(rest));
+}
+
+// `items(made, i)` is item i of a sample, widened.
 template <class State, class Items>
 __host__ __device__ State state_of_part(const scan_task& task, std::size_t first, std::size_t last,
                                         const Items& items) {
   State state;
-  for (std::size_t i = first; i < last; ++i) state.absorb(task, items(i));
+  for (std::size_t i = first; i < last; ++i) {
+    if (task.has_pairs)
+      absorb_product(state, task, items(task.made, i), items(task.second, i));
+    else
+      state.absorb(task, items(task.made, i));
+  }
   return state;
 }
 
@@ -306,11 +323,11 @@ template <class State, class Items, class Wrong>
 __host__ __device__ void judge_part(const scan_task& task, State before, std::size_t first, std::size_t last,
                                     const Items& items, const Wrong& wrong) {
   for (std::size_t i = first; i < last; ++i) {
-    if (task.inclusive) before.absorb(task, items(i));
+    if (task.inclusive) before.absorb(task, items(task.made, i));
     const std::uint64_t got = detail::output_at(task, i);
     const scan_outcome o = before.judge(task, got);
     if (!o.right) wrong(i, got, o);
-    if (!task.inclusive) before.absorb(task, items(i));
+    if (!task.inclusive) before.absorb(task, items(task.made, i));
   }
 }
 

@@ -105,10 +105,21 @@ std::optional<scan_task> task_of(const scan_call& call, const sample& made, std:
   return task;
 }
 
+std::optional<scan_task> task_of_dot(scalar input, scalar accumulator, const sample& made, const sample& second,
+                                     std::size_t num_items, const tolerance& allowed) {
+  auto task = task_of({op::plus, true, input, accumulator, value{}}, made, num_items, allowed);
+  if (!task) return task;
+  task->second = second;
+  task->has_pairs = true;
+  // Every product of f32 fits 512 bits, and of f64 those of samples that are neither special nor wide.
+  if (input != scalar::f64) task->grid = -298;
+  return task;
+}
+
 scan_report check_on_host(const scan_task& task, std::size_t num_parts) {
   return with_scan_state(task, [&](auto none) {
     using state = decltype(none);
-    const auto items = [&](std::size_t i) { return widened_item(task.input, task.made, i); };
+    const auto items = [&](const sample& made, std::size_t i) { return widened_item(task.input, made, i); };
     const std::size_t part_items = std::max<std::size_t>(1, (task.num_items + num_parts - 1) / num_parts);
     scan_report report;
     state before = state_of_init<state>(task);
@@ -125,7 +136,7 @@ scan_report check_on_host(const scan_task& task, std::size_t num_parts) {
 
 scan_report check_total_on_host(const scan_task& task) {
   return with_scan_state(task, [&](auto none) {
-    const auto items = [&](std::size_t i) { return widened_item(task.input, task.made, i); };
+    const auto items = [&](const sample& made, std::size_t i) { return widened_item(task.input, made, i); };
     return judge_total(task, state_of_part<decltype(none)>(task, 0, task.num_items, items));
   });
 }
@@ -133,7 +144,7 @@ scan_report check_total_on_host(const scan_task& task) {
 scan_report check_rows_on_host(const scan_task& task, std::size_t row_items) {
   return with_scan_state(task, [&](auto none) {
     using state = decltype(none);
-    const auto items = [&](std::size_t i) { return widened_item(task.input, task.made, i); };
+    const auto items = [&](const sample& made, std::size_t i) { return widened_item(task.input, made, i); };
     scan_report report;
     for (std::size_t row = 0; row < task.num_items / row_items; ++row) {
       const auto of_row = state_of_part<state>(task, row * row_items, (row + 1) * row_items, items);

@@ -27,6 +27,10 @@ std::optional<std::string> disagreement(const scan_call& call, const void* items
 std::optional<scan_task> task_of(const scan_call& call, const sample& made, std::size_t num_items,
                                  const tolerance& allowed);
 
+// Likewise of a dot product of pairs that two samples make.
+std::optional<scan_task> task_of_dot(catalog::scalar input, catalog::scalar accumulator, const sample& made,
+                                     const sample& second, std::size_t num_items, const tolerance& allowed);
+
 // The checker on host memory, in that many parts.
 scan_report check_on_host(const scan_task& task, std::size_t num_parts);
 // Of a reduction; of one reduction a row of so many items.

@@ -70,6 +70,12 @@ HISTOGRAM_OTHERS = {"thrust_histogram": (0.02, 30.0), "cub_block_histogram_atomi
 # Microseconds beyond the floor for the rows of 65,536 rows of 2,048 floats.
 ROWS = {"shared_accumulation": 454 - FLOOR, "register_accumulation": 415 - FLOOR, "final_warp": 414 - FLOOR, "warp_a_row": 130.0}
 ROW_CUB = {"cub_device_segmented_reduce": 200.0, "cub_device_segmented_reduce_fixed_size": 160.0}
+# Likewise for 1 Mi pairs of floats: the number of the rung, and its microseconds.
+DOTS = {
+    "atomic_per_element": (0, 800.0), "shared_tree": (1, 4.0), "shared_tree_128": (1, 3.5), "shared_tree_512": (1, 4.5), "warp_shuffle": (2, 3.0),
+    "two_passes": (3, 3.2), "tagged_sums": (5, 1.9),
+}  # fmt: skip
+DOT_LIBRARIES = {"cub_device_transform_reduce": 2.5, "cublas_dot": 2.4}
 DISTRIBUTIONS = ("uniform", "constant", "eight_hot", "zipf", "sorted", "runs", "out_of_range")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
 
@@ -400,6 +406,16 @@ def add_rows(made: dict[str, Any], shapes: Sequence[tuple[int, int]] = ((65536, 
         times = {("handwritten", rung): FLOOR + us * items / 2**27 for rung, us in (ROWS | {"front_door": 120.0}).items()}
         times |= {("library_baselines", rung): FLOOR + us * items / 2**27 for rung, us in ROW_CUB.items()}
         add_cell(made, items, times, operation="row_reduce", shape=f"rows={count} columns={columns}")
+
+
+def add_dots(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
+    """Dot products of floats."""
+    made["variants"] += [variant("handwritten", "dots", rung, number) for rung, (number, _) in DOTS.items()]
+    made["variants"] += [variant("library_baselines", "dots", rung, -1) for rung in DOT_LIBRARIES]
+    for items in sizes:
+        times = {("handwritten", rung): FLOOR + us * items / 2**20 for rung, (_, us) in DOTS.items()}
+        times |= {("library_baselines", rung): FLOOR + us * items / 2**20 for rung, us in DOT_LIBRARIES.items()}
+        add_cell(made, items, times, operation="dot")
 
 
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:

@@ -70,7 +70,9 @@ enum class bug {
   one_block_not_waited_for,
   half_of_the_row_left_out,
   barrier_in_a_ragged_loop,
-  absent_row_not_guarded
+  absent_row_not_guarded,
+  second_taken_for_aligned,
+  product_in_the_item_type
 };
 
 inline constexpr int block_threads = 128, items_per_thread = 4, tile = block_threads * items_per_thread;

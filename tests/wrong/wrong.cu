@@ -6,6 +6,7 @@
 #include "enrol/enrol.cuh"
 #include "wrong/chain_with.cuh"
 #include "wrong/cluster_with.cuh"
+#include "wrong/dot_with.cuh"
 #include "wrong/histogram_with.cuh"
 #include "wrong/reduction_with.cuh"
 #include "wrong/rows_with.cuh"
@@ -34,7 +35,7 @@ namespace {
 
 // The record of a variant that is in no catalog; of scans the inclusive one, unless the exclusive one is meant.
 enum class kind { inclusive, exclusive };
-template <class Variant, class T = catalog::i32, class Op = plus>
+template <class Variant, class T = catalog::i32, class Op = plus, class Accumulator = T>
 exhibit show(std::string_view rung, const char* refused_by, const char* passes, kind which = kind::inclusive) {
   struct collected final : catalog::collector {
     std::vector<catalog::record> records;
@@ -46,7 +47,8 @@ exhibit show(std::string_view rung, const char* refused_by, const char* passes, 
   about.ladder = "wrong";
   about.rung = rung;
   about.source = "tests/wrong/wrong.cu";
-  catalog::enrol<Variant>(variant, about, catalog::elements<catalog::element<T>>{}, catalog::operators<Op>{});
+  catalog::enrol<Variant>(variant, about, catalog::elements<catalog::element<T, Accumulator>>{},
+                          catalog::operators<Op>{});
   return {variant.records.at(static_cast<std::size_t>(which)), refused_by, passes};
 }
 
@@ -152,6 +154,13 @@ std::span<const exhibit> all() {
       show<rows_with<bug::half_of_the_row_left_out>>("half_of_the_row_left_out", "rows:33x2048", "rows:33x32"),
       show<rows_with<bug::barrier_in_a_ragged_loop>>("barrier_in_a_ragged_loop", "rows:33x32", "rows:33x128"),
       show<rows_with<bug::absent_row_not_guarded, true>>("absent_row_not_guarded", "rows:31x33", "rows:32x33"),
+
+      show<dot_with<bug::none>>("dot_nothing_wrong", "", "pairwise"),
+      show<dot_with<bug::none>, i8, plus, i32>("dot_of_bytes_nothing_wrong", "", "small"),
+      show<dot_with<bug::output_not_initialised>>("dot_output_not_initialised", "small", "small:0"),
+      show<dot_with<bug::missing_barrier>>("dot_missing_barrier", "pairwise", "small:0"),
+      show<dot_with<bug::second_taken_for_aligned>>("second_taken_for_aligned", "pairwise", "small:0"),
+      show<dot_with<bug::product_in_the_item_type>, i8, plus, i32>("product_in_the_item_type", "small", "small:0"),
 
       show<reductions_with<bug::none>>("chain_nothing_wrong", "", "n=1000 blocks=1 threads=16"),
       show<reductions_with<bug::lane_left_out>, catalog::f32, maximum>("lane_left_out", "n=1000 blocks=1 threads=32",

@@ -44,6 +44,7 @@
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
+#include "rungs/exact/exact_sum.cuh"
 #include "rungs/reductions/front_door.cuh"
 #include "rungs/workspace.cuh"
 
@@ -176,6 +177,45 @@ struct DeviceReduce {
   static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, int num_items,
                             cudaStream_t stream = nullptr) {
     return extremum_pair<false>(kept{workspace}, d_in, d_out, num_items, stream);
+  }
+
+  // *d_out = the exact sum of the items, rounded once, to nearest, ties to even: the same bits in any order, on any
+  // grid, alignment and GPU. Items are float, double, __half or __nv_bfloat16, and so is the result, of the same type
+  // or another; or it is a rungs::exact_sum<item>, which holds the sum and can be merged (rungs/exact/record.cuh). NaN
+  // where an item is one or infinities of both signs meet; an exact zero, and the sum of nothing, is +0.
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t ExactSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                              OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return exact::front_door::sum(d_temp_storage, temp_storage_bytes, d_in, d_out, static_cast<std::size_t>(num_items),
+                                  stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t ExactSum(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
+                              cudaStream_t stream = nullptr) {
+    return workspace.run<exact::front_door>(
+        [&](void* d_temp_storage, std::size_t& temp_storage_bytes) {
+          return ExactSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
+        },
+        stream);
+  }
+
+  // *d_out = the exact sum of d_x[i] * d_y[i], in the same way; both inputs have the same item type. An infinity times
+  // zero is NaN. The record is a rungs::exact_dot<item>.
+  template <class InputIteratorT, class OtherIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t ExactDot(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_x,
+                              OtherIteratorT d_y, OutputIteratorT d_out, NumItemsT num_items,
+                              cudaStream_t stream = nullptr) {
+    return exact::front_door::dot(d_temp_storage, temp_storage_bytes, d_x, d_y, d_out,
+                                  static_cast<std::size_t>(num_items), stream);
+  }
+  template <class InputIteratorT, class OtherIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t ExactDot(workspace& workspace, InputIteratorT d_x, OtherIteratorT d_y, OutputIteratorT d_out,
+                              NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return workspace.run<exact::front_door>(
+        [&](void* d_temp_storage, std::size_t& temp_storage_bytes) {
+          return ExactDot(d_temp_storage, temp_storage_bytes, d_x, d_y, d_out, num_items, stream);
+        },
+        stream);
   }
 
   // Not here yet.

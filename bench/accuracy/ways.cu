@@ -1,0 +1,95 @@
+#include "accuracy/ways.hpp"
+
+#include <cuda/std/version>
+
+#if CCCL_VERSION >= 3005000
+#include <cub/device/device_reduce.cuh>
+
+#include "rungs/baselines/parts/one_phase.cuh"
+#endif
+#if __has_include("rungs/exact/exact_sum.cuh")
+#include "rungs/exact/exact_sum.cuh"
+#define RUNGS_HAS_EXACT_SUM
+#endif
+#include "rungs/parts/storage.cuh"
+
+namespace rungs::bench {
+namespace {
+
+template <class Sum>
+cudaError_t on_host(void* d_temp_storage, std::size_t& temp_storage_bytes, const catalog::arguments& a) {
+  char* region;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+  const auto items = static_cast<const float*>(a.d_in);
+  Sum sum = 0;
+  for (std::size_t i = 0; i < a.num_items; ++i) sum += static_cast<Sum>(items[i]);
+  *static_cast<float*>(a.d_out) = static_cast<float>(sum);
+  return cudaSuccess;
+}
+
+#if CCCL_VERSION >= 3005000
+template <class Determinism>
+cudaError_t by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes, const catalog::arguments& a,
+                   cudaStream_t stream) {
+  return baselines::parts::in_one_phase(d_temp_storage, temp_storage_bytes, stream, [&](const auto& workspace) {
+    const auto env = cuda::std::execution::env{workspace, cuda::execution::require(Determinism{})};
+    return cub::DeviceReduce::Sum(static_cast<const float*>(a.d_in), static_cast<float*>(a.d_out), a.num_items, env);
+  });
+}
+#endif
+
+catalog::record way(catalog::family family, const char* ladder, const char* rung, const char* idea,
+                    catalog::call_t call) {
+  return {.family = family,
+          .ladder = ladder,
+          .rung = rung,
+          .idea = idea,
+          .operation = catalog::operation::reduce,
+          .op = catalog::op::plus,
+          .input_type = catalog::scalar::f32,
+          .accumulator_type = catalog::scalar::f32,
+          .output_type = catalog::scalar::f32,
+          .deterministic = true,
+          .call = call};
+}
+
+}  // namespace
+
+std::vector<catalog::record> more_ways() {
+  using catalog::arguments;
+  using catalog::family;
+  std::vector<catalog::record> all;
+#ifdef RUNGS_HAS_EXACT_SUM
+  all.push_back(way(family::handwritten, "exact", "exact_sum", "rungs::DeviceReduce::ExactSum: rounded once",
+                    [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+                      return DeviceReduce::ExactSum(d_temp_storage, temp_storage_bytes,
+                                                    static_cast<const float*>(a.d_in), static_cast<float*>(a.d_out),
+                                                    a.num_items, stream);
+                    }));
+#endif
+#if CCCL_VERSION >= 3005000
+  all.push_back(way(family::library_baselines, "baselines", "cub_device_reduce_run_to_run",
+                    "cub::DeviceReduce::Sum, run_to_run asked for",
+                    by_cub<cuda::execution::determinism::run_to_run_t>));
+  all.push_back(way(family::library_baselines, "baselines", "cub_device_reduce_gpu_to_gpu",
+                    "cub::DeviceReduce::Sum, gpu_to_gpu asked for",
+                    by_cub<cuda::execution::determinism::gpu_to_gpu_t>));
+#endif
+  const auto host = [&](const char* rung, const char* idea, catalog::call_t call) {
+    all.push_back(way(family::library_baselines, "baselines", rung, idea, call));
+    all.back().executes_on = executor::host;
+    all.back().waits_for_host = true;
+  };
+  host("host_serial_float", "one float, item after item, on the host",
+       [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+         return on_host<float>(d_temp_storage, temp_storage_bytes, a);
+       });
+  host("host_float_from_double", "one double, item after item, on the host, rounded to float",
+       [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+         return on_host<double>(d_temp_storage, temp_storage_bytes, a);
+       });
+  return all;
+}
+
+}  // namespace rungs::bench

@@ -1,0 +1,319 @@
+// An exactly rounded sum in one read of the input.
+//
+// A thread adds what it reads as integers, in a window of up to 104 bits in registers (window.cuh). Terms that do not
+// fit it go, one by one, to integers in shared memory that the thread has for itself (digits.cuh). Nothing is rounded
+// before the end, so that neither order nor grid nor alignment changes a bit.
+//
+// At the end a block posts its sum, as digits, under the call's tag. The block of the highest index gathers them and
+// rounds once. In a graph, whose tag would repeat, a second launch gathers.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "rungs/device/parts/types.cuh"
+#include "rungs/exact/record.cuh"
+#include "rungs/parts/gather.cuh"
+#include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tags.cuh"
+#include "rungs/production/exact/counters.cuh"
+#include "rungs/production/exact/terms.cuh"
+#include "rungs/production/exact/window.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// How a kind of terms is added up.
+template <class Terms>
+struct exact_shape {
+  using term = typename Terms::term;
+  static constexpr bool is_float = std::is_same_v<term, float>;
+  static constexpr bool has_window = is_float || std::is_same_v<term, double>;
+  // Halves fit two levels of 23 bits, floats over 40 binades three, doubles over 48 two of 52.
+  static constexpr int num_levels = is_float && sizeof(typename Terms::item) == 4 ? 3 : 2;
+  static constexpr int num_vectors = sizeof(typename Terms::item) == 2 || !has_window ? 2 : is_float ? 4 : 8;
+  // Items that are read one by one.
+  static constexpr int num_singles = has_window ? 8 : 2;
+  using counters = thread_counters<typename Terms::total, term>;
+  static constexpr std::size_t thread_bytes = counters::num_counters * sizeof(long long);
+  // One block a multiprocessor; where there is less shared memory, with fewer threads. Few items have smaller blocks.
+  static constexpr int most_threads = is_float ? 1024 : thread_bytes < 256 ? 512 : has_window ? 384 : 192;
+  static constexpr int least_threads = 128;
+};
+
+// What one thread adds up. All lanes of a warp call the same.
+template <class Terms>
+struct exact_share {
+  using shape = exact_shape<Terms>;
+  using total = typename Terms::total;
+  using term = typename Terms::term;
+  using window_type = exact_window<std::conditional_t<shape::has_window, term, float>, total, shape::num_levels>;
+  // After a tile that did not fit the window so many go straight to the digits, twice as many each time.
+  static constexpr int most_patience = 16;
+
+  block_total<total>& of_block;
+  unsigned seen = 0;
+  bool is_counted = false;  // whether a term went straight to the counters
+  window_type window{};
+  int skipped = 0, patience = 1, terms_in_window = 0;
+
+  // Adds terms[0] to terms[count - 1], to the window or, where one of them does not fit, to the counters.
+  template <int num_terms, class Values>
+  __device__ void add(const Values& terms) {
+    if constexpr (shape::has_window) {
+      if (skipped > 0)
+        --skipped;
+      else if (add_to_window<num_terms>(terms))
+        return;
+    }
+    count<num_terms>(terms);
+  }
+
+  template <int num_terms, class Values>
+  __device__ void count(const Values& terms) {
+    seen |= shape::counters::template add_terms<num_terms>(terms);
+    is_counted = true;
+  }
+
+  __device__ void finish() {
+    if constexpr (shape::has_window)
+      if (window.is_placed()) window.empty(of_block);
+    if (__any_sync(parts::full_mask, is_counted) && threadIdx.x % parts::warp_threads == 0) of_block.touch_all();
+    if (seen != 0) atomicOr(&of_block.sum.flags, seen);
+  }
+
+ private:
+  // False, and nothing is added, where one of the terms does not fit.
+  template <int num_terms, class Values>
+  __device__ bool add_to_window(const Values& terms) {
+    if (!window.is_placed()) window.place(greatest_of_warp<num_terms>(terms));
+    const bool fits = window.template add<num_terms>(terms);
+    if (fits) {
+      patience = 1;
+      if constexpr (window_type::may_fill) terms_in_window += num_terms;
+      if (terms_in_window + num_terms <= window.most_terms) return true;
+    }
+    window.empty(of_block);
+    terms_in_window = 0;
+    if (fits) return true;
+    window.place(greatest_of_warp<num_terms>(terms));
+    skipped = patience;
+    patience = patience < most_patience ? 2 * patience : patience;
+    return false;
+  }
+
+  // Their greatest magnitude; all lanes have it.
+  template <int num_terms, class Values>
+  static __device__ auto greatest_of_warp(const Values& terms) {
+    auto greatest = magnitude_of(terms[0]);
+#pragma unroll
+    for (int i = 1; i < num_terms; ++i) greatest = larger(greatest, magnitude_of(terms[i]));
+#pragma unroll
+    for (int lanes = parts::warp_threads / 2; lanes > 0; lanes /= 2)
+      greatest = larger(greatest, __shfl_xor_sync(parts::full_mask, greatest, lanes));
+    return greatest;
+  }
+};
+
+// Several vectors as one list of their items.
+template <class Terms, int num_vectors>
+struct vectors_of {
+  typename Terms::vector loaded[num_vectors];
+  __device__ auto operator[](int i) const { return loaded[i / Terms::vector_items][i % Terms::vector_items]; }
+};
+
+// Whole vectors begin behind the first `before` items.
+struct exact_plan {
+  std::size_t num_items, before, whole_vectors;
+};
+
+// The whole vectors, several loads in flight, and then what lies before and behind them, item by item.
+template <class Terms>
+__device__ void add_share(const Terms& terms, const exact_plan& plan, block_total<typename Terms::total>& total) {
+  using shape = exact_shape<Terms>;
+  exact_share<Terms> share{total};
+  if constexpr (Terms::in_vectors) {
+    constexpr int num_vectors = shape::num_vectors, vector_items = Terms::vector_items;
+    constexpr int tile_items = num_vectors * vector_items;
+    const std::size_t tile = std::size_t{num_vectors} * blockDim.x;
+    for (std::size_t first = blockIdx.x * tile; first < plan.whole_vectors; first += gridDim.x * tile) {
+      vectors_of<Terms, num_vectors> vectors;
+      const std::size_t mine = first + threadIdx.x;
+      const auto load = [&](int k) {
+        terms.load(plan.before + (mine + k * blockDim.x) * vector_items, vectors.loaded[k]);
+      };
+      if (first + tile <= plan.whole_vectors) {
+#pragma unroll
+        for (int k = 0; k < num_vectors; ++k) load(k);
+      } else {
+#pragma unroll
+        for (int k = 0; k < num_vectors; ++k) {
+          vectors.loaded[k] = {};
+          if (mine + k * blockDim.x < plan.whole_vectors) load(k);
+        }
+      }
+      share.template add<tile_items>(vectors);
+    }
+  }
+  const std::size_t in_vectors = plan.whole_vectors * Terms::vector_items, singles = plan.num_items - in_vectors;
+  constexpr int num_singles = Terms::in_vectors ? 1 : shape::num_singles;
+  const std::size_t tile = std::size_t{num_singles} * blockDim.x;
+  for (std::size_t first = blockIdx.x * tile; first < singles; first += gridDim.x * tile) {
+    typename Terms::term values[num_singles] = {};
+#pragma unroll
+    for (int k = 0; k < num_singles; ++k) {
+      const std::size_t i = first + threadIdx.x + k * blockDim.x;
+      if (i < singles) values[k] = terms[i < plan.before ? i : i + in_vectors];
+    }
+    if constexpr (Terms::in_vectors)
+      share.template count<num_singles>(values);
+    else
+      share.template add<num_singles>(values);
+  }
+  share.finish();
+}
+
+// What a block posts: its digits, which of them were touched, and what it has seen.
+template <class Total>
+inline constexpr int posts_of_block = Total::num_digits + sizeof(block_total<Total>::touched) / sizeof(unsigned) + 1;
+
+template <class Total>
+__device__ void post_total(const parts::mailboxes<long long>& mailboxes, const block_total<Total>& total,
+                           parts::tag tag) {
+  constexpr int num_digits = Total::num_digits;
+  for (int i = threadIdx.x; i < posts_of_block<Total>; i += blockDim.x) {
+    const long long value = i < num_digits                  ? total.sum.digits[i]
+                            : i + 1 < posts_of_block<Total> ? total.touched[i - num_digits]
+                                                            : total.sum.flags;
+    mailboxes.post(static_cast<std::size_t>(i) * gridDim.x + blockIdx.x, value, tag);
+  }
+}
+
+// Adds to `total` what the first num_posting of num_blocks blocks have posted under `tag`; waits for what is still to
+// come. A warp gathers a digit, and those that nobody has touched are not read.
+template <class Total>
+__device__ void gather_totals(const parts::mailboxes<long long>& mailboxes, std::size_t num_blocks,
+                              std::size_t num_posting, parts::tag tag, block_total<Total>& total) {
+  constexpr int num_digits = Total::num_digits;
+  for (int i = num_digits; i < posts_of_block<Total>; ++i) {
+    unsigned bits = 0;
+    for (std::size_t block = threadIdx.x; block < num_posting; block += blockDim.x) {
+      long long posted;
+      while (!mailboxes.peek(i * num_blocks + block, posted, tag)) continue;
+      bits |= static_cast<unsigned>(posted);
+    }
+    if (bits != 0) atomicOr(i + 1 < posts_of_block<Total> ? &total.touched[i - num_digits] : &total.sum.flags, bits);
+  }
+  __syncthreads();
+  const int num_warps = blockDim.x / parts::warp_threads;
+  for (int i = threadIdx.x / parts::warp_threads; i < num_digits; i += num_warps) {
+    if (!total.is_touched(i)) continue;
+    const std::size_t first = i * num_blocks;
+    const long long sum = parts::gather<5>(mailboxes, first, first + num_posting, tag, plus{});
+    if (threadIdx.x % parts::warp_threads == 0) total.sum.digits[i] += sum;
+  }
+  __syncthreads();
+}
+
+// One thread rounds `total`, or writes it as it is.
+template <class Total, class OutputIteratorT>
+__device__ void write_total(Total& total, OutputIteratorT d_out) {
+  using written = device::value_or<OutputIteratorT, Total>;
+  total.carry();
+  if constexpr (exact::is_total<written>)
+    *d_out = total;
+  else
+    *d_out = total.template rounded_in_place<written>();
+}
+
+// Room for a T in shared memory, where nothing is constructed.
+template <class T>
+struct room_for {
+  alignas(T) unsigned char bytes[sizeof(T)];
+  __device__ T& get() { return reinterpret_cast<T&>(bytes); }
+};
+
+template <class Terms, class OutputIteratorT>
+__global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
+    exact_kernel(Terms terms, exact_plan plan, OutputIteratorT d_out, char* storage, parts::tag tag, bool gathers) {
+  using total_type = typename Terms::total;
+  __shared__ room_for<block_total<total_type>> room;
+  block_total<total_type>& total = room.get();
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  total.clear();
+  exact_shape<Terms>::counters::clear();
+  __syncthreads();
+  add_share(terms, plan, total);
+  exact_shape<Terms>::counters::sum_block(total);
+  const parts::mailboxes<long long> mailboxes(storage);
+  const unsigned gatherer = gridDim.x - 1;
+  if (blockIdx.x != gatherer || !gathers) return post_total(mailboxes, total, tag);
+  if (gatherer > 0) gather_totals(mailboxes, gridDim.x, gatherer, tag, total);
+  if (threadIdx.x == 0) write_total(total.sum, d_out);
+}
+
+inline constexpr int exact_finish_threads = 512;
+
+template <class Total, class OutputIteratorT>
+__global__ void __launch_bounds__(exact_finish_threads)
+    exact_finish_kernel(char* storage, std::size_t num_blocks, OutputIteratorT d_out, parts::tag tag) {
+  __shared__ room_for<block_total<Total>> room;
+  block_total<Total>& total = room.get();
+  total.clear();
+  __syncthreads();
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  gather_totals(parts::mailboxes<long long>(storage), num_blocks, num_blocks, tag, total);
+  if (threadIdx.x == 0) write_total(total.sum, d_out);
+}
+
+template <class Terms, class OutputIteratorT>
+cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, const Terms& terms,
+                        OutputIteratorT d_out, std::size_t num_items, cudaStream_t stream) {
+  using shape = exact_shape<Terms>;
+  using total = typename Terms::total;
+  parts::device_limits limits;
+  cudaError_t error = limits.ask();
+  if (error != cudaSuccess) return error;
+  exact_plan plan{num_items};
+  if constexpr (Terms::in_vectors) {
+    plan.before = parts::at_most(terms.items_before_vectors(), num_items);
+    plan.whole_vectors = (num_items - plan.before) / Terms::vector_items;
+  }
+  constexpr std::size_t of_the_block = 8192;  // shared memory beside the counters, or more
+  const std::size_t fitting = (limits.shared_bytes - of_the_block) / shape::thread_bytes;
+  if (fitting < parts::warp_threads) return cudaErrorInvalidConfiguration;
+  constexpr int thread_items = Terms::in_vectors ? shape::num_vectors * Terms::vector_items : shape::num_singles;
+  const std::size_t most_threads =
+      parts::at_most(shape::most_threads, fitting / parts::warp_threads * parts::warp_threads);
+  const std::size_t multiprocessors = limits.multiprocessors;
+  // As many threads as give each multiprocessor one tile, if not more.
+  std::size_t block_threads = parts::ceil_div(num_items, multiprocessors * thread_items * parts::warp_threads);
+  block_threads = parts::at_most(block_threads * parts::warp_threads, most_threads);
+  if (block_threads < shape::least_threads) block_threads = parts::at_most(shape::least_threads, most_threads);
+  std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads * thread_items), multiprocessors);
+  const std::size_t least_blocks = 1 + num_items / (block_threads * most_terms_of_thread);
+  if (grid_blocks < least_blocks) grid_blocks = least_blocks;
+
+  char* region;
+  const std::size_t bytes = parts::mailboxes<long long>::bytes(grid_blocks * posts_of_block<total>);
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  bool captured = false;
+  error = parts::is_captured(stream, captured);
+  if (error != cudaSuccess) return error;
+  const parts::tag tag = parts::draw_tag();
+  error = parts::launch_with_shared_memory(exact_kernel<Terms, OutputIteratorT>, grid_blocks,
+                                           static_cast<int>(block_threads), block_threads * shape::thread_bytes, stream,
+                                           terms, plan, d_out, region, tag, !captured);
+  if (error != cudaSuccess || !captured) return error;
+  return parts::launch_overlapped(exact_finish_kernel<total, OutputIteratorT>, 1, exact_finish_threads, 0,
+                                  limits.overlaps(), stream, region, grid_blocks, d_out, tag);
+}
+
+}  // namespace rungs::RUNGS_ABI::production

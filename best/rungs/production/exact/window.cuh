@@ -1,0 +1,132 @@
+// Adding floating-point numbers as integers: the common path of exact sums.
+//
+// With M = 1.5 * 2^k and |x| <= 2^(k-1), the bits of fl(x + M) less the bits of M are the integer nearest to
+// x / 2^(k-p), where a mantissa has p bits. So bit patterns are added up as integers. x - (fl(x + M) - M) is the exact
+// remainder, and the next level adds it in the same way, p bits lower. Where all remainders of the last level are zero
+// and no |x| is above 2^(k-1), the integers hold all of the terms.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "rungs/production/exact/counters.cuh"
+#include "rungs/production/exact/terms.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+__device__ inline float add_rounded(float a, float b) {
+  float sum;
+  asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
+  return sum;
+}
+__device__ inline float subtract_rounded(float a, float b) {
+  float difference;
+  asm("sub.rn.f32 %0, %1, %2;" : "=f"(difference) : "f"(a), "f"(b));
+  return difference;
+}
+__device__ inline double add_rounded(double a, double b) { return __dadd_rn(a, b); }
+__device__ inline double subtract_rounded(double a, double b) { return __dsub_rn(a, b); }
+
+// |number| to be compared: a float, which is no NaN where another number is compared with it; of a double the upper
+// half of its bits, where a NaN is above all numbers.
+__device__ inline float magnitude_of(float number) { return fabsf(number); }
+__device__ inline float larger(float a, float b) { return fmaxf(a, b); }
+__device__ inline unsigned magnitude_of(double number) { return __double2hiint(number) & 0x7fffffffu; }
+__device__ inline unsigned larger(unsigned a, unsigned b) { return a < b ? b : a; }
+
+// The greatest such magnitude of numbers up to `power`, a power of two; of doubles, below it, for want of the lower
+// half.
+__device__ inline float limit_of(float power) { return power; }
+__device__ inline unsigned limit_of(double power) { return magnitude_of(power) - 1; }
+
+template <class Term, class Total, int num_levels>
+struct exact_window {
+  using format = exact::format_of<Term>;
+  using bits = typename format::bits;
+  using signed_bits = std::make_signed_t<bits>;
+  static constexpr int level_bits = format::mantissa_bits;
+  using magnitude = decltype(magnitude_of(Term{}));
+  static constexpr int bias = format::greatest_field / 2;
+  // The last level is not finer than the least number and the lowest digit; M is a number, and the sums fit the digits.
+  static constexpr int finest = format::least_exponent + 1, lowest = Total::lowest_exponent;
+  static constexpr int least_k = num_levels * level_bits + (finest > lowest ? finest : lowest);
+  static constexpr int most_k = 32 * (Total::num_digits - 2) - 1 + lowest + level_bits;
+  static constexpr int greatest_k = most_k < bias ? most_k : bias;
+  // After so many terms, each less than 2^51, the sums may be full.
+  static constexpr bool may_fill = sizeof(Term) == 8;
+  static constexpr int most_terms = 1 << 11;
+
+  int k = 0;
+  magnitude limit{};  // of 2^(k-1); zero: there is no window yet
+  Term highest_offset;
+  long long sums[num_levels];
+
+  __device__ bool is_placed() const { return limit != magnitude{}; }
+
+  // Adds terms[0] to terms[count - 1] of all lanes of the warp, which all call it; false, and nothing is added, where
+  // one of them does not fit the window.
+  template <int count, class Terms>
+  __device__ bool add(const Terms& terms) {
+    Term offset[num_levels];
+    offset[0] = highest_offset;
+#pragma unroll
+    for (int level = 1; level < num_levels; ++level) offset[level] = offset[level - 1] * power_of_two(-level_bits);
+    bits of_tile[num_levels] = {};
+    bits left = 0;
+    magnitude most{};
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      Term rest = terms[i];
+      most = larger(most, magnitude_of(rest));
+#pragma unroll
+      for (int level = 0; level < num_levels; ++level) {
+        const Term rounded = add_rounded(rest, offset[level]);
+        of_tile[level] += bits_of<bits>(rounded);
+        rest = subtract_rounded(rest, subtract_rounded(rounded, offset[level]));
+      }
+      left |= bits_of<bits>(rest);
+    }
+    const bool fits = static_cast<bits>(left << 1) == 0 && most <= limit;
+    if (!__all_sync(parts::full_mask, fits)) return false;
+#pragma unroll
+    for (int level = 0; level < num_levels; ++level)
+      sums[level] += static_cast<signed_bits>(of_tile[level] - count * bits_of<bits>(offset[level]));
+    return true;
+  }
+
+  // Begins a window in which numbers up to four times `most` fit.
+  __device__ void place(magnitude most) {
+    const Term number = from_magnitude(most);
+    k = static_cast<int>(bits_of<bits>(number) >> level_bits) - bias + 3;
+    k = k < least_k ? least_k : k > greatest_k ? greatest_k : k;
+    limit = limit_of(power_of_two(k - 1));
+    highest_offset = 1.5f * power_of_two(k);
+#pragma unroll
+    for (int level = 0; level < num_levels; ++level) sums[level] = 0;
+  }
+
+  // Adds the sums to the thread's counters. All lanes of the warp have the same window.
+  __device__ void empty(block_total<Total>& total) {
+#pragma unroll
+    for (int level = 0; level < num_levels; ++level) {
+      const int position = k - (level + 1) * level_bits - lowest;
+      const unsigned words[2] = {static_cast<unsigned>(sums[level]), static_cast<unsigned>(sums[level] >> 32)};
+      thread_counters<Total, Term>::add(words, position);
+      sums[level] = 0;
+      const int lane = threadIdx.x % parts::warp_threads;
+      if (lane < 4) total.touch(position / 32 + lane);
+    }
+  }
+
+ private:
+  static __device__ Term power_of_two(int exponent) {
+    const bits pattern = static_cast<bits>(exponent + bias) << level_bits;
+    Term power;
+    memcpy(&power, &pattern, sizeof(Term));
+    return power;
+  }
+  static __device__ float from_magnitude(float most) { return most; }
+  static __device__ double from_magnitude(unsigned most) { return __hiloint2double(static_cast<int>(most), 0); }
+};
+
+}  // namespace rungs::RUNGS_ABI::production
