@@ -86,10 +86,10 @@ inline items make_items(number type, kind of, std::uint64_t seed, std::size_t nu
     return with_field(format, std::clamp(field, 0, top), mantissas[below(std::size(mantissas))] & ones(format),
                       below(2) != 0);
   };
-  std::optional<bits> far_above;  // and not cancelled yet
+  bits far_above = 0;  // and not cancelled yet; 0: none is
   const auto outlier = [&] {
-    if (far_above && below(2) == 0) return *std::exchange(far_above, std::nullopt) ^ format.sign();
-    const int by = far_above || below(2) == 0 ? below(6) - 2 : below(2 * reach) - reach;
+    if (far_above != 0 && below(2) == 0) return std::exchange(far_above, 0) ^ format.sign();
+    const int by = far_above != 0 || below(2) == 0 ? below(6) - 2 : below(2 * reach) - reach;
     const bits it = beside_power(middle + by);
     if (by > 3) far_above = it;
     return it;

@@ -281,7 +281,7 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   parts::device_limits limits;
   cudaError_t error = limits.ask();
   if (error != cudaSuccess) return error;
-  exact_plan plan{num_items};
+  exact_plan plan{num_items, 0, 0};
   if constexpr (Terms::in_vectors) {
     plan.before = parts::at_most(terms.items_before_vectors(), num_items);
     plan.whole_vectors = (num_items - plan.before) / Terms::vector_items;
