@@ -114,7 +114,7 @@ struct exact_window {
       thread_counters<Total, Term>::add(words, position);
       sums[level] = 0;
       const int lane = threadIdx.x % parts::warp_threads;
-      if (lane < 4) total.touch(position / 32 + lane);
+      if (lane < 5) total.touch(position / 32 + lane);  // 64 bits, shifted, and two carries
     }
   }
 
