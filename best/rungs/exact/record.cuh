@@ -33,7 +33,7 @@ struct ieee {
   static constexpr int greatest_field = (1 << exponent_bits) - 1;  // of infinities and NaN
   static constexpr int least_exponent = -(greatest_field / 2) - mantissa_bits;
   static constexpr Bits infinity = static_cast<Bits>(Bits(greatest_field) << mantissa_bits);
-  static constexpr Bits nan = static_cast<Bits>(infinity | (infinity - 1) >> (exponent_bits - 1));
+  static constexpr Bits nan = static_cast<Bits>(infinity | ((Bits(1) << mantissa_bits) - 1));
   static constexpr Bits sign = static_cast<Bits>(Bits(1) << (exponent_bits + mantissa_bits));
 };
 
@@ -66,15 +66,7 @@ struct total {
   std::uint32_t flags = 0, unused = 0;  // of `seen`
 
   // Brings digits that were added up, each less than 2^62, back to their range.
-  __host__ __device__ void carry() {
-    long long carried = 0;
-    for (int i = 0; i + 1 < num_digits; ++i) {
-      carried += digits[i];
-      digits[i] = carried & 0xffffffff;
-      carried >>= 32;
-    }
-    digits[num_digits - 1] += carried;
-  }
+  __host__ __device__ void carry() { carry(0, num_digits - 1); }
 
   __host__ __device__ total& operator+=(const total& other) {
     for (int i = 0; i < num_digits; ++i) digits[i] += other.digits[i];
@@ -87,13 +79,14 @@ struct total {
   template <class Result>
   __host__ __device__ Result rounded() const {
     total copy = *this;
-    return copy.rounded_in_place<Result>();
+    return copy.rounded_in_place<Result>(0, num_digits - 1);
   }
-  // The same without a copy; afterwards the digits have no meaning.
+  // The same without a copy, of digits before carry(), where all but digits[first] to digits[last] are zero, and the
+  // last has room for the sign. Afterwards the digits have no meaning.
   template <class Result>
-  __host__ __device__ Result rounded_in_place() {
+  __host__ __device__ Result rounded_in_place(int first, int last) {
     using format = format_of<Result>;
-    const auto bits = static_cast<typename format::bits>(rounded_bits<format>());
+    const auto bits = static_cast<typename format::bits>(rounded_bits<format>(first, last));
     Result result;
     static_assert(sizeof(result) == sizeof(bits));
     memcpy(static_cast<void*>(&result), &bits, sizeof(bits));
@@ -102,14 +95,18 @@ struct total {
 
  private:
   template <class Format>
-  __host__ __device__ std::uint64_t rounded_bits() {
+  __host__ __device__ std::uint64_t rounded_bits(int first_digit, int last_digit) {
     constexpr std::uint32_t both = plus_infinity | minus_infinity;
     if ((flags & not_a_number) != 0 || (flags & both) == both) return Format::nan;
     if (flags != 0) return Format::infinity | ((flags & minus_infinity) != 0 ? Format::sign : 0);
-    const bool is_negative = digits[num_digits - 1] < 0;
-    if (is_negative) negate();
-    int top = num_digits - 1;
-    while (top > 0 && digits[top] == 0) --top;
+    carry(first_digit, last_digit);
+    const bool is_negative = digits[last_digit] < 0;
+    if (is_negative) {
+      for (int i = first_digit; i <= last_digit; ++i) digits[i] = -digits[i];
+      carry(first_digit, last_digit);
+    }
+    int top = last_digit;
+    while (top > first_digit && digits[top] == 0) --top;
     if (digits[top] == 0) return 0;
     int leading = 32 * top + 31;  // the leading bit
     while (leading > 32 * top && digits[top] >> (leading - 32 * top) == 0) --leading;
@@ -118,7 +115,7 @@ struct total {
     const int coarse = leading - Format::mantissa_bits;
     const int last = coarse > finest ? coarse : finest;
     std::uint64_t kept = bits_from(last);
-    if (rounds_up(last, kept)) ++kept;
+    if (rounds_up(last, kept, first_digit)) ++kept;
     // What is kept has its leading bit, which adds one to the field, unless the result is denormal or zero.
     if (last - finest >= Format::greatest_field)
       kept = Format::infinity;
@@ -128,9 +125,14 @@ struct total {
     return kept | (is_negative ? Format::sign : 0);
   }
 
-  __host__ __device__ void negate() {
-    for (int i = 0; i < num_digits; ++i) digits[i] = -digits[i];
-    carry();
+  __host__ __device__ void carry(int first, int last) {
+    long long carried = 0;
+    for (int i = first; i < last; ++i) {
+      carried += digits[i];
+      digits[i] = carried & 0xffffffff;
+      carried >>= 32;
+    }
+    digits[last] += carried;
   }
 
   // Of a magnitude: the bits from `first` on, which may be negative, as far as they fit.
@@ -141,11 +143,11 @@ struct total {
     return (by == 0 ? low : low >> by | digit(from + 2) << (64 - by)) << behind;
   }
 
-  __host__ __device__ bool rounds_up(int last, std::uint64_t kept) const {
+  __host__ __device__ bool rounds_up(int last, std::uint64_t kept, int first_digit) const {
     if (last <= 0 || (bits_from(last - 1) & 1) == 0) return false;
     if ((kept & 1) != 0) return true;
     const int half = last - 1;
-    for (int i = 0; i < half / 32; ++i)
+    for (int i = first_digit; i < half / 32; ++i)
       if (digits[i] != 0) return true;
     return (static_cast<std::uint64_t>(digits[half / 32]) & ((std::uint64_t(1) << half % 32) - 1)) != 0;
   }

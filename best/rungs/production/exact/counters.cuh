@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "rungs/parts/launch.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/exact/terms.cuh"
 
@@ -23,11 +24,12 @@ inline constexpr std::size_t most_terms_of_thread = std::size_t{1} << 20;
 template <class Total>
 struct block_total {
   Total sum;
-  unsigned touched[(Total::num_digits + 31) / 32];
+  static constexpr int num_words = (Total::num_digits + 31) / 32;
+  unsigned touched[num_words];
 
   __device__ void clear() {
     for (unsigned i = threadIdx.x; i < Total::num_digits; i += blockDim.x) sum.digits[i] = 0;
-    if (threadIdx.x < sizeof(touched) / sizeof(unsigned)) touched[threadIdx.x] = 0;
+    if (threadIdx.x < num_words) touched[threadIdx.x] = 0;
     if (threadIdx.x == 0) sum.flags = sum.unused = 0;
   }
   __device__ void touch(int digit) {
@@ -37,6 +39,17 @@ struct block_total {
     for (unsigned& word : touched) atomicOr(&word, ~0u);
   }
   __device__ bool is_touched(int digit) const { return (touched[digit / 32] >> digit % 32 & 1) != 0; }
+  // Where no digit was touched, all are zero, and any will do.
+  __device__ int first_touched() const {
+    int word = 0;
+    while (word + 1 < num_words && touched[word] == 0) ++word;
+    return parts::at_most(32 * word + (touched[word] != 0 ? __ffs(touched[word]) - 1 : 0), Total::num_digits - 1);
+  }
+  __device__ int last_touched() const {
+    int word = num_words - 1;
+    while (word > 0 && touched[word] == 0) --word;
+    return parts::at_most(32 * word + (touched[word] != 0 ? 31 - __clz(touched[word]) : 0), Total::num_digits - 1);
+  }
 };
 
 template <class Total, class Term>

@@ -178,7 +178,7 @@ __device__ void add_share(const Terms& terms, const exact_plan& plan, block_tota
 
 // What a block posts: its digits, which of them were touched, and what it has seen.
 template <class Total>
-inline constexpr int posts_of_block = Total::num_digits + sizeof(block_total<Total>::touched) / sizeof(unsigned) + 1;
+inline constexpr int posts_of_block = Total::num_digits + block_total<Total>::num_words + 1;
 
 template <class Total>
 __device__ void post_total(const parts::mailboxes<long long>& mailboxes, const block_total<Total>& total,
@@ -218,15 +218,17 @@ __device__ void gather_totals(const parts::mailboxes<long long>& mailboxes, std:
   __syncthreads();
 }
 
-// One thread rounds `total`, or writes it as it is.
+// One thread rounds what `block` has, or writes it as it is.
 template <class Total, class OutputIteratorT>
-__device__ void write_total(Total& total, OutputIteratorT d_out) {
+__device__ void write_total(block_total<Total>& block, OutputIteratorT d_out) {
+  Total& total = block.sum;
   using written = device::value_or<OutputIteratorT, Total>;
-  total.carry();
-  if constexpr (exact::is_total<written>)
+  if constexpr (exact::is_total<written>) {
+    total.carry();
     *d_out = total;
-  else
-    *d_out = total.template rounded_in_place<written>();
+  } else {
+    *d_out = total.template rounded_in_place<written>(block.first_touched(), block.last_touched());
+  }
 }
 
 // Room for a T in shared memory, where nothing is constructed.
@@ -254,7 +256,7 @@ __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
   const unsigned gatherer = gridDim.x - 1;
   if (blockIdx.x != gatherer || !gathers) return post_total(mailboxes, total, tag);
   if (gatherer > 0) gather_totals(mailboxes, gridDim.x, gatherer, tag, total);
-  if (threadIdx.x == 0) write_total(total.sum, d_out);
+  if (threadIdx.x == 0) write_total(total, d_out);
 }
 
 inline constexpr int exact_finish_threads = 512;
@@ -270,7 +272,7 @@ __global__ void __launch_bounds__(exact_finish_threads)
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
   gather_totals(parts::mailboxes<long long>(storage), num_blocks, num_blocks, tag, total);
-  if (threadIdx.x == 0) write_total(total.sum, d_out);
+  if (threadIdx.x == 0) write_total(total, d_out);
 }
 
 template <class Terms, class OutputIteratorT>
