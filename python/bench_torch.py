@@ -60,7 +60,8 @@ def main():
         return
     if not chosen:
         sys.exit(f"bench_torch.py: no cell's name matches {options.select!r}: --list prints them")
-    result = {"environment": environment(options.commit), "cells": [], "left_out": []}
+    result = {"schema": "rungs.torch/1", "gpu": slug(torch.cuda.get_device_name(0)),
+              "environment": environment(options.commit), "cells": [], "left_out": []}  # fmt: skip
     print(f"{result['environment']['gpu']}, torch {torch.__version__}, rungs {rungs_torch.version()}: {len(chosen)} cells, "
           f"{options.budget} s", flush=True)  # fmt: skip
     print(f"{'cell':38} {'rungs':>9} {'eager':>9} {'compiled':>9} {'roof':>9}  {'TB/s':>5} {'of roof':>7} {'speed-up':>8}")
@@ -321,6 +322,11 @@ def summary(rows):
             slower = sum(each < 1 for each in speedups)
             print(f"{operation}: {len(speedups)} cells, {mean:.2f}x the better of torch's, lowest {min(speedups):.2f}x, "
                   f"{slower} slower")  # fmt: skip
+
+
+def slug(name):
+    """As the folders of report/data are called: nvidia-h200."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def said(*command):
