@@ -6,11 +6,15 @@ that would have to be written back. The host is ahead of the GPU, so that its ti
 sampled in turn, forwards and backwards. A cell is verified before and after it is timed: on its first and last rows
 against torch in float64. A roof moves the same bytes: torch's copy_, or for what is only read the sum of all items.
 
-    python3 bench_torch.py --output=results.json
+    python3 bench_torch.py --output=torch.json.gz
     python3 bench_torch.py --select='softmax|rms_norm' --no-compile
+
+Compiling takes most of the time, and torch keeps what it compiled: a second run gets further within the same budget. The
+report has a page where report/data/<gpu>/ holds one or several files torch*.json.gz of complete or partial runs.
 """
 
 import argparse
+import gzip
 import json
 import math
 import os
@@ -25,10 +29,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 FLUSH_BYTES = 512 << 20
-NORM_SHAPES = [(65536, 2048)] + [(32768, 256 << i) for i in range(9)] + [(16384, 131072), (8192, 262144)]
+# In an order that leaves rows of every length where the budget ends a run early.
+NORM_SHAPES = [
+    (65536, 2048), (32768, 256), (32768, 65536), (8192, 262144), (32768, 1024), (32768, 8192), (16384, 131072),
+    (32768, 4096), (32768, 16384), (32768, 512), (32768, 32768), (32768, 2048),
+]  # fmt: skip
 SUM_SHAPES = [
-    (4 << 20, 32), (1 << 20, 128), (256 << 10, 512), (64 << 10, 2048), (16 << 10, 8192), (1024, 128 << 10), (128, 1 << 20),
-    (16, 1 << 20),
+    (4 << 20, 32), (1 << 20, 128), (256 << 10, 512), (16 << 10, 8192), (1024, 128 << 10), (128, 1 << 20), (16, 1 << 20),
 ]  # fmt: skip
 
 
@@ -53,10 +60,12 @@ def main():
         return
     if not chosen:
         sys.exit(f"bench_torch.py: no cell's name matches {options.select!r}: --list prints them")
-    result = {"environment": environment(), "cells": [], "left_out": []}
+    result = {"schema": "rungs.torch/1", "gpu": slug(torch.cuda.get_device_name(0)),
+              "environment": environment(options.commit), "cells": [], "left_out": []}  # fmt: skip
     print(f"{result['environment']['gpu']}, torch {torch.__version__}, rungs {rungs_torch.version()}: {len(chosen)} cells, "
           f"{options.budget} s", flush=True)  # fmt: skip
     print(f"{'cell':38} {'rungs':>9} {'eager':>9} {'compiled':>9} {'roof':>9}  {'TB/s':>5} {'of roof':>7} {'speed-up':>8}")
+    told = False
     bench = Sampler(options.samples)
     wrong = 0
     for number, cell in enumerate(chosen):
@@ -70,6 +79,9 @@ def main():
         wrong += not row["verified"]
         result["cells"].append(row)
         print(line(row) + f"   [{number + 1}/{len(chosen)}, {row['seconds']:.0f} s]", flush=True)
+        if "not_compiled" in row and not told:
+            print(f"not compiled: {row['not_compiled']}", flush=True)
+            told = True
         torch.cuda.empty_cache()
         if options.output:
             write(options.output, {**result, "complete": False})
@@ -88,7 +100,8 @@ def parse():
     parser.add_argument("--samples", type=int, default=16, help="of each entry of a cell (16)")
     parser.add_argument("--select", default="", metavar="REGEX", help="only cells whose name matches")
     parser.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the results there as JSON")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the results there as JSON; packed where it ends with .gz")
+    parser.add_argument("--commit", metavar="NAME", help="of the library, where git does not know it")
     parser.add_argument("--list", action="store_true", help="print the cells")
     return parser.parse_args()
 
@@ -154,6 +167,7 @@ def row_cells(dtype, shape):
         cell("rms_norm", lambda x, w, b: rungs_torch.rms_norm(x, columns, w, 1e-6),
              lambda x, w, b: functional.rms_norm(x, (columns,), w, 1e-6), with_parameters),
         rows_to_items("logsumexp", dtype, shape, lambda x: rungs_torch.logsumexp(x, -1), lambda x: x.logsumexp(-1)),
+        rows_to_items("sum", dtype, shape, lambda x: rungs_torch.sum(x, -1), lambda x: x.sum(-1)),
         rows_to_items("amax", dtype, shape, lambda x: rungs_torch.amax(x, -1), lambda x: x.amax(-1)),
     ]  # fmt: skip
     found.append(
@@ -310,10 +324,22 @@ def summary(rows):
                   f"{slower} slower")  # fmt: skip
 
 
-def environment():
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True
-    ).stdout.strip()
+def slug(name):
+    """As the folders of report/data are called: nvidia-h200."""
+    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def said(*command):
+    """The first line that a command prints, or None."""
+    try:
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.split("\n") if done.returncode == 0 else [""]
+    return lines[0].strip() or None
+
+
+def environment(commit):
     properties = torch.cuda.get_device_properties(0)
     return {
         "gpu": properties.name,
@@ -324,7 +350,8 @@ def environment():
         "cuda": torch.version.cuda,
         "python": platform.python_version(),
         "rungs": rungs_torch.version(),
-        "commit": commit or None,
+        "commit": commit or said("git", "describe", "--always", "--dirty"),
+        "driver": said("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"),
         "cold_by": f"reading {FLUSH_BYTES >> 20} MiB",
         "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
@@ -332,7 +359,8 @@ def environment():
 
 def write(path, result):
     aside = path.with_name(path.name + ".part")
-    aside.write_text(json.dumps(result, indent=1) + "\n")
+    written = (json.dumps(result, indent=1) + "\n").encode()
+    aside.write_bytes(gzip.compress(written, mtime=0) if path.suffix == ".gz" else written)
     os.replace(aside, path)
 
 

@@ -47,6 +47,16 @@ class Interface(unittest.TestCase):
             self.assertEqual({f"rungs_{name}": value for name, value in told.items()}, {name: i for i, name in enumerate(listed)})
 
 
+class Programs(unittest.TestCase):
+    """They run where a GPU is; elsewhere they are compiled."""
+
+    def test_syntax(self):
+        root = Path(__file__).resolve().parents[2]
+        for name in ("examples/torch_rows.py", "python/bench_torch.py", "python/tests/test_results.py"):
+            with self.subTest(name):
+                compile((root / name).read_text(), name, "exec")
+
+
 class Missing(unittest.TestCase):
     def test_no_library(self):
         with mock.patch.dict(os.environ, RUNGS_LIBRARY="/nowhere/librungs_torch.so"):

@@ -27,6 +27,7 @@ SASS, SASS_SCHEMA = "sass" + PACKED, "rungs.sass/1"
 COUNTERS, COUNTERS_SCHEMA = "counters" + PACKED, "rungs.counters/1"
 ACCURACY, ACCURACY_SCHEMA = "accuracy" + PACKED, "rungs.accuracy/1"
 FACTS = frozenset(form for name in (SASS, COUNTERS, ACCURACY) for form in (name, name.removesuffix(".gz")))
+TORCH = "torch*.json*"  # what python/bench_torch.py writes, of one run or several
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -210,6 +211,7 @@ class Machine:
     counters: dict[tuple[Cell, Variant], list[dict[str, Any]]] = field(default_factory=dict)  # of a call's kernels, where counters.json tells
     counted_by: dict[str, Any] = field(default_factory=dict)  # with what, and how
     accuracy: dict[str, Any] = field(default_factory=dict)  # errors of sums, where accuracy.json tells
+    torch: list[dict[str, Any]] = field(default_factory=list)  # runs beside torch, the earliest first
     grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
@@ -343,7 +345,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in FACTS and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
 def facts(folder: Path, name: str) -> Path | None:
@@ -594,6 +596,16 @@ def read_accuracy(path: Path, gpu: str) -> dict[str, Any]:
     return document
 
 
+def read_torch(path: Path, gpu: str) -> dict[str, Any]:
+    """A run of python/bench_torch.py."""
+    document = parse(path)
+    if fault := schema.fault(document, "torch"):
+        raise Refused(fault, "python/bench_torch.py writes it anew")
+    if document["gpu"] != gpu:
+        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    return document
+
+
 # ---- reading a directory
 
 
@@ -678,6 +690,12 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
                     machine.counters, machine.counted_by = read_facts(path, gpu)
             except Refused as refusal:
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
+        for path in sorted((data / gpu).glob(TORCH)):
+            try:
+                machine.torch.append(read_torch(path, gpu))
+            except Refused as refusal:
+                refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
+        machine.torch.sort(key=lambda run: run["environment"]["began"])
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in machines.items():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import answers, atomics, charts, choose, compare, costs, counters, crossover, errors, gains, histograms, limits, regret, rows, topics, words
+from rungs_report import answers, atomics, charts, choose, compare, costs, counters, crossover, errors, gains, histograms, limits, regret, rows, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -92,6 +92,7 @@ HISTOGRAMS: tuple[Section, ...] = (
 )  # fmt: skip
 ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape)
 ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.runs, errors.nearer, errors.accumulators)
+TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.tables, torch_rows.how)
 STUDIES: tuple[Section, ...] = (
     banners,
     study(topics.ATOMICS, "Atomics", atomics.findings, atomics.overviews, atomics.ideas, omissions),
@@ -106,7 +107,8 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     measured = [("regret", f"index.md#{slug(answers.REGRET)}")] if regret.measured(machine) else []
     by_row = [("rows", "rows.md")] if rows.measured(machine) else []
     by_error = [("accuracy", "accuracy.md")] if errors.measured(machine) else []
-    return [*by_row, *by_error, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
+    beside_torch = [("torch", "torch.md")] if torch_rows.measured(machine) else []
+    return [*by_row, *by_error, *beside_torch, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
 
 
 def finished(lines: list[str]) -> list[str]:
@@ -161,6 +163,8 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
         add("rows.md", f"Rows on {name}", None, ROWS)
     if errors.measured(machine):
         add("accuracy.md", f"Accuracy of sums on {name}", None, ERRORS)
+    if torch_rows.measured(machine):
+        add("torch.md", f"Rows beside PyTorch on {name}", None, TORCH)
     if machine.device:
         add("claims.md", f"What the texts claim, and what was measured: {name}", None, (banners, claimed))
     return made

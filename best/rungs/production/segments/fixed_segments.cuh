@@ -85,6 +85,9 @@ struct part_shape {
   static constexpr int block_threads = threads < 128 ? 128 : threads, block_parts = block_threads / threads;
   static constexpr int pieces = pieces_, parts_at_once = pieces < 4 ? 4 / pieces : 1;
   static constexpr int blocks = 768 / block_threads;
+  // Parts that threads take at once lie side by side where lanes exchange them, so that results are written together.
+  static constexpr bool transposed = parts_at_once > 1 && threads >= parts_at_once;
+  static constexpr int next_part = transposed ? 1 : block_parts;
 };
 
 // The first `num_valid` of so many lanes hold a value. Theirs, combined, in the first of them.
@@ -98,6 +101,33 @@ __device__ T reduce_valid_lanes(T value, unsigned num_valid, Op op) {
     if (lane < distance && lane + distance < num_valid) value = op(value, other);
   }
   return value;
+}
+
+// The same for several parts at once. At each distance a lane gives away half of its parts, while there are several,
+// and takes a partner's values of the other half: fewer shuffles, and the order is that of reduce_valid_lanes. The
+// value of part r is in lane r * (lanes / num_parts). num_valid(r) is the number of lanes with a value of part r.
+template <int lanes, int num_parts, class T, class NumValid, class Op>
+__device__ T reduce_valid_transposed(T (&values)[num_parts], NumValid num_valid, Op op) {
+  static_assert(lanes >= num_parts);
+  const auto combine = [&](T kept, T given, unsigned distance, unsigned part) {
+    const bool upper = threadIdx.x & distance;
+    const T got = parts::by_words(given, [=](auto word) { return __shfl_xor_sync(parts::full_mask, word, distance); });
+    const T low = upper ? got : kept, high = upper ? kept : got;
+    return threadIdx.x % distance + distance < num_valid(part) ? op(low, high) : low;
+  };
+  unsigned distance = lanes / 2, part = 0;
+#pragma unroll
+  for (int half = num_parts / 2; half > 0; half /= 2, distance /= 2) {
+    const bool upper = threadIdx.x & distance;
+    if (upper) part += half;
+#pragma unroll
+    for (int r = 0; r < half; ++r)
+      values[r] =
+          combine(upper ? values[r + half] : values[r], upper ? values[r] : values[r + half], distance, part + r);
+  }
+#pragma unroll
+  for (; distance > 0; distance /= 2) values[0] = combine(values[0], values[0], distance, part);
+  return values[0];
 }
 
 // What to reduce, by what, and what to do with an aggregate: write(part, aggregate, whether there was an item).
@@ -118,18 +148,22 @@ using pieces_of_reduction = pieces_of<typename Reduction::Items::iterator>;
 template <class shape, class T, class Reduction>
 __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
     reduce_parts_kernel(Reduction reduction, segment_parts parts_of, std::size_t num_parts) {
+  if constexpr (shape::parts_at_once > 1) {  // as reduce_parts has it, and without a division for each
+    parts_of.parts_per_segment = 1;
+    parts_of.part_items = static_cast<unsigned>(parts_of.segment_items);
+  }
   using from = pieces_of_reduction<Reduction>;
   constexpr int threads = shape::threads, pieces = shape::pieces;
   constexpr unsigned piece_items = piece_items_of<typename Reduction::Items::iterator>, stride = threads * piece_items;
   const auto& op = reduction.op;
   const unsigned thread = threadIdx.x % threads;
-  const std::size_t first_part =
-      blockIdx.x * std::size_t{shape::block_parts * shape::parts_at_once} + threadIdx.x / threads;
+  const std::size_t first_part = blockIdx.x * std::size_t{shape::block_parts * shape::parts_at_once} +
+                                 threadIdx.x / threads * (shape::transposed ? shape::parts_at_once : 1);
 
   T values[shape::parts_at_once];  // of threads that have an item
 #pragma unroll
   for (int r = 0; r < shape::parts_at_once; ++r) {
-    const std::size_t part = first_part + r * shape::block_parts;
+    const std::size_t part = first_part + r * shape::next_part;
     if (part >= num_parts) continue;
     const auto items = reduction.items.of(parts_of, part);
     const unsigned size = parts_of.size(part);
@@ -160,23 +194,35 @@ __global__ void __launch_bounds__(shape::block_threads, shape::blocks)
       for (unsigned i = whole; i < size; ++i) take(static_cast<T>(items[static_cast<std::ptrdiff_t>(i)]));
   }
 
+  const auto size_of = [&](std::size_t part) { return part < num_parts ? parts_of.size(part) : 0; };
+  const auto num_valid_of = [](unsigned size) {  // threads that have a value
+    return size / piece_items + (size % piece_items != 0);
+  };
+  if constexpr (shape::transposed) {
+    constexpr unsigned sharing = threads / shape::parts_at_once;
+    const unsigned num_valid_of_any = num_valid_of(parts_of.part_items);
+    const auto num_valid = [&](unsigned r) { return first_part + r < num_parts ? num_valid_of_any : 0; };
+    const T value = reduce_valid_transposed<threads>(values, num_valid, op);
+    const std::size_t part = first_part + thread / sharing;
+    if (thread % sharing == 0 && part < num_parts) reduction.write(part, value, parts_of.part_items > 0);
+  } else {
 #pragma unroll
-  for (int r = 0; r < shape::parts_at_once; ++r) {
-    const std::size_t part = first_part + r * shape::block_parts;
-    const unsigned size = part < num_parts ? parts_of.size(part) : 0;
-    const unsigned num_valid = size / piece_items + (size % piece_items != 0);  // threads that have a value
-    const unsigned before = thread / shape::lanes * shape::lanes;
-    T value = reduce_valid_lanes<shape::lanes>(values[r], num_valid > before ? num_valid - before : 0, op);
-    if constexpr (shape::warps > 1) {
-      __shared__ T of_warps[shape::block_threads / parts::warp_threads];
-      const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
-      if (lane == 0) of_warps[warp] = value;
-      __syncthreads();
-      value = of_warps[warp / shape::warps * shape::warps + lane % shape::warps];
-      value = reduce_valid_lanes<shape::warps>(
-          value, static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads)), op);
+    for (int r = 0; r < shape::parts_at_once; ++r) {
+      const std::size_t part = first_part + r * shape::next_part;
+      const unsigned size = size_of(part), num_valid = num_valid_of(size);
+      const unsigned before = thread / shape::lanes * shape::lanes;
+      T value = reduce_valid_lanes<shape::lanes>(values[r], num_valid > before ? num_valid - before : 0, op);
+      if constexpr (shape::warps > 1) {
+        __shared__ T of_warps[shape::block_threads / parts::warp_threads];
+        const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+        if (lane == 0) of_warps[warp] = value;
+        __syncthreads();
+        value = of_warps[warp / shape::warps * shape::warps + lane % shape::warps];
+        value = reduce_valid_lanes<shape::warps>(
+            value, static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads)), op);
+      }
+      if (thread == 0 && part < num_parts) reduction.write(part, value, size > 0);
     }
-    if (thread == 0 && part < num_parts) reduction.write(part, value, size > 0);
   }
 }
 
@@ -194,11 +240,13 @@ cudaError_t reduce_parts(const Reduction& reduction, const segment_parts& parts_
   constexpr std::integral_constant<int, 4> four;
   constexpr std::integral_constant<int, 8> eight;
   const std::size_t pieces = parts::ceil_div(parts_of.part_items, piece_items_of<typename Reduction::Items::iterator>);
-  if (pieces <= 1) return launch(one, one);
-  if (pieces <= 2) return launch(two, one);
-  if (pieces <= 4) return launch(four, one);
-  if (pieces <= 8) return launch(eight, one);
-  if (pieces <= 16) return launch(eight, two);
+  if (parts_of.parts_per_segment == 1) {  // threads take several short parts at once
+    if (pieces <= 1) return launch(one, one);
+    if (pieces <= 2) return launch(two, one);
+    if (pieces <= 4) return launch(four, one);
+    if (pieces <= 8) return launch(eight, one);
+    if (pieces <= 16) return launch(eight, two);
+  }
   if (pieces <= 32) return launch(eight, four);
   if (pieces <= 64) return launch(eight, eight);
   if (pieces <= 128) return launch(std::integral_constant<int, 16>{}, eight);

@@ -1,0 +1,165 @@
+"""Operations on rows beside PyTorch, from what python/bench_torch.py wrote: tables of rows by columns, which a reader scans for the cell
+that is not like the others. All numbers of a cell come from one process, whose contenders took turns."""
+
+import statistics
+from typing import Any
+
+from rungs_report import words
+from rungs_report.data import Machine
+from rungs_report.page import Page
+from rungs_report.words import code, table, text
+
+Cell = dict[str, Any]
+TYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+NAMES = {"logsumexp": "log-sum-exp", "sum": "sums", "amax": "greatest items", "cross_entropy": "cross-entropy", "layer_norm": "LayerNorm", "rms_norm": "RMSNorm"}
+
+SPEEDUPS, SHARES = (1, 1.1, 1.5), (70, 80, 90)  # where a shade begins
+
+
+def cells(machine: Machine) -> list[Cell]:
+    """Of rows, verified: the latest run's word counts."""
+    latest = {cell["cell"]: cell for run in machine.torch for cell in run["cells"]}
+    return [cell for cell in latest.values() if len(cell["shape"]) == 2 and cell["verified"] and cell["rungs"]]
+
+
+def wrong(machine: Machine) -> list[Cell]:
+    latest = {cell["cell"]: cell for run in machine.torch for cell in run["cells"]}
+    return [cell for cell in latest.values() if not cell["verified"]]
+
+
+def measured(machine: Machine) -> bool:
+    return bool(cells(machine))
+
+
+def time(cell: Cell, name: str) -> float | None:
+    return (cell.get(name) or {}).get("median_us")
+
+
+def rival(cell: Cell) -> str:
+    """The better of torch's."""
+    return min((name for name in ("eager", "compiled") if time(cell, name)), key=lambda name: time(cell, name))
+
+
+def speedup(cell: Cell) -> float:
+    return time(cell, rival(cell)) / time(cell, "rungs")
+
+
+def share(cell: Cell) -> float:
+    """Of the speed of a copy, or of reading alone, in percent."""
+    return 100 * time(cell, "roof_time") / time(cell, "rungs")
+
+
+def spread(cell: Cell) -> float:
+    """How far our quartiles lie apart, as a share of the median."""
+    return (cell["rungs"]["high_us"] - cell["rungs"]["low_us"]) / cell["rungs"]["median_us"]
+
+
+def shaded(value: float, *steps: float) -> str:
+    """The darker, the more of the three steps are reached: what a heat map's colour says."""
+    return "░▒▓█"[sum(value >= step for step in steps)] + " "
+
+
+def groups(machine: Machine) -> dict[tuple[str, str], list[Cell]]:
+    """By operation and type, the shortest rows first."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in sorted(cells(machine), key=lambda cell: (cell["shape"][1], cell["shape"][0])):
+        found.setdefault((cell["operation"], cell["type"]), []).append(cell)
+    return dict(sorted(found.items(), key=lambda pair: (pair[0][0], pair[0][1] != "float32")))
+
+
+def title(operation: str, type_name: str) -> str:
+    name = NAMES.get(operation, operation)
+    return f"{name[0].upper()}{name[1:]}, {TYPES.get(type_name, type_name)}"
+
+
+SHADES = (
+    f"In the tables by shape ░ is below {SPEEDUPS[0]}x and █ from {SPEEDUPS[2]}x, or a share below {SHARES[0]} % and one from {SHARES[2]} %; "
+    f"▒ and ▓ begin at {SPEEDUPS[0]}x and {SPEEDUPS[1]}x, {SHARES[0]} % and {SHARES[1]} %."
+)
+
+
+def findings(page: Page) -> list[str]:
+    """A line for each operation and type."""
+    lines = []
+    for (operation, type_name), found in groups(page.machine).items():
+        ratios, shares = [speedup(cell) for cell in found], [share(cell) for cell in found]
+        lowest = min(found, key=speedup)
+        lines.append(
+            [
+                text(title(operation, type_name)),
+                str(len(found)),
+                words.ratio(statistics.geometric_mean(ratios)),
+                f"{words.ratio(min(ratios))} at {shape(lowest)}",
+                str(sum(ratio < 1 for ratio in ratios)),
+                f"{words.percent(min(shares))} to {words.percent(max(shares))}",
+            ]
+        )
+    headers = ["", ">shapes", ">over torch", "least", ">slower", "share of a copy or a read"]
+    runs = page.machine.torch
+    beside = words.listed(sorted({f"torch {text(run['environment']['torch'])}" for run in runs}))
+    lines = [f"`rungs_torch` beside {beside}: over the better of eager and compiled, cold. {SHADES}", "", *table(headers, lines), ""]
+    if bad := wrong(page.machine):
+        lines += [f"Not verified, and without a time: {words.listed([code(cell['cell']) for cell in bad])}.", ""]
+    return lines
+
+
+def shape(cell: Cell) -> str:
+    return " x ".join(words.size(each) for each in cell["shape"])
+
+
+def grid(found: list[Cell], written: Any) -> list[str]:
+    """Rows down, columns across."""
+    columns = sorted({cell["shape"][1] for cell in found})
+    by_shape = {tuple(cell["shape"]): cell for cell in found}
+    lines = [
+        [words.size(rows), *(written(by_shape[rows, size]) if (rows, size) in by_shape else "" for size in columns)]
+        for rows in sorted({cell["shape"][0] for cell in found}, reverse=True)
+    ]
+    return [*table(["rows \\ columns", *(f">{words.size(size)}" for size in columns)], lines), ""]
+
+
+def tables(page: Page) -> list[str]:
+    """Speed-up, share and time of every operation and type."""
+    lines = []
+    for (operation, type_name), found in groups(page.machine).items():
+        roof = "a copy" if found[0]["roof"] == "copy" else "reading alone"
+        lines += [f"## {text(title(operation, type_name))}", "", "Over the better of torch's (c: compiled):", ""]
+        lines += grid(found, lambda cell: f"{shaded(speedup(cell), *SPEEDUPS)}{words.ratio(speedup(cell))}{' c' * (rival(cell) == 'compiled')}")
+        lines += [f"Share of the speed of {roof}:", ""]
+        lines += grid(found, lambda cell: f"{shaded(share(cell), *SHARES)}{words.percent(share(cell))}")
+        lines += ["Time:", ""]
+        lines += grid(found, lambda cell: words.time(time(cell, "rungs")))
+    return lines
+
+
+def how(page: Page) -> list[str]:
+    """What was measured, and with what."""
+    lines = []
+    for run in page.machine.torch:
+        about = run["environment"]
+        complete = len([cell for cell in run["cells"] if cell.get("compiled")])
+        lines.append(
+            [
+                text(about["began"]),
+                text(about["gpu"]),
+                text(about["driver"] or words.UNKNOWN),
+                text(f"{about['torch']}, CUDA {about['cuda']}"),
+                code(about["commit"] or about["rungs"]),
+                str(len(run["cells"])),
+                str(complete),
+                text(about["cold_by"]),
+            ]
+        )
+    wide = max(cells(page.machine), key=spread)
+    return [
+        "## How this was measured",
+        "",
+        "`python/bench_torch.py` times one call of each contender on the same tensors, in turns, in one process. Caches are emptied "
+        "before each call. The roof is timed with them: `copy_` of torch for what writes as much as it reads, the sum of all items for "
+        "what is only read. Every cell is verified in float64. Times are medians.",
+        "",
+        f"The quartiles of ours lie {words.percent(100 * spread(wide))} of the median apart at most ({code(wide['cell'])}).",
+        "",
+        *table(["began", "GPU", "driver", "torch", "commit", ">cells", ">compiled", "caches emptied by"], lines),
+        "",
+    ]

@@ -1,0 +1,110 @@
+"""The page of operations on rows beside PyTorch: there where a run of python/bench_torch.py is, and from the latest of several."""
+
+import re
+
+import pytest
+import synthetic
+from rungs_report import data, torch_rows
+
+
+def timed(median):
+    return {"median_us": median, "low_us": median * 0.99, "high_us": median * 1.01, "samples": 16}
+
+
+def cell(operation, type_name, shape, ours, eager, compiled=None, roof=80.0):
+    made = {
+        "cell": f"{operation} {type_name} {'x'.join(map(str, shape))}", "operation": operation, "type": type_name, "shape": list(shape),
+        "bytes": 1 << 20, "roof": "copy" if operation == "softmax" else "read", "verified": True, "rungs": timed(ours), "eager": timed(eager),
+        "roof_time": timed(roof), "gb_per_s": 1.0, "of_roof": roof / ours, "speedup": 1.0,
+    }  # fmt: skip
+    return made | ({"compiled": timed(compiled)} if compiled else {})
+
+
+def document(began, *cells):
+    environment = {
+        "gpu": "Synthetic", "driver": "1.2.3", "torch": "0.1+synthetic", "cuda": "13.0", "rungs": "0.1.0", "commit": "1a2b3c4",
+        "cold_by": "reading 512 MiB", "began": began,
+    }  # fmt: skip
+    return {"schema": "rungs.torch/1", "gpu": synthetic.GPU, "environment": environment, "cells": list(cells), "left_out": [], "complete": True}
+
+
+@pytest.fixture
+def written(repository, small):
+    """Writes runs beside a small result; the first is packed."""
+    synthetic.write(repository / "report/data", small)
+
+    def write(*documents):
+        for number, made in enumerate(documents):
+            path = synthetic.write(repository / "report/data", made, name=f"torch{number or ''}")
+            if number == 0:
+                synthetic.pack(path)
+
+    return write
+
+
+def section(text, heading):
+    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def test_the_page(repository, run, written):
+    written(
+        document(
+            "2026-01-01T00:00:00Z",
+            cell("softmax", "float32", (32768, 256), 100, 200, 150),
+            cell("softmax", "float32", (32768, 512), 100, 95),
+            cell("softmax", "float32", (65536, 2048), 84, 90, 120),
+            cell("logsumexp", "bfloat16", (65536, 2048), 160, 320),
+            cell("cumsum", "float32", (1 << 20,), 10, 20),
+        )
+    )
+    assert run()[0] == 0
+    text = (repository / "report/synthetic-gpu/torch.md").read_text()
+    assert "`rungs_torch` beside torch 0.1+synthetic" in text and "cumsum" not in text
+    assert re.search(r"\| Softmax, f32 +\| +3 \| +1\.15x \| +0\.95x at 32 Ki x 512 +\| +1 \| +80\.0 % to 95\.2 % +\|", text)
+    softmax = section(text, "Softmax, f32")
+    assert re.search(r"\| rows \\ columns +\| +256 \| +512 \| +2 Ki \|", softmax)
+    assert re.search(r"\| 64 Ki +\| +\| +\| +▒ 1\.07x \|\n\| 32 Ki +\| +█ 1\.50x c \| +░ 0\.95x \| +\|", softmax), "compiled is told, gaps are empty"
+    assert re.search(r"\| 32 Ki +\| +▓ 80\.0 % \|", softmax) and "a copy" in softmax and "100 µs" in softmax
+    assert "reading alone" in section(text, "Log-sum-exp, bf16")
+    assert "| 1.2.3 " in section(text, "How this was measured")
+    assert "[torch](synthetic-gpu/torch.md)" in (repository / "report/index.md").read_text()
+
+
+def test_the_latest_run_of_a_cell_counts(repository, run, written):
+    shape = (65536, 2048)
+    first = document("2026-01-02T00:00:00Z", cell("softmax", "float32", shape, 100, 200), cell("sum", "float32", shape, 100, 200))
+    written(first, document("2026-01-01T00:00:00Z", cell("softmax", "float32", shape, 100, 300)))
+    machine = data.read(repository / "report/data").machines[0]
+    assert [torch_rows.speedup(each) for each in torch_rows.cells(machine)] == [2, 2]
+
+
+def test_a_wrong_result_has_no_time(repository, run, written):
+    shape = (65536, 2048)
+    bad = cell("sum", "float32", shape, 100, 200) | {"verified": False, "rungs": None}
+    written(document("2026-01-01T00:00:00Z", cell("softmax", "float32", shape, 100, 200), bad))
+    assert run()[0] == 0
+    text = (repository / "report/synthetic-gpu/torch.md").read_text()
+    assert "Not verified, and without a time: `sum float32 65536x2048`." in text and "## Sums" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"schema": "rungs.torch/2"}, "this generator reads 'rungs.torch/1'"),
+        ({"gpu": "another-gpu"}, "was measured on another-gpu but lies in the folder of synthetic-gpu"),
+        ({"cells": [{"cell": "sum"}]}, "lacks cells[0].operation"),
+    ],
+)
+def test_a_file_in_doubt_is_refused(repository, run, small, change, says):
+    synthetic.write(repository / "report/data", small)
+    made = document("2026-01-01T00:00:00Z", cell("softmax", "float32", (65536, 2048), 100, 200)) | change
+    synthetic.write(repository / "report/data", made, folder=synthetic.GPU, name="torch")
+    assert says in run()[2]
+    assert not (repository / "report/synthetic-gpu/torch.md").exists()
+
+
+def test_without_a_run_there_is_no_page(repository, run, small):
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    assert not (repository / "report/synthetic-gpu/torch.md").exists()
+    assert "torch" not in (repository / "report/index.md").read_text()
