@@ -7,10 +7,7 @@
 
 #include "rungs/baselines/parts/one_phase.cuh"
 #endif
-#if __has_include("rungs/exact/exact_sum.cuh")
-#include "rungs/exact/exact_sum.cuh"
-#define RUNGS_HAS_EXACT_SUM
-#endif
+#include "rungs/device/device_reduce.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::bench {
@@ -60,14 +57,12 @@ std::vector<catalog::record> more_ways() {
   using catalog::arguments;
   using catalog::family;
   std::vector<catalog::record> all;
-#ifdef RUNGS_HAS_EXACT_SUM
   all.push_back(way(family::handwritten, "exact", "exact_sum", "rungs::DeviceReduce::ExactSum: rounded once",
                     [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
                       return DeviceReduce::ExactSum(d_temp_storage, temp_storage_bytes,
                                                     static_cast<const float*>(a.d_in), static_cast<float*>(a.d_out),
                                                     a.num_items, stream);
                     }));
-#endif
 #if CCCL_VERSION >= 3005000
   all.push_back(way(family::library_baselines, "baselines", "cub_device_reduce_run_to_run",
                     "cub::DeviceReduce::Sum, run_to_run asked for",
