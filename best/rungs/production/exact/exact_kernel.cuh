@@ -1,11 +1,12 @@
 // An exactly rounded sum in one read of the input.
 //
 // A thread adds what it reads as integers, in a window of up to 104 bits in registers (window.cuh). Terms that do not
-// fit it go, one by one, to integers in shared memory that the thread has for itself (digits.cuh). Nothing is rounded
+// fit it go, one by one, to integers in shared memory that the thread has for itself (counters.cuh). Nothing is rounded
 // before the end, so that neither order nor grid nor alignment changes a bit.
 //
-// At the end a block posts its sum, as digits, under the call's tag. The block of the highest index gathers them and
-// rounds once. In a graph, whose tag would repeat, a second launch gathers.
+// At the end a block posts its sum, as digits. A second launch, which overlaps with the first, gathers them and rounds
+// once. Where there is one block, it rounds itself. No block waits for another: a form in which the last block gathered
+// stood still for a minute where several processes shared an H200, and was dropped.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -192,15 +193,15 @@ __device__ void post_total(const parts::mailboxes<long long>& mailboxes, const b
   }
 }
 
-// Adds to `total` what the first num_posting of num_blocks blocks have posted under `tag`; waits for what is still to
-// come. A warp gathers a digit, and those that nobody has touched are not read.
+// Adds to `total` what num_blocks blocks have posted under `tag`. A warp gathers a digit, and those that nobody has
+// touched are not read.
 template <class Total>
-__device__ void gather_totals(const parts::mailboxes<long long>& mailboxes, std::size_t num_blocks,
-                              std::size_t num_posting, parts::tag tag, block_total<Total>& total) {
+__device__ void gather_totals(const parts::mailboxes<long long>& mailboxes, std::size_t num_blocks, parts::tag tag,
+                              block_total<Total>& total) {
   constexpr int num_digits = Total::num_digits;
   for (int i = num_digits; i < posts_of_block<Total>; ++i) {
     unsigned bits = 0;
-    for (std::size_t block = threadIdx.x; block < num_posting; block += blockDim.x) {
+    for (std::size_t block = threadIdx.x; block < num_blocks; block += blockDim.x) {
       long long posted;
       while (!mailboxes.peek(i * num_blocks + block, posted, tag)) continue;
       bits |= static_cast<unsigned>(posted);
@@ -212,7 +213,7 @@ __device__ void gather_totals(const parts::mailboxes<long long>& mailboxes, std:
   for (int i = threadIdx.x / parts::warp_threads; i < num_digits; i += num_warps) {
     if (!total.is_touched(i)) continue;
     const std::size_t first = i * num_blocks;
-    const long long sum = parts::gather<5>(mailboxes, first, first + num_posting, tag, plus{});
+    const long long sum = parts::gather<5>(mailboxes, first, first + num_blocks, tag, plus{});
     if (threadIdx.x % parts::warp_threads == 0) total.sum.digits[i] += sum;
   }
   __syncthreads();
@@ -240,7 +241,7 @@ struct room_for {
 
 template <class Terms, class OutputIteratorT>
 __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
-    exact_kernel(Terms terms, exact_plan plan, OutputIteratorT d_out, char* storage, parts::tag tag, bool gathers) {
+    exact_kernel(Terms terms, exact_plan plan, OutputIteratorT d_out, char* storage, parts::tag tag) {
   using total_type = typename Terms::total;
   __shared__ room_for<block_total<total_type>> room;
   block_total<total_type>& total = room.get();
@@ -252,11 +253,10 @@ __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
   __syncthreads();
   add_share(terms, plan, total);
   exact_shape<Terms>::counters::sum_block(total);
-  const parts::mailboxes<long long> mailboxes(storage);
-  const unsigned gatherer = gridDim.x - 1;
-  if (blockIdx.x != gatherer || !gathers) return post_total(mailboxes, total, tag);
-  if (gatherer > 0) gather_totals(mailboxes, gridDim.x, gatherer, tag, total);
-  if (threadIdx.x == 0) write_total(total, d_out);
+  if (gridDim.x > 1)
+    post_total(parts::mailboxes<long long>(storage), total, tag);
+  else if (threadIdx.x == 0)
+    write_total(total, d_out);
 }
 
 inline constexpr int exact_finish_threads = 512;
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(exact_finish_threads)
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-  gather_totals(parts::mailboxes<long long>(storage), num_blocks, num_blocks, tag, total);
+  gather_totals(parts::mailboxes<long long>(storage), num_blocks, tag, total);
   if (threadIdx.x == 0) write_total(total, d_out);
 }
 
@@ -306,14 +306,11 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   char* region;
   const std::size_t bytes = parts::mailboxes<long long>::bytes(grid_blocks * posts_of_block<total>);
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-  bool captured = false;
-  error = parts::is_captured(stream, captured);
-  if (error != cudaSuccess) return error;
   const parts::tag tag = parts::draw_tag();
   error = parts::launch_with_shared_memory(exact_kernel<Terms, OutputIteratorT>, grid_blocks,
                                            static_cast<int>(block_threads), block_threads * shape::thread_bytes, stream,
-                                           terms, plan, d_out, region, tag, !captured);
-  if (error != cudaSuccess || !captured) return error;
+                                           terms, plan, d_out, region, tag);
+  if (error != cudaSuccess || grid_blocks == 1) return error;
   return parts::launch_overlapped(exact_finish_kernel<total, OutputIteratorT>, 1, exact_finish_threads, 0,
                                   limits.overlaps(), stream, region, grid_blocks, d_out, tag);
 }
