@@ -5,6 +5,7 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
+#include "rungs/parts/pairs.cuh"
 #include "rungs/parts/placed.cuh"
 #include "rungs/parts/storage.cuh"
 
@@ -45,7 +46,7 @@ struct warp_shuffle {
                                   cudaStream_t stream = nullptr) {
     std::size_t grid_blocks;
     char* region;
-    cudaError_t error = parts::plan_extremum(num_items, block_threads, blocks_per_multiprocessor, grid_blocks);
+    cudaError_t error = parts::plan_blocks(num_items, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
     const std::size_t bytes = grid_blocks * sizeof(parts::placed<T>);
     if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;

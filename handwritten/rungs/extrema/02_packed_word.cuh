@@ -8,6 +8,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/atomic.cuh"
 #include "rungs/parts/block.cuh"
+#include "rungs/parts/pairs.cuh"
 #include "rungs/parts/placed.cuh"
 #include "rungs/parts/storage.cuh"
 
@@ -64,7 +65,7 @@ struct packed_word {
                                   cudaStream_t stream = nullptr) {
     std::size_t grid_blocks;
     char* region;
-    cudaError_t error = parts::plan_extremum(num_items, block_threads, blocks_per_multiprocessor, grid_blocks);
+    cudaError_t error = parts::plan_blocks(num_items, block_threads, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
     if (parts::answered(d_temp_storage, temp_storage_bytes, sizeof(word), region, error)) return error;
     auto* const best = reinterpret_cast<word*>(region);

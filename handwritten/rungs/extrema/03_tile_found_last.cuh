@@ -24,16 +24,18 @@ __device__ parts::vector<T> vector_at(const T* d_in, std::size_t i) {
   return loaded;
 }
 
+// The calling thread's best pair of the tiles first_tile, first_tile + num_blocks … and of what is behind the last
+// whole tile, of which the threads of all blocks take turns.
 template <bool aligned, int block_threads, int vectors_per_thread, class T, class ReductionOpT>
-__global__ void __launch_bounds__(block_threads)
-    tile_found_last_kernel(const T* d_in, std::size_t num_items, parts::placed<T>* found, ReductionOpT reduction_op) {
+__device__ parts::placed<T> best_of_tiles(const T* d_in, std::size_t num_items, std::size_t first_tile,
+                                          std::size_t num_blocks, ReductionOpT reduction_op) {
   constexpr int vector_items = parts::vector<T>::num_items;
   constexpr std::size_t tile_items = std::size_t(block_threads) * vectors_per_thread * vector_items;
   const parts::first_of<ReductionOpT> first;
   const std::size_t num_tiles = num_items / tile_items;
   T best{};
   std::size_t best_tile = num_tiles;
-  for (std::size_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
+  for (std::size_t tile = first_tile; tile < num_tiles; tile += num_blocks) {
     const T* const items = d_in + tile * tile_items;
     parts::vector<T> loaded[vectors_per_thread];
     T folded[vectors_per_thread];
@@ -55,16 +57,24 @@ __global__ void __launch_bounds__(block_threads)
       if (!parts::is_better<ReductionOpT>(best, d_in[i])) mine = {d_in[i], static_cast<long long>(i)};
     }
   }
-  const std::size_t thread = std::size_t(blockIdx.x) * block_threads + threadIdx.x;
-  const std::size_t num_threads = std::size_t(gridDim.x) * block_threads;
-  for (std::size_t i = num_tiles * tile_items + thread; i < num_items; i += num_threads)
+  for (std::size_t i = num_tiles * tile_items + first_tile * block_threads + threadIdx.x; i < num_items;
+       i += num_blocks * block_threads)
     mine = first(mine, {d_in[i], static_cast<long long>(i)});
-  mine = parts::block_reduce<block_threads>(mine, first);
-  if (threadIdx.x == 0) found[blockIdx.x] = mine;
+  return mine;
+}
+
+template <bool aligned, int block_threads, int vectors_per_thread, class T, class ReductionOpT>
+__global__ void __launch_bounds__(block_threads)
+    tile_found_last_kernel(const T* d_in, std::size_t num_items, parts::placed<T>* found, ReductionOpT reduction_op) {
+  parts::placed<T> best =
+      best_of_tiles<aligned, block_threads, vectors_per_thread>(d_in, num_items, blockIdx.x, gridDim.x, reduction_op);
+  best = parts::block_reduce<block_threads>(best, parts::first_of<ReductionOpT>{});
+  if (threadIdx.x == 0) found[blockIdx.x] = best;
 }
 
 struct tile_found_last {
-  static constexpr auto idea = "16-byte loads, the items alone; the place is looked for in the tile that improved last";
+  static constexpr auto idea =
+      "16-byte loads, the items alone; the place is looked for in the first tile that gave the best";
   static constexpr int block_threads = 256, vectors_per_thread = 4;
   static constexpr int items_per_thread = 4 * vectors_per_thread;
   static constexpr int blocks_per_multiprocessor = 8;
@@ -77,7 +87,7 @@ struct tile_found_last {
     constexpr int tile_items = block_threads * vectors_per_thread * parts::vector<T>::num_items;
     std::size_t grid_blocks;
     char* region;
-    cudaError_t error = parts::plan_extremum(num_items, tile_items, blocks_per_multiprocessor, grid_blocks);
+    cudaError_t error = parts::plan_blocks(num_items, tile_items, blocks_per_multiprocessor, grid_blocks);
     if (error != cudaSuccess) return error;
     const std::size_t bytes = grid_blocks * sizeof(parts::placed<T>);
     if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;

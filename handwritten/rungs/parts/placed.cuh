@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "rungs/operators.cuh"
-#include "rungs/parts/launch.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
 
@@ -32,6 +31,11 @@ __device__ bool is_better(T a, T b) {
 
 template <class ReductionOpT>
 struct first_of {
+  // What any item displaces.
+  template <class Placed>
+  static __device__ Placed identity() {
+    return {ReductionOpT::template identity<decltype(Placed::item)>(), nowhere};
+  }
   template <class T>
   __device__ placed<T> operator()(const placed<T>& a, const placed<T>& b) const {
     if (is_better<ReductionOpT>(b.item, a.item)) return b;
@@ -39,10 +43,9 @@ struct first_of {
   }
 };
 
-// What any item displaces.
 template <class ReductionOpT, class T>
 __device__ placed<T> no_item() {
-  return {ReductionOpT::template identity<T>(), nowhere};
+  return first_of<ReductionOpT>::template identity<placed<T>>();
 }
 
 // Of no items the index is 1, as CUB has it.
@@ -50,16 +53,6 @@ template <class T>
 __device__ void write_place(const placed<T>& found, T* d_item, long long* d_index) {
   *d_item = found.item;
   *d_index = found.index == nowhere ? 1 : found.index;
-}
-
-// A block for block_items items, at most so many on each multiprocessor of the current device, at least one.
-inline cudaError_t plan_extremum(std::size_t num_items, int block_items, int blocks_per_multiprocessor,
-                                 std::size_t& grid_blocks) {
-  int num_multiprocessors = 1;
-  const cudaError_t error = multiprocessors(num_multiprocessors);
-  const std::size_t wanted = ceil_div(num_items, block_items);
-  grid_blocks = at_most(wanted > 0 ? wanted : 1, std::size_t(num_multiprocessors) * blocks_per_multiprocessor);
-  return error;
 }
 
 }  // namespace rungs::RUNGS_ABI::parts
