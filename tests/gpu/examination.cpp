@@ -75,6 +75,7 @@ class examiner {
       pairwise();
       every_shape();
       every_edge();
+      every_place();
       if (how_.only_fault.empty()) {
         same_workspace_again();
         shared_workspace();
@@ -360,6 +361,24 @@ class examiner {
         // A tile of 16 KiB for each multiprocessor.
         static_cast<std::size_t>(multiprocessors_) * 16384 / catalog::size_of(subject_.output_type)};
     return sizes[size_class];
+  }
+
+  // Of places: every kind of special items, a NaN and an infinity wherever samples put one, and ties by the thousand.
+  void every_place() {
+    if (!finds_place()) return;
+    constexpr std::array<std::size_t, 5> sizes{33, 1000, 4099, 70001, 1000003};
+    constexpr int num_kinds = num_special + 2;
+    for (int k = 0; k < (sanitizing() ? num_kinds : 10 * num_kinds); ++k) {
+      const int kind = k % num_kinds;
+      problem p;
+      p.num_items = sizes[static_cast<std::size_t>(k / num_kinds) % sizes.size()];
+      p.kind = kind < num_special    ? distribution::special
+               : kind == num_special ? distribution::constant
+                                     : distribution::exact;
+      p.seed = (how_.seed + static_cast<std::uint64_t>(k / num_kinds)) * num_special + static_cast<std::uint64_t>(kind);
+      p.in_offset = k / 3 % 4;
+      ordinary_case(text("places:", k), p);
+    }
   }
 
   void pairwise() {
