@@ -50,12 +50,19 @@ __device__ parts::placed<T> best_of_tiles(const T* d_in, std::size_t num_items, 
   }
 
   parts::placed<T> mine = parts::no_item<ReductionOpT, T>();
+  // The tile is read once more, and its items are looked at backwards: what is found last stands first.
   if (best_tile != num_tiles) {
-    for (int k = 0; k < vectors_per_thread * vector_items && mine.index == parts::nowhere; ++k) {
-      const std::size_t vector = std::size_t(k / vector_items) * block_threads + threadIdx.x;
-      const std::size_t i = best_tile * tile_items + vector * vector_items + k % vector_items;
-      if (!parts::is_better<ReductionOpT>(best, d_in[i])) mine = {d_in[i], static_cast<long long>(i)};
+    parts::vector<T> loaded[vectors_per_thread];
+#pragma unroll
+    for (int k = 0; k < vectors_per_thread; ++k)
+      loaded[k] = vector_at<aligned>(d_in + best_tile * tile_items, k * block_threads + threadIdx.x);
+#pragma unroll
+    for (int k = vectors_per_thread * vector_items - 1; k >= 0; --k) {
+      const T item = loaded[k / vector_items][k % vector_items];
+      const int in_tile = (k / vector_items * block_threads + static_cast<int>(threadIdx.x)) * vector_items;
+      if (!parts::is_better<ReductionOpT>(best, item)) mine = {item, in_tile + k % vector_items};
     }
+    mine.index += static_cast<long long>(best_tile * tile_items);
   }
   for (std::size_t i = num_tiles * tile_items + first_tile * block_threads + threadIdx.x; i < num_items;
        i += num_blocks * block_threads)
