@@ -118,11 +118,11 @@ class referee_of_places : public referee_on_site {
     }
     expected_ = no_place(subject_.op, subject_.input_type);
     const std::size_t size = catalog::size_of(subject_.input_type);
+    std::vector<unsigned char> chunk(std::min(chunk_items, n) * size);
     for (std::size_t first = 0; first < n; first += chunk_items) {
       const std::size_t count = std::min(chunk_items, n - first);
-      const auto* const from = static_cast<const unsigned char*>(call.d_in) + first * size;
-      look_at(expected_, subject_.op, subject_.input_type, read(from, subject_.input_type, count, call.stream).data(),
-              first, count);
+      where_.read(chunk.data(), static_cast<const unsigned char*>(call.d_in) + first * size, count * size, call.stream);
+      look_at(expected_, subject_.op, subject_.input_type, chunk.data(), first, count);
     }
     if (n >= many_items) of_many[key] = expected_;
   }
