@@ -24,6 +24,7 @@ enum class operation : unsigned char {
   multi_histogram_even,
   row_reduce,
   dot,
+  arg_extremum,
   atomics,
   collective_reduce,
   collective_scan,
@@ -77,7 +78,8 @@ enum class scalar : unsigned char {
 // pixels. The study of atomics reads no input: its output are num_addresses values, num_items counts operations, and
 // which operations those are follows from them and the seed (rungs/parts/updates.cuh). Rows of a matrix stand one
 // behind the other, num_items = num_rows * num_columns; the output is one value a row. A dot product takes num_items
-// pairs, of which d_second points to the second items, and no init. The studies of costs read none
+// pairs, of which d_second points to the second items, and no init. What looks for a place takes no init, either: its
+// output are two words of 64 bits, the index and one that begins with the item. The studies of costs read none
 // either: num_items counts the collectives or barriers of a chain, num_blocks blocks of num_threads take part, and what
 // comes out follows from them and the seed (rungs/parts/chains.cuh): of a chain of reductions one word, else one for
 // every thread.
@@ -171,6 +173,7 @@ constexpr std::string_view name(operation value) {
                                         "multi_histogram_even",
                                         "row_reduce",
                                         "dot",
+                                        "arg_extremum",
                                         "atomics",
                                         "collective_reduce",
                                         "collective_scan",

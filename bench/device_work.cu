@@ -94,6 +94,17 @@ __global__ void __launch_bounds__(summary_threads)
 }
 
 template <class T>
+__global__ void first_extreme_kernel(const T* items, std::size_t num_items, summary_of_items about, bool least,
+                                     unsigned long long* first) {
+  const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
+  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < num_items; i += stride) {
+    if (!is_extreme(about, least, items[i])) continue;
+    atomicMin(first, static_cast<unsigned long long>(i));
+    return;  // all that follow stand behind it
+  }
+}
+
+template <class T>
 __global__ void __launch_bounds__(chunks_per_tally) fold_kernel(scan_question of, running* chunks) {
   const std::size_t chunk = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (chunk < of.num_chunks()) chunks[chunk] = fold_chunk<T>(of, chunk);
@@ -235,6 +246,16 @@ cudaError_t summarise_products(catalog::scalar type, const void* x, const void* 
     if constexpr (is_number<T>)
       summarise_products_kernel<T><<<max_summaries, summary_threads, 0, stream>>>(
           static_cast<const T*>(x), static_cast<const T*>(y), num_items, summaries);
+  });
+  return cudaGetLastError();
+}
+
+cudaError_t first_extreme(catalog::scalar type, const void* items, std::size_t num_items, const summary_of_items& about,
+                          bool least, std::uint64_t* first, cudaStream_t stream) {
+  with_type(type, [&]<class T>(T) {
+    if constexpr (is_number<T>)
+      first_extreme_kernel<T><<<8 * multiprocessors(), 256, 0, stream>>>(
+          static_cast<const T*>(items), num_items, about, least, reinterpret_cast<unsigned long long*>(first));
   });
   return cudaGetLastError();
 }

@@ -33,6 +33,9 @@ cudaError_t summarise(catalog::scalar type, const void* items, std::size_t num_i
                       cudaStream_t stream);
 cudaError_t summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items,
                                summary_of_items* summaries, cudaStream_t stream);
+// As bench::first_extreme: *first becomes less where an item stands further in front. The caller has set it to ~0.
+cudaError_t first_extreme(catalog::scalar type, const void* items, std::size_t num_items, const summary_of_items& about,
+                          bool least, std::uint64_t* first, cudaStream_t stream);
 
 // As the functions of these names in scan_oracle.hpp. A check writes num_tallies(of) tallies, to be merged on the host.
 cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t stream);

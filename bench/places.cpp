@@ -21,6 +21,7 @@ std::size_t aligned(std::size_t num_bytes) {
 
 bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
 bool sums_rows(const contender& one) { return one.record->operation == catalog::operation::row_reduce; }
+bool finds_place(const contender& one) { return one.record->operation == catalog::operation::arg_extremum; }
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
 bool chains(const contender& one) { return catalog::is_chain(one.record->operation); }
@@ -108,6 +109,11 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
     facts_ = summarise(from);
     return;
   }
+  if (about.operation == catalog::operation::arg_extremum) {
+    facts_ = summarise(from);
+    first_ = find_first(from, about.op == catalog::op::minimum);
+    return;
+  }
   if (has_pairs_) {
     workload second = from;
     ++second.seed;
@@ -160,6 +166,14 @@ judgement place::verify(const contender& one) {
     std::string wrong = find_wrong(chain_, expected_words_, read_output<unsigned char>(one).data());
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
+  if (finds_place(one)) {
+    const auto found = read_output<std::uint64_t>(one);
+    value_bytes item{};
+    copy_out(item.data(), static_cast<const unsigned char*>(input()) + first_ * catalog::size_of(from_.type),
+             catalog::size_of(from_.type));
+    std::string wrong = find_wrong_place(one.record->input_type, first_, item, found.data());
+    return {.right = wrong.empty(), .why = std::move(wrong)};
+  }
   if (!has_many_values(one))
     return judge(*one.record, facts_, from_.num_items, one.record->takes_init ? init_offset_ : 0, from_.whole,
                  read_element(one, 0));
@@ -177,6 +191,7 @@ std::size_t place::output_bytes(const contender& one) {
   const std::size_t elements = scans(one) ? a.num_items
                                : counts(one)
                                    ? static_cast<std::size_t>(a.num_levels - 1) * one.record->num_active_channels
+                               : finds_place(one)        ? 2
                                : sums_rows(one)          ? a.num_rows
                                : updates(one)            ? a.num_addresses
                                : chains(one) && !reduces ? a.num_blocks * a.num_threads
@@ -281,6 +296,13 @@ summary_of_items device_place::summarise_products(const workload& from) {
   auto* const parts = static_cast<summary_of_items*>(summaries_.get());
   check(device_work::summarise_products(from.type, input(), second_input(), from.num_items, parts, stream()));
   return merged(parts);
+}
+
+std::uint64_t device_place::find_first(const workload& from, bool least) {
+  auto* const first = static_cast<std::uint64_t*>(summaries_.get());
+  set(first, 0xff, sizeof *first);
+  check(device_work::first_extreme(from.type, input(), from.num_items, facts(), least, first, stream()));
+  return read<std::uint64_t>(first, 1)[0];
 }
 
 summary_of_items device_place::merged(const summary_of_items* parts) {
@@ -421,6 +443,10 @@ summary_of_items host_place::summarise(const workload& from) {
 
 summary_of_items host_place::summarise_products(const workload& from) {
   return bench::summarise_products(from.type, input(), second_input(), from.num_items);
+}
+
+std::uint64_t host_place::find_first(const workload& from, bool least) {
+  return first_extreme(from.type, input(), from.num_items, facts(), least);
 }
 
 tally host_place::check_output(const contender& one, const scan_question& of, const tolerance& within) {

@@ -51,6 +51,8 @@ class place {
   // Of a dot product: the second items of pairs, once the first ones are there, and what is known of their products.
   virtual void generate_second(const workload& from) = 0;
   virtual summary_of_items summarise_products(const workload& from) = 0;
+  // Of a call that looks for a place: where the first of the least (the greatest) items stands, which the facts tell.
+  virtual std::uint64_t find_first(const workload& from, bool least) = 0;
   // What each chunk comes to; what comes before it, for the checks that follow.
   virtual std::vector<running> fold(const scan_question& of) = 0;
   virtual void keep(const std::vector<running>&) {}
@@ -106,6 +108,7 @@ class place {
   bool has_pairs_ = false;
   int init_offset_ = 0;
   summary_of_items facts_;
+  std::uint64_t first_ = 0;  // where the extremum stands
   scan_question question_;
   std::vector<running> befores_;
   histogram_question counting_;
@@ -144,6 +147,7 @@ class device_place : public place {
   summary_of_items summarise(const workload& from) override;
   void generate_second(const workload& from) override;
   summary_of_items summarise_products(const workload& from) override;
+  std::uint64_t find_first(const workload& from, bool least) override;
   std::vector<running> fold(const scan_question& of) override;
   void keep(const std::vector<running>& befores) override;
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
@@ -176,6 +180,7 @@ class host_place : public place {
   summary_of_items summarise(const workload& from) override;
   void generate_second(const workload& from) override;
   summary_of_items summarise_products(const workload& from) override;
+  std::uint64_t find_first(const workload& from, bool least) override;
   std::vector<running> fold(const scan_question& of) override { return fold_chunks(of); }
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
   void generate(const sample_source& from) override;

@@ -238,4 +238,11 @@ judgement judge_histogram(const histogram_question& of, const counted& expected,
   return result;
 }
 
+std::string find_wrong_place(catalog::scalar type, std::uint64_t index, const value_bytes& item,
+                             const std::uint64_t* output) {
+  if (output[0] != index) return "index: " + differs(index, output[0]);
+  if (std::memcmp(&output[1], item.data(), catalog::size_of(type)) == 0) return "";
+  return "the item is not the one at index " + std::to_string(index);
+}
+
 }  // namespace rungs::bench

@@ -28,6 +28,10 @@ struct judgement {
   std::string why = {};  // what is wrong, for a person
 };
 
+// What is wrong with two words of output, the index and one that begins with the item; empty if nothing is.
+std::string find_wrong_place(catalog::scalar type, std::uint64_t index, const value_bytes& item,
+                             const std::uint64_t* output);
+
 // `whole` as in workload: then floating-point sums must be exact, too. Else |error| <= gamma_h * sum|x| + u * |sum| for
 // the record's summation height h.
 judgement judge(const catalog::record& record, const summary_of_items& facts, std::size_t num_items, int init_offset,

@@ -135,6 +135,15 @@ __host__ __device__ void include_product(summary_of_items& about, T x, T y) {
   about.any = true;
 }
 
+// Whether an item is the least (the greatest) of those that are summed up.
+template <class T>
+__host__ __device__ bool is_extreme(const summary_of_items& about, bool least, T item) {
+  if constexpr (is_floating<T>)
+    return to_double(item) == (least ? about.least : about.greatest);
+  else
+    return order_key(item) == (least ? about.least_key : about.greatest_key);
+}
+
 __host__ __device__ inline void merge(summary_of_items& into, const summary_of_items& other) {
   if (!other.any) return;
   if (!into.any) {
@@ -170,5 +179,8 @@ bool with_type(catalog::scalar type, Visit visit) {
 void generate(const workload& from, void* items);
 summary_of_items summarise_items(catalog::scalar type, const void* items, std::size_t num_items);
 summary_of_items summarise_products(catalog::scalar type, const void* x, const void* y, std::size_t num_items);
+// Where the first of the least (the greatest) items stands.
+std::uint64_t first_extreme(catalog::scalar type, const void* items, std::size_t num_items,
+                            const summary_of_items& about, bool least);
 
 }  // namespace rungs::bench

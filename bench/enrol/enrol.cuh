@@ -249,6 +249,28 @@ record dot(record about) {
   return about;
 }
 
+// Whether the variant looks for the least and the greatest item, and says where they stand.
+template <class Variant>
+concept finds_extrema = requires(std::size_t& bytes, const f32* d_in, f32* d_item, long long* d_index) {
+  Variant::arg_extremum(nullptr, bytes, d_in, d_item, d_index, std::size_t{}, minimum{}, cudaStream_t{});
+};
+
+template <class Variant, class Element, class Operator>
+record arg_extremum(record about) {
+  using input = typename Element::input;
+  about.operation = operation::arg_extremum;
+  about.op = op_of<Operator>();
+  about.input_type = about.accumulator_type = scalar_of<input>();
+  about.output_type = scalar::i64;
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto d_index = static_cast<long long*>(a.d_out);
+    return Variant::arg_extremum(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
+                                 reinterpret_cast<input*>(d_index + 1), d_index, a.num_items, Operator{}, stream);
+  };
+  return about;
+}
+
 // Whether the variant scans: then it has CUB's calls for that.
 template <class Variant>
 concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -416,6 +438,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
         records.add(exclusive_scan<Variant, Element, Operator>(about));
       } else if constexpr (adds_products<Variant>) {
         records.add(dot<Variant, Element>(about));
+      } else if constexpr (finds_extrema<Variant>) {
+        records.add(arg_extremum<Variant, Element, Operator>(about));
       } else if constexpr (reduces_rows<Variant>) {
         records.add(row_reduction<Variant, Element, Operator>(about));
       } else {

@@ -37,6 +37,7 @@ COUNTS = Cell("histogram_even", "", "i32", "u32", "u32", "bins=256", "uniform", 
 BYTE_COUNTS = COUNTS._replace(input_type="u8")
 ROW_SUMS = SUM._replace(operation=topics.ROW_REDUCE, shape="rows={} columns={}".format(*TEXT_SHAPE))
 DOT = SUM._replace(operation="dot")
+EXTREMUM = SUM._replace(operation="arg_extremum", operator="minimum", output_type="i64")
 MI, GI = 1 << 20, 1 << 30
 # The text's four scans, and the milliseconds it gives for 16 Mi floats on an A100.
 CLASSIC_SCANS = {"hillis_steele": 2.45, "blelloch": 0.82, "warp_shuffle": 0.51, "cub_device_scan": 0.38}
@@ -364,6 +365,24 @@ def equally_fast(seen: Evidence, names: Sequence[str], wanted: int, problem: Cel
     times = {name: seen.take(name, n, "median_us", problem) for name in names}
     told = words.listed([f"{name} {words.time(time)}" for name, time in times.items()])
     return Answer(f"{told} {at(n)}", HOLDS if max(times.values()) < NEAR * min(times.values()) else FAILS)
+
+
+# ---- places of extrema
+
+
+def like_a_sum(seen: Evidence) -> Answer | None:
+    """How near the ceiling the best of either is at the largest size, which is as large for both."""
+    shares = {}
+    for problem in (EXTREMUM, SUM):
+        for each in compare.bests(seen.machine, problem):
+            if each.percent_of_ceiling is not None:
+                shares.setdefault(each.cell.items, {})[problem] = each.percent_of_ceiling
+    both = [n for n, share in shares.items() if len(share) == 2]
+    if not both:
+        return None
+    found = shares[max(both)]
+    told = f"the best runs at {words.percent(found[EXTREMUM])} of the read-only ceiling, that of sums at {words.percent(found[SUM])} {at(max(both))}"
+    return Answer(told, HOLDS if found[EXTREMUM] * NEAR > found[SUM] else FAILS)
 
 
 # ---- histograms
@@ -755,6 +774,11 @@ ACCURACY = (
     Claim("C10", "Kahan's sum in floats is nearly as accurate as one in doubles", "", "", no_further("kahan", "double_precision", least=1.0)),
     Claim("C10", "and takes four times the instructions", "4x", "", instructions_of("kahan", 4)),
 )  # fmt: skip
+EXTREMA = (
+    Claim("A6", "With an index beside each value the skeleton of a sum finds the place of the least", "", "", verified("shared_tree", EXTREMUM)),
+    Claim("A6", "and of the greatest", "", "", verified("shared_tree", EXTREMUM._replace(operator="maximum"))),
+    Claim("A6", "which is the structure of a sum: reduce in registers, hand off through shared memory, touch global memory once", "", "", like_a_sum),
+)  # fmt: skip
 CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
@@ -787,10 +811,12 @@ PITFALLS = (
 
 
 def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
-    """The claims by topic; those about dot products, rows and accuracy where such were measured."""
-    dots = {topics.DOTS: DOTS} if any(cell.operation == DOT.operation for cell in machine.cells) else {}
+    """The claims by topic; those about dot products, extrema, rows and accuracy where such were measured."""
+    operations = {cell.operation for cell in machine.cells}
+    dots = {topics.DOTS: DOTS} if DOT.operation in operations else {}
+    extrema = {topics.EXTREMA: EXTREMA} if EXTREMUM.operation in operations else {}
     by_rows, by_error = {"rows": ROWS} if rows_measured(machine) else {}, {"accuracy": ACCURACY} if errors.measured(machine) else {}
-    return CLAIMS | dots | by_rows | by_error
+    return CLAIMS | dots | extrema | by_rows | by_error
 
 
 def answer(claim: Claim, machine: Machine) -> Answer:

@@ -12,7 +12,7 @@ ORDINARY_CONTENTS = "the ladder, how far from the limit, what each rung gained, 
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
 
 
-SCANS, HISTOGRAMS, DOTS, ATOMICS, COSTS = "scans", "histograms", "dots", "atomics", "costs"
+SCANS, HISTOGRAMS, DOTS, EXTREMA, ATOMICS, COSTS = "scans", "histograms", "dots", "extrema", "atomics", "costs"
 ROW_REDUCE = "row_reduce"  # has two sizes where others have one, so it is no topic: its page is its own
 STUDIES = (ATOMICS, COSTS)  # they compare ways of doing a thing, among which nobody has to choose
 
@@ -42,6 +42,7 @@ KNOWN = (
         "a ladder, how far from the limit, what each rung gained, clusters, samples and bins, each distribution, what CUB cannot count",
     ),
     Topic(DOTS, ("dot",), "the read-only roof over both arrays", ORDINARY_ERROR),
+    Topic(EXTREMA, ("arg_extremum",), "the read-only roof", "0: the item and its index are compared with the first of the extreme items"),
     Topic(
         ATOMICS,
         ("atomics",),

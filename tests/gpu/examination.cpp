@@ -75,6 +75,7 @@ class examiner {
       pairwise();
       every_shape();
       every_edge();
+      every_place();
       if (how_.only_fault.empty()) {
         same_workspace_again();
         shared_workspace();
@@ -109,6 +110,7 @@ class examiner {
   bool scans() const { return catalog::is_scan(subject_.operation); }
   bool has_rows() const { return subject_.operation == operation::row_reduce; }
   bool has_pairs() const { return subject_.operation == operation::dot; }
+  bool finds_place() const { return subject_.operation == operation::arg_extremum; }
   bool counts() const { return catalog::is_histogram(subject_.operation); }
   bool has_any_edges() const { return subject_.operation == operation::histogram_range; }
   bool can_work_in_place() const { return scans() && subject_.input_type == subject_.output_type; }
@@ -170,6 +172,9 @@ class examiner {
       ++capped_cases_;
       largest_affordable_ = affordable;
     }
+    // What the place of nothing is, every library says in its own way.
+    if (finds_place() && subject_.family == catalog::family::library_baselines)
+      p.num_items = std::max<std::size_t>(1, p.num_items);
     if (has_rows()) p = with_columns(p);
     p = of_size(subject_, p, p.num_items);
     return counts() ? with_levels(p) : p;
@@ -287,7 +292,7 @@ class examiner {
 
   void second_call(problem p, std::uint64_t before, cudaStream_t stream) {
     bench_top& top = *top_;
-    if (scans() || counts() || has_rows() || has_pairs()) {
+    if (scans() || counts() || has_rows() || has_pairs() || finds_place()) {
       p.seed += num_special;
       top.make_input(p, top.stream());
       before = top.input_checksum(p.num_items);
@@ -356,6 +361,24 @@ class examiner {
         // A tile of 16 KiB for each multiprocessor.
         static_cast<std::size_t>(multiprocessors_) * 16384 / catalog::size_of(subject_.output_type)};
     return sizes[size_class];
+  }
+
+  // Of places: every kind of special items, a NaN and an infinity wherever samples put one, and ties by the thousand.
+  void every_place() {
+    if (!finds_place()) return;
+    constexpr std::array<std::size_t, 5> sizes{33, 1000, 4099, 70001, 1000003};
+    constexpr int num_kinds = num_special + 2;
+    for (int k = 0; k < (sanitizing() ? num_kinds : 10 * num_kinds); ++k) {
+      const int kind = k % num_kinds;
+      problem p;
+      p.num_items = sizes[static_cast<std::size_t>(k / num_kinds) % sizes.size()];
+      p.kind = kind < num_special    ? distribution::special
+               : kind == num_special ? distribution::constant
+                                     : distribution::exact;
+      p.seed = (how_.seed + static_cast<std::uint64_t>(k / num_kinds)) * num_special + static_cast<std::uint64_t>(kind);
+      p.in_offset = k / 3 % 4;
+      ordinary_case(text("places:", k), p);
+    }
   }
 
   void pairwise() {
@@ -1018,13 +1041,13 @@ class examiner {
   // Around 2^31 and 2^32 items, where 32-bit counts and offsets wrap. By default integers only: they prove it for the
   // others.
   void large_inputs() {
-    const bool reduces = subject_.operation == operation::reduce || has_rows() || has_pairs();
+    const bool reduces = subject_.operation == operation::reduce || has_rows() || has_pairs() || finds_place();
     if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts())) return;
     const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32 ||
                                (has_pairs() && subject_.input_type == scalar::i8);
     const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
                                 : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
-                                      subject_.op == op::plus;
+                                      (subject_.op == op::plus || (finds_place() && subject_.op == op::minimum));
     if (!full() && !usual) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);

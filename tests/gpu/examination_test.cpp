@@ -332,6 +332,60 @@ TEST(examination, refuses_every_bug_planted_in_dot_products) {
   EXPECT_REFUSED(examined_dot<float, float, dot_bug::changes_second>());
 }
 
+// Places of extrema.
+enum class place_bug { none, last_of_equals, nan_left_out, item_of_another_index, word_of_32_bits, last_item_left_out };
+
+template <class T, op which, place_bug planted>
+cudaError_t place(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  const bool is_query = temp_storage_bytes == 0;
+  temp_storage_bytes = 16;
+  if (is_query) return cudaSuccess;
+  const auto* const items = static_cast<const T*>(a.d_in);
+  T best = which == op::minimum ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
+  if (std::numeric_limits<T>::has_infinity)
+    best = which == op::minimum ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
+  std::size_t index = a.num_items > 0 ? a.num_items : 1;
+  const std::size_t last = a.num_items - (planted == place_bug::last_item_left_out && a.num_items > 1);
+  for (std::size_t i = 0; i < last; ++i) {
+    const bool is_nan = items[i] != items[i] && planted != place_bug::nan_left_out;
+    const bool is_equal = items[i] == best && (index == a.num_items || planted == place_bug::last_of_equals);
+    if (best != best || !(is_nan || is_equal || (which == op::minimum ? items[i] < best : items[i] > best))) continue;
+    best = items[i];
+    index = i;
+  }
+  if (planted == place_bug::item_of_another_index && index > 40) best = items[index - 1];
+  std::memcpy(a.d_out, &index, planted == place_bug::word_of_32_bits ? 4 : 8);
+  std::memcpy(static_cast<char*>(a.d_out) + 8, &best, sizeof best);
+  return cudaSuccess;
+}
+
+template <class T, op which, place_bug planted = place_bug::none>
+verdict examined_place(const char* only = "") {
+  record r = host_record<T, T>(catalog::operation::arg_extremum, place<T, which, planted>, which);
+  r.output_type = scalar::i64;
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121, .only_case = only});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_places) {
+  for (const verdict& v : {examined_place<float, op::minimum>(), examined_place<std::int32_t, op::maximum>(),
+                           examined_place<double, op::maximum>(), examined_place<std::int32_t, op::minimum>()}) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, 100);
+  }
+}
+
+TEST(examination, refuses_every_bug_planted_in_places) {
+  EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::last_of_equals>("places"));
+  EXPECT_REFUSED(examined_place<std::int32_t, op::maximum, place_bug::last_of_equals>("places"));
+  EXPECT_REFUSED(examined_place<float, op::maximum, place_bug::nan_left_out>("places"));
+  EXPECT_REFUSED(examined_place<double, op::minimum, place_bug::nan_left_out>("places"));
+  EXPECT_REFUSED(examined_place<std::int32_t, op::minimum, place_bug::item_of_another_index>());
+  EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::word_of_32_bits>());
+  EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::last_item_left_out>());
+}
+
 // Scans, in tiles as a device has them.
 enum class scan_bug {
   none,

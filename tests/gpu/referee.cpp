@@ -1,7 +1,10 @@
 #include "gpu/referee.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "gpu/histogram_question.hpp"
@@ -94,6 +97,62 @@ class referee_of_reductions : public referee_on_site {
 
   std::optional<scan_task> task_;
   expectation expected_{};  // without a task
+};
+
+// Of places of extrema: two words of output, the index and one that begins with the item. The host looks at all items,
+// at those of the largest inputs once for all records that are asked about them.
+class referee_of_places : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(const problem&) const override { return 2; }
+
+  void learn(const judged_call& call, std::uint64_t) override {
+    constexpr std::size_t many_items = std::size_t{1} << 30, chunk_items = std::size_t{1} << 24;
+    static std::map<std::tuple<catalog::op, catalog::scalar, std::size_t, std::uint64_t>, place_of_extremum> of_many;
+    const std::size_t n = call.asked.num_items;
+    const std::tuple key{subject_.op, subject_.input_type, n, call.items.seed};
+    if (const auto known = of_many.find(key); n >= many_items && known != of_many.end()) {
+      expected_ = known->second;
+      return;
+    }
+    expected_ = no_place(subject_.op, subject_.input_type);
+    const std::size_t size = catalog::size_of(subject_.input_type);
+    std::vector<unsigned char> chunk(std::min(chunk_items, n) * size);
+    for (std::size_t first = 0; first < n; first += chunk_items) {
+      const std::size_t count = std::min(chunk_items, n - first);
+      where_.read(chunk.data(), static_cast<const unsigned char*>(call.d_in) + first * size, count * size, call.stream);
+      look_at(expected_, subject_.op, subject_.input_type, chunk.data(), first, count);
+    }
+    if (n >= many_items) of_many[key] = expected_;
+  }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    const found got = result(call);
+    if (got.index == expected_.index && got.item == expected_.item) return std::nullopt;
+    return text("expected ", to_string(subject_.input_type, expected_.item), " at ", expected_.index, ", got ",
+                described(got));
+  }
+
+  std::string fingerprint(const judged_call& call) override { return described(result(call)); }
+
+ private:
+  struct found {
+    std::uint64_t index;
+    value item;
+  };
+  found result(const judged_call& call) {
+    const auto words = read(call.d_out, catalog::scalar::u64, 2, call.stream);
+    found got{};
+    std::memcpy(&got.index, words.data(), sizeof got.index);
+    std::memcpy(&got.item.bits, words.data() + sizeof got.index, catalog::size_of(subject_.input_type));
+    return got;
+  }
+  std::string described(const found& got) const {
+    return text(to_string(subject_.input_type, got.item), " at ", got.index);
+  }
+
+  place_of_extremum expected_{};
 };
 
 // Of the rows of a matrix: a reduction each.
@@ -264,6 +323,7 @@ std::unique_ptr<referee> referee_of(const record& subject, site& where) {
   if (catalog::is_histogram(subject.operation)) return std::make_unique<referee_of_histograms>(subject, where);
   if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
   if (subject.operation == operation::row_reduce) return std::make_unique<referee_of_rows>(subject, where);
+  if (subject.operation == operation::arg_extremum) return std::make_unique<referee_of_places>(subject, where);
   if (subject.operation == operation::reduce || subject.operation == operation::dot)
     return std::make_unique<referee_of_reductions>(subject, where);
   return std::make_unique<referee_of_roofs>(subject, where);

@@ -411,6 +411,33 @@ TEST_F(DotPath, AShiftedSecondArrayIsSeen) {
   expect_only_wrong("shifts", "tagged_sums");
 }
 
+template <int launch_us, int us_per_mi, fakes::place_slip planted = fakes::place_slip::none>
+constexpr catalog::call_t places = kernel<fakes::place_of_the_least<float, planted>, launch_us, us_per_mi>;
+
+struct PlacePath : DevicePath {
+  PlacePath() {
+    records.push_back(fakes::of_places(a_variant("cub_device_arg", places<8, 32>, library)));
+    records.push_back(fakes::of_places(a_variant("tagged_places", places<6, 32>)));
+    wanted.filter = "arg_extremum/";
+  }
+};
+
+TEST_F(PlacePath, PlacesAreTimedBesideTheReadOnlyRoof) {
+  run_and_succeed();
+  ASSERT_FALSE(rows_of("tagged_places").empty());
+  for (const row* one : rows_of("tagged_places")) {
+    const double items = static_cast<double>(one->about.num_items) / (1 << 20);
+    expect_faster(*one, 6 + 32 * items, 8 + 32 * items, 4 + 3 * items);
+    EXPECT_EQ(one->about.bytes(), 4 * one->about.num_items + 16);
+  }
+}
+
+TEST_F(PlacePath, AnIndexThatBeginsAnewIsSeen) {
+  records.push_back(fakes::of_places(a_variant("restarts", places<6, 32, fakes::place_slip::index_in_a_tile>)));
+  run();
+  expect_only_wrong("restarts", "tagged_places");
+}
+
 template <int launch_us, int us_per_mi>
 constexpr catalog::call_t scans_bytes =
     kernel<fakes::scan<unsigned, operation::inclusive_scan, fakes::flaw::none, unsigned char>, launch_us, us_per_mi>;

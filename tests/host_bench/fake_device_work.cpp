@@ -59,6 +59,11 @@ cudaError_t summarise_products(catalog::scalar type, const void* x, const void* 
   });
 }
 
+cudaError_t first_extreme(catalog::scalar type, const void* items, std::size_t num_items, const summary_of_items& about,
+                          bool least, std::uint64_t* first, cudaStream_t) {
+  return launch(1, [=] { *first = bench::first_extreme(type, items, num_items, about, least); });
+}
+
 cudaError_t fold_chunks(const scan_question& of, running* chunks, cudaStream_t) {
   return launch(1, [=] {
     const auto all = bench::fold_chunks(of);

@@ -104,6 +104,18 @@ std::vector<record> dots_catalog() {
   return all;
 }
 
+std::vector<record> places_catalog() {
+  std::vector<record> all;
+  for (const scalar type : {scalar::f32, scalar::i32})
+    for (const op which : {op::minimum, op::maximum})
+      for (const char* rung : {"rung", "cub_device"}) {
+        all.push_back(fakes::of_places(fakes::record(rung, does_nothing, type, executor::device)));
+        all.back().op = which;
+      }
+  all.push_back(fakes::of_places(fakes::record("host_serial", does_nothing, scalar::f32)));
+  return all;
+}
+
 std::vector<record> atomics_catalog() {
   std::vector<record> all;
   for (const auto& [which, type] : {std::pair{op::plus, scalar::u32}, std::pair{op::plus, scalar::bf16x2},
@@ -130,8 +142,8 @@ std::vector<record> operator+(std::vector<record> all, const std::vector<record>
 
 // Something of everything: sums and extremes on the host, and what enters no grid and a roof, which is in no plan.
 std::vector<record> a_catalog() {
-  auto all =
-      flat_catalog() + histogram_catalog() + rows_catalog() + dots_catalog() + atomics_catalog() + chain_catalog();
+  auto all = flat_catalog() + histogram_catalog() + rows_catalog() + dots_catalog() + places_catalog() +
+             atomics_catalog() + chain_catalog();
   for (const op combine : {op::plus, op::minimum}) {
     all.push_back(fakes::record("host_serial", does_nothing, scalar::f32));
     all.back().op = combine;
@@ -239,6 +251,9 @@ TEST_F(Planner, NamesSayEverything) {
         "row_reduce/plus/f16:f32/rows=16/columns=1048576/uniform/n=16Mi/handwritten/rung/cold",
         "dot/plus/f32/n=1Gi/library_baselines/cub_device/cold", "dot/plus/f32/n=64Ki/library_baselines/rung/graph",
         "dot/plus/f64/n=256Mi/library_baselines/rung/cold", "dot/plus/f32/n=16Mi/library_baselines/host_serial/host",
+        "arg_extremum/minimum/f32/n=1Gi/library_baselines/cub_device/cold",
+        "arg_extremum/maximum/i32/n=256Mi/library_baselines/rung/cold",
+        "arg_extremum/minimum/f32/n=16Mi/library_baselines/host_serial/host",
         "barrier/u32/blocks=1/threads=1024/uniform/n=16Ki/handwritten/one_block/cold",
         "barrier/u32/blocks=16/threads=256/uniform/n=16/handwritten/many_blocks/graph"})
     EXPECT_TRUE(all.contains(name)) << name;
@@ -458,6 +473,8 @@ const measures all_measures[] = {
      {operation::stream_read}},
     // Of pairs both items are read. Buffers hold a gap between the first and the second ones.
     {a_problem(operation::dot, scalar::i8, scalar::i32), {2004, 2000, 2256, 4}, {operation::stream_read}},
+    // A place is two words.
+    {a_problem(operation::arg_extremum, scalar::f32, scalar::i64), {4016, 4000, 4000, 16}, {operation::stream_read}},
     // The counters of all channels are written; the roof reads the samples.
     {a_problem(multi, scalar::u8, scalar::u32, pixels), {4072, 1000, 1000, 3072}, {operation::stream_read}},
     // Buffers hold what is left out in front; what widens writes as much as its roof does.

@@ -174,6 +174,42 @@ expectation expect_dot(scalar input, scalar accumulator, const void* x, const vo
   });
 }
 
+place_of_extremum no_place(op which, scalar type) {
+  place_of_extremum none;
+  with_type(type, [&](auto t) {
+    using T = typename decltype(t)::type;
+    if constexpr (is_float<T>)
+      none.item = make_value(from_double<T>(which == op::minimum ? HUGE_VAL : -HUGE_VAL));
+    else
+      none.item = make_value(which == op::minimum ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest());
+  });
+  return none;
+}
+
+void look_at(place_of_extremum& so_far, op which, scalar type, const void* items, std::uint64_t first_index,
+             std::size_t num_items) {
+  with_type(type, [&](auto t) {
+    using T = typename decltype(t)::type;
+    using number = std::conditional_t<is_float<T>, double, T>;
+    const auto number_of = [](T item) {
+      if constexpr (is_float<T>)
+        return to_double(item);
+      else
+        return item;
+    };
+    const auto* const all = static_cast<const T*>(items);
+    number best = so_far.any ? number_of(as<T>(so_far.item)) : number{};
+    for (std::size_t i = 0; i < num_items; ++i) {
+      if (so_far.any && best != best) return;  // nothing comes before a NaN that stands further in front
+      const number item = number_of(all[i]);
+      const bool is_beyond = which == op::minimum ? item < best : item > best;
+      if (so_far.any && item == item && !is_beyond) continue;
+      best = item;
+      so_far = {true, first_index + i, make_value(all[i])};
+    }
+  });
+}
+
 double gamma(std::size_t height, double unit_roundoff) {
   const double hu = static_cast<double>(height) * unit_roundoff;
   return hu < 1 ? hu / (1 - hu) : std::numeric_limits<double>::infinity();

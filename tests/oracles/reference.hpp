@@ -34,6 +34,18 @@ expectation expect(catalog::op op, catalog::scalar input, catalog::scalar accumu
 expectation expect_dot(catalog::scalar input, catalog::scalar accumulator, const void* x, const void* y,
                        std::size_t num_pairs);
 
+// The least item for minimum, the greatest for maximum, and where it stands. A NaN comes before all numbers, -0 and +0
+// are equal, and of equals the first is meant. Of no items it is infinity, or the type's last number, and the index 1.
+struct place_of_extremum {
+  bool any = false;
+  std::uint64_t index = 1;
+  value item{};
+};
+place_of_extremum no_place(catalog::op op, catalog::scalar type);
+// Likewise of what was looked at before and of num_items more items, the first of which has that index.
+void look_at(place_of_extremum& so_far, catalog::op op, catalog::scalar type, const void* items,
+             std::uint64_t first_index, std::size_t num_items);
+
 struct tolerance {
   std::size_t height = 0;       // most additions an item passes through
   bool propagates_nan = true;   // else -0 and +0 are equal, and NaN must not occur

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -162,6 +163,40 @@ TEST(reference, infinities_and_nan_in_a_dot_product) {
   const float x[] = {inf, 1, 0}, y[] = {-2, 1, inf};
   EXPECT_EQ(expect_dot(scalar::f32, scalar::f32, x, y, 2).exact, make_value(-inf));
   EXPECT_TRUE(expect_dot(scalar::f32, scalar::f32, x, y, 3).is_nan);  // 0 times infinity
+}
+
+template <class T>
+place_of_extremum found_in(op which, scalar type, const std::vector<T>& items) {
+  place_of_extremum place = no_place(which, type);
+  for (std::size_t i = 0; i < items.size(); i += 2)  // in pieces
+    look_at(place, which, type, &items[i], i, std::min<std::size_t>(2, items.size() - i));
+  return place;
+}
+
+TEST(reference, of_equals_the_first_place_is_meant) {
+  const std::vector<std::int32_t> ints{5, -7, 9, -7, 9};
+  EXPECT_EQ(found_in(op::minimum, scalar::i32, ints).index, 1u);
+  EXPECT_EQ(found_in(op::maximum, scalar::i32, ints).index, 2u);
+  const std::vector<float> zeros{1, 0.0f, -0.0f, 2};
+  EXPECT_EQ(found_in(op::minimum, scalar::f32, zeros).index, 1u);
+  EXPECT_EQ(found_in(op::minimum, scalar::f32, zeros).item, make_value(0.0f));
+  EXPECT_EQ(found_in(op::maximum, scalar::f64, std::vector<double>{-infinity, -infinity}).index, 0u);
+}
+
+TEST(reference, the_first_nan_is_the_place_of_either_extremum) {
+  const auto some = static_cast<float>(nan), inf = static_cast<float>(infinity);
+  for (const op which : {op::minimum, op::maximum}) {
+    EXPECT_EQ(found_in(which, scalar::f32, std::vector<float>{some, -inf, inf}).index, 0u);
+    EXPECT_EQ(found_in(which, scalar::f32, std::vector<float>{-inf, inf, some, some, 1}).index, 2u);
+    EXPECT_EQ(found_in(which, scalar::f32, std::vector<float>{-inf, inf, 0, 1, some}).index, 4u);
+  }
+}
+
+TEST(reference, the_place_of_nothing) {
+  EXPECT_EQ(found_in(op::minimum, scalar::f32, std::vector<float>{}).item, make_value(static_cast<float>(infinity)));
+  EXPECT_EQ(found_in(op::maximum, scalar::i32, std::vector<std::int32_t>{}).item,
+            make_value(std::numeric_limits<std::int32_t>::min()));
+  EXPECT_EQ(found_in(op::maximum, scalar::i32, std::vector<std::int32_t>{}).index, 1u);
 }
 
 }  // namespace

@@ -76,6 +76,9 @@ DOTS = {
     "two_passes": (3, 3.2), "tagged_sums": (5, 1.9),
 }  # fmt: skip
 DOT_LIBRARIES = {"cub_device_transform_reduce": 2.5, "cublas_dot": 2.4}
+# Likewise for the place of the least of 1 Mi floats.
+EXTREMA = {"shared_tree": (0, 2.4), "warp_shuffle": (1, 2.0), "packed_word": (2, 2.9), "tile_found_last": (3, 1.2)}
+EXTREMA_LIBRARIES = {"cub_device_arg": 1.3, "thrust_extremum_element": 9.0}
 DISTRIBUTIONS = ("uniform", "constant", "eight_hot", "zipf", "sorted", "runs", "out_of_range")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
 
@@ -416,6 +419,19 @@ def add_dots(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) ->
         times = {("handwritten", rung): FLOOR + us * items / 2**20 for rung, (_, us) in DOTS.items()}
         times |= {("library_baselines", rung): FLOOR + us * items / 2**20 for rung, us in DOT_LIBRARIES.items()}
         add_cell(made, items, times, operation="dot")
+
+
+def add_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
+    """Places of the least and of the greatest float."""
+    made["variants"] += [variant("handwritten", "extrema", rung, number) for rung, (number, _) in EXTREMA.items()]
+    made["variants"].append(variant("handwritten", "front_door_of_extrema", "front_door", -1))
+    made["variants"] += [variant("library_baselines", "extrema", rung, -1) for rung in EXTREMA_LIBRARIES]
+    for operator in ("minimum", "maximum"):
+        for items in sizes:
+            own = {rung: us for rung, (_, us) in EXTREMA.items()} | {"front_door": 1.25}
+            times = {("handwritten", rung): FLOOR + us * items / 2**20 for rung, us in own.items()}
+            times |= {("library_baselines", rung): FLOOR + us * items / 2**20 for rung, us in EXTREMA_LIBRARIES.items()}
+            add_cell(made, items, times, operation="arg_extremum", operator=operator, output_type="i64")
 
 
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:

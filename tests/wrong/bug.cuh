@@ -72,7 +72,10 @@ enum class bug {
   barrier_in_a_ragged_loop,
   absent_row_not_guarded,
   second_taken_for_aligned,
-  product_in_the_item_type
+  product_in_the_item_type,
+  last_of_equals,
+  nan_never_less,
+  index_in_the_tile
 };
 
 inline constexpr int block_threads = 128, items_per_thread = 4, tile = block_threads * items_per_thread;

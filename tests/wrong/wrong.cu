@@ -7,6 +7,7 @@
 #include "wrong/chain_with.cuh"
 #include "wrong/cluster_with.cuh"
 #include "wrong/dot_with.cuh"
+#include "wrong/extremum_with.cuh"
 #include "wrong/histogram_with.cuh"
 #include "wrong/reduction_with.cuh"
 #include "wrong/rows_with.cuh"
@@ -161,6 +162,12 @@ std::span<const exhibit> all() {
       show<dot_with<bug::missing_barrier>>("dot_missing_barrier", "pairwise", "small:0"),
       show<dot_with<bug::second_taken_for_aligned>>("second_taken_for_aligned", "pairwise", "small:0"),
       show<dot_with<bug::product_in_the_item_type>, i8, plus, i32>("product_in_the_item_type", "small", "small:0"),
+
+      show<extremum_with<bug::none>, catalog::f32, minimum>("extremum_nothing_wrong", "", "pairwise"),
+      show<extremum_with<bug::none>, catalog::i32, maximum>("greatest_nothing_wrong", "", "pairwise"),
+      show<extremum_with<bug::last_of_equals>, catalog::f32, minimum>("last_of_equals", "places", "small:1"),
+      show<extremum_with<bug::nan_never_less>, catalog::f32, minimum>("nan_never_less", "places", "small:1"),
+      show<extremum_with<bug::index_in_the_tile>, catalog::i32, maximum>("index_in_the_tile", "pairwise", "small:1"),
 
       show<reductions_with<bug::none>>("chain_nothing_wrong", "", "n=1000 blocks=1 threads=16"),
       show<reductions_with<bug::lane_left_out>, catalog::f32, maximum>("lane_left_out", "n=1000 blocks=1 threads=32",
