@@ -6,7 +6,7 @@
 //
 // At the end a block posts its sum, as digits. A second launch, which overlaps with the first, gathers them and rounds
 // once. Where there is one block, it rounds itself. No block waits for another: a form in which the last block gathered
-// stood still for a minute where several processes shared an H200, and was dropped.
+// stood still twice where nine processes shared an H200 (never alone), and was dropped.
 #pragma once
 
 #include <cuda_runtime.h>
