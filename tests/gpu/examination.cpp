@@ -111,6 +111,10 @@ class examiner {
   bool has_rows() const { return subject_.operation == operation::row_reduce; }
   bool has_pairs() const { return subject_.operation == operation::dot; }
   bool finds_place() const { return subject_.operation == operation::arg_extremum; }
+  // What the place of nothing is, every library says in its own way.
+  std::size_t least_items() const {
+    return finds_place() && subject_.family == catalog::family::library_baselines ? 1 : 0;
+  }
   bool counts() const { return catalog::is_histogram(subject_.operation); }
   bool has_any_edges() const { return subject_.operation == operation::histogram_range; }
   bool can_work_in_place() const { return scans() && subject_.input_type == subject_.output_type; }
@@ -172,9 +176,7 @@ class examiner {
       ++capped_cases_;
       largest_affordable_ = affordable;
     }
-    // What the place of nothing is, every library says in its own way.
-    if (finds_place() && subject_.family == catalog::family::library_baselines)
-      p.num_items = std::max<std::size_t>(1, p.num_items);
+    p.num_items = std::max(least_items(), p.num_items);
     if (has_rows()) p = with_columns(p);
     p = of_size(subject_, p, p.num_items);
     return counts() ? with_levels(p) : p;
@@ -589,7 +591,7 @@ class examiner {
       bench_top& top = *top_;
       top.prepare(largest);
       for (std::size_t k = 0; k < sizes.size(); ++k) {
-        problem p = of_size(subject_, largest, std::min(sizes[k], largest.num_items));
+        problem p = of_size(subject_, largest, std::max(least_items(), std::min(sizes[k], largest.num_items)));
         p.init = static_cast<int>(k % 3);
         if (counts() && !has_any_edges() && k % 2 == 1) p.num_bins = 1 + p.num_bins / 3;
         if (top.workspace_bytes(p) > top.bytes()) {
