@@ -379,8 +379,12 @@ void lane::replay(run& main) {
     check(cudaStreamBeginCapture(capturing_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
     const cudaError_t called = main.of->call(main.one, main.at, main.by(workspace_), capturing_);
     const cudaError_t ended = cudaStreamEndCapture(capturing_, &made.graph);
+    // The replays are the next uses. A workspace cannot free its memory on a stream that is being captured again.
+    const cudaError_t handed =
+        main.one.form == shared_workspace ? workspace_.hand_over(capturing_, main.stream) : cudaSuccess;
     check(called, "the captured call");
     check(ended, "cudaStreamEndCapture");
+    check(handed, "hand_over");
     check(cudaGraphInstantiate(&made.replayable, made.graph, 0), "cudaGraphInstantiate");
   }
   for (u64 shot = 0; shot < main.one.replays; ++shot) {
@@ -422,14 +426,14 @@ std::vector<outcome> lane::finish() {
     }
     all.push_back({each.one, std::move(complaint), each.is_out_of_memory});
   }
-  // Calls that failed half way are on streams still.
+  // Calls that failed half way are on streams still. The legacy stream is waited for only where it was used: for that
+  // wait the driver looks at graphs of other threads, and frees twice what they destroy meanwhile (580.159).
   const bool has_failed = std::ranges::any_of(all, [](const outcome& each) { return !each.complaint.empty(); });
   if (has_failed) {
     waits_for(all.front().one);
-    for (const cudaStream_t each : {streams_[0], streams_[1], capturing_, cudaStreamPerThread, cudaStreamLegacy}) {
-      cudaStreamSynchronize(each);
-      cudaGetLastError();
-    }
+    for (const cudaStream_t each : {streams_[0], streams_[1], capturing_}) cudaStreamSynchronize(each);
+    for (const run& each : runs_) cudaStreamSynchronize(stream_of(each.one));
+    cudaGetLastError();
     pulse_.rests();
   }
   runs_.clear();

@@ -105,6 +105,16 @@ class program {
     must(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     return free;
   }
+  // What has been allocated on a stream and not been freed.
+  static u64 bytes_in_use() {
+    int device = 0;
+    cudaMemPool_t pool = nullptr;
+    u64 bytes = 0;
+    must(cudaGetDevice(&device), "cudaGetDevice");
+    must(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+    must(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &bytes), "cudaMemPoolGetAttribute");
+    return bytes;
+  }
   u64 num_passed() const { return num_passed_; }
   u64 num_failed() const { return num_failed_; }
   static unsigned long long count(u64 number) { return number; }
@@ -263,7 +273,8 @@ int main_of(int argc, const char* const* argv) {
   const std::size_t after = program::free_bytes();
   const u64 leaked = before > after ? before - after : 0;
   const bool has_leaked = leaked > most_leaked;
-  std::printf("leaked: %llu bytes\n", program::count(leaked));
+  std::printf("leaked: %llu bytes; allocated on streams and not freed: %llu bytes\n", program::count(leaked),
+              program::count(program::bytes_in_use()));
   std::printf("%llu passed, %llu failed, 0 skipped\n", program::count(program.num_passed() + !has_leaked),
               program::count(program.num_failed() + has_leaked));
   return program.num_failed() > 0 || has_leaked ? 1 : 0;
