@@ -4,9 +4,8 @@
 // fit it go, one by one, to integers in shared memory that the thread has for itself (counters.cuh). Nothing is rounded
 // before the end, so that neither order nor grid nor alignment changes a bit.
 //
-// At the end a block posts its sum, as digits. A second launch, which overlaps with the first, gathers them and rounds
-// once. Where there is one block, it rounds itself. No block waits for another: a form in which the last block gathered
-// stood still twice where nine processes shared an H200 (never alone), and was dropped.
+// At the end a block writes its sum down, as digits. A second launch, which overlaps with the first, adds those up and
+// rounds once. Where there is one block, it rounds itself. No block waits for another.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,11 +15,8 @@
 
 #include "rungs/device/parts/types.cuh"
 #include "rungs/exact/record.cuh"
-#include "rungs/parts/gather.cuh"
-#include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
-#include "rungs/parts/tags.cuh"
 #include "rungs/production/exact/counters.cuh"
 #include "rungs/production/exact/terms.cuh"
 #include "rungs/production/exact/window.cuh"
@@ -177,44 +173,43 @@ __device__ void add_share(const Terms& terms, const exact_plan& plan, block_tota
   share.finish();
 }
 
-// What a block posts: its digits, which of them were touched, and what it has seen.
+// What a block writes down: its digits, which of them were touched, and what it has seen.
 template <class Total>
-inline constexpr int posts_of_block = Total::num_digits + block_total<Total>::num_words + 1;
+inline constexpr int notes_of_block = Total::num_digits + block_total<Total>::num_words + 1;
 
+// The same note of all blocks lies together.
 template <class Total>
-__device__ void post_total(const parts::mailboxes<long long>& mailboxes, const block_total<Total>& total,
-                           parts::tag tag) {
-  constexpr int num_digits = Total::num_digits;
-  for (int i = threadIdx.x; i < posts_of_block<Total>; i += blockDim.x) {
-    const long long value = i < num_digits                  ? total.sum.digits[i]
-                            : i + 1 < posts_of_block<Total> ? total.touched[i - num_digits]
-                                                            : total.sum.flags;
-    mailboxes.post(static_cast<std::size_t>(i) * gridDim.x + blockIdx.x, value, tag);
-  }
+__device__ void write_notes(const block_total<Total>& total, long long* notes) {
+  constexpr int num_digits = Total::num_digits, last = notes_of_block<Total> - 1;
+  for (int i = threadIdx.x; i <= last; i += blockDim.x)
+    notes[static_cast<std::size_t>(i) * gridDim.x + blockIdx.x] = i < num_digits ? total.sum.digits[i]
+                                                                  : i < last     ? total.touched[i - num_digits]
+                                                                                 : total.sum.flags;
 }
 
-// Adds to `total` what num_blocks blocks have posted under `tag`. A warp gathers a digit, and those that nobody has
-// touched are not read.
+// Adds to `total` what num_blocks blocks have written. A warp adds up a digit, and those that nobody has touched are
+// not read.
 template <class Total>
-__device__ void gather_totals(const parts::mailboxes<long long>& mailboxes, std::size_t num_blocks, parts::tag tag,
-                              block_total<Total>& total) {
-  constexpr int num_digits = Total::num_digits;
-  for (int i = num_digits; i < posts_of_block<Total>; ++i) {
+__device__ void add_notes(const long long* notes, std::size_t num_blocks, block_total<Total>& total) {
+  constexpr int num_digits = Total::num_digits, last = notes_of_block<Total> - 1;
+  for (int i = num_digits; i <= last; ++i) {
     unsigned bits = 0;
-    for (std::size_t block = threadIdx.x; block < num_blocks; block += blockDim.x) {
-      long long posted;
-      while (!mailboxes.peek(i * num_blocks + block, posted, tag)) continue;
-      bits |= static_cast<unsigned>(posted);
-    }
-    if (bits != 0) atomicOr(i + 1 < posts_of_block<Total> ? &total.touched[i - num_digits] : &total.sum.flags, bits);
+    for (std::size_t block = threadIdx.x; block < num_blocks; block += blockDim.x)
+      bits |= static_cast<unsigned>(notes[i * num_blocks + block]);
+    if (bits != 0) atomicOr(i < last ? &total.touched[i - num_digits] : &total.sum.flags, bits);
   }
   __syncthreads();
-  const int num_warps = blockDim.x / parts::warp_threads;
+  const int lane = threadIdx.x % parts::warp_threads, num_warps = blockDim.x / parts::warp_threads;
   for (int i = threadIdx.x / parts::warp_threads; i < num_digits; i += num_warps) {
     if (!total.is_touched(i)) continue;
-    const std::size_t first = i * num_blocks;
-    const long long sum = parts::gather<5>(mailboxes, first, first + num_blocks, tag, plus{});
-    if (threadIdx.x % parts::warp_threads == 0) total.sum.digits[i] += sum;
+    long long sum = 0;
+#pragma unroll 4
+    for (std::size_t block = lane; block < num_blocks; block += parts::warp_threads)
+      sum += notes[i * num_blocks + block];
+#pragma unroll
+    for (int lanes = parts::warp_threads / 2; lanes > 0; lanes /= 2)
+      sum += __shfl_xor_sync(parts::full_mask, sum, lanes);
+    if (lane == 0) total.sum.digits[i] += sum;
   }
   __syncthreads();
 }
@@ -241,7 +236,7 @@ struct room_for {
 
 template <class Terms, class OutputIteratorT>
 __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
-    exact_kernel(Terms terms, exact_plan plan, OutputIteratorT d_out, char* storage, parts::tag tag) {
+    exact_kernel(Terms terms, exact_plan plan, OutputIteratorT d_out, long long* notes) {
   using total_type = typename Terms::total;
   __shared__ room_for<block_total<total_type>> room;
   block_total<total_type>& total = room.get();
@@ -254,7 +249,7 @@ __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
   add_share(terms, plan, total);
   exact_shape<Terms>::counters::sum_block(total);
   if (gridDim.x > 1)
-    post_total(parts::mailboxes<long long>(storage), total, tag);
+    write_notes(total, notes);
   else if (threadIdx.x == 0)
     write_total(total, d_out);
 }
@@ -263,7 +258,7 @@ inline constexpr int exact_finish_threads = 512;
 
 template <class Total, class OutputIteratorT>
 __global__ void __launch_bounds__(exact_finish_threads)
-    exact_finish_kernel(char* storage, std::size_t num_blocks, OutputIteratorT d_out, parts::tag tag) {
+    exact_finish_kernel(const long long* notes, std::size_t num_blocks, OutputIteratorT d_out) {
   __shared__ room_for<block_total<Total>> room;
   block_total<Total>& total = room.get();
   total.clear();
@@ -271,7 +266,7 @@ __global__ void __launch_bounds__(exact_finish_threads)
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-  gather_totals(parts::mailboxes<long long>(storage), num_blocks, tag, total);
+  add_notes(notes, num_blocks, total);
   if (threadIdx.x == 0) write_total(total, d_out);
 }
 
@@ -304,15 +299,15 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   if (grid_blocks < least_blocks) grid_blocks = least_blocks;
 
   char* region;
-  const std::size_t bytes = parts::mailboxes<long long>::bytes(grid_blocks * posts_of_block<total>);
+  const std::size_t bytes = grid_blocks * notes_of_block<total> * sizeof(long long);
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-  const parts::tag tag = parts::draw_tag();
+  auto* const notes = reinterpret_cast<long long*>(region);
   error = parts::launch_with_shared_memory(exact_kernel<Terms, OutputIteratorT>, grid_blocks,
                                            static_cast<int>(block_threads), block_threads * shape::thread_bytes, stream,
-                                           terms, plan, d_out, region, tag);
+                                           terms, plan, d_out, notes);
   if (error != cudaSuccess || grid_blocks == 1) return error;
   return parts::launch_overlapped(exact_finish_kernel<total, OutputIteratorT>, 1, exact_finish_threads, 0,
-                                  limits.overlaps(), stream, region, grid_blocks, d_out, tag);
+                                  limits.overlaps(), stream, notes, grid_blocks, d_out);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
