@@ -85,6 +85,11 @@ std::vector<path> all_paths() {
     return DeviceReduce::ArgMin(storage..., far_away<const float>(1), far_away<float>(2), far_away<long long>(3),
                                 static_cast<long long>(n), first);
   });
+  append("ArgMinMax", [](std::size_t n, auto&... storage) {
+    return DeviceReduce::ArgMinMax(storage..., far_away<const float>(1), far_away<float>(2), far_away<long long>(3),
+                                   far_away<float>(2) + 1, far_away<long long>(3) + 1, static_cast<long long>(n),
+                                   first);
+  });
   append("ExactSum", [](std::size_t n, auto&... storage) {
     return DeviceReduce::ExactSum(storage..., far_away<const float>(1), far_away<float>(2), n, first);
   });

@@ -6,6 +6,7 @@
 
 #include <rungs/rungs.cuh>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -20,6 +21,37 @@ namespace {
 
 class FrontDoor : public GpuTest {
  protected:
+  // The last of those that equal host[index], or of NaN.
+  template <class T>
+  static long long last_equal(const std::vector<T>& host, long long index) {
+    const T& one = host[static_cast<std::size_t>(index)];
+    for (std::size_t i = host.size(); i-- > 0;)
+      if (host[i] == one || (host[i] != host[i] && one != one)) return static_cast<long long>(i);
+    return index;
+  }
+
+  // ArgMinMax and ArgMinLastMax of `host` answer these indices, and the items there, bit for bit.
+  template <class T>
+  void expect_both(const std::vector<T>& host, long long least, long long greatest) {
+    const device_array<T> d_in(host), d_items(std::size_t{2});
+    const device_array<long long> d_indices(std::size_t{2});
+    const auto n = static_cast<long long>(host.size());
+    for (const bool is_last : {false, true}) {
+      T* const d_item = d_items.get();
+      long long* const d_index = d_indices.get();
+      ASSERT_EQ(is_last ? DeviceReduce::ArgMinLastMax(workspace_, d_in.read(), d_item, d_index, d_item + 1, d_index + 1,
+                                                      n, stream_)
+                        : DeviceReduce::ArgMinMax(workspace_, d_in.read(), d_item, d_index, d_item + 1, d_index + 1, n,
+                                                  stream_),
+                cudaSuccess);
+      const long long expected[] = {least, is_last ? last_equal(host, greatest) : greatest};
+      for (const int i : {0, 1}) {
+        EXPECT_EQ(read(d_indices, 2)[i], expected[i]) << (i == 0 ? "least" : is_last ? "last greatest" : "greatest");
+        EXPECT_EQ(std::memcmp(&read(d_items, 2)[i], &host[static_cast<std::size_t>(expected[i])], sizeof(T)), 0);
+      }
+    }
+  }
+
   // In halves, 2048 and 1 are 2048.
   template <class Half>
   void expect_to_be_rounded_once() {
@@ -174,6 +206,7 @@ TEST_F(FrontDoor, WhereTheExtremumStandsIsExact) {
       EXPECT_EQ(read(d_index, 1)[0], index);
       EXPECT_EQ(std::memcmp(read(d_out, 1).data(), &host[static_cast<std::size_t>(index)], sizeof(T)), 0);
     }
+    expect_both(host, least, greatest);
   };
   expect(0, {{70'000, std::numeric_limits<int>::min()}, {5, std::numeric_limits<int>::max()}}, 70'000, 5);
   expect(7u, {{1, 0u}, {69'999, 0xffffffffu}, {70'000, 0xffffffffu}}, 1, 69'999);
@@ -186,6 +219,43 @@ TEST_F(FrontDoor, WhereTheExtremumStandsIsExact) {
   expect(1ull, {{69'000, 0ull}, {68'000, ~0ull}, {70'000, ~0ull}}, 69'000, 68'000);
   expect(-0.0, {{3, 0.0}, {9, -5e-324}, {8, 5e-324}}, 9, 8);
   expect(1.0, {{3, std::numeric_limits<double>::quiet_NaN()}, {2, -std::numeric_limits<double>::infinity()}}, 3, 3);
+}
+
+// Few distinct values, so that both ends of the equals are wanted, at sizes around every change of rung.
+TEST_F(FrontDoor, BothExtremaOfOneRead) {
+  std::mt19937 random(1);
+  for (const std::size_t num_items : {1ul, 2ul, 33ul, 1'000ul, 16'384ul, 16'385ul, 100'003ul, 1'000'000ul}) {
+    std::vector<float> floats(num_items);
+    std::vector<double> doubles(num_items);
+    std::vector<unsigned> words(num_items);
+    std::vector<__half> halves(num_items);
+    for (std::size_t i = 0; i < num_items; ++i) {
+      const unsigned drawn = random() % 5;
+      floats[i] = static_cast<float>(drawn) - 2;
+      doubles[i] = floats[i];
+      words[i] = drawn == 0 ? 0 : ~0u - drawn;
+      halves[i] = __half(floats[i]);
+    }
+    const auto expect = [&](const auto& host) {
+      const auto less = [](const auto& a, const auto& b) { return a < b; };
+      const auto least = std::min_element(host.begin(), host.end(), less);
+      const auto greatest = std::max_element(host.begin(), host.end(), less);
+      expect_both(host, least - host.begin(), greatest - host.begin());
+    };
+    SCOPED_TRACE(num_items);
+    expect(floats);
+    expect(doubles);
+    expect(words);
+    expect(halves);
+  }
+  const device_array<float> d_nothing(std::size_t{1}), d_items(std::size_t{2});
+  const device_array<long long> d_indices(std::size_t{2});
+  ASSERT_EQ(DeviceReduce::ArgMinMax(workspace_, d_nothing.read(), d_items.get(), d_indices.get(), d_items.get() + 1,
+                                    d_indices.get() + 1, 0, stream_),
+            cudaSuccess);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(read(d_items, 2), (std::vector<float>{infinity, -infinity}));
+  EXPECT_EQ(read(d_indices, 2), (std::vector<long long>{1, 1}));
 }
 
 TEST_F(FrontDoor, ExtremaOfHalvesPropagateNaN) {

@@ -39,6 +39,8 @@
 #error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
 #endif
 
+#include "rungs/device/key_value_pair.cuh"
+#include "rungs/device/parts/both_extrema.cuh"
 #include "rungs/device/parts/extremum.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
@@ -49,13 +51,6 @@
 #include "rungs/workspace.cuh"
 
 namespace rungs::RUNGS_ABI {
-
-// What CUB's older ArgMin and ArgMax write: the index as key.
-template <class Key, class Value>
-struct KeyValuePair {
-  Key key;
-  Value value;
-};
 
 struct DeviceReduce {
   // *d_out = init op d_in[0] op … op d_in[num_items - 1], accumulated in the type of init op item; __half and
@@ -179,6 +174,43 @@ struct DeviceReduce {
     return extremum_pair<false>(kept{workspace}, d_in, d_out, num_items, stream);
   }
 
+  // ArgMin and ArgMax of one read. *d_max_index_out is the first of equals; ArgMinLastMax answers the last of them, and
+  // of NaN the last.
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT>
+  static cudaError_t ArgMinMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                               MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                               MaxIndexIteratorT d_max_index_out, long long num_items, cudaStream_t stream = nullptr) {
+    return both_extrema<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
+                               d_max_index_out, num_items, stream);
+  }
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT>
+  static cudaError_t ArgMinMax(workspace& workspace, InputIteratorT d_in, MinOutIteratorT d_min_out,
+                               MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                               MaxIndexIteratorT d_max_index_out, long long num_items, cudaStream_t stream = nullptr) {
+    return both_extrema<false>(kept{workspace}, d_in, d_min_out, d_min_index_out, d_max_out, d_max_index_out, num_items,
+                               stream);
+  }
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT>
+  static cudaError_t ArgMinLastMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                   MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out,
+                                   MaxOutIteratorT d_max_out, MaxIndexIteratorT d_max_index_out, long long num_items,
+                                   cudaStream_t stream = nullptr) {
+    return both_extrema<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
+                              d_max_index_out, num_items, stream);
+  }
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT>
+  static cudaError_t ArgMinLastMax(workspace& workspace, InputIteratorT d_in, MinOutIteratorT d_min_out,
+                                   MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                                   MaxIndexIteratorT d_max_index_out, long long num_items,
+                                   cudaStream_t stream = nullptr) {
+    return both_extrema<true>(kept{workspace}, d_in, d_min_out, d_min_index_out, d_max_out, d_max_index_out, num_items,
+                              stream);
+  }
+
   // *d_out = the exact sum of the items, rounded once, to nearest, ties to even: the same bits in any order, on any
   // grid, alignment and GPU. Items are float, double, __half or __nv_bfloat16, and so is the result, of the same type
   // or another; or it is a rungs::exact_sum<item>, which holds the sum and can be merged (rungs/exact/record.cuh). NaN
@@ -278,13 +310,7 @@ struct DeviceReduce {
   static cudaError_t indexed_extremum(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, long long num_items,
                                       Item of_nothing, cudaStream_t stream) {
     const auto among = [&](auto items, auto d_out, auto op, auto nothing) {
-      return storage.run(
-          [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-            using extrema = device::for_extrema_of<typename decltype(door)::named>;
-            return extrema::reduce(d_temp_storage, temp_storage_bytes, items, d_out,
-                                   static_cast<std::size_t>(num_items), op, nothing, stream);
-          },
-          stream);
+      return among_places(storage, items, d_out, num_items, op, nothing, stream);
     };
     const auto by_rank = [&](auto nothing) {
       using place = decltype(nothing);
@@ -299,6 +325,47 @@ struct DeviceReduce {
     else
       return among(device::with_index<InputIteratorT, Item>{d_in}, d_out, device::first_extremum<least>{},
                    device::indexed<Item>{of_nothing, -1});
+  }
+
+  template <bool last_greatest, class Storage, class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT,
+            class MaxOutIteratorT, class MaxIndexIteratorT>
+  static cudaError_t both_extrema(Storage storage, InputIteratorT d_in, MinOutIteratorT d_min_out,
+                                  MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                                  MaxIndexIteratorT d_max_index_out, long long num_items, cudaStream_t stream) {
+    using item = device::widened<parts::item_of<InputIteratorT>, InputIteratorT, MinOutIteratorT>;
+    const device::parting_both<last_greatest, item, InputIteratorT, MinOutIteratorT, MinIndexIteratorT, MaxOutIteratorT,
+                               MaxIndexIteratorT>
+        results{d_in,
+                d_min_out,
+                d_min_index_out,
+                d_max_out,
+                d_max_index_out,
+                device::highest<item>(),
+                device::lowest<item>()};
+    const auto by = [&](auto place) {
+      using both = device::both_places<decltype(place)>;
+      return among_places(storage, device::placed_twice<last_greatest, item, decltype(place), InputIteratorT>{d_in},
+                          results, num_items, device::both_extrema{}, device::both_extrema::identity<both>(), stream);
+    };
+    if constexpr (device::has_short_rank<item>) {
+      if (num_items <= device::most_in_a_word) return by(device::ranked_index{});
+    }
+    if constexpr (device::has_rank<item>)
+      return by(device::ranked_place{});
+    else
+      return by(device::indexed<item>{});
+  }
+
+  template <class Storage, class ItemsT, class OutputIteratorT, class ReductionOpT, class Place>
+  static cudaError_t among_places(Storage storage, ItemsT items, OutputIteratorT d_out, long long num_items,
+                                  ReductionOpT op, Place nothing, cudaStream_t stream) {
+    return storage.run(
+        [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
+          using extrema = device::for_extrema_of<typename decltype(door)::named>;
+          return extrema::reduce(d_temp_storage, temp_storage_bytes, items, d_out, static_cast<std::size_t>(num_items),
+                                 op, nothing, stream);
+        },
+        stream);
   }
 };
 

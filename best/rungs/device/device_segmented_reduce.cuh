@@ -32,7 +32,16 @@
 // Operators have to be associative and commutative.
 #pragma once
 
-#include "rungs/device/device_reduce.cuh"
+#if !__has_include("rungs/version.cuh") || !__has_include("rungs/cluster/parts/launch.cuh")
+#error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
+#endif
+
+#include "rungs/device/key_value_pair.cuh"
+#include "rungs/device/parts/extremum.cuh"
+#include "rungs/device/parts/halves.cuh"
+#include "rungs/device/parts/inputs.cuh"
+#include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/types.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/production/segments/fixed_segments.cuh"
 #include "rungs/production/segments/offset_segments.cuh"
