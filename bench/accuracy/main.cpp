@@ -19,6 +19,7 @@
 
 #include "accuracy/exact.hpp"
 #include "accuracy/kinds.hpp"
+#include "accuracy/sweep.hpp"
 #include "accuracy/ways.hpp"
 #include "build_info.hpp"
 #include "check.hpp"
@@ -40,7 +41,7 @@ constexpr char default_ways[] =
     "host_serial|host_float)";
 
 struct settings {
-  std::string items = "16Mi", out, only = default_ways;
+  std::string items = "16Mi", out, only = default_ways, sizes_to = "1Gi";
   int runs = 100;
   bool list = false;
 };
@@ -250,6 +251,9 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--only", given.only, "ways whose family/ladder/rung matches this regular expression")
       ->capture_default_str();
+  app.add_option("--sizes-to", given.sizes_to,
+                 "the most items at which exact sums are timed beside plain ones; 0: none")
+      ->capture_default_str();
   app.add_option("--out", given.out, "the JSON file; default: standard output");
   app.add_flag("--list", given.list, "the names of the ways, and nothing else");
   try {
@@ -271,6 +275,7 @@ int run(int argc, char** argv) {
     std::cerr << "no usable GPU: " << why_not << '\n';
     return exit_no_gpu;
   }
+  const std::size_t most = given.sizes_to == "0" ? 0 : parse_size(given.sizes_to);
   study of(*device, given, ways);
   for (int what = 0; what < num_kinds; ++what) of.examine(static_cast<kind>(what));
   const json file{
@@ -284,7 +289,8 @@ int run(int argc, char** argv) {
       {"items", parse_size(given.items)},
       {"runs", given.runs},
       {"kinds", of.kinds()},
-      {"ways", of.ways()}};
+      {"ways", of.ways()},
+      {"sweeps", sweep_of_sizes(*device, most)}};
   if (given.out.empty())
     std::cout << file.dump(1) << '\n';
   else

@@ -1,6 +1,10 @@
 #include "accuracy/ways.hpp"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <cuda/std/version>
+#include <type_traits>
 
 #if CCCL_VERSION >= 3005000
 #include <cub/device/device_reduce.cuh>
@@ -8,6 +12,7 @@
 #include "rungs/baselines/parts/one_phase.cuh"
 #endif
 #include "rungs/device/device_reduce.cuh"
+#include "rungs/dots/05_tagged_sums.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::bench {
@@ -26,12 +31,12 @@ cudaError_t on_host(void* d_temp_storage, std::size_t& temp_storage_bytes, const
 }
 
 #if CCCL_VERSION >= 3005000
-template <class Determinism>
+template <class Determinism, class Item = float>
 cudaError_t by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes, const catalog::arguments& a,
                    cudaStream_t stream) {
   return baselines::parts::in_one_phase(d_temp_storage, temp_storage_bytes, stream, [&](const auto& workspace) {
     const auto env = cuda::std::execution::env{workspace, cuda::execution::require(Determinism{})};
-    return cub::DeviceReduce::Sum(static_cast<const float*>(a.d_in), static_cast<float*>(a.d_out), a.num_items, env);
+    return cub::DeviceReduce::Sum(static_cast<const Item*>(a.d_in), static_cast<Item*>(a.d_out), a.num_items, env);
   });
 }
 #endif
@@ -51,7 +56,63 @@ catalog::record way(catalog::family family, const char* ladder, const char* rung
           .call = call};
 }
 
+template <class Item>
+using result_of = std::conditional_t<std::is_same_v<Item, double>, double, float>;
+
+template <class Item>
+void add_sums(std::vector<catalog::record>& all, catalog::scalar type) {
+  using catalog::arguments;
+  using catalog::family;
+  const auto add = [&](family family, const char* ladder, const char* rung, catalog::call_t call) {
+    all.push_back(way(family, ladder, rung, "", call));
+    all.back().input_type = type;
+  };
+  add(family::handwritten, "plain", "sum",
+      [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+        return DeviceReduce::Sum(d_temp_storage, temp_storage_bytes, static_cast<const Item*>(a.d_in),
+                                 static_cast<result_of<Item>*>(a.d_out), a.num_items, stream);
+      });
+  add(family::handwritten, "exact", "exact_sum",
+      [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+        return DeviceReduce::ExactSum(d_temp_storage, temp_storage_bytes, static_cast<const Item*>(a.d_in),
+                                      static_cast<result_of<Item>*>(a.d_out), a.num_items, stream);
+      });
+#if CCCL_VERSION >= 3005000
+  if constexpr (std::is_floating_point_v<Item>)
+    add(family::library_baselines, "baselines", "cub_device_reduce_gpu_to_gpu",
+        by_cub<cuda::execution::determinism::gpu_to_gpu_t, Item>);
+#endif
+}
+
 }  // namespace
+
+std::vector<catalog::record> ways_at_sizes() {
+  using catalog::arguments;
+  using catalog::family;
+  using catalog::scalar;
+  std::vector<catalog::record> all;
+  add_sums<float>(all, scalar::f32);
+  add_sums<double>(all, scalar::f64);
+  add_sums<__half>(all, scalar::f16);
+  add_sums<__nv_bfloat16>(all, scalar::bf16);
+  const auto dot = [&](const char* ladder, const char* rung, catalog::call_t call) {
+    all.push_back(way(family::handwritten, ladder, rung, "", call));
+    all.back().operation = catalog::operation::dot;
+  };
+  dot("plain", "dot",
+      [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+        return dots::tagged_sums::dot(d_temp_storage, temp_storage_bytes, static_cast<const float*>(a.d_in),
+                                      static_cast<const float*>(a.d_second), static_cast<float*>(a.d_out), a.num_items,
+                                      stream);
+      });
+  dot("exact", "exact_dot",
+      [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+        return DeviceReduce::ExactDot(d_temp_storage, temp_storage_bytes, static_cast<const float*>(a.d_in),
+                                      static_cast<const float*>(a.d_second), static_cast<float*>(a.d_out), a.num_items,
+                                      stream);
+      });
+  return all;
+}
 
 std::vector<catalog::record> more_ways() {
   using catalog::arguments;

@@ -10,4 +10,7 @@ namespace rungs::bench {
 // Sums of f32, called as the catalog's records are.
 std::vector<catalog::record> more_ways();
 
+// Exact sums and dot products, and plain ones and CUB's reproducible ones beside them, of every type.
+std::vector<catalog::record> ways_at_sizes();
+
 }  // namespace rungs::bench

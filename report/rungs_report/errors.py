@@ -231,6 +231,44 @@ def by_time(page: Page) -> list[str]:
     ]
 
 
+def sized(sweep: dict[str, Any]) -> list[list[str]]:
+    """A row a size: the plain time, the exact one, and CUB's that promises the same bits on every GPU."""
+    rows = []
+    for each in sweep["sizes"]:
+        times = {way["rung"]: way.get("median_us") for way in each["ways"]}
+        wrong = any(way.get("wrong") for way in each["ways"])
+        plain = times.get("sum") or times.get("dot")
+        exact, cub = times.get("exact_sum") or times.get("exact_dot"), times.get("cub_device_reduce_gpu_to_gpu")
+        share = words.percent(100 * plain / exact) if plain and exact else words.UNKNOWN
+        over = words.ratio(cub / exact) if cub and exact else words.UNKNOWN
+        rows.append([words.size(each["items"]), words.time(plain), "**wrong**" if wrong else words.time(exact), share, words.time(cub), over])
+    return rows
+
+
+def by_size(page: Page) -> list[str]:
+    """What exactness costs at every size."""
+    lines = []
+    for sweep in study(page.machine).get("sweeps", ()):
+        what = "dot product" if sweep["operation"] == "dot" else "sum"
+        rows = sized(sweep)
+        if all(row[4] == words.UNKNOWN for row in rows):
+            rows, headers = [row[:4] for row in rows], []
+        else:
+            headers = [">CUB, `gpu_to_gpu`", ">exact over it"]
+        lines += [f"### {text(sweep['input_type'])} {what}, {text(sweep['kind'].replace('_', ' '))}", ""]
+        lines += [*table([">n", ">plain", ">exact", ">speed of the plain one", *headers], rows), ""]
+    if not lines:
+        return []
+    return [
+        "## Exact sums at every size",
+        "",
+        "Cold, all ways of a table together. Plain: `rungs::DeviceReduce::Sum`, of pairs the rung `dots/tagged_sums`. Each exact result was"
+        " compared with the exact sum, bit for bit. Longer inputs repeat 16 Mi items. Halves are summed to a float.",
+        "",
+        *lines,
+    ]
+
+
 def condition(kind: dict[str, Any]) -> float:
     return kind["magnitudes"] / abs(kind["exact"]) if kind["exact"] else math.inf
 

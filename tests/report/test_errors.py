@@ -105,6 +105,24 @@ def test_of_several_releases_the_newest_leads_and_others_add_their_library(writt
     assert table.count("`plain`") == 1 and table.count("`host_serial_float`") == 1
 
 
+def test_exact_sums_at_every_size(written):
+    def size(items, **times):
+        return {"items": items, "ways": [{"family": "handwritten", "rung": rung, "median_us": time} for rung, time in times.items()]}
+
+    wrong = {"items": 1 << 20, "ways": [{"family": "handwritten", "rung": "sum", "median_us": 5.0}, {"family": "handwritten", "rung": "exact_sum", "wrong": True}]}
+    made = study()
+    made["sweeps"] = [
+        {"operation": "reduce", "input_type": "f32", "kind": "normal", "sizes": [size(1024, sum=3.0, exact_sum=4.0, cub_device_reduce_gpu_to_gpu=8.0), wrong]},
+        {"operation": "dot", "input_type": "f32", "kind": "normal", "sizes": [size(1024, dot=3.0, exact_dot=6.0)]},
+    ]  # fmt: skip
+    told = section(written(made), "Exact sums at every size")
+    assert re.search(r"\| +1 Ki \| +3\.00 µs \| +4\.00 µs \| +75\.0 % \| +8\.00 µs \| +2\.00x \|", told)
+    assert re.search(r"\| +1 Mi \| +5\.00 µs \| +\*\*wrong\*\* \|", told)
+    dot = told.partition("### f32 dot product, normal")[2]
+    assert "50.0 %" in dot and "CUB" not in dot
+    assert "Exact sums at every size" not in written(study())
+
+
 def test_claims(repository, written):
     written(study())
     machine = data.read(repository / "report/data").machines[0]
