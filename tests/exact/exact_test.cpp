@@ -74,6 +74,8 @@ class storage {
       capacity_ = 2 * bytes;
       memory_ = std::make_unique<device_bytes>(capacity_ + 1);  // waits for what used the old one
       memory_->fill(0xa5, capacity_ + 1);
+      // The filling may still run when the host goes on, and the tests' stream does not wait for it.
+      EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     }
     return call(memory_->get() + 1, bytes);
   }
