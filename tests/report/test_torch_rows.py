@@ -4,7 +4,7 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import data, torch_rows
+from rungs_report import claims, data, torch_rows
 
 
 def timed(median):
@@ -187,3 +187,21 @@ def test_nothing_verified_makes_no_page(repository, run):
     synthetic.write(repository / "report/data", document_of("nvidia-h100", H100, bad), name="torch")
     assert run()[0] == 0
     assert not (repository / "report/nvidia-h100").exists()
+
+
+def test_claims_are_answered_from_the_runs(repository, run, written):
+    shape = (65536, 2048)
+    written(
+        document(
+            "2026-01-01T00:00:00Z",
+            cell("logsumexp", "float32", shape, 100, 400, roof=95.0),
+            cell("softmax", "float32", shape, 150, 200, roof=100.0),  # as with one more read
+            cell("layer_norm", "bfloat16", shape, 100, 200, roof=95.0),
+            cell("rms_norm", "float32", (32768, 2048), 100, 200, roof=95.0),
+        )
+    )
+    machine = data.read(repository / "report/data").machines[0]
+    answers = [claims.answer(claim, machine) for claim in claims.ROWS if claim.identity in ("A7", "A8")]
+    assert [answer.verdict for answer in answers] == [claims.HOLDS, claims.FAILS, claims.UNMEASURED, claims.UNMEASURED]
+    assert answers[0].measured == "95.0 % of the speed of reading alone at 64 Ki x 2 Ki floats, verified in float64"
+    assert answers[1].measured.startswith("66.7 % of the speed of a copy")
