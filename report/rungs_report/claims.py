@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from rungs_report import atomics, compare, costs, errors, topics, words
+from rungs_report import atomics, compare, costs, errors, topics, torch_rows, words
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
@@ -527,6 +527,20 @@ def libraries_ahead(seen: Evidence, *pairs: tuple[costs.Asked, str, str]) -> Ans
     return Answer(told, HOLDS if faster > len(ratios) / 2 else FAILS)
 
 
+@predicate
+def one_pass(seen: Evidence, operation: str) -> Answer | None:
+    """Whether an operation on rows moves its bytes about as fast as a plain kernel that moves them once. A second read would halve a share of
+    reading, and take a third of a share of copying."""
+    rows, columns = TEXT_SHAPE
+    cell = next((c for c in torch_rows.cells(seen.machine) if (c["operation"], c["type"], tuple(c["shape"])) == (operation, "float32", (rows, columns))), None)
+    if cell is None:
+        return None
+    share = torch_rows.share(cell)
+    roof = "a copy" if cell["roof"] == "copy" else "reading alone"
+    told = f"{words.percent(share)} of the speed of {roof} at {words.size(rows)} x {words.size(columns)} floats, verified in float64"
+    return Answer(told, HOLDS if share >= LIMIT else FAILS)
+
+
 # ---- what the texts get wrong
 
 
@@ -754,6 +768,10 @@ ROWS = (
         "the barriers stand outside the branch: all 16 warps of the block arrive at each; at the 1,290 GB/s of the text's times its chip is likely to wait for memory")),
     Claim("E2", "The kernel with shuffles sums the row", "", "", stated_wrongly(
         "it leaves out half of it: its tree stops at 64 values, of which the warp folds 32")),
+    Claim("A7", "Log-sum-exp is a sum with another fold, the pair of a running maximum and a sum, and touches memory once", "", "", one_pass("logsumexp")),
+    Claim("A7", "and so does softmax", "", "", one_pass("softmax")),
+    Claim("A8", "The mean and variance inside LayerNorm are the same structure", "", "", one_pass("layer_norm")),
+    Claim("A8", "and so is the mean square inside RMSNorm", "", "", one_pass("rms_norm")),
 )  # fmt: skip
 DOTS = (
     Claim("B1", "An atomic for each product puts them all in one queue; a block's tree and one atomic a block are much faster (1 Mi pairs)", "", "", gain("atomic_per_element", "shared_tree", problem=DOT, low=LARGE, wanted=MI, says="{gain} faster {at}")),

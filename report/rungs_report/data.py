@@ -263,10 +263,12 @@ class Machine:
 
     @property
     def device(self) -> dict[str, Any] | None:
-        return self.runs[-1].context["device"]
+        return self.runs[-1].context["device"] if self.runs else None
 
     @property
     def name(self) -> str:
+        if not self.runs:
+            return str(self.torch[-1]["environment"]["gpu"])
         context = self.runs[-1].context
         named = context["device"] or context.get("host") or {}
         return str(named.get("name") or named.get("cpu") or self.gpu)
@@ -306,6 +308,7 @@ class Collection:
     rows_in: int
     twins: int
     faults: int = 0  # cases without a time by a library's fault
+    beside_torch: list[Machine] = field(default_factory=list)  # GPUs with runs beside torch and none of the suite
 
     @property
     def rows_out(self) -> int:
@@ -690,14 +693,19 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
                     machine.counters, machine.counted_by = read_facts(path, gpu)
             except Refused as refusal:
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
-        for path in sorted((data / gpu).glob(TORCH)):
+
+    alone: dict[str, Machine] = {}
+    for folder in sorted({path.parent for path in data.glob(f"*/{TORCH}")}):
+        machine = machines.get(folder.name) or alone.setdefault(folder.name, Machine(folder.name, []))
+        for path in sorted(folder.glob(TORCH)):
             try:
-                machine.torch.append(read_torch(path, gpu))
+                machine.torch.append(read_torch(path, machine.gpu))
             except Refused as refusal:
-                refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
+                refusals.append(Refusal.of(f"{machine.gpu}/{path.name}", refusal))
         machine.torch.sort(key=lambda run: run["environment"]["began"])
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
-    for gpu, machine in machines.items():
+    for gpu, machine in (machines | alone).items():
         machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
-    return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults)
+    beside_torch = [machine for machine in alone.values() if machine.torch]
+    return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults, beside_torch)

@@ -92,7 +92,7 @@ HISTOGRAMS: tuple[Section, ...] = (
 )  # fmt: skip
 ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape)
 ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.accumulators)
-TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.tables, torch_rows.how)
+TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.tables, torch_rows.how)
 STUDIES: tuple[Section, ...] = (
     banners,
     study(topics.ATOMICS, "Atomics", atomics.findings, atomics.overviews, atomics.ideas, omissions),
@@ -170,6 +170,20 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
     return made
 
 
+def without_suite(collection: Collection) -> list[Machine]:
+    """The GPUs that have a page beside torch and no other."""
+    return [machine for machine in collection.beside_torch if torch_rows.measured(machine)]
+
+
+def beside_torch_alone(machine: Machine, root: Path) -> list[str]:
+    """The lines of the one page of a GPU on which no suite ran."""
+    page = Page(machine, root, {}, [], None, [])
+    lines = [line for section in TORCH for line in section(page)]
+    contents = " · ".join(f"[{heading}](#{anchor})" for heading, anchor in headings(lines, 2))
+    up = ["[All results](../index.md). The suite of `bench/run` was not measured on this GPU.", "", f"On this page: {contents}.", ""]
+    return finished([GENERATED, "", f"# Rows beside PyTorch on {text(machine.name)}", "", *up, *lines])
+
+
 def headlines(machine: Machine) -> str:
     """In how many sizes the best rung of each topic wins."""
     heads = mains(machine, topics.of(machine))
@@ -199,6 +213,9 @@ def index(collection: Collection) -> list[str]:
         lines += [*table(["machine", "pages", ">runs", ">rows", "CCCL", "best rung"], listing), ""]
     else:
         lines += ["Nothing has been measured yet: `bench/run` measures this machine and writes its pages here.", ""]
+    if found := without_suite(collection):
+        alone = words.listed([f"[{text(machine.name)}]({machine.gpu}/torch.md)" for machine in found])
+        lines += [f"Rows beside PyTorch alone, without the suite: {alone}.", ""]
     if executed := [text(machine.name) for machine in collection.machines if machine.device]:
         compiled = {str(a) for m in collection.machines for run in m.runs for a in run.context["versions"].get("architectures") or []}
         lines += [f"Executed on: {words.listed(executed)}.", "", f"Compiled for: {words.listed([f'sm_{text(a)}' for a in sorted(compiled)])}.", ""]

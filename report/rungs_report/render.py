@@ -52,6 +52,8 @@ def files(collection: Collection, root: Path, told: Callable[[str], None] = lamb
     for machine, own in written(collection, root, told):
         shown = own.shown(tables=False)
         made |= files_of(machine, own.committed, [chart for chart in own.charts if chart.name in shown])
+    for machine in pages.without_suite(collection):
+        made[f"{machine.gpu}/torch.md"] = "\n".join(pages.beside_torch_alone(machine, root)) + "\n"
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
     return made
 
@@ -101,12 +103,11 @@ def stale(out: Path, made: dict[str, str]) -> list[Path]:
     """What an earlier rendering left and this one would not write: charts no longer drawn, pages of a topic or a GPU without
     data. A page that somebody else put there stays."""
     found = []
-    for page in sorted(out.glob("*/index.md")):
-        if ours(page):
-            folder = page.parent
-            written = [each for each in sorted(folder.glob("*.md")) if ours(each)]
-            written += [folder / ROWS, *sorted((folder / "charts").glob("*.svg"))]  # the rows lay here once
-            found += [path for path in written if path.is_file() and path.relative_to(out).as_posix() not in made]
+    folders = {path.parent for path in out.glob("*/*.md") if path.name in ("index.md", "torch.md") and ours(path)}
+    for folder in sorted(folders):
+        written = [each for each in sorted(folder.glob("*.md")) if ours(each)]
+        written += [folder / ROWS, *sorted((folder / "charts").glob("*.svg"))]  # the rows lay here once
+        found += [path for path in written if path.is_file() and path.relative_to(out).as_posix() not in made]
     return found
 
 

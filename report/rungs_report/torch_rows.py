@@ -4,7 +4,7 @@ that is not like the others. All numbers of a cell come from one process, whose 
 import statistics
 from typing import Any
 
-from rungs_report import words
+from rungs_report import published, words
 from rungs_report.data import Machine
 from rungs_report.page import Page
 from rungs_report.words import code, table, text
@@ -130,6 +130,12 @@ def tables(page: Page) -> list[str]:
         lines += ["Time:", ""]
         lines += grid(found, lambda cell: words.time(time(cell, "rungs")))
     return lines
+
+
+def beside_quack(page: Page) -> list[str]:
+    """Published shares of peak on the same shapes, where the GPU is the one they are of."""
+    gpus = sorted({run["environment"]["gpu"] for run in page.machine.torch})
+    return published.beside(cells(page.machine), gpus, lambda operation: text(title(operation, published.TYPE)))
 
 
 def how(page: Page) -> list[str]:

@@ -40,7 +40,7 @@ def test_another_shape_has_no_ladder_of_the_texts(page):
 def test_claims_with_the_texts_own_times(repository, page):
     page()
     machine = data.read(repository / "report/data").machines[0]
-    order, gained, alike, *wrong = (claims.answer(claim, machine) for claim in claims.ROWS)
+    order, gained, alike, *wrong = (claims.answer(claim, machine) for claim in claims.ROWS if claim.identity in ("E1", "E2"))
     assert order.measured == "454 µs, 415 µs and 414 µs at 128 Mi" and order.verdict == claims.HOLDS
     assert gained.ratio_of_ratios == pytest.approx(1) and alike.ratio_of_ratios == pytest.approx(1)
     assert {answer.verdict for answer in wrong} == {claims.FALSE}

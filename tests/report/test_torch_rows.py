@@ -4,7 +4,7 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import data, torch_rows
+from rungs_report import claims, data, torch_rows
 
 
 def timed(median):
@@ -108,3 +108,100 @@ def test_without_a_run_there_is_no_page(repository, run, small):
     assert run()[0] == 0
     assert not (repository / "report/synthetic-gpu/torch.md").exists()
     assert "torch" not in (repository / "report/index.md").read_text()
+
+
+H100, H200 = "NVIDIA H100 80GB HBM3", "NVIDIA H200"
+QUACKS = "Beside quack's published figures"
+
+
+def document_of(gpu, name, *cells):
+    made = document("2026-01-01T00:00:00Z", *cells) | {"gpu": gpu}
+    made["environment"]["gpu"] = name
+    return made
+
+
+def moving(operation, shape, size, ours, type_name="bfloat16"):
+    return cell(operation, type_name, shape, ours, 2 * ours) | {"bytes": size}
+
+
+def test_published_shares_of_peak_stand_beside_ours_of_an_h100(repository, run):
+    made = document_of(
+        "nvidia-h100",
+        H100,
+        moving("softmax", (32768, 256), 3_350_000_000, 2000),  # 1,675 of 3,350 GB/s; quack 1,900
+        moving("rms_norm", (8192, 262144), 3_350_000_000, 1000),  # at the peak; quack 2,811
+        moving("cross_entropy", (16384, 131072), 3_350_000_000, 1250),  # 2,680; quack 3,163
+        moving("softmax", (32768, 512), 3_350_000_000, 1000, "float32"),
+        moving("softmax", (65536, 2048), 3_350_000_000, 1000),
+    )
+    synthetic.write(repository / "report/data", made, name="torch")
+    assert run()[0] == 0
+    found = section((repository / "report/nvidia-h100/torch.md").read_text(), QUACKS)
+    assert re.search(r"\| Softmax, bf16 +\| 32 Ki x 256 +\| +50\.0 % \| +56\.7 % \| +0\.88x \|", found)
+    assert re.search(r"\| RMSNorm, bf16 +\| 8 Ki x 256 Ki +\| +100 % \| +83\.9 % \| +1\.19x \|", found)
+    assert re.search(r"\| Cross-entropy, bf16 +\| 16 Ki x 128 Ki +\| +80\.0 % \| +94\.4 % \| +0\.85x \|", found)
+    assert "in 1 of 3 cells" in found, "neither another type nor another shape is set beside them"
+
+
+@pytest.mark.parametrize("name", [H200, "NVIDIA H100 PCIe", "NVIDIA H100 NVL"])
+def test_no_other_card_is_set_beside_them(repository, run, name):
+    synthetic.write(repository / "report/data", document_of("other", name, moving("softmax", (32768, 256), 3_350_000_000, 2000)), name="torch")
+    assert run()[0] == 0
+    found = section((repository / "report/other/torch.md").read_text(), QUACKS)
+    assert f"These runs are of {name}, so they are not set beside them." in found and "|" not in found
+
+
+def test_none_of_their_shapes_was_measured(repository, run):
+    synthetic.write(repository / "report/data", document_of("nvidia-h100", H100, moving("softmax", (4096, 256), 1 << 20, 10)), name="torch")
+    assert run()[0] == 0
+    assert "None of the shapes" in section((repository / "report/nvidia-h100/torch.md").read_text(), QUACKS)
+
+
+def test_a_gpu_without_the_suite_has_this_page_alone(repository, run, small):
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    before = {path: path.read_bytes() for path in (repository / "report/synthetic-gpu").rglob("*") if path.is_file()}
+    path = synthetic.write(repository / "report/data", document_of("nvidia-h100", H100, moving("softmax", (32768, 256), 1 << 20, 10)), name="torch")
+    for command in ("render", "check", "site"):
+        assert run(command)[0] == 0
+    assert [made.name for made in (repository / "report/nvidia-h100").iterdir()] == ["torch.md"]
+    index = (repository / "report/index.md").read_text()
+    assert f"without the suite: [{H100}](nvidia-h100/torch.md)." in index
+    assert before == {path: path.read_bytes() for path in before}, "the other GPU's pages stay as they were"
+
+    path.unlink()
+    assert run("check")[0] != 0, "the page is stale"
+    assert run()[0] == 0
+    assert not (repository / "report/nvidia-h100").exists()
+
+
+def test_without_the_suite_a_file_in_doubt_is_refused_too(repository, run):
+    made = document_of("nvidia-h100", H100) | {"schema": "rungs.torch/2"}
+    synthetic.write(repository / "report/data", made, name="torch")
+    assert "this generator reads 'rungs.torch/1'" in run()[2]
+    assert not (repository / "report/nvidia-h100").exists()
+
+
+def test_nothing_verified_makes_no_page(repository, run):
+    bad = moving("softmax", (32768, 256), 1 << 20, 10) | {"verified": False, "rungs": None}
+    synthetic.write(repository / "report/data", document_of("nvidia-h100", H100, bad), name="torch")
+    assert run()[0] == 0
+    assert not (repository / "report/nvidia-h100").exists()
+
+
+def test_claims_are_answered_from_the_runs(repository, run, written):
+    shape = (65536, 2048)
+    written(
+        document(
+            "2026-01-01T00:00:00Z",
+            cell("logsumexp", "float32", shape, 100, 400, roof=95.0),
+            cell("softmax", "float32", shape, 150, 200, roof=100.0),  # as with one more read
+            cell("layer_norm", "bfloat16", shape, 100, 200, roof=95.0),
+            cell("rms_norm", "float32", (32768, 2048), 100, 200, roof=95.0),
+        )
+    )
+    machine = data.read(repository / "report/data").machines[0]
+    answers = [claims.answer(claim, machine) for claim in claims.ROWS if claim.identity in ("A7", "A8")]
+    assert [answer.verdict for answer in answers] == [claims.HOLDS, claims.FAILS, claims.UNMEASURED, claims.UNMEASURED]
+    assert answers[0].measured == "95.0 % of the speed of reading alone at 64 Ki x 2 Ki floats, verified in float64"
+    assert answers[1].measured.startswith("66.7 % of the speed of a copy")
