@@ -732,6 +732,8 @@ def describe(problem: Cell) -> str:
     """f32 sum, cold; f32 inclusive sum, cold. What is ordinary (one type, uniform data) stays unsaid."""
     if "histogram" in problem.operation:
         return describe_histogram(problem)
+    if problem.operation == "arg_extremum":
+        return ", ".join(filter(None, (f"{problem.input_type} place of the {problem.operator}", problem.mode)))
     types = [t for t in (problem.input_type, problem.accumulator_type, problem.output_type) if t]
     named = " to ".join(dict.fromkeys(types))
     operator = {"plus": "sum", "compose": "composition"}.get(problem.operator, problem.operator)
