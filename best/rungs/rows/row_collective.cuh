@@ -3,12 +3,12 @@
 //   using row = rungs::rows::row_collective<64, 256>;        // 64 threads a row, 256 threads a block: 4 rows a block
 //   __shared__ row::TempStorage temp_storage;
 //   float own = 0;
-//   for (int column = row::thread(); column < num_columns; column += 64) own += x[column];
+//   for (unsigned column = row::thread(); column < num_columns; column += 64) own += x[column];
 //   float sum = row(temp_storage).sum(own);                  // in every thread of the row
 //
-// row_threads     threads of a row: a power of two, 1 to 1024. Neighbours in a block, they hold its columns as they
-// like. block_threads   threads of the block, which has one dimension: a multiple of 32 and of row_threads. TempStorage
-// shared memory, empty up to 32 threads a row.
+// row_threads     threads of a row: a power of two, 1 to 1024. They are neighbours in a block.
+// block_threads   threads of the block: a multiple of 32 and of row_threads. The block has one dimension.
+// TempStorage     shared memory; nothing is kept there where a row has up to 32 threads.
 //
 //   sum(x), maximum(x)   of a float a thread. maximum leaves NaN out, as fmaxf does.
 //   merge(known)         of a log_sum or a moments a thread, to which the thread has added its columns.
