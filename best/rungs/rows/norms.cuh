@@ -98,30 +98,13 @@ struct norm_operation {
 
   template <class Group>
   __device__ void fold(const Group& group, unsigned chunk, const typename Group::held& pieces, partial& known) const {
-    typename Group::floats values;
-    float sum = 0;
     if constexpr (centred) {
-      int count = 0;
-#pragma unroll
-      for (int p = 0; p < Group::pieces; ++p) {
-        pieces[p].get(values);
-        count += num_valid(group.column(chunk, p), Group::piece_items);
-#pragma unroll
-        for (const float value : values) sum += value;
-      }
-      moments own{static_cast<float>(count), count > 0 ? __fdividef(sum, static_cast<float>(count)) : 0, 0};
-#pragma unroll
-      for (int p = 0; p < Group::pieces; ++p) {
-        pieces[p].get(values);
-        const int valid = num_valid(group.column(chunk, p), Group::piece_items);
-#pragma unroll
-        for (int i = 0; i < Group::piece_items; ++i) {
-          const float difference = i < valid ? values[i] - own.mean : 0;
-          own.squares += difference * difference;
-        }
-      }
+      const bool whole = group.column(chunk, Group::pieces - 1) + Group::piece_items <= num_columns;
+      const moments own = whole ? moments_of<true>(group, chunk, pieces) : moments_of<false>(group, chunk, pieces);
       known = chunk == 0 ? own : moments::merge(known, own);
     } else {
+      typename Group::floats values;
+      float sum = 0;
 #pragma unroll
       for (const auto& piece : pieces) {
         piece.get(values);
@@ -130,6 +113,32 @@ struct norm_operation {
       }
       known += sum;
     }
+  }
+  // `whole`: all columns of the thread exist, so that none is left out item by item.
+  template <bool whole, class Group>
+  __device__ moments moments_of(const Group& group, unsigned chunk, const typename Group::held& pieces) const {
+    typename Group::floats values;
+    float sum = 0;
+    int count = 0;
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      pieces[p].get(values);
+      count += whole ? Group::piece_items : num_valid(group.column(chunk, p), Group::piece_items);
+#pragma unroll
+      for (const float value : values) sum += value;
+    }
+    moments own{static_cast<float>(count), count > 0 ? __fdividef(sum, static_cast<float>(count)) : 0, 0};
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      pieces[p].get(values);
+      const int valid = whole ? Group::piece_items : num_valid(group.column(chunk, p), Group::piece_items);
+#pragma unroll
+      for (int i = 0; i < Group::piece_items; ++i) {
+        const float difference = i < valid ? values[i] - own.mean : 0;
+        own.squares += difference * difference;
+      }
+    }
+    return own;
   }
   // How many of the columns from `first` on exist.
   __device__ int num_valid(unsigned first, int piece_items) const {
@@ -155,8 +164,8 @@ struct norm_operation {
 #pragma unroll
       for (int p = 0; p < at_once; ++p) {
         const unsigned column = group.column(chunk, first + p);
-        if (options.d_weight != nullptr) weights[p] = group.template load<false>(options.d_weight, column, 1);
-        if (options.d_bias != nullptr) biases[p] = group.template load<false>(options.d_bias, column, 0);
+        if (options.d_weight != nullptr) weights[p] = group.load(options.d_weight, column, 1);
+        if (options.d_bias != nullptr) biases[p] = group.load(options.d_bias, column, 0);
       }
 #pragma unroll
       for (int p = 0; p < at_once; ++p) {
