@@ -75,15 +75,16 @@ std::unique_ptr<nccl> nccl::load(const std::string& library, const std::vector<i
   return made;
 }
 
-nccl::~nccl() {
-  for (std::size_t rank = 0; rank < communicators_.size(); ++rank) {
-    for (const auto& [memory, handle] : windows_[rank]) {
-      call_->window_deregister(communicators_[rank], handle);
-      call_->mem_free(memory);
-    }
+nccl::~nccl() = default;
+
+void nccl::close(int rank) {
+  const auto own = static_cast<std::size_t>(rank);
+  for (const auto& [memory, handle] : windows_[own]) {
+    check(call_->window_deregister(communicators_[own], handle), "ncclCommWindowDeregister");
+    check(call_->mem_free(memory), "ncclMemFree");
   }
-  for (ncclComm* const each : communicators_) call_->comm_destroy(each);
-  // The library stays loaded: its threads may still be on their way out.
+  windows_[own].clear();
+  check(call_->comm_destroy(communicators_[own]), "ncclCommDestroy");
 }
 
 std::string nccl::version() const {

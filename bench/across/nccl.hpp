@@ -17,7 +17,7 @@ class nccl {
   // A library by its path or name, and a communicator for each rank; null with the reason where that cannot be. Sets
   // NCCL_NVLS_ENABLE=0 where the variable is not set: what is compared uses no multicast either.
   static std::unique_ptr<nccl> load(const std::string& library, const std::vector<int>& devices, std::string& why_not);
-  ~nccl();
+  ~nccl();  // leaves communicators that were not closed to the end of the process
   nccl(const nccl&) = delete;
   nccl& operator=(const nccl&) = delete;
 
@@ -26,9 +26,12 @@ class nccl {
   // Whether symmetric windows are there; if not, why.
   bool has_windows() const;
   std::string why_no_windows() const;
-  // Memory of rank in which symmetric kernels may work; collective: all ranks at once, each from its thread. It lives as
-  // long as this object. Throws std::runtime_error.
+  // Memory of a rank in which symmetric kernels may work, until it is closed. Collective: all ranks at once, each from
+  // its thread. Throws std::runtime_error.
   void* allocate_window(int rank, std::size_t bytes);
+
+  // Collective, when all calls have ended.
+  void close(int rank);
 
   // Throws std::runtime_error.
   void all_reduce(problem about, int rank, const void* d_in, void* d_out, std::size_t num_items,
