@@ -71,9 +71,7 @@ struct findings_of_items {
   unsigned long long wrong = 0, digest = 0;
 };
 
-RUNGS_ACROSS_BOTH inline std::uint64_t digest_of(std::uint64_t i, std::uint64_t bits) {
-  return mixed(mixed(i) ^ bits);
-}
+RUNGS_ACROSS_BOTH inline std::uint64_t digest_of(std::uint64_t i, std::uint64_t bits) { return mixed(mixed(i) ^ bits); }
 
 // Calls visit(T{}) for the type of a problem.
 template <class Visit>

@@ -46,11 +46,10 @@ std::unique_ptr<nccl> nccl::load(const std::string& library, const std::vector<i
     why_not = dlerror();
     return nullptr;
   }
-  for (const bool found : {call->find(call->get_version, "ncclGetVersion"),
-                           call->find(call->get_error_string, "ncclGetErrorString"),
-                           call->find(call->comm_init_all, "ncclCommInitAll"),
-                           call->find(call->comm_destroy, "ncclCommDestroy"),
-                           call->find(call->all_reduce, "ncclAllReduce")}) {
+  for (const bool found :
+       {call->find(call->get_version, "ncclGetVersion"), call->find(call->get_error_string, "ncclGetErrorString"),
+        call->find(call->comm_init_all, "ncclCommInitAll"), call->find(call->comm_destroy, "ncclCommDestroy"),
+        call->find(call->all_reduce, "ncclAllReduce")}) {
     if (found) continue;
     why_not = library + " lacks a function of NCCL";
     return nullptr;

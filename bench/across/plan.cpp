@@ -43,8 +43,8 @@ std::string name_of(const cell& about, std::string_view contender) {
 
 plan plan_of(const question& asked, const std::vector<contender_name>& contenders) {
   if (asked.from_bytes > asked.to_bytes)
-    throw usage_error("--sizes-from=" + format_size(asked.from_bytes) + " is more than --sizes-to=" +
-                      format_size(asked.to_bytes));
+    throw usage_error("--sizes-from=" + format_size(asked.from_bytes) +
+                      " is more than --sizes-to=" + format_size(asked.to_bytes));
   std::regex filter;
   try {
     filter = std::regex(asked.filter);

@@ -47,8 +47,8 @@ cudaError_t connected_ranks::planned(problem about, int rank, const void* d_in, 
   });
 }
 
-cudaError_t connected_ranks::rung(std::size_t position, int rank, const void* d_in, void* d_out,
-                                  std::size_t num_items, cudaStream_t stream) const {
+cudaError_t connected_ranks::rung(std::size_t position, int rank, const void* d_in, void* d_out, std::size_t num_items,
+                                  cudaStream_t stream) const {
   return across_records()[position].all_reduce(windows_->windows.member(rank), d_in, d_out, num_items, stream);
 }
 

@@ -29,7 +29,8 @@ std::string described(const contender& who, std::size_t items) {
 contender by_library(const nccl* library, problem about, bool in_windows) {
   contender made;
   made.about = {in_windows ? "nccl_symmetric" : "nccl", kind::library, about};
-  made.idea = in_windows ? "ncclAllReduce in windows of ncclCommWindowRegister" : "ncclAllReduce of plain device memory";
+  made.idea =
+      in_windows ? "ncclAllReduce in windows of ncclCommWindowRegister" : "ncclAllReduce of plain device memory";
   if (in_windows) {
     made.against = "nccl";
     made.gains = "every rank's kernel reaches the others' buffers";
@@ -275,8 +276,7 @@ measured_cell study::measure(const cell& about, double seconds, std::vector<omis
   const bool has_twin = !sampled_.empty() && sampled_[0] == 0;
   if (has_twin) sampled_.push_back(0);
   const stop_rule rule{.patience = 0.3, .share = seconds};
-  const auto taken =
-      sample(*this, static_cast<int>(sampled_.size()), rule, clocks_, seconds_now, [] { return false; });
+  const auto taken = sample(*this, static_cast<int>(sampled_.size()), rule, clocks_, seconds_now, [] { return false; });
   for (std::size_t i = 0; i < taken.size(); ++i) {
     const bool is_twin = has_twin && i + 1 == taken.size();
     (is_twin ? found.twin : found.results[sampled_[i]].samples) = taken[i].accepted;

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "across/cells.hpp"
 #include "across/crew.hpp"
 #include "across/nccl.hpp"
 #include "across/ranks.hpp"
-#include "across/results.hpp"
 #include "device.hpp"
 #include "sampler.hpp"
 

@@ -127,11 +127,13 @@ def findings(page: Page) -> list[str]:
 
 def verified(run: Run) -> str:
     """What follows from the file having been believed: wrong results refuse it."""
-    results = [(cell, each) for cell in run["cells"] + run["checks"] for each in cell["results"]]
+    results = [each for cell in run["cells"] + run["checks"] for each in cell["results"]]
+    other_bits = sorted({NAMES.get(each["name"], each["name"]) for each in results if not each["same_bits"]})
+    same = f"but for some of {words.listed(other_bits)} every GPU" if other_bits else "every GPU"
     counts = sorted({cell["items"] for cell in run["checks"]})
     odd = f", and at {words.plural(len(counts), 'count')} more, from {counts[0]:,} to {counts[-1]:,} items" if counts else ""
     return (
-        f"{gpus(run)}: all {words.plural(len(results), 'result')} were right, and every GPU held the same bits. Each timed one was looked at before the first"
+        f"{gpus(run)}: all {words.plural(len(results), 'result')} were right, and {same} held the same bits. Each timed one was looked at before the first"
         f" sample, after the last and on changed input{odd}."
     )
 
@@ -208,7 +210,7 @@ def left_out(page: Page) -> list[str]:
 
 def how(page: Page) -> list[str]:
     """What was measured, and with what."""
-    rows, floors = [], []
+    rows = []
     for run in runs(page.machine):
         link = run["link"] or {}
         rows.append(
@@ -225,12 +227,11 @@ def how(page: Page) -> list[str]:
                 code(" ".join(f"{name}={value}" for name, value in run["variables"].items() if name.startswith("NCCL"))) or words.UNKNOWN,
             ]
         )
-        floors += [f"{words.percent(100 * floor)} with {gpus(run)}, {mode}" for mode, floor in sorted(run["noise_floors"].items())]
     headers = ["run", ">GPUs", "cards", "driver", "NCCL", "commit", ">cells", ">link one way (GB/s)", ">both ways, each (GB/s)", "NCCL's variables"]
-    noise = (
-        "A speed-up is a tie where its interval holds 1, or where it is below the noise. The noise is how far one contender lies from itself,"
-        f" entered twice: {words.listed(floors)}."
-    )
+    floors = [100 * cell["noise_floor"] for run in runs(page.machine) for cell in run["cells"]]
+    multicast = "NVLink's multicast is off in all contenders."
+    if any(run["nccl"]["version"] and run["variables"].get("NCCL_NVLS_ENABLE") != "0" for run in runs(page.machine)):
+        multicast = "NCCL was free to use NVLink's multicast in a run; the others never use it."
     return [
         "## How this was measured",
         "",
@@ -238,7 +239,8 @@ def how(page: Page) -> list[str]:
         " GPU's between two events, over the calls. Before each sample all GPUs meet and make one call that is not timed. All contenders of a cell take turns."
         " Times are medians. Bus GB/s count what each GPU has to send at least. The link's share is of plain copies in each direction while both are busy.",
         "",
-        "NVLink's multicast is off in all contenders." + f" {noise}" * bool(floors),
+        f"{multicast} A speed-up is a tie where its interval holds 1, or where it is below the noise. The noise is how far one contender lies from itself,"
+        f" entered twice in other cells of like size: {words.percent(min(floors))} to {words.percent(max(floors))}.",
         "",
         *table(headers, rows),
         "",

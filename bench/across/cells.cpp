@@ -1,4 +1,4 @@
-#include "across/results.hpp"
+#include "across/cells.hpp"
 
 #include <algorithm>
 #include <cmath>

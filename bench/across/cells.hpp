@@ -13,8 +13,8 @@ struct result {
   std::string name;
   across::kind kind{};
   bool verified = true, same_bits = true;
-  std::string defect;           // what was wrong
-  std::vector<double> samples;  // microseconds a call; a wrong result's are told to nobody
+  std::string defect = {};           // what was wrong
+  std::vector<double> samples = {};  // microseconds a call; a wrong result's are told to nobody
 };
 
 struct measured_cell {
