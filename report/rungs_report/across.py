@@ -236,10 +236,10 @@ def how(page: Page) -> list[str]:
         "## How this was measured",
         "",
         "`rungs_across` runs one host thread for each GPU. A sample is several calls of one contender, in a graph or in a stream. Its time is the slowest"
-        " GPU's between two events, over the calls. Before each sample all GPUs meet and make one call that is not timed. All contenders of a cell take turns."
+        " GPU's between two events, over the calls. Before each sample all GPUs meet and make a call, or replay the graph, that is not timed. All contenders of a cell take turns."
         " Times are medians. Bus GB/s count what each GPU has to send at least. The link's share is of plain copies in each direction while both are busy.",
         "",
-        f"{multicast} A speed-up is a tie where its interval holds 1, or where it is below the noise. The noise is how far one contender lies from itself,"
+        f"{multicast} A speed-up is a tie where its interval holds 1, or where it is below the noise; it is undecided where the interval is wider than 10 %. The noise is how far one contender lies from itself,"
         f" entered twice in other cells of like size: {words.percent(min(floors))} to {words.percent(max(floors))}.",
         "",
         *table(headers, rows),
