@@ -14,17 +14,34 @@ __global__ void __launch_bounds__(block_threads)
     gather_to_one_kernel(const __grid_constant__ member me, const T* d_in, T* d_out, std::size_t num_items,
                          ReductionOpT reduction_op, const __grid_constant__ parts::plan plan) {
   constexpr int in_flight = 4, data = 0, result = 1;  // kinds of flags
-  const int result_place = parts::sources(me.num_ranks);
+  const int num_ranks = me.num_ranks, result_place = parts::sources(num_ranks);
   const parts::word first = parts::first_step(me);
   for (std::size_t k = 0; k < plan.num_steps; ++k) {
     const parts::word step = first + k;
     const int half = parts::half_of(step);
     const parts::part_of_items part(plan, k, 0, d_in, d_out, num_items);
-    if (me.rank != 0) {
+    const parts::places here(me, plan, me.rank, half);
+    if (me.rank == 0) {
+      parts::await_all(me, data, step);
       parts::with_wholeness(part, [&](auto whole) {
-        parts::copy_vectors<block_threads, in_flight>(
-            part.count, part.of<whole.value>(d_in),
-            parts::staged<whole.value, T>(me, plan, 0, half, parts::place_of(me.rank, 0)));
+        const auto own = part.of<whole.value>(d_in), out = part.of<whole.value>(d_out);
+        parts::for_batches<block_threads, 1>(part.count, [&](auto, std::size_t v) {
+          parts::sums<T> sums;
+          sums.begin(own.load(v));
+          for (int r = 1; r < num_ranks; ++r)
+            sums.fold(here.of<whole.value, T>(parts::place_of(r, 0)).load(v), reduction_op);
+          const auto folded = sums.rounded();
+          out.store(v, folded);
+          for (int r = 1; r < num_ranks; ++r)
+            parts::places(me, plan, r, half).of<whole.value, T>(result_place).store(v, folded);
+        });
+      });
+      parts::raise_all(me, result, step);
+    } else {
+      const parts::places root(me, plan, 0, half);
+      parts::with_wholeness(part, [&](auto whole) {
+        const auto to = root.of<whole.value, T>(parts::place_of(me.rank, 0));
+        parts::copy_vectors<block_threads, in_flight>(part.count, part.of<whole.value>(d_in), to);
       });
       __syncthreads();
       if (threadIdx.x == 0) {
@@ -33,27 +50,10 @@ __global__ void __launch_bounds__(block_threads)
       }
       __syncthreads();
       parts::with_wholeness(part, [&](auto whole) {
-        parts::copy_vectors<block_threads, in_flight>(
-            part.count, parts::staged<whole.value, T>(me, plan, me.rank, half, result_place),
-            part.of<whole.value>(d_out));
+        const auto from = here.of<whole.value, T>(result_place);
+        parts::copy_vectors<block_threads, in_flight>(part.count, from, part.of<whole.value>(d_out));
       });
-      continue;
     }
-    parts::await_all(me, data, step);
-    parts::with_wholeness(part, [&](auto whole) {
-      const auto own = part.of<whole.value>(d_in), out = part.of<whole.value>(d_out);
-      parts::for_batches<block_threads, 1>(part.count, [&](auto, std::size_t v) {
-        parts::sums<T> sums;
-        sums.begin(own.load(v));
-        for (int r = 1; r < me.num_ranks; ++r)
-          sums.fold(parts::staged<whole.value, T>(me, plan, 0, half, parts::place_of(r, 0)).load(v), reduction_op);
-        const auto folded = sums.rounded();
-        out.store(v, folded);
-        for (int r = 1; r < me.num_ranks; ++r)
-          parts::staged<whole.value, T>(me, plan, r, half, result_place).store(v, folded);
-      });
-    });
-    parts::raise_all(me, result, step);
   }
   __syncthreads();
   if (threadIdx.x == 0) parts::leave(me, plan.num_steps);

@@ -139,11 +139,21 @@ __device__ void with_wholeness(const part_of_items& part, Body body) {
     body(std::false_type{});
 }
 
-template <bool whole, class T>
-__device__ span<T, whole> staged(const member& me, const plan& plan, int at, int half, int place) {
-  char* const staging = me.windows[at] + staging_at(me.num_ranks, me.num_blocks, me.tagged_bytes);
-  return {staging + plan.place_at(blockIdx.x, half, place, me.staging_bytes), 0, false};
-}
+// The places of this block in the staging of a window.
+struct places {
+  char* begin;
+  std::size_t bytes_of_place;
+
+  __device__ places(const member& me, const plan& plan, int at, int half)
+      : begin(me.windows[at] + staging_at(me.num_ranks, me.num_blocks, me.tagged_bytes) +
+              plan.place_at(blockIdx.x, half, 0, me.staging_bytes)),
+        bytes_of_place(plan.part_vectors * 16) {}
+
+  template <bool whole, class T>
+  __device__ span<T, whole> of(int place) const {
+    return {begin + place * bytes_of_place, 0, false};
+  }
+};
 
 // Calls body(batch, v) so that every v from 0 to num_vectors - 1 is one of v + i * block_threads, i < batch, for one
 // thread of the block. A batch has `most` vectors or, at the end, one.
