@@ -10,7 +10,7 @@
 namespace rungs::RUNGS_ABI::across {
 
 template <int block_threads, class T, class ReductionOpT>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, 1)
     gather_to_one_kernel(const __grid_constant__ member me, const T* d_in, T* d_out, std::size_t num_items,
                          ReductionOpT reduction_op, const __grid_constant__ parts::plan plan) {
   constexpr int in_flight = 4, data = 0, result = 1;  // kinds of flags

@@ -32,7 +32,7 @@ struct line_of_items {
 };
 
 template <int block_threads, class T, class ReductionOpT>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, 1)
     one_shot_kernel(const __grid_constant__ member me, const T* d_in, T* d_out, std::size_t num_items,
                     ReductionOpT reduction_op, std::size_t lines_a_step, std::size_t num_steps) {
   constexpr int line_items = line_of_items<T>::num_items;
@@ -60,8 +60,10 @@ __global__ void __launch_bounds__(block_threads)
         received = own;
         if (r != me.rank) parts::receive(parts::lines_of(me, me.rank, r, half) + i, received.words, tag);
 #pragma unroll
-        for (int j = 0; j < line_items; ++j)
-          values[j] = r == 0 ? received.accumulator(j) : reduction_op(values[j], received.accumulator(j));
+        for (int j = 0; j < line_items; ++j) {
+          const auto value = received.accumulator(j);
+          values[j] = r == 0 ? value : reduction_op(values[j], value);
+        }
       }
 #pragma unroll
       for (int j = 0; j < line_items; ++j)

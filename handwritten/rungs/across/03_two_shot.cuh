@@ -5,37 +5,22 @@
 #pragma once
 
 #include "rungs/across/02_one_shot.cuh"
+#include "rungs/across/parts/route.cuh"
 
 namespace rungs::RUNGS_ABI::across {
 
-// Where parts lie while they are on their way. Pushed ones: in the window of who reads them.
+// Parts lie in the window of who reads them.
 struct pushed {
   __device__ bool is_pulled() const { return false; }
 };
 
-// In which window a block puts what `from` sends to `to`, and the place there. Results have places of their own. Pulled
-// ones lie with their sender, who puts a result down once for all.
-template <class Way>
-struct route {
-  Way way;
-  const member& me;
-
-  __device__ int window(int from, int to) const { return way.is_pulled() ? from : to; }
-  __device__ int place_of_data(int from, int to) const {
-    return way.is_pulled() ? parts::place_of(to, from) : parts::place_of(from, to);
-  }
-  __device__ int place_of_result(int from, int to) const {
-    return parts::sources(me.num_ranks) + (way.is_pulled() ? 0 : parts::place_of(from, to));
-  }
-};
-
 template <int block_threads, class Way, class T, class ReductionOpT>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, 1)
     two_shot_kernel(const __grid_constant__ member me, const T* d_in, T* d_out, std::size_t num_items,
                     ReductionOpT reduction_op, const __grid_constant__ parts::plan plan) {
   constexpr int in_flight = 4, data = 0, result = 1;  // kinds of flags
   const int num_ranks = me.num_ranks;
-  const route<Way> route{{}, me};
+  const parts::route<Way> route{{}, me.num_ranks};
   const parts::word first = parts::first_step(me);
 
   const auto send = [&](std::size_t k) {
