@@ -66,13 +66,13 @@ struct gather_to_one {
   static constexpr std::size_t most_part_bytes = 64 << 10, least_part_vectors = 128;
   static constexpr bool deterministic = true, fixed_rank_order = true;
 
-  // Reduces item i of all ranks to item i of d_out, of num_items items each, on every rank: in the order of ranks, halves
-  // in float, rounded once. The same bits on every rank and in every run.
+  // Reduces item i of all ranks to item i of d_out, of num_items items each, on every rank: in the order of ranks,
+  // halves in float, rounded once. The same bits on every rank and in every run.
   //
   // All ranks make the same calls in the same order: num_items, the types and reduction_op are the same; pointers and
   // streams are their own. d_in may be d_out. Pointers are aligned to their type. One launch; nothing is allocated, and
-  // calls may be captured and replayed. A rank that is late makes the others wait, on the device. A block waits only for
-  // the block of the same index of other ranks, so ranks that share a GPU need streams and room to run at once.
+  // calls may be captured and replayed. A rank that is late makes the others wait, on the device. A block waits only
+  // for the block of the same index of other ranks, so ranks that share a GPU need streams and room to run at once.
   //
   // Returns cudaErrorInvalidValue for a member of no windows, cudaErrorInvalidDevice where its device is not current,
   // and what the launch returns.
@@ -83,8 +83,7 @@ struct gather_to_one {
     if (error != cudaSuccess || num_items == 0) return error;
     const std::size_t num_vectors = rungs::parts::ceil_div(num_items, parts::vector<T>::num_items);
     const int num_places = parts::sources(member.num_ranks) + 1;
-    const parts::plan plan =
-        parts::plan_steps(member, num_vectors, 1, num_places, most_part_bytes, least_part_vectors);
+    const parts::plan plan = parts::plan_steps(member, num_vectors, 1, num_places, most_part_bytes, least_part_vectors);
     return rungs::parts::launch(gather_to_one_kernel<block_threads, T, ReductionOpT>, plan.num_blocks, block_threads,
                                 stream, member, d_in, d_out, num_items, reduction_op, plan);
   }

@@ -79,8 +79,8 @@ struct ring {
     if (error != cudaSuccess || num_items == 0) return error;
     const std::size_t num_vectors = rungs::parts::ceil_div(num_items, parts::vector<T>::num_items);
     const int num_places = 2 * parts::sources(member.num_ranks);
-    const parts::plan plan = parts::plan_steps(member, num_vectors, member.num_ranks, num_places, most_part_bytes,
-                                               least_part_vectors);
+    const parts::plan plan =
+        parts::plan_steps(member, num_vectors, member.num_ranks, num_places, most_part_bytes, least_part_vectors);
     return rungs::parts::launch(ring_kernel<block_threads, T, ReductionOpT>, plan.num_blocks, block_threads, stream,
                                 member, d_in, d_out, num_items, reduction_op, plan);
   }

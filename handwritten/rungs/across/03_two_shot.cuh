@@ -84,9 +84,8 @@ __global__ void __launch_bounds__(block_threads, 1)
       const parts::part_of_items part(plan, k, from, d_in, d_out, num_items);
       const parts::places places(me, plan, route.window(from, me.rank), parts::half_of(first + k));
       parts::with_wholeness(part, [&](auto whole) {
-        parts::copy_vectors<block_threads, in_flight>(part.count,
-                                                      places.of<whole.value, T>(route.place_of_result(from, me.rank)),
-                                                      part.of<whole.value>(d_out));
+        parts::copy_vectors<block_threads, in_flight>(
+            part.count, places.of<whole.value, T>(route.place_of_result(from, me.rank)), part.of<whole.value>(d_out));
       });
     }
   };
@@ -118,8 +117,8 @@ struct two_shot_calls {
     if (error != cudaSuccess || num_items == 0) return error;
     const std::size_t num_vectors = rungs::parts::ceil_div(num_items, parts::vector<T>::num_items);
     const int num_places = 2 * parts::sources(member.num_ranks);
-    const parts::plan plan = parts::plan_steps(member, num_vectors, member.num_ranks, num_places, most_part_bytes,
-                                               least_part_vectors);
+    const parts::plan plan =
+        parts::plan_steps(member, num_vectors, member.num_ranks, num_places, most_part_bytes, least_part_vectors);
     return rungs::parts::launch(two_shot_kernel<block_threads, Way, T, ReductionOpT>, plan.num_blocks, block_threads,
                                 stream, member, d_in, d_out, num_items, reduction_op, plan);
   }

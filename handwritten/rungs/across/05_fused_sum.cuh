@@ -39,8 +39,7 @@ __global__ void __launch_bounds__(Tile::block_threads, 2)
   if (threadIdx.x < static_cast<unsigned>(me.num_ranks))
     value = parts::exchange(me, value, 0, drawn >> parts::block_bits);
   T total = init;
-  for (int r = 0; r < me.num_ranks; ++r)
-    total = reduction_op(total, __shfl_sync(rungs::parts::full_mask, value, r));
+  for (int r = 0; r < me.num_ranks; ++r) total = reduction_op(total, __shfl_sync(rungs::parts::full_mask, value, r));
   if (threadIdx.x != 0) return;
   *d_out = static_cast<Out>(total);
   atomicAdd(reinterpret_cast<parts::word*>(me.windows[me.rank]), (parts::word{1} << parts::block_bits) - gridDim.x);

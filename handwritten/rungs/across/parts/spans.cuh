@@ -41,8 +41,7 @@ struct sums {
   template <class ReductionOpT>
   __device__ void fold(const vector<T>& items, ReductionOpT reduction_op) {
 #pragma unroll
-    for (int i = 0; i < num_items; ++i)
-      values[i] = reduction_op(values[i], static_cast<accumulator_of<T>>(items[i]));
+    for (int i = 0; i < num_items; ++i) values[i] = reduction_op(values[i], static_cast<accumulator_of<T>>(items[i]));
   }
   __device__ vector<T> rounded() const {
     vector<T> items{};

@@ -13,9 +13,9 @@ __device__ inline word first_step(const member& me) {
 }
 __device__ inline int half_of(word step) { return static_cast<int>(step & 1); }
 
-// Called by one thread of each block, when the block has ended num_steps steps and no thread asks for the step any more.
-// A block that starts late reads the right step until it has left itself: of one step, the first block brings what is
-// missing for the counter to reach the next when all have left; of more, the last one to leave does.
+// Called by one thread of each block, when the block has ended num_steps steps and no thread asks for the step any
+// more. A block that starts late reads the right step until it has left itself: of one step, the first block brings
+// what is missing for the counter to reach the next when all have left; of more, the last one to leave does.
 __device__ inline void leave(const member& me, word num_steps) {
   word* const counter = reinterpret_cast<word*>(me.windows[me.rank]);
   const word others = gridDim.x - 1;
