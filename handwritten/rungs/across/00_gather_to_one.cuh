@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       const parts::places root(me, plan, 0, half);
       parts::with_wholeness(part, [&](auto whole) {
         const auto to = root.of<whole.value, T>(parts::place_of(me.rank, 0));
-        parts::copy_vectors<block_threads, in_flight>(part.count, part.of<whole.value>(d_in), to);
+        parts::copy_vectors<block_threads, whole.value ? in_flight : 1>(part.count, part.of<whole.value>(d_in), to);
       });
       __syncthreads();
       if (threadIdx.x == 0) {
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       __syncthreads();
       parts::with_wholeness(part, [&](auto whole) {
         const auto from = here.of<whole.value, T>(result_place);
-        parts::copy_vectors<block_threads, in_flight>(part.count, from, part.of<whole.value>(d_out));
+        parts::copy_vectors<block_threads, whole.value ? in_flight : 1>(part.count, from, part.of<whole.value>(d_out));
       });
     }
   }

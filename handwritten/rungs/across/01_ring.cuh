@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       parts::with_wholeness(part, [&](auto whole) {
         const auto own = part.of<whole.value>(d_in), out = part.of<whole.value>(d_out);
         const auto received = here.of<whole.value, T>(hop - 1), sent = there.of<whole.value, T>(hop);
-        parts::for_batches<block_threads, in_flight>(part.count, [&](auto batch, std::size_t v) {
+        parts::for_batches<block_threads, whole.value ? in_flight : 1>(part.count, [&](auto batch, std::size_t v) {
           parts::vector<T> held[batch.value], added[batch.value];
 #pragma unroll
           for (int i = 0; i < batch.value; ++i) {

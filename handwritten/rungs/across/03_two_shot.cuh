@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(block_threads, 1)
       const parts::part_of_items part(plan, k, to, d_in, d_out, num_items);
       const parts::places places(me, plan, route.window(me.rank, to), parts::half_of(first + k));
       parts::with_wholeness(part, [&](auto whole) {
-        parts::copy_vectors<block_threads, in_flight>(part.count, part.of<whole.value>(d_in),
-                                                      places.of<whole.value, T>(route.place_of_data(me.rank, to)));
+        parts::copy_vectors<block_threads, whole.value ? in_flight : 1>(
+            part.count, part.of<whole.value>(d_in), places.of<whole.value, T>(route.place_of_data(me.rank, to)));
       });
     }
     parts::raise_all(me, data, first + k);
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(block_threads, 1)
         return parts::places(me, plan, route.window(r, me.rank), half)
             .template of<whole.value, T>(route.place_of_data(r, me.rank));
       };
-      parts::for_batches<block_threads, in_flight>(part.count, [&](auto batch, std::size_t v) {
+      parts::for_batches<block_threads, whole.value ? in_flight : 1>(part.count, [&](auto batch, std::size_t v) {
         parts::vector<T> loaded[batch.value];
         parts::sums<T> sums[batch.value];
         for (int r = 0; r < num_ranks; ++r) {
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       const parts::part_of_items part(plan, k, from, d_in, d_out, num_items);
       const parts::places places(me, plan, route.window(from, me.rank), parts::half_of(first + k));
       parts::with_wholeness(part, [&](auto whole) {
-        parts::copy_vectors<block_threads, in_flight>(
+        parts::copy_vectors<block_threads, whole.value ? in_flight : 1>(
             part.count, places.of<whole.value, T>(route.place_of_result(from, me.rank)), part.of<whole.value>(d_out));
       });
     }
