@@ -6,7 +6,7 @@
 
 #include "statistics.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 constexpr double alike = 4.01;
@@ -117,4 +117,4 @@ bool any_is_wrong(const std::vector<measured_cell>& cells, const std::vector<mea
   return std::ranges::any_of(cells, holds) || std::ranges::any_of(counts, holds);
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -7,11 +7,11 @@
 #include "across/plan.hpp"
 #include "environment.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 struct result {
   std::string name;
-  across::kind kind{};
+  across_gpus::kind kind{};
   bool verified = true, same_bits = true;
   std::string defect = {};           // what was wrong
   std::vector<double> samples = {};  // microseconds a call; a wrong result's are told to nobody
@@ -40,4 +40,4 @@ json to_json(const std::vector<measured_count>& counts);
 // Whether any result was wrong, or of ours not the same on all ranks.
 bool any_is_wrong(const std::vector<measured_cell>& cells, const std::vector<measured_count>& counts);
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 // A rank has failed: how long the others get to fail by themselves.
@@ -91,4 +91,4 @@ void crew::each(const std::string& what, const std::function<void(int)>& work) {
   if (const auto error = first_error()) std::rethrow_exception(error);
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 class crew {
  public:
@@ -50,4 +50,4 @@ class crew {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

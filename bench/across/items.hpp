@@ -15,7 +15,7 @@
 #define RUNGS_ACROSS_BOTH
 #endif
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 // Splitmix64's finaliser over a counter.
 RUNGS_ACROSS_BOTH inline std::uint64_t mixed(std::uint64_t word) {
@@ -81,6 +81,6 @@ auto with_item(problem about, Visit visit) {
   return visit(int{});
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus
 
 #undef RUNGS_ACROSS_BOTH

@@ -16,16 +16,16 @@
 #include <string>
 #include <vector>
 
+#include "../results.hpp"
 #include "across/study.hpp"
 #include "build_info.hpp"
 #include "check.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "progress.hpp"
-#include "../results.hpp"
 #include "sizes.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 constexpr int most_ranks = 8;
@@ -318,18 +318,18 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus
 
 int main(int argc, char** argv) {
   // Ranks that share a GPU wait for each other there. A kernel loaded at its first call might wait for them.
   setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
   try {
-    return rungs::bench::across::run(argc, argv);
+    return rungs::bench::across_gpus::run(argc, argv);
   } catch (const rungs::bench::usage_error& error) {
-    rungs::bench::across::say(error.what());
+    rungs::bench::across_gpus::say(error.what());
     return rungs::bench::exit_usage;
   } catch (const std::exception& error) {
-    rungs::bench::across::say(error.what());
+    rungs::bench::across_gpus::say(error.what());
     return rungs::bench::exit_internal;
   }
 }

@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 // The part of NCCL's interface that is used, by its documented values: the header is not in every toolkit.
@@ -131,4 +131,4 @@ void nccl::check(int result, const char* call) const {
   if (result != success) throw std::runtime_error(std::string(call) + ": " + call_->get_error_string(result));
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -10,7 +10,7 @@
 
 #include "across/plan.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 class nccl {
  public:
@@ -51,4 +51,4 @@ class nccl {
   std::vector<std::vector<window>> windows_;  // of each rank
 };
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "sizes.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 std::size_t item_bytes(problem about) { return about.type == catalog::scalar::bf16 ? 2 : 4; }
@@ -93,4 +93,4 @@ std::vector<int> devices_of(int num_ranks, int num_gpus) {
   return devices;
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -8,7 +8,7 @@
 
 #include "catalog.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 enum class mode : unsigned char { stream, graph };
 constexpr std::string_view name(mode value) { return value == mode::stream ? "stream" : "graph"; }
@@ -32,7 +32,7 @@ inline constexpr problem problems[] = {{catalog::scalar::f32, catalog::op::plus}
 
 struct contender_name {
   std::string name;
-  bench::across::kind kind{};
+  bench::across_gpus::kind kind{};
   problem about;
 };
 
@@ -40,7 +40,7 @@ struct contender_name {
 struct cell {
   problem about;
   std::size_t items = 0;
-  across::mode mode{};
+  across_gpus::mode mode{};
   std::vector<std::string> contenders;
 
   std::size_t bytes() const;
@@ -80,4 +80,4 @@ int calls_of(std::size_t bytes);
 // The GPU of each rank: one each where there are enough, else all in turns.
 std::vector<int> devices_of(int num_ranks, int num_gpus);
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -9,7 +9,7 @@
 #include "rungs/across/windows.cuh"
 #include "rungs/operators.cuh"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 struct connected_ranks::windows_of_all {
   rungs::across::windows windows;
@@ -21,7 +21,8 @@ std::vector<rung_facts> enrolled() {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const problem about{all[i].type, all[i].op};
     if (about != problems[0]) continue;
-    found.push_back({all[i].rung, all[i].idea, all[i].against, all[i].gains, all[i].costs, about, i});
+    found.push_back({std::string(all[i].rung), std::string(all[i].idea), std::string(all[i].against),
+                     std::string(all[i].gains), std::string(all[i].costs), about, i});
   }
   return found;
 }
@@ -52,4 +53,4 @@ cudaError_t connected_ranks::rung(std::size_t position, int rank, const void* d_
   return across_records()[position].all_reduce(windows_->windows.member(rank), d_in, d_out, num_items, stream);
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -11,7 +11,7 @@
 
 #include "across/plan.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 struct rung_facts {
   std::string name, idea, against, gains, costs;
@@ -39,4 +39,4 @@ class connected_ranks {
   std::unique_ptr<windows_of_all> windows_;
 };
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "statistics.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 // Whole numbers, other whole numbers, and numbers whose sums round: of those only that all ranks have the same bits.
@@ -146,7 +146,7 @@ void study::fill(std::uint64_t seed, bool whole) {
   threads_.each("input", [&](int rank) {
     const place& own = at(rank);
     for (void* const each : {own.in.get(), own.window_in}) {
-      if (each != nullptr) check(across::fill(about_, each, items_, seed, rank, whole, own.stream.get()));
+      if (each != nullptr) check(across_gpus::fill(about_, each, items_, seed, rank, whole, own.stream.get()));
     }
     own.synchronize();
   });
@@ -348,4 +348,4 @@ link_rates study::measure_link() {
   return {bytes, rate(false), rate(true)};
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -15,7 +15,7 @@
 #include "device.hpp"
 #include "sampler.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 struct contender {
   contender_name about;
@@ -85,4 +85,4 @@ class study : private instrument {
   std::vector<std::size_t> sampled_;  // of the entries: one of them twice
 };
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -2,7 +2,7 @@
 
 #include "across/work.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 constexpr int block_threads = 256, most_blocks = 1024;
@@ -71,4 +71,4 @@ cudaError_t examine(problem about, const void* items, std::size_t num_items, std
   });
 }
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -8,7 +8,7 @@
 
 #include "across/items.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 
 // What a rank holds: whole numbers, or numbers whose sums round.
 cudaError_t fill(problem about, void* items, std::size_t num_items, std::uint64_t seed, int rank, bool whole,
@@ -17,4 +17,4 @@ cudaError_t fill(problem about, void* items, std::size_t num_items, std::uint64_
 cudaError_t examine(problem about, const void* items, std::size_t num_items, std::uint64_t seed, int num_ranks,
                     findings_of_items* found, cudaStream_t stream);
 
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus

@@ -18,7 +18,7 @@
 #include "across/plan.hpp"
 #include "check.hpp"
 
-namespace rungs::bench::across {
+namespace rungs::bench::across_gpus {
 namespace {
 
 constexpr problem floats = problems[0], halves = problems[1], integers = problems[2];
@@ -289,4 +289,4 @@ TEST(nccl, that_is_not_there_is_told) {
 }
 
 }  // namespace
-}  // namespace rungs::bench::across
+}  // namespace rungs::bench::across_gpus
