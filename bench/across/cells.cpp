@@ -44,7 +44,10 @@ json over_libraries(const measured_cell& cell, const result& own, double floor) 
 }
 
 json named(const problem& about, std::size_t items) {
-  return {{"type", catalog::name(about.type)}, {"operator", catalog::name(about.op)}, {"items", items}};
+  return {{"operation", name(about.operation)},
+          {"type", catalog::name(about.type)},
+          {"operator", catalog::name(about.op)},
+          {"items", items}};
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ constexpr int most_ranks = 8;
 constexpr double patience = 120;  // seconds for one step of all ranks: a call that hangs ends the run
 
 constexpr auto footer = R"(Names, for --filter
-  f32/plus/n=16Ki/graph/one_shot      NCCL stays in each cell that the filter leaves something in.
+  all_reduce/f32/plus/n=16Ki/graph/one_shot      NCCL stays in each cell that the filter leaves something in.
 
 On one GPU all ranks share it. That finds wrong results; its times are of no use for comparison, and report/run across refuses them.
 NCCL is loaded at run time. NCCL_NVLS_ENABLE=0 is set where the variable is not: NVLink's multicast stays off in all contenders.
@@ -80,20 +80,6 @@ json runtime_version() {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// As if NCCL were there: what is not is left out, and told.
-std::vector<contender_name> all_names() {
-  std::vector<contender_name> names;
-  for (const problem about : problems) {
-    names.push_back({"nccl", kind::library, about});
-    names.push_back({"nccl_symmetric", kind::library, about});
-    names.push_back({"planned", kind::planned, about});
-    for (const rung_facts& each : enrolled()) {
-      if (each.about == about) names.push_back({each.name, kind::rung, about});
-    }
-  }
-  return names;
-}
-
 std::vector<contender_name> names_of(const std::vector<contender>& contenders) {
   std::vector<contender_name> names;
   for (const contender& each : contenders) names.push_back(each.about);
@@ -113,7 +99,8 @@ std::vector<device_facts> facts_of(const std::set<int>& devices) {
 }
 
 json to_json(const omission& one) {
-  json told{{"name", one.name}, {"type", catalog::name(one.about.about.type)}};
+  json told{{"name", one.name}, {"operation", name(one.about.about.operation)}};
+  told["type"] = catalog::name(one.about.about.type);
   told["operator"] = catalog::name(one.about.about.op);
   told["items"] = one.about.items;
   told["mode"] = name(one.about.mode);

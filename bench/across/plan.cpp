@@ -9,7 +9,7 @@
 namespace rungs::bench::across_gpus {
 namespace {
 
-std::size_t item_bytes(problem about) { return about.type == catalog::scalar::bf16 ? 2 : 4; }
+std::size_t item_bytes(const problem& about) { return about.type == catalog::scalar::bf16 ? 2 : 4; }
 
 // What matches, and the libraries where anything does.
 std::vector<std::string> kept(const cell& about, const std::vector<contender_name>& contenders,
@@ -27,18 +27,19 @@ std::vector<std::string> kept(const cell& about, const std::vector<contender_nam
 
 }  // namespace
 
-std::size_t cell::bytes() const { return items * item_bytes(about); }
+std::size_t bytes_of(const problem& about, std::size_t items) { return items * item_bytes(about); }
 
 std::size_t plan::largest_bytes() const {
   std::size_t largest = 0;
   for (const auto& each : cells) largest = std::max(largest, each.bytes());
-  for (const auto& each : checks) largest = std::max(largest, each.items * item_bytes(each.about));
+  for (const auto& each : checks) largest = std::max(largest, bytes_of(each.about, each.items));
   return largest;
 }
 
 std::string name_of(const cell& about, std::string_view contender) {
-  return std::string(catalog::name(about.about.type)) + "/" + std::string(catalog::name(about.about.op)) +
-         "/n=" + format_size(about.items) + "/" + std::string(name(about.mode)) + "/" + std::string(contender);
+  return std::string(name(about.about.operation)) + "/" + std::string(catalog::name(about.about.type)) + "/" +
+         std::string(catalog::name(about.about.op)) + "/n=" + format_size(about.items) + "/" +
+         std::string(name(about.mode)) + "/" + std::string(contender);
 }
 
 plan plan_of(const question& asked, const std::vector<contender_name>& contenders) {

@@ -19,16 +19,28 @@ constexpr std::string_view name(kind value) {
   return names[static_cast<int>(value)];
 }
 
+// all_reduce: item i of all ranks becomes item i on every rank. reduce: all items of all ranks become one item.
+enum class operation : unsigned char { all_reduce, reduce };
+constexpr std::string_view name(operation value) { return value == operation::reduce ? "reduce" : "all_reduce"; }
+
 struct problem {
+  across_gpus::operation operation{};
   catalog::scalar type{};
   catalog::op op{};
   bool operator==(const problem&) const = default;
 };
 
 // Of the first the whole ladder is timed, of the others what users call and the libraries.
-inline constexpr problem problems[] = {{catalog::scalar::f32, catalog::op::plus},
-                                       {catalog::scalar::bf16, catalog::op::plus},
-                                       {catalog::scalar::i32, catalog::op::maximum}};
+inline constexpr problem problems[] = {{operation::all_reduce, catalog::scalar::f32, catalog::op::plus},
+                                       {operation::all_reduce, catalog::scalar::bf16, catalog::op::plus},
+                                       {operation::all_reduce, catalog::scalar::i32, catalog::op::maximum},
+                                       {operation::reduce, catalog::scalar::f32, catalog::op::plus}};
+
+// Of a result on each rank.
+constexpr std::size_t output_items(const problem& about, std::size_t items) {
+  return about.operation == operation::reduce ? 1 : items;
+}
+std::size_t bytes_of(const problem& about, std::size_t items);
 
 struct contender_name {
   std::string name;
@@ -43,7 +55,7 @@ struct cell {
   across_gpus::mode mode{};
   std::vector<std::string> contenders;
 
-  std::size_t bytes() const;
+  std::size_t bytes() const { return bytes_of(about, items); }
 };
 
 // A count that is verified and not timed.
@@ -67,7 +79,7 @@ struct question {
 
 inline constexpr std::size_t checked_items[] = {1, 3, 31, 1023, 12'345, 65'537, 1'000'003, 4'194'301};
 
-// f32/plus/n=16Ki/graph/one_shot
+// all_reduce/f32/plus/n=16Ki/graph/one_shot
 std::string name_of(const cell& about, std::string_view contender);
 
 // Powers of four bytes from the least to the most. Largest cells last, so that a budget that ends early leaves them

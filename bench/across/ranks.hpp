@@ -22,6 +22,10 @@ struct rung_facts {
 // Every rung with a type and an operator that are measured, in the ladder's order.
 std::vector<rung_facts> enrolled();
 
+// cub::DeviceReduce::Sum of floats. With no storage it answers the bytes.
+cudaError_t sum_by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes, const void* d_in, void* d_out,
+                       std::size_t num_items, cudaStream_t stream);
+
 class connected_ranks {
  public:
   // Rank r is on devices[r]. Throws cuda_error.
@@ -29,6 +33,7 @@ class connected_ranks {
   ~connected_ranks();
 
   // The same call on all ranks, each from a thread of its own whose current device is the rank's.
+  // all_reduce, or fused_sum::sum.
   cudaError_t planned(problem about, int rank, const void* d_in, void* d_out, std::size_t num_items,
                       cudaStream_t stream) const;
   cudaError_t rung(std::size_t position, int rank, const void* d_in, void* d_out, std::size_t num_items,

@@ -26,47 +26,78 @@ std::string described(const contender& who, std::size_t items) {
   return who.about.name + " of " + std::to_string(items) + " items";
 }
 
-contender by_library(const nccl* library, problem about, bool in_windows) {
+// NCCL's entries and the one that users of rungs call, by what is computed.
+std::string library_name(const problem& about, bool in_windows) {
+  return std::string(about.operation == operation::reduce ? "cub_then_nccl" : "nccl") +
+         (in_windows ? "_symmetric" : "");
+}
+std::string planned_name(const problem& about) {
+  return about.operation == operation::reduce ? "fused_sum" : "planned";
+}
+
+contender by_library(const nccl* library, const problem& about, bool in_windows) {
   contender made;
-  made.about = {in_windows ? "nccl_symmetric" : "nccl", kind::library, about};
-  made.idea =
-      in_windows ? "ncclAllReduce in windows of ncclCommWindowRegister" : "ncclAllReduce of plain device memory";
+  made.about = {library_name(about, in_windows), kind::library, about};
   if (in_windows) {
-    made.against = "nccl";
+    made.against = library_name(about, false);
     made.gains = "every rank's kernel reaches the others' buffers";
     made.costs = "memory of ncclMemAlloc, registered by all ranks together";
   }
   made.in_windows = in_windows;
-  made.call = [library, about](int rank, const void* d_in, void* d_out, std::size_t num_items, cudaStream_t stream) {
-    library->all_reduce(about, rank, d_in, d_out, num_items, stream);
-  };
+  if (about.operation == operation::all_reduce) {
+    made.idea = in_windows ? "ncclAllReduce in windows of ncclCommWindowRegister" : "ncclAllReduce of device memory";
+    made.call = [library, about](int rank, const buffers& of, std::size_t num_items, cudaStream_t stream) {
+      library->all_reduce(about, rank, of.in, of.out, num_items, stream);
+    };
+  } else {
+    made.idea = "cub::DeviceReduce::Sum, then ncclAllReduce of one item in place";
+    made.call = [library, about](int rank, const buffers& of, std::size_t num_items, cudaStream_t stream) {
+      std::size_t bytes = scratch_bytes;
+      check(sum_by_cub(of.scratch, bytes, of.in, of.out, num_items, stream));
+      library->all_reduce(about, rank, of.out, of.out, 1, stream);
+    };
+  }
   return made;
 }
 
-contender by_plan(const connected_ranks& ranks, problem about) {
+contender by_plan(const connected_ranks& ranks, const problem& about) {
   contender made;
-  made.about = {"planned", kind::planned, about};
-  made.idea = "rungs::across::all_reduce: the rung for this many bytes";
-  made.call = [&ranks, about](int rank, const void* d_in, void* d_out, std::size_t num_items, cudaStream_t stream) {
-    check(ranks.planned(about, rank, d_in, d_out, num_items, stream));
+  made.about = {planned_name(about), kind::planned, about};
+  made.idea = about.operation == operation::reduce ? "rungs::across::fused_sum::sum: one launch a GPU"
+                                                   : "rungs::across::all_reduce: the rung for this many bytes";
+  made.call = [&ranks, about](int rank, const buffers& of, std::size_t num_items, cudaStream_t stream) {
+    check(ranks.planned(about, rank, of.in, of.out, num_items, stream));
   };
   return made;
 }
 
 contender by_rung(const connected_ranks& ranks, const rung_facts& rung) {
   contender made{{rung.name, kind::rung, rung.about}, rung.idea, rung.against, rung.gains, rung.costs, false, {}};
-  made.call = [&ranks, position = rung.position](int rank, const void* d_in, void* d_out, std::size_t num_items,
+  made.call = [&ranks, position = rung.position](int rank, const buffers& of, std::size_t num_items,
                                                  cudaStream_t stream) {
-    check(ranks.rung(position, rank, d_in, d_out, num_items, stream));
+    check(ranks.rung(position, rank, of.in, of.out, num_items, stream));
   };
   return made;
 }
 
 }  // namespace
 
+std::vector<contender_name> all_names() {
+  std::vector<contender_name> names;
+  for (const problem& about : problems) {
+    for (const bool in_windows : {false, true})
+      names.push_back({library_name(about, in_windows), kind::library, about});
+    names.push_back({planned_name(about), kind::planned, about});
+    for (const rung_facts& each : enrolled()) {
+      if (each.about == about) names.push_back({each.name, kind::rung, about});
+    }
+  }
+  return names;
+}
+
 std::vector<contender> contenders_of(const connected_ranks& ranks, const nccl* library) {
   std::vector<contender> all;
-  for (const problem about : problems) {
+  for (const problem& about : problems) {
     if (library != nullptr) all.push_back(by_library(library, about, false));
     if (library != nullptr && library->has_windows()) all.push_back(by_library(library, about, true));
     all.push_back(by_plan(ranks, about));
@@ -83,13 +114,14 @@ struct study::place {
   int device;
   bench::stream stream = make_stream();
   event start = make_event(), stop = make_event();
-  device_memory in, out, on_device = device_memory(sizeof(findings_of_items));
+  device_memory in, out, scratch = device_memory(scratch_bytes), on_device = device_memory(sizeof(findings_of_items));
   void *window_in = nullptr, *window_out = nullptr;  // NCCL's
   findings_of_items findings;
   double microseconds = 0;
 
-  const void* in_of(const contender& who) const { return who.in_windows ? window_in : in.get(); }
-  void* out_of(const contender& who) const { return who.in_windows ? window_out : out.get(); }
+  buffers of(const contender& who) const {
+    return who.in_windows ? buffers{window_in, window_out, scratch.get()} : buffers{in.get(), out.get(), scratch.get()};
+  }
   void synchronize() const { check(cudaStreamSynchronize(stream.get())); }
   // Between the two events, once all is done.
   double elapsed() const {
@@ -138,8 +170,7 @@ void study::enqueue(const entry& one, int rank, int calls) const {
     check(cudaGraphLaunch(one.graphs[static_cast<std::size_t>(rank)].get(), own.stream.get()));
     return;
   }
-  for (int call = 0; call < calls; ++call)
-    one.who->call(rank, own.in_of(*one.who), own.out_of(*one.who), items_, own.stream.get());
+  for (int call = 0; call < calls; ++call) one.who->call(rank, own.of(*one.who), items_, own.stream.get());
 }
 
 void study::fill(std::uint64_t seed, bool whole) {
@@ -153,10 +184,10 @@ void study::fill(std::uint64_t seed, bool whole) {
 }
 
 void study::run_once(const entry& one) {
-  const std::size_t bytes = cell{about_, items_, {}, {}}.bytes();
+  const std::size_t bytes = bytes_of(about_, output_items(about_, items_));
   threads_.each(described(*one.who, items_), [&](int rank) {
     const place& own = at(rank);
-    check(cudaMemsetAsync(own.out_of(*one.who), 0xff, bytes, own.stream.get()));
+    check(cudaMemsetAsync(own.of(*one.who).out, 0xff, bytes, own.stream.get()));
     own.synchronize();
     threads_.meet();
     enqueue(one, rank, 1);
@@ -195,7 +226,7 @@ void study::judge(const entry& one, std::uint64_t seed, bool whole, result& foun
   threads_.each("a look at " + described(*one.who, items_), [&](int rank) {
     place& own = at(rank);
     auto* const on_device = static_cast<findings_of_items*>(own.on_device.get());
-    check(examine(about_, own.out_of(*one.who), items_, seed, num_ranks, on_device, own.stream.get()));
+    check(examine(about_, own.of(*one.who).out, items_, seed, num_ranks, on_device, own.stream.get()));
     check(cudaMemcpyAsync(&own.findings, on_device, sizeof own.findings, cudaMemcpyDeviceToHost, own.stream.get()));
     own.synchronize();
   });
@@ -208,8 +239,8 @@ void study::judge(const entry& one, std::uint64_t seed, bool whole, result& foun
     }
     if (whole && own.wrong != 0) {
       found.verified = false;
-      defect = std::to_string(own.wrong) + " of " + std::to_string(items_) + " items are wrong on rank " +
-               std::to_string(rank);
+      defect = std::to_string(own.wrong) + " of " + std::to_string(output_items(about_, items_)) +
+               " items of the result are wrong on rank " + std::to_string(rank);
     }
     if (found.defect.empty()) found.defect = defect;
   }

@@ -17,15 +17,24 @@
 
 namespace rungs::bench::across_gpus {
 
+// Of a rank, on its GPU.
+struct buffers {
+  const void* in = nullptr;
+  void *out = nullptr, *scratch = nullptr;
+};
+inline constexpr std::size_t scratch_bytes = std::size_t{1} << 20;
+
 struct contender {
   contender_name about;
   std::string idea, against, gains, costs;
   bool in_windows = false;  // works in NCCL's symmetric windows
   // Throws what went wrong.
-  std::function<void(int rank, const void* d_in, void* d_out, std::size_t num_items, cudaStream_t stream)> call;
+  std::function<void(int rank, const buffers& of, std::size_t num_items, cudaStream_t stream)> call;
 };
 
-// Fewer contenders than the names of a plan: NCCL may not be there.
+// The names of all that there can be, NCCL's too.
+std::vector<contender_name> all_names();
+// What there is: without the library no entry of its own.
 std::vector<contender> contenders_of(const connected_ranks& ranks, const nccl* library);
 
 struct omission {

@@ -13,7 +13,7 @@ namespace rungs::bench::across_gpus {
 // What a rank holds: whole numbers, or numbers whose sums round.
 cudaError_t fill(problem about, void* items, std::size_t num_items, std::uint64_t seed, int rank, bool whole,
                  cudaStream_t stream);
-// Compares with the whole numbers' result. `found` is in device memory.
+// Compares with the whole numbers' result, of num_items items of each rank. `found` is in device memory.
 cudaError_t examine(problem about, const void* items, std::size_t num_items, std::uint64_t seed, int num_ranks,
                     findings_of_items* found, cudaStream_t stream);
 

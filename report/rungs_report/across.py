@@ -13,8 +13,9 @@ from rungs_report.words import code, table, text
 Run = dict[str, Any]
 Cell = dict[str, Any]
 Result = dict[str, Any]
-PLANNED, DEFAULT, SYMMETRIC = "planned", "nccl", "nccl_symmetric"
-NAMES = {DEFAULT: "NCCL", SYMMETRIC: "NCCL symmetric"}
+NAMES = {
+    "nccl": "NCCL", "nccl_symmetric": "NCCL symmetric", "cub_then_nccl": "CUB, then NCCL", "cub_then_nccl_symmetric": "CUB, then NCCL symmetric",
+}  # fmt: skip
 OPERATORS = {"plus": "sum", "maximum": "maximum", "minimum": "minimum"}
 MODES = ("graph", "stream")  # as the page orders them
 SAID = {"FASTER": "", "SLOWER": " **NCCL wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
@@ -34,42 +35,51 @@ def result(cell: Cell, name: str) -> Result | None:
     return next((each for each in cell["results"] if each["name"] == name), None)
 
 
-def time(cell: Cell, name: str) -> float | None:
-    found = result(cell, name)
+def time(cell: Cell, name: str | None) -> float | None:
+    found = result(cell, name) if name else None
     return found["median_us"] if found else None
 
 
-def named(run: Run, kind: str) -> list[str]:
-    return [each["name"] for each in run["contenders"] if each["kind"] == kind]
+def named(run: Run, kind: str, *cells: Cell) -> list[str]:
+    """The contenders of a kind that have a time in one of the cells."""
+    names = [each["name"] for each in run["contenders"] if each["kind"] == kind]
+    return [name for name in names if any(time(cell, name) for cell in cells)]
+
+
+def own(run: Run, *cells: Cell) -> str | None:
+    """What users call."""
+    return next(iter(named(run, "planned", *cells)), None)
 
 
 def rival(run: Run, cell: Cell) -> str | None:
     """The faster of the library's entries in the cell."""
-    return min((name for name in named(run, "library") if time(cell, name)), key=lambda name: time(cell, name), default=None)
+    return min(named(run, "library", cell), key=lambda name: time(cell, name), default=None)
 
 
-def over(cell: Cell, name: str, other: str | None) -> Result | None:
+def over(cell: Cell, name: str | None, other: str | None) -> Result | None:
     """The speed-up of one over another, with its verdict."""
-    found = result(cell, name)
+    found = result(cell, name) if name else None
     return (found or {}).get("over", {}).get(other)
 
 
-def bus(run: Run, cell: Cell, name: str) -> float | None:
+def bus(run: Run, cell: Cell, name: str | None) -> float | None:
     """GB/s that each GPU has to send at least, and to receive: 2 (p - 1) / p of the array. NCCL's tests call it bus bandwidth."""
-    microseconds = time(cell, name)
+    microseconds = time(cell, name) if cell["operation"] == "all_reduce" else None
     return cell["bytes"] * 2 * (run["ranks"] - 1) / run["ranks"] / microseconds / 1e3 if microseconds else None
 
 
-def groups(run: Run) -> dict[tuple[str, str, str], list[Cell]]:
-    """By type, operator and mode, the fewest bytes first; sums of floats before all others."""
-    found: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in sorted(run["cells"], key=lambda cell: cell["items"]):
-        found.setdefault((cell["type"], cell["operator"], cell["mode"]), []).append(cell)
-    return dict(sorted(found.items(), key=lambda pair: ((pair[0][0], pair[0][1]) != ("f32", "plus"), pair[0][:2], MODES.index(pair[0][2]))))
+def groups(run: Run) -> dict[tuple[str, str], list[Cell]]:
+    """By problem and mode, the fewest bytes first; of the problems all-reduce first, and of these sums of floats."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    order = sorted(run["cells"], key=lambda cell: (cell["operation"], cell["type"] != "f32", cell["type"], MODES.index(cell["mode"]), cell["items"]))
+    for cell in order:
+        found.setdefault((problem(cell), cell["mode"]), []).append(cell)
+    return found
 
 
-def problem(type_name: str, operator: str) -> str:
-    return f"{type_name} {OPERATORS.get(operator, operator)}"
+def problem(cell: Cell) -> str:
+    what = OPERATORS.get(cell["operator"], cell["operator"])
+    return f"{cell['type']} {what}" if cell["operation"] == "all_reduce" else f"{cell['type']} {what} of all items"
 
 
 def gpus(run: Run) -> str:
@@ -102,26 +112,28 @@ def findings(page: Page) -> list[str]:
     """A line for each number of GPUs, problem and mode, and what was verified."""
     lines, rows = [], []
     for run in runs(page.machine):
-        for (type_name, operator, mode), found in groups(run).items():
-            for name in named(run, "library"):
-                compared = [cell for cell in found if over(cell, PLANNED, name)]
+        for (what, mode), found in groups(run).items():
+            ours = own(run, *found)
+            for name in named(run, "library", *found):
+                compared = [cell for cell in found if over(cell, ours, name)]
                 if not compared:
                     continue
-                ratios = [over(cell, PLANNED, name)["value"] for cell in compared]
-                least = min(compared, key=lambda cell: over(cell, PLANNED, name)["value"])
+                ratios = [over(cell, ours, name)["value"] for cell in compared]
+                least = min(compared, key=lambda cell: over(cell, ours, name)["value"])
                 rows.append(
                     [
                         str(run["ranks"]),
-                        problem(type_name, operator),
+                        what,
                         mode,
+                        code(ours),
                         NAMES.get(name, code(name)),
                         words.ratio(statistics.geometric_mean(ratios)),
                         f"{words.ratio(min(ratios))} at {words.byte_size(least['bytes'])}",
-                        tally(over(cell, PLANNED, name) for cell in compared),
+                        tally(over(cell, ours, name) for cell in compared),
                     ]
                 )
         lines.append(verified(run))
-    headers = [">GPUs", "", "mode", "beside", ">planned over it", "least", ">faster / tie / slower / undecided"]
+    headers = [">GPUs", "", "mode", "ours", "beside", ">over it", "least", ">faster / tie / slower / undecided"]
     return [*([*table(headers, rows), ""] if rows else []), *[line for each in lines for line in (each, "")]]
 
 
@@ -139,34 +151,32 @@ def verified(run: Run) -> str:
 
 
 def speeds(page: Page) -> list[str]:
-    """Time of the plan by size, beside NCCL's, and what the link would allow."""
+    """Time of what users call by size, beside NCCL's, and what the link would allow."""
     lines = []
     for run in runs(page.machine):
-        libraries = named(run, "library")
-        for (type_name, operator, mode), found in groups(run).items():
-            rows = []
+        for (what, mode), found in groups(run).items():
+            ours, libraries, rungs = own(run, *found), named(run, "library", *found), named(run, "rung", *found)
+            sends, rows = found[0]["operation"] == "all_reduce", []
             for cell in found:
-                rungs = [name for name in named(run, "rung") if time(cell, name)]
-                best = min(rungs, key=lambda name: time(cell, name), default=None)
+                best = min(named(run, "rung", cell), key=lambda name: time(cell, name), default=None)
                 rows.append(
                     [
                         words.byte_size(cell["bytes"]),
-                        words.time(time(cell, PLANNED)),
-                        *(part for name in libraries for part in (words.time(time(cell, name)), told(over(cell, PLANNED, name)))),
-                        *([f"{words.time(time(cell, best))} {code(best)}" if best else words.UNKNOWN] if named(run, "rung") else []),
-                        words.number(bus(run, cell, PLANNED)),
-                        share(run, cell),
+                        words.time(time(cell, ours)),
+                        *(part for name in libraries for part in (words.time(time(cell, name)), told(over(cell, ours, name)))),
+                        *([f"{words.time(time(cell, best))} {code(best)}" if best else words.UNKNOWN] if rungs else []),
+                        *([words.number(bus(run, cell, ours)), share(run, cell)] if sends else []),
                     ]
                 )
-            headers = [">size", ">planned", *(part for name in libraries for part in (f">{NAMES.get(name, name)}", ">planned over it"))]
-            headers += [">fastest rung"] * bool(named(run, "rung")) + [">bus GB/s", ">of the link"]
-            lines += [f"## {gpus(run)}: {problem(type_name, operator)}, {mode}", "", *table(headers, rows), ""]
+            headers = [">size", f">{code(ours)}", *(part for name in libraries for part in (f">{NAMES.get(name, name)}", ">over it"))]
+            headers += [">fastest rung"] * bool(rungs) + [">bus GB/s", ">of the link"] * sends
+            lines += [f"## {gpus(run)}: {what}, {mode}", "", *table(headers, rows), ""]
     return lines
 
 
 def share(run: Run, cell: Cell) -> str:
     """Of what plain copies reach in each direction while both are busy, in percent."""
-    rate = bus(run, cell, PLANNED)
+    rate = bus(run, cell, own(run, cell))
     known = run["link"] and rate and cell["bytes"] >= FILLED
     return words.percent(100 * rate / run["link"]["both_ways_gb_per_s"]) if known else words.UNKNOWN
 
@@ -175,8 +185,8 @@ def ladder(page: Page) -> list[str]:
     """Every rung by size, where there are any; the fastest is bold."""
     lines = []
     for run in runs(page.machine):
-        for (type_name, operator, mode), found in groups(run).items():
-            rungs = [name for name in named(run, "rung") if any(time(cell, name) for cell in found)]
+        for (what, mode), found in groups(run).items():
+            rungs = named(run, "rung", *found)
             if not rungs:
                 continue
             rows = []
@@ -184,7 +194,7 @@ def ladder(page: Page) -> list[str]:
                 least = min(filter(None, (time(cell, name) for name in rungs)), default=None)
                 times = [(time(cell, name), words.time(time(cell, name))) for name in rungs]
                 rows.append([words.byte_size(cell["bytes"]), *(f"**{said}**" if value and value == least else said for value, said in times)])
-            lines += [f"## The ladder on {gpus(run)}: {problem(type_name, operator)}, {mode}", ""]
+            lines += [f"## The ladder on {gpus(run)}: {what}, {mode}", ""]
             lines += [*table([">size", *(f">{code(name)}" for name in rungs)], rows), ""]
     return lines
 

@@ -625,8 +625,8 @@ def across_fault(document: dict[str, Any]) -> tuple[str, str] | None:
     libraries = {each["name"] for each in document["contenders"] if each["kind"] == "library"}
     seen = set()
     for cell in document["cells"] + document["checks"]:
-        where = f"{cell['type']} {cell['operator']}, {cell['items']} items"
-        about = (cell["type"], cell["operator"], cell["items"], cell.get("mode"))
+        where = f"{cell['operation']} {cell['type']} {cell['operator']}, {cell['items']} items"
+        about = (cell["operation"], cell["type"], cell["operator"], cell["items"], cell.get("mode"))
         names = [result["name"] for result in cell["results"]]
         if about in seen or len(set(names)) != len(names):
             return f"has {where} twice", again
