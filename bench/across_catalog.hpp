@@ -14,9 +14,9 @@
 namespace rungs::bench {
 
 struct across_record {
-  std::string_view rung, idea, against, gains, costs;  // against: the rung that it changes; none of the first
-  int number = 0;                                      // orders the ladder
-  std::string_view source;                             // from the repository's root
+  std::string_view rung{}, idea{}, against{}, gains{}, costs{};  // against: the rung that it changes; none of the first
+  int number = 0;                                                // orders the ladder
+  std::string_view source{};                                     // from the repository's root
   catalog::scalar type{};
   catalog::op op{};
   bool fixed_rank_order = false;  // an item is folded as ((rank 0, rank 1), rank 2) …, and rounded once
