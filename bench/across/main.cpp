@@ -248,9 +248,21 @@ int run(int argc, char** argv) {
   const json seen = variables();
   if (library != nullptr && seen.value("NCCL_NVLS_ENABLE", "") != "0")
     notes.push_back("NCCL_NVLS_ENABLE is not 0: NCCL may use NVLink's multicast, which the others do not");
-  for (const std::string& note : notes) say(note);
 
   crew threads(num_ranks, patience, give_up);
+  if (library != nullptr) {
+    try {
+      threads.each("NCCL's windows", [&](int rank) {
+        check(cudaSetDevice(devices[static_cast<std::size_t>(rank)]));
+        library->allocate_windows(rank, everything.largest_bytes());
+      });
+      library->conclude_windows("");
+    } catch (const std::exception& error) {
+      library->conclude_windows(error.what());
+      notes.push_back(std::string("NCCL's symmetric windows are skipped: ") + error.what());
+    }
+  }
+  for (const std::string& note : notes) say(note);
   const auto contenders = contenders_of(*ranks, library.get());
   const plan planned = plan_of(asked, names_of(contenders));
   found all;

@@ -79,10 +79,10 @@ nccl::~nccl() = default;
 void nccl::close(int rank) {
   const auto own = static_cast<std::size_t>(rank);
   for (const auto& [memory, handle] : windows_[own]) {
-    check(call_->window_deregister(communicators_[own], handle), "ncclCommWindowDeregister");
-    check(call_->mem_free(memory), "ncclMemFree");
+    if (handle != nullptr) check(call_->window_deregister(communicators_[own], handle), "ncclCommWindowDeregister");
+    if (memory != nullptr) check(call_->mem_free(memory), "ncclMemFree");
   }
-  windows_[own].clear();
+  windows_[own] = {};
   check(call_->comm_destroy(communicators_[own]), "ncclCommDestroy");
 }
 
@@ -93,28 +93,20 @@ std::string nccl::version() const {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(version_ % 100);
 }
 
-bool nccl::has_windows() const {
-  return call_->mem_alloc != nullptr && call_->mem_free != nullptr && call_->window_register != nullptr &&
-         call_->window_deregister != nullptr;
-}
-
-std::string nccl::why_no_windows() const {
-  return has_windows() ? "" : "NCCL " + version() + " has no symmetric windows (ncclCommWindowRegister)";
-}
-
-void* nccl::allocate_window(int rank, std::size_t bytes) {
-  const auto own = static_cast<std::size_t>(rank);
+void nccl::allocate_windows(int rank, std::size_t bytes) {
+  if (call_->mem_alloc == nullptr || call_->mem_free == nullptr || call_->window_register == nullptr ||
+      call_->window_deregister == nullptr)
+    throw std::runtime_error("NCCL " + version() + " has no symmetric windows (ncclCommWindowRegister)");
   // Whole pages of 2 MiB: the same size on every rank, and a multiple of what windows are aligned to.
   constexpr std::size_t page = std::size_t{2} << 20;
   bytes = (bytes + page - 1) / page * page;
-  void *memory = nullptr, *handle = nullptr;
-  check(call_->mem_alloc(&memory, bytes), "ncclMemAlloc");
-  const int result = call_->window_register(communicators_[own], memory, bytes, &handle, symmetric_window);
-  if (result != success || handle == nullptr) call_->mem_free(memory);
-  check(result, "ncclCommWindowRegister");
-  if (handle == nullptr) throw std::runtime_error("ncclCommWindowRegister: no symmetric windows on this machine");
-  windows_[own].push_back({memory, handle});
-  return memory;
+  const auto own = static_cast<std::size_t>(rank);
+  for (window& each : windows_[own]) {
+    check(call_->mem_alloc(&each.memory, bytes), "ncclMemAlloc");
+    check(call_->window_register(communicators_[own], each.memory, bytes, &each.handle, symmetric_window),
+          "ncclCommWindowRegister");
+    if (each.handle == nullptr) throw std::runtime_error("ncclCommWindowRegister: no symmetric windows here");
+  }
 }
 
 void nccl::all_reduce(problem about, int rank, const void* d_in, void* d_out, std::size_t num_items,

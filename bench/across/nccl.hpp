@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -23,12 +24,15 @@ class nccl {
 
   std::string version() const;  // 2.28.9
 
-  // Whether symmetric windows are there; if not, why.
-  bool has_windows() const;
-  std::string why_no_windows() const;
-  // Memory of a rank in which symmetric kernels may work, until it is closed. Collective: all ranks at once, each from
-  // its thread. Throws std::runtime_error.
-  void* allocate_window(int rank, std::size_t bytes);
+  // Two windows of each rank, in which symmetric kernels may work. Collective: all ranks at once, each from its thread.
+  // Throws std::runtime_error; then there are none on any rank.
+  void allocate_windows(int rank, std::size_t bytes);
+  // Said once all ranks have done it: empty, or why there are none.
+  void conclude_windows(const std::string& why_none) { why_no_windows_ = why_none; }
+  bool has_windows() const { return why_no_windows_.empty(); }
+  const std::string& why_no_windows() const { return why_no_windows_; }
+  void* window_in(int rank) const { return windows_[static_cast<std::size_t>(rank)][0].memory; }
+  void* window_out(int rank) const { return windows_[static_cast<std::size_t>(rank)][1].memory; }
 
   // Collective, when all calls have ended.
   void close(int rank);
@@ -46,9 +50,10 @@ class nccl {
   int version_ = 0;
   std::vector<struct ncclComm*> communicators_;
   struct window {
-    void *memory, *handle;
+    void *memory = nullptr, *handle = nullptr;
   };
-  std::vector<std::vector<window>> windows_;  // of each rank
+  std::vector<std::array<window, 2>> windows_;  // of each rank
+  std::string why_no_windows_ = "no windows were asked for";
 };
 
 }  // namespace rungs::bench::across_gpus

@@ -132,18 +132,18 @@ struct study::place {
   }
 };
 
-study::study(const std::vector<int>& devices, std::vector<contender> contenders, nccl* library, std::size_t bytes,
+study::study(const std::vector<int>& devices, std::vector<contender> contenders, const nccl* library, std::size_t bytes,
              crew& threads)
     : threads_(threads), contenders_(std::move(contenders)), places_(devices.size()) {
   threads_.each("device memory", [&](int rank) {
     const int device = devices[static_cast<std::size_t>(rank)];
     check(cudaSetDevice(device));
-    places_[static_cast<std::size_t>(rank)] = std::make_unique<place>(device, bytes);
-  });
-  if (library == nullptr || !library->has_windows()) return;
-  threads_.each("NCCL's windows", [&](int rank) {
-    at(rank).window_in = library->allocate_window(rank, bytes);
-    at(rank).window_out = library->allocate_window(rank, bytes);
+    auto made = std::make_unique<place>(device, bytes);
+    if (library != nullptr && library->has_windows()) {
+      made->window_in = library->window_in(rank);
+      made->window_out = library->window_out(rank);
+    }
+    places_[static_cast<std::size_t>(rank)] = std::move(made);
   });
 }
 

@@ -52,7 +52,7 @@ struct link_rates {
 class study : private instrument {
  public:
   // Rank r is on devices[r]. `library` may be null. Buffers take `bytes`.
-  study(const std::vector<int>& devices, std::vector<contender> contenders, nccl* library, std::size_t bytes,
+  study(const std::vector<int>& devices, std::vector<contender> contenders, const nccl* library, std::size_t bytes,
         crew& threads);
   ~study() override;
 
