@@ -199,6 +199,30 @@ def ladder(page: Page) -> list[str]:
     return lines
 
 
+def beside_torch(page: Page) -> list[str]:
+    """Times of torch.distributed's symmetric memory. They come from other processes, so no speed-up is told."""
+    lines = []
+    for theirs in {run["ranks"]: run for run in page.machine.beside_across}.values():
+        ours = next((run for run in runs(page.machine) if run["ranks"] == theirs["ranks"]), None)
+        cells = {cell["bytes"]: cell for cell in (groups(ours).get(("f32 sum", "graph"), []) if ours else [])}
+        names = list(dict.fromkeys(result["name"] for cell in theirs["cells"] for result in cell["results"]))
+        rows = []
+        for cell in sorted(theirs["cells"], key=lambda cell: cell["bytes"]):
+            found = {result["name"]: words.time(result["median_us"]) if result["verified"] else "**wrong**" for result in cell["results"]}
+            known = cells.get(cell["bytes"])
+            rows.append([words.byte_size(cell["bytes"]), words.time(time(known, own(ours, known)) if known else None), *(found.get(name, words.UNKNOWN) for name in names)])
+        lines += [
+            f"## Beside torch {text(theirs['environment']['torch'])} on {gpus(theirs)}",
+            "",
+            "Sums of f32 in graphs by `torch.distributed`'s symmetric memory, multicast off. These are other processes than ours, which took no turns with"
+            " it, so no speed-up is told.",
+            "",
+            *table([">size", ">ours", *(f">{code(name)}" for name in names)], rows),
+            "",
+        ]
+    return lines
+
+
 def ideas(page: Page) -> list[str]:
     """What each contender is about; the latest run's word counts."""
     merged = {each["name"]: each for run in runs(page.machine) for each in run["contenders"]}

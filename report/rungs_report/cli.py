@@ -101,11 +101,11 @@ def parser() -> argparse.ArgumentParser:
     add = command(
         write_across,
         "across",
-        "check what rungs_across wrote, and install it as data",
+        "check what rungs_across or python/bench_torch_across.py wrote, and install it as data",
         "Checks runs of rungs_across and writes each as data, by its number of GPUs. Refuses wrong results, several ranks on one GPU and GPUs of different models.",
     )
-    add("files", nargs="+", **file, help="what rungs_across --out=FILE wrote, here or on another machine")
-    add("--data", **folder, default=DATA, help="where DIR/<gpu>/across_<GPUs>.json.gz is written (default: report/data)")
+    add("files", nargs="+", **file, help="what rungs_across --out=FILE wrote, or bench_torch_across.py, here or on another machine")
+    add("--data", **folder, default=DATA, help="where DIR/<gpu>/across_<GPUs>.json.gz is written, torch's as symm_mem_<GPUs>.json.gz (default: report/data)")
     add = command(
         compare_results,
         "compare",
@@ -286,11 +286,13 @@ def write_across(options: argparse.Namespace) -> int:
     documents = []
     for file in options.files:
         try:
-            documents.append(data.read_across(file, None))
+            is_torch = str(data.parse(file).get("schema")).startswith("rungs.across_torch/")
+            documents.append((data.read_beside_across if is_torch else data.read_across)(file, None))
         except data.Refused as refusal:
             raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
     for document in documents:
-        path = options.data / document["gpu"] / f"across_{document['ranks']}{data.PACKED}"
+        kind = "symm_mem" if document["schema"].startswith("rungs.across_torch/") else "across"
+        path = options.data / document["gpu"] / f"{kind}_{document['ranks']}{data.PACKED}"
         path.parent.mkdir(parents=True, exist_ok=True)
         render.write(path, errors.packed(document))
         say(f"{path}: {words.plural(len(document['cells']), 'cell')} on {words.plural(document['ranks'], 'GPU')}")

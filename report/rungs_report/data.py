@@ -29,6 +29,7 @@ ACCURACY, ACCURACY_SCHEMA = "accuracy" + PACKED, "rungs.accuracy/1"
 FACTS = frozenset(form for name in (SASS, COUNTERS, ACCURACY) for form in (name, name.removesuffix(".gz")))
 TORCH = "torch*.json*"  # what python/bench_torch.py writes, of one run or several
 ACROSS = "across*.json*"  # what report/run across installs of rungs_across, one for each number of GPUs
+BESIDE_ACROSS = "symm_mem*.json*"  # and of python/bench_torch_across.py
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -214,6 +215,7 @@ class Machine:
     accuracy: dict[str, Any] = field(default_factory=dict)  # errors of sums, where accuracy.json tells
     torch: list[dict[str, Any]] = field(default_factory=list)  # runs beside torch, the earliest first
     across: list[dict[str, Any]] = field(default_factory=list)  # runs across GPUs, the fewest GPUs first
+    beside_across: list[dict[str, Any]] = field(default_factory=list)  # torch's, by GPUs likewise
     grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
@@ -350,7 +352,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not path.match(ACROSS) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS))) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
 def facts(folder: Path, name: str) -> Path | None:
@@ -656,6 +658,22 @@ def read_across(path: Path, gpu: str | None) -> dict[str, Any]:
     return document
 
 
+def read_beside_across(path: Path, gpu: str | None) -> dict[str, Any]:
+    """A run of python/bench_torch_across.py. gpu: the folder that it lies in."""
+    document = parse(path)
+    if fault := schema.fault(document, "across_torch"):
+        raise Refused(fault, "python/bench_torch_across.py writes it anew")
+    if gpu not in (None, document["gpu"]):
+        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    if len(set(document["devices"])) > 1 or len(document["devices"]) != document["ranks"]:
+        raise Refused("is of different GPUs, or of several ranks on one", "measure with one GPU of a model for each rank")
+    for cell in document["cells"]:
+        for result in cell["results"]:
+            if result["verified"] and not 0 < result.get("low_us", 0) <= result.get("median_us", 0) <= result.get("high_us", 0):
+                raise Refused(f"has a median outside its own interval: {result['name']} at {cell['items']} items")
+    return document
+
+
 # ---- reading a directory
 
 
@@ -742,17 +760,20 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
 
     alone: dict[str, Machine] = {}
-    for pattern, read_one in ((TORCH, read_torch), (ACROSS, read_across)):
+    for pattern, kept, read_one in (
+        (TORCH, "torch", read_torch), (ACROSS, "across", read_across), (BESIDE_ACROSS, "beside_across", read_beside_across),
+    ):  # fmt: skip
         for path in sorted(data.glob(f"*/{pattern}")):
             gpu = path.parent.name
             machine = machines.get(gpu) or alone.setdefault(gpu, Machine(gpu, []))
             try:
-                (machine.torch if pattern == TORCH else machine.across).append(read_one(path, gpu))
+                getattr(machine, kept).append(read_one(path, gpu))
             except Refused as refusal:
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
     for machine in (machines | alone).values():
         machine.torch.sort(key=lambda run: run["environment"]["began"])
         machine.across.sort(key=lambda run: (run["ranks"], run["run"]))
+        machine.beside_across.sort(key=lambda run: (run["ranks"], run["environment"]["began"]))
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in (machines | alone).items():

@@ -95,7 +95,7 @@ ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, r
 ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.accumulators)
 TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.tables, torch_rows.how)
 ACROSS: tuple[Section, ...] = (
-    across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.ideas, across.left_out, across.how,
+    across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
 )  # fmt: skip
 STUDIES: tuple[Section, ...] = (
     banners,

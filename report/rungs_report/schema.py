@@ -87,7 +87,7 @@ def _split(schema: dict[str, Any]) -> tuple[Any, dict[str, Records]]:
     return _ROOT.evolve(schema={**schema, "properties": {**schema["properties"], **plain}}), records
 
 
-_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters", "accuracy", "torch", "across")}
+_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters", "accuracy", "torch", "across", "across_torch")}
 del _SPLIT["results"][1]["rows"]  # asked one by one, for a bad row leaves the others sound
 
 

@@ -116,6 +116,33 @@ def test_the_page(page, repository):
     assert "[across GPUs](synthetic-gpu/across.md)" in (repository / "report/index.md").read_text()
 
 
+def beside(ranks=2):
+    times = {"one_shot_all_reduce": 6.5, "two_shot_all_reduce": 9.5}
+    results = [{"name": name, "verified": True, "median_us": time, "low_us": time * 0.99, "high_us": time * 1.01, "samples": 30} for name, time in times.items()]
+    return {
+        "schema": "rungs.across_torch/1", "gpu": synthetic.GPU, "ranks": ranks, "devices": ["Synthetic GPU"] * ranks,
+        "environment": {"torch": "0.1+synthetic", "cuda": "13.0", "commit": "", "began": "2030-01-02T03:04:05Z"},
+        "cells": [{"items": 1 << 16, "bytes": 1 << 18, "results": results}], "left_out": [],
+    }  # fmt: skip
+
+
+def test_torch_stands_beside(page):
+    text = section(page(document(), beside()), "Beside torch 0.1+synthetic on 2 GPUs")
+    assert re.search(r"\| 256 KiB \| 5\.00 µs \| +6\.50 µs \| +9\.50 µs \|", text)
+
+
+def test_a_wrong_result_of_torch_has_no_time(page):
+    made = beside()
+    made["cells"][0]["results"][0] = {"name": "one_shot_all_reduce", "verified": False}
+    assert re.search(r"\| 256 KiB \| 5\.00 µs \| +\*\*wrong\*\* \| +9\.50 µs \|", page(document(), made))
+
+
+@pytest.mark.parametrize(("change", "says"), [({"devices": ["Synthetic GPU"]}, "of several ranks on one"), ({"ranks": -2}, "ranks -2, which is no count")])
+def test_a_run_of_torch_in_doubt_is_refused(repository, tmp_path, capsys, change, says):
+    assert install(repository, tmp_path, beside() | change) == 2
+    assert says in capsys.readouterr().err
+
+
 def test_more_gpus_stand_below(page):
     text = page(document(4), document(2))
     assert text.index("## 2 GPUs: f32 sum, graph") < text.index("## 4 GPUs: f32 sum, graph")
