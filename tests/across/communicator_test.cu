@@ -180,6 +180,7 @@ TEST(Communicator, RanksOfTheRealNccl) {
 int main(int argc, char** argv) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  setenv("NCCL_NVLS_ENABLE", "0", 0);  // multicast is not what is tested
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
