@@ -53,7 +53,8 @@ class communicator {
   communicator& operator=(communicator&& other) noexcept = default;
 
   // Collective: every rank of `comm` calls it, on its device, each in a process or a host thread of its own, and with
-  // the same options. It allocates, uses `stream` and waits for it. Where windows cannot be made, because ranks are
+  // the same options. It allocates, uses `stream` and waits for it; ranks that share a GPU begin with their calls when
+  // all have come back. Where windows cannot be made, because ranks are
   // more than eight, on several machines or on GPUs that cannot reach each other, calls go to NCCL, and reason() says
   // why.
   //

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(block_threads, 1)
       parts::await_all(me, data, step);
       parts::with_wholeness(part, [&](auto whole) {
         const auto own = part.of<whole.value>(d_in), out = part.of<whole.value>(d_out);
-        parts::for_batches<block_threads, 1>(part.count, [&](auto, std::size_t v) {
+        parts::for_batches<block_threads, 1>(part.count, [&](std::size_t v, auto) {
           parts::sums<T> sums;
           sums.begin(own.load(v));
           for (int r = 1; r < num_ranks; ++r)

@@ -32,15 +32,18 @@ __global__ void __launch_bounds__(block_threads, 1)
       parts::with_wholeness(part, [&](auto whole) {
         const auto own = part.of<whole.value>(d_in), out = part.of<whole.value>(d_out);
         const auto received = here.of<whole.value, T>(hop - 1), sent = there.of<whole.value, T>(hop);
-        parts::for_batches<block_threads, whole.value ? in_flight : 1>(part.count, [&](auto batch, std::size_t v) {
-          parts::vector<T> held[batch.value], added[batch.value];
+        constexpr int batch = whole.value ? in_flight : 1;
+        parts::for_batches<block_threads, batch>(part.count, [&](std::size_t v, auto present) {
+          parts::vector<T> held[batch] = {}, added[batch] = {};
 #pragma unroll
-          for (int i = 0; i < batch.value; ++i) {
+          for (int i = 0; i < batch; ++i) {
+            if (!present(i)) continue;
             held[i] = is_first ? own.load(v + i * block_threads) : received.load(v + i * block_threads);
             if (is_folded && !is_first) added[i] = own.load(v + i * block_threads);
           }
 #pragma unroll
-          for (int i = 0; i < batch.value; ++i) {
+          for (int i = 0; i < batch; ++i) {
+            if (!present(i)) continue;
             if (is_folded && !is_first) {
               parts::sums<T> sums;
               sums.begin(held[i]);

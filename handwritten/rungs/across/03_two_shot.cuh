@@ -46,15 +46,17 @@ __global__ void __launch_bounds__(block_threads, 1)
         return parts::places(me, plan, route.window(r, me.rank), half)
             .template of<whole.value, T>(route.place_of_data(r, me.rank));
       };
-      parts::for_batches<block_threads, whole.value ? in_flight : 1>(part.count, [&](auto batch, std::size_t v) {
-        parts::vector<T> loaded[batch.value];
-        parts::sums<T> sums[batch.value];
+      constexpr int batch = whole.value ? in_flight : 1;
+      parts::for_batches<block_threads, batch>(part.count, [&](std::size_t v, auto present) {
+        parts::vector<T> loaded[batch] = {};
+        parts::sums<T> sums[batch];
         for (int r = 0; r < num_ranks; ++r) {
           const auto from = from_rank(r);
 #pragma unroll
-          for (int i = 0; i < batch.value; ++i) loaded[i] = from.load(v + i * block_threads);
+          for (int i = 0; i < batch; ++i)
+            if (present(i)) loaded[i] = from.load(v + i * block_threads);
 #pragma unroll
-          for (int i = 0; i < batch.value; ++i) {
+          for (int i = 0; i < batch; ++i) {
             if (r == 0)
               sums[i].begin(loaded[i]);
             else
@@ -62,16 +64,17 @@ __global__ void __launch_bounds__(block_threads, 1)
           }
         }
 #pragma unroll
-        for (int i = 0; i < batch.value; ++i) {
+        for (int i = 0; i < batch; ++i) {
           loaded[i] = sums[i].rounded();
-          out.store(v + i * block_threads, loaded[i]);
+          if (present(i)) out.store(v + i * block_threads, loaded[i]);
         }
         for (int hop = 1; hop < num_ranks && !(route.way.is_pulled() && hop > 1); ++hop) {
           const int to = (me.rank + hop) % num_ranks;
           const auto sent = parts::places(me, plan, route.window(me.rank, to), half)
                                 .template of<whole.value, T>(route.place_of_result(me.rank, to));
 #pragma unroll
-          for (int i = 0; i < batch.value; ++i) sent.store(v + i * block_threads, loaded[i]);
+          for (int i = 0; i < batch; ++i)
+            if (present(i)) sent.store(v + i * block_threads, loaded[i]);
         }
       });
     });

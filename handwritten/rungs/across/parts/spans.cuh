@@ -154,25 +154,24 @@ struct places {
   }
 };
 
-// Calls body(batch, v) so that every v from 0 to num_vectors - 1 is one of v + i * block_threads, i < batch, for one
-// thread of the block. A batch has `most` vectors or, at the end, one.
-template <int block_threads, int most, class Body>
+// Calls body(v, present) so that every number below num_vectors is one of v + i * block_threads, i < batch, for one
+// thread of the block; present(i) says whether there is such a vector.
+template <int block_threads, int batch, class Body>
 __device__ void for_batches(std::size_t num_vectors, Body body) {
-  std::size_t v = threadIdx.x;
-  for (; v + (most - 1) * block_threads < num_vectors; v += most * block_threads)
-    body(std::integral_constant<int, most>{}, v);
-  for (; v < num_vectors; v += block_threads) body(std::integral_constant<int, 1>{}, v);
+  for (std::size_t v = threadIdx.x; v < num_vectors; v += batch * block_threads)
+    body(v, [=](int i) { return v + i * block_threads < num_vectors; });
 }
 
-template <int block_threads, int most, class From, class To>
+template <int block_threads, int batch, class From, class To>
 __device__ void copy_vectors(std::size_t num_vectors, const From& from, const To& to) {
-  for_batches<block_threads, most>(num_vectors, [&](auto batch, std::size_t v) {
-    using item_vector = decltype(from.load(v));
-    item_vector held[batch.value];
+  for_batches<block_threads, batch>(num_vectors, [&](std::size_t v, auto present) {
+    decltype(from.load(v)) held[batch] = {};
 #pragma unroll
-    for (int i = 0; i < batch.value; ++i) held[i] = from.load(v + i * block_threads);
+    for (int i = 0; i < batch; ++i)
+      if (present(i)) held[i] = from.load(v + i * block_threads);
 #pragma unroll
-    for (int i = 0; i < batch.value; ++i) to.store(v + i * block_threads, held[i]);
+    for (int i = 0; i < batch; ++i)
+      if (present(i)) to.store(v + i * block_threads, held[i]);
   });
 }
 
