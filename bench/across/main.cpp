@@ -38,7 +38,7 @@ On one GPU all ranks share it. That finds wrong results; its times are of no use
 NCCL is loaded at run time. NCCL_NVLS_ENABLE=0 is set where the variable is not: NVLink's multicast stays off in all contenders.
 
 Exit codes
-  0 all was right (or the budget ended the run: "complete": false)   1 a wrong result
+  0 all was right (or the budget ended the run: "complete": false)   1 a wrong result, or an error of ours
   2 usage   3 no usable GPU, or GPUs that cannot reach each other's memory   4 internal, or a rank that does not answer)";
 
 struct settings {
@@ -51,7 +51,7 @@ struct settings {
 void say(const std::string& line) { std::cerr << "rungs_across: " << line << '\n'; }
 
 void give_up(const std::string& why) {
-  say(why + "; nothing was written");
+  say(why);
   std::_Exit(exit_internal);
 }
 
@@ -172,6 +172,7 @@ found measure(study& with, const plan& asked, bool measures_link, double budget)
 }
 
 void tell_defects(const found& all) {
+  for (const omission& one : all.omissions) say(name_of(one.about, one.name) + ": " + one.reason);
   for (const measured_cell& cell : all.cells) {
     for (const result& one : cell.results) {
       if (!one.defect.empty()) say(name_of(cell.about, one.name) + ": " + one.defect);
@@ -313,7 +314,10 @@ int run(int argc, char** argv) {
     write_atomically(given.out, file.dump(1) + "\n");
   tell_defects(all);
   if (library != nullptr) threads.each("closing NCCL", [&](int rank) { library->close(rank); });
-  return any_is_wrong(all.cells, all.counts) ? exit_wrong : exit_ok;
+  // A library may refuse a call; ours take every one.
+  const bool ours_failed =
+      std::ranges::any_of(all.omissions, [](const omission& one) { return one.kind != kind::library; });
+  return ours_failed || any_is_wrong(all.cells, all.counts) ? exit_wrong : exit_ok;
 }
 
 }  // namespace

@@ -246,11 +246,13 @@ void study::judge(const entry& one, std::uint64_t seed, bool whole, result& foun
   }
 }
 
-void study::leave_out(const std::string& name, const cell& about, const std::string& why,
-                      std::vector<omission>& omissions) {
-  // What a call returned is told and forgotten. An error that stays fails whatever comes next.
-  threads_.each("an error cleared", [](int) { cudaGetLastError(); });
-  omissions.push_back({name, about, why});
+void study::leave_out(const contender& who, mode how, const std::string& why, std::vector<omission>& omissions) {
+  threads_.each("an error cleared", [&](int) {
+    cudaGetLastError();
+    // What a call returned is told and forgotten. An error that stays would fail whatever comes next.
+    if (cudaDeviceSynchronize() != cudaSuccess) throw std::runtime_error(described(who, items_) + ": " + why);
+  });
+  omissions.push_back({who.about.name, who.about.kind, {about_, items_, how, {}}, why});
 }
 
 double study::slowest() const {
@@ -294,7 +296,7 @@ measured_cell study::measure(const cell& about, double seconds, std::vector<omis
         judge(one, first.seed, first.whole, outcome);
       }
     } catch (const std::exception& error) {
-      leave_out(name, about, error.what(), omissions);
+      leave_out(*one.who, about.mode, error.what(), omissions);
       continue;
     }
     found.results.push_back(outcome);
@@ -337,7 +339,7 @@ measured_count study::verify(const checked_count& about, std::vector<omission>& 
         judge(one, each.seed, each.whole, outcome);
       }
     } catch (const std::exception& error) {
-      leave_out(name, {about_, items_, mode::stream, {}}, error.what(), omissions);
+      leave_out(*one.who, mode::stream, error.what(), omissions);
       continue;
     }
     found.results.push_back(outcome);

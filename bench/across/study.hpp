@@ -39,6 +39,7 @@ std::vector<contender> contenders_of(const connected_ranks& ranks, const nccl* l
 
 struct omission {
   std::string name;
+  across_gpus::kind kind{};
   cell about;
   std::string reason;
 };
@@ -78,7 +79,7 @@ class study : private instrument {
   void capture(entry& one);
   // Adds what was wrong to the result.
   void judge(const entry& one, std::uint64_t seed, bool whole, result& found);
-  void leave_out(const std::string& name, const cell& about, const std::string& why, std::vector<omission>& omissions);
+  void leave_out(const contender& who, mode how, const std::string& why, std::vector<omission>& omissions);
   // The slowest rank's.
   double slowest() const;
 
