@@ -26,6 +26,12 @@ std::string described(const contender& who, std::size_t items) {
   return who.about.name + " of " + std::to_string(items) + " items";
 }
 
+// Without the place in the sources, which differs between machines.
+std::string reason_of(const std::exception& error) {
+  const auto* const of_cuda = dynamic_cast<const cuda_error*>(&error);
+  return of_cuda != nullptr ? cudaGetErrorName(of_cuda->code) : error.what();
+}
+
 // NCCL's entries and the one that users of rungs call, by what is computed.
 std::string library_name(const problem& about, bool in_windows) {
   return std::string(about.operation == operation::reduce ? "cub_then_nccl" : "nccl") +
@@ -296,7 +302,7 @@ measured_cell study::measure(const cell& about, double seconds, std::vector<omis
         judge(one, first.seed, first.whole, outcome);
       }
     } catch (const std::exception& error) {
-      leave_out(*one.who, about.mode, error.what(), omissions);
+      leave_out(*one.who, about.mode, reason_of(error), omissions);
       continue;
     }
     found.results.push_back(outcome);
@@ -339,7 +345,7 @@ measured_count study::verify(const checked_count& about, std::vector<omission>& 
         judge(one, each.seed, each.whole, outcome);
       }
     } catch (const std::exception& error) {
-      leave_out(*one.who, mode::stream, error.what(), omissions);
+      leave_out(*one.who, mode::stream, reason_of(error), omissions);
       continue;
     }
     found.results.push_back(outcome);
