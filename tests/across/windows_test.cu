@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <rungs/across/05_fused_sum.cuh>
 #include <rungs/across/exact_sum.cuh>
 #include <rungs/across/planned.cuh>
 
