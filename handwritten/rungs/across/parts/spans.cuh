@@ -18,7 +18,7 @@ using accumulator_of = std::conditional_t<!std::is_arithmetic_v<T> && sizeof(T) 
 
 // Puts item i into a vector of zeros.
 template <class T>
-__device__ void put(vector<T>& items, int i, const T& item) {
+__device__ void put(vector<T>& items, int i, T item) {
   if constexpr (sizeof(T) < 4) {
     unsigned bits = 0;
     memcpy(&bits, &item, sizeof(T));
