@@ -1,5 +1,6 @@
 // The front door, all of it: CUB's device-wide calls and its collectives in namespace rungs, and operations on rows.
-// Programs that use one of them compile faster with its own header.
+// Programs that use one of them compile faster with its own header. Calls across several GPUs are not here: they want
+// windows that the program makes (rungs/across/planned.cuh, rungs/across/windows.cuh), and most programs have one GPU.
 #pragma once
 
 #include "rungs/block/block_reduce.cuh"

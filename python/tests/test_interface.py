@@ -52,7 +52,7 @@ class Programs(unittest.TestCase):
 
     def test_syntax(self):
         root = Path(__file__).resolve().parents[2]
-        for name in ("examples/torch_rows.py", "python/bench_torch.py", "python/tests/test_results.py"):
+        for name in ("examples/torch_rows.py", "python/bench_torch.py", "python/bench_torch_across.py", "python/tests/test_results.py"):
             with self.subTest(name):
                 compile((root / name).read_text(), name, "exec")
 

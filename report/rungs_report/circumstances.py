@@ -6,7 +6,7 @@ from typing import Any
 
 from rungs_report import claims, compare, words
 from rungs_report.data import Machine, Refusal, Run, Variant
-from rungs_report.page import Page, fold
+from rungs_report.page import Page, fold, quoted
 from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
 
@@ -38,10 +38,6 @@ def banners(page: Page) -> list[str]:
     if refused:
         notes.append(f"{words.plural(len(refused), 'finding')} led to refusals; they are listed under Refused in `index.md`.")
     return quoted(notes)
-
-
-def quoted(notes: list[str]) -> list[str]:
-    return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
 
 
 def caveats(page: Page) -> list[str]:
@@ -248,6 +244,30 @@ def noise(page: Page) -> list[str]:
     ]
 
 
+def beside_texts(machine: Machine, told: tuple[claims.Claim, ...]) -> list[str]:
+    """The table of these claims."""
+    rows = []
+    for claim in told:
+        found = claims.answer(claim, machine)
+        rows.append(
+            [
+                claim.identity,
+                text(claim.says),
+                text(claim.figure) or words.UNKNOWN,
+                text(claim.chip) or words.UNKNOWN,
+                text(found.measured),
+                words.ratio(found.ratio_of_ratios),
+                f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict,
+            ]
+        )
+    return table(["", "the text says", "figure", "chip", "measured here", ">ours over theirs", "verdict"], rows)
+
+
+def claimed_across(page: Page) -> list[str]:
+    """What the texts say of several GPUs, on their page: a GPU without the suite has no other."""
+    return ["## What a text says", "", *beside_texts(page.machine, claims.ACROSS), ""]
+
+
 def claimed(page: Page) -> list[str]:
     machine = page.machine
     lines = [
@@ -262,25 +282,11 @@ def claimed(page: Page) -> list[str]:
     ]
     measured = {topic.name for topic in page.topics}
     for name, told in claims.of(machine).items():
-        lines += [f"## {name.capitalize()}", ""]
+        lines += [f"## {name[0].upper()}{name[1:]}", ""]
         if name in claims.CLAIMS and name not in measured:
             lines += [f"No {name} were measured in these runs.", ""]
             continue
-        rows = []
-        for claim in told:
-            found = claims.answer(claim, machine)
-            rows.append(
-                [
-                    claim.identity,
-                    text(claim.says),
-                    text(claim.figure) or words.UNKNOWN,
-                    text(claim.chip) or words.UNKNOWN,
-                    text(found.measured),
-                    words.ratio(found.ratio_of_ratios),
-                    f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict,
-                ]
-            )
-        lines += [*table(["", "the text says", "figure", "chip", "measured here", ">ours over theirs", "verdict"], rows), ""]
+        lines += [*beside_texts(machine, told), ""]
     pitfalls = []
     for claim in claims.PITFALLS:
         found = claims.answer(claim, machine)

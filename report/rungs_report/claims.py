@@ -5,6 +5,7 @@ measured figure is written in this file: what the data cannot answer reads "not 
 that knows rungs by name, because the texts do.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -12,7 +13,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from rungs_report import atomics, compare, costs, errors, topics, torch_rows, words
+from rungs_report import across, atomics, compare, costs, errors, topics, torch_rows, words
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
@@ -664,6 +665,25 @@ def atomics_stray(seen: Evidence) -> Answer | None:
     return Answer(told, HOLDS if 1e-6 <= result.relative <= 1e-4 and len(result.values) > 1 else FAILS)
 
 
+def all_reduced(seen: Evidence) -> Answer | None:
+    """How often NCCL, by the faster of its entries, is faster than what users of rungs call, over all that was measured across GPUs."""
+    compared = [
+        (run, cell, speedup)
+        for run in across.runs(seen.machine)
+        for cell in run["cells"]
+        if (speedup := across.over(cell, across.own(run, cell), across.rival(run, cell)))
+    ]
+    if not compared:
+        return None
+    wins = Counter(speedup["verdict"] for _, _, speedup in compared)
+    told = f"of {words.plural(len(compared), 'cell')} NCCL's faster entry wins {wins['SLOWER']}, ours wins {wins['FASTER']}, {wins['SAME']} are ties, {wins['AMBIGUOUS']} are undecided"
+    floats = [(run, cell, speedup) for run, cell, speedup in compared if across.problem(cell) == "f32 sum" and cell["mode"] == "graph"]
+    for pick in (min, max) if floats else ():
+        run, cell, speedup = pick(floats, key=lambda each: (each[1]["items"], -each[0]["ranks"]))
+        told += f"; {words.ratio(speedup['value'])} over it at {words.byte_size(cell['bytes'])} on {across.gpus(run)}"
+    return Answer(told, HOLDS if wins["SLOWER"] > len(compared) / 2 else FAILS)
+
+
 # ---- the claims
 
 
@@ -797,6 +817,9 @@ EXTREMA = (
     Claim("A6", "and of the greatest", "", "", verified("shared_tree", EXTREMUM._replace(operator="maximum"))),
     Claim("A6", "which is the structure of a sum: reduce in registers, hand off through shared memory, touch global memory once", "", "", like_a_sum),
 )  # fmt: skip
+ACROSS = (
+    Claim("C15", "An all-reduce across GPUs is best left to NCCL (ours beside it: every type, operator, mode and size)", "", "", all_reduced),
+)  # fmt: skip
 CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
@@ -829,12 +852,13 @@ PITFALLS = (
 
 
 def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
-    """The claims by topic; those about dot products, extrema, rows and accuracy where such were measured."""
+    """The claims by topic; those about dot products, extrema, rows, accuracy and several GPUs where such were measured."""
     operations = {cell.operation for cell in machine.cells}
     dots = {topics.DOTS: DOTS} if DOT.operation in operations else {}
     extrema = {topics.EXTREMA: EXTREMA} if EXTREMUM.operation in operations else {}
     by_rows, by_error = {"rows": ROWS} if rows_measured(machine) else {}, {"accuracy": ACCURACY} if errors.measured(machine) else {}
-    return CLAIMS | dots | extrema | by_rows | by_error
+    several = {"across GPUs": ACROSS} if across.measured(machine) else {}
+    return CLAIMS | dots | extrema | by_rows | by_error | several
 
 
 def answer(claim: Claim, machine: Machine) -> Answer:

@@ -99,6 +99,14 @@ def parser() -> argparse.ArgumentParser:
     add("--data", **folder, default=DATA, help=f"where DIR/<gpu>/{data.ACCURACY} is written (default: report/data)")
     add("--cuobjdump", **file, help="the disassembler (default: the one on the PATH)")
     add = command(
+        write_across,
+        "across",
+        "check what rungs_across or python/bench_torch_across.py wrote, and install it as data",
+        "Checks runs of rungs_across and writes each as data, by its number of GPUs. Refuses wrong results, several ranks on one GPU and GPUs of different models.",
+    )
+    add("files", nargs="+", **file, help="what rungs_across --out=FILE wrote, or bench_torch_across.py, here or on another machine")
+    add("--data", **folder, default=DATA, help="where DIR/<gpu>/across_<GPUs>.json.gz is written, torch's as symm_mem_<GPUs>.json.gz (default: report/data)")
+    add = command(
         compare_results,
         "compare",
         "compare two runs on one GPU (SLOW, FAST, SAME, AMBIGUOUS by interval and noise floor), or two GPUs, each against its own"
@@ -274,6 +282,23 @@ def write_accuracy(options: argparse.Namespace) -> int:
     return OK
 
 
+def write_across(options: argparse.Namespace) -> int:
+    documents = []
+    for file in options.files:
+        try:
+            is_torch = str(data.parse(file).get("schema")).startswith("rungs.across_torch/")
+            documents.append((data.read_beside_across if is_torch else data.read_across)(file, None))
+        except data.Refused as refusal:
+            raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
+    for document in documents:
+        kind = "symm_mem" if document["schema"].startswith("rungs.across_torch/") else "across"
+        path = options.data / document["gpu"] / f"{kind}_{document['ranks']}{data.PACKED}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        render.write(path, errors.packed(document))
+        say(f"{path}: {words.plural(len(document['cells']), 'cell')} on {words.plural(document['ranks'], 'GPU')}")
+    return OK
+
+
 def compare_results(options: argparse.Namespace) -> int:
     a, b = (versus.side(named, options.data, complain) for named in (options.A, options.B))
     lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
@@ -336,7 +361,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return WRONG
     except OSError as error:
-        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data"}.get(options.command, "--out")
+        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data"}.get(options.command, "--out")
         complain(f"{error.filename}: {error.strerror}; what is written there can go elsewhere, by {place}")
     except KeyboardInterrupt:
         complain("interrupted; every file is whole")

@@ -28,6 +28,8 @@ COUNTERS, COUNTERS_SCHEMA = "counters" + PACKED, "rungs.counters/1"
 ACCURACY, ACCURACY_SCHEMA = "accuracy" + PACKED, "rungs.accuracy/1"
 FACTS = frozenset(form for name in (SASS, COUNTERS, ACCURACY) for form in (name, name.removesuffix(".gz")))
 TORCH = "torch*.json*"  # what python/bench_torch.py writes, of one run or several
+ACROSS = "across*.json*"  # what report/run across installs of rungs_across, one for each number of GPUs
+BESIDE_ACROSS = "symm_mem*.json*"  # and of python/bench_torch_across.py
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -212,6 +214,8 @@ class Machine:
     counted_by: dict[str, Any] = field(default_factory=dict)  # with what, and how
     accuracy: dict[str, Any] = field(default_factory=dict)  # errors of sums, where accuracy.json tells
     torch: list[dict[str, Any]] = field(default_factory=list)  # runs beside torch, the earliest first
+    across: list[dict[str, Any]] = field(default_factory=list)  # runs across GPUs, the fewest GPUs first
+    beside_across: list[dict[str, Any]] = field(default_factory=list)  # torch's, by GPUs likewise
     grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
@@ -268,7 +272,7 @@ class Machine:
     @property
     def name(self) -> str:
         if not self.runs:
-            return str(self.torch[-1]["environment"]["gpu"])
+            return str(self.torch[-1]["environment"]["gpu"] if self.torch else self.across[-1]["devices"][0]["name"])
         context = self.runs[-1].context
         named = context["device"] or context.get("host") or {}
         return str(named.get("name") or named.get("cpu") or self.gpu)
@@ -308,7 +312,7 @@ class Collection:
     rows_in: int
     twins: int
     faults: int = 0  # cases without a time by a library's fault
-    beside_torch: list[Machine] = field(default_factory=list)  # GPUs with runs beside torch and none of the suite
+    without_suite: list[Machine] = field(default_factory=list)  # GPUs with runs beside torch or across GPUs, and none of the suite
 
     @property
     def rows_out(self) -> int:
@@ -348,7 +352,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS))) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
 def facts(folder: Path, name: str) -> Path | None:
@@ -609,6 +613,67 @@ def read_torch(path: Path, gpu: str) -> dict[str, Any]:
     return document
 
 
+def across_fault(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Why a run of rungs_across is not believed, and what to do; or None. No schema can ask this."""
+    again = "measure again with rungs_across"
+    if len({device["name"] for device in document["devices"]}) > 1:
+        return f"is of different GPUs: {', '.join(sorted({device['name'] for device in document['devices']}))}", "measure on GPUs of one model"
+    if document["ranks"] != len(document["devices"]):
+        return f"has {document['ranks']} ranks on {len(document['devices'])} GPU(s), so its times compare nothing", "measure with one GPU for each rank"
+    if document["ranks"] < 2:
+        return "has one rank, which has nothing to reduce across", "measure with two or more GPUs"
+    if not document["cells"]:
+        return "has no cells", again
+    libraries = {each["name"] for each in document["contenders"] if each["kind"] == "library"}
+    seen = set()
+    for cell in document["cells"] + document["checks"]:
+        where = f"{cell['operation']} {cell['type']} {cell['operator']}, {cell['items']} items"
+        about = (cell["operation"], cell["type"], cell["operator"], cell["items"], cell.get("mode"))
+        names = [result["name"] for result in cell["results"]]
+        if about in seen or len(set(names)) != len(names):
+            return f"has {where} twice", again
+        seen.add(about)
+        for result in cell["results"]:
+            if not result["verified"] or not (result["same_bits"] or result["name"] in libraries):
+                how = "wrong" if not result["verified"] else "not the same bits on every GPU"
+                return f"holds a result that is {how}: {result['name']} at {where}", "its kernel is at fault, and the tests may tell more"
+            if "mode" not in cell:
+                continue
+            if "median_us" not in result or "samples" not in result:
+                return f"lacks the time of {result['name']} at {where}", again
+            if not 0 < result.get("low_us", 0) <= result["median_us"] <= result.get("high_us", 0) or result["samples"] < 1:
+                return f"has a median outside its own interval: {result['name']} at {where}", again
+    return None
+
+
+def read_across(path: Path, gpu: str | None) -> dict[str, Any]:
+    """A run of rungs_across. gpu: the folder that it lies in."""
+    document = parse(path)
+    if fault := schema.fault(document, "across"):
+        raise Refused(fault, "rungs_across writes it anew")
+    if gpu not in (None, document["gpu"]):
+        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    if fault := across_fault(document):
+        raise Refused(*fault)
+    return document
+
+
+def read_beside_across(path: Path, gpu: str | None) -> dict[str, Any]:
+    """A run of python/bench_torch_across.py. gpu: the folder that it lies in."""
+    document = parse(path)
+    if fault := schema.fault(document, "across_torch"):
+        raise Refused(fault, "python/bench_torch_across.py writes it anew")
+    if gpu not in (None, document["gpu"]):
+        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    if len(set(document["devices"])) > 1 or len(document["devices"]) != document["ranks"]:
+        raise Refused("is of different GPUs, or of several ranks on one", "measure with one GPU of a model for each rank")
+    for cell in document["cells"]:
+        for result in cell["results"]:
+            if result["verified"] and not 0 < result.get("low_us", 0) <= result.get("median_us", 0) <= result.get("high_us", 0):
+                raise Refused(f"has a median outside its own interval: {result['name']} at {cell['items']} items")
+    return document
+
+
 # ---- reading a directory
 
 
@@ -695,17 +760,23 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
 
     alone: dict[str, Machine] = {}
-    for folder in sorted({path.parent for path in data.glob(f"*/{TORCH}")}):
-        machine = machines.get(folder.name) or alone.setdefault(folder.name, Machine(folder.name, []))
-        for path in sorted(folder.glob(TORCH)):
+    for pattern, kept, read_one in (
+        (TORCH, "torch", read_torch), (ACROSS, "across", read_across), (BESIDE_ACROSS, "beside_across", read_beside_across),
+    ):  # fmt: skip
+        for path in sorted(data.glob(f"*/{pattern}")):
+            gpu = path.parent.name
+            machine = machines.get(gpu) or alone.setdefault(gpu, Machine(gpu, []))
             try:
-                machine.torch.append(read_torch(path, machine.gpu))
+                getattr(machine, kept).append(read_one(path, gpu))
             except Refused as refusal:
-                refusals.append(Refusal.of(f"{machine.gpu}/{path.name}", refusal))
+                refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
+    for machine in (machines | alone).values():
         machine.torch.sort(key=lambda run: run["environment"]["began"])
+        machine.across.sort(key=lambda run: (run["ranks"], run["run"]))
+        machine.beside_across.sort(key=lambda run: (run["ranks"], run["environment"]["began"]))
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in (machines | alone).items():
         machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
-    beside_torch = [machine for machine in alone.values() if machine.torch]
-    return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults, beside_torch)
+    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across]
+    return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults, without_suite)

@@ -78,6 +78,10 @@ def divided(lines: list[str], tables: str) -> tuple[list[str], list[str]]:
     return kept + told(), folded
 
 
+def quoted(notes: list[str]) -> list[str]:
+    return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
+
+
 def level(heading: str) -> int:
     return len(heading) - len(heading.lstrip("#"))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import answers, atomics, charts, choose, compare, costs, counters, crossover, errors, gains, histograms, limits, regret, rows, topics, torch_rows, words
+from rungs_report import across, answers, atomics, charts, choose, compare, costs, counters, crossover, errors, gains, histograms, limits, regret, rows, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -19,6 +19,7 @@ from rungs_report.circumstances import (
     caveats,
     ceilings,
     claimed,
+    claimed_across,
     environment,
     noise,
     omissions,
@@ -93,10 +94,19 @@ HISTOGRAMS: tuple[Section, ...] = (
 ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape)
 ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.accumulators)
 TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.tables, torch_rows.how)
+ACROSS: tuple[Section, ...] = (
+    across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
+)  # fmt: skip
 STUDIES: tuple[Section, ...] = (
     banners,
     study(topics.ATOMICS, "Atomics", atomics.findings, atomics.overviews, atomics.ideas, omissions),
     study(topics.COSTS, "Collectives, barriers and launches", costs.findings, costs.collectives, costs.barriers, costs.ideas, omissions),
+)
+
+# The pages that need no run of the suite: file, title before the GPU's name, sections, and whether there is anything to say.
+ALONE: tuple[tuple[str, str, tuple[Section, ...], Callable[[Machine], bool]], ...] = (
+    ("torch.md", "Rows beside PyTorch on", TORCH, torch_rows.measured),
+    ("across.md", "All-reduce across GPUs:", ACROSS, across.measured),
 )
 
 
@@ -108,7 +118,8 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     by_row = [("rows", "rows.md")] if rows.measured(machine) else []
     by_error = [("accuracy", "accuracy.md")] if errors.measured(machine) else []
     beside_torch = [("torch", "torch.md")] if torch_rows.measured(machine) else []
-    return [*by_row, *by_error, *beside_torch, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
+    several = [("across GPUs", "across.md")] if across.measured(machine) else []
+    return [*by_row, *by_error, *beside_torch, *several, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
 
 
 def finished(lines: list[str]) -> list[str]:
@@ -163,25 +174,25 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
         add("rows.md", f"Rows on {name}", None, ROWS)
     if errors.measured(machine):
         add("accuracy.md", f"Accuracy of sums on {name}", None, ERRORS)
-    if torch_rows.measured(machine):
-        add("torch.md", f"Rows beside PyTorch on {name}", None, TORCH)
+    for file, title, sections, is_measured in ALONE:
+        if is_measured(machine):
+            add(file, f"{title} {name}", None, sections)
     if machine.device:
         add("claims.md", f"What the texts claim, and what was measured: {name}", None, (banners, claimed))
     return made
 
 
-def without_suite(collection: Collection) -> list[Machine]:
-    """The GPUs that have a page beside torch and no other."""
-    return [machine for machine in collection.beside_torch if torch_rows.measured(machine)]
-
-
-def beside_torch_alone(machine: Machine, root: Path) -> list[str]:
-    """The lines of the one page of a GPU on which no suite ran."""
-    page = Page(machine, root, {}, [], None, [])
-    lines = [line for section in TORCH for line in section(page)]
-    contents = " · ".join(f"[{heading}](#{anchor})" for heading, anchor in headings(lines, 2))
-    up = ["[All results](../index.md). The suite of `bench/run` was not measured on this GPU.", "", f"On this page: {contents}.", ""]
-    return finished([GENERATED, "", f"# Rows beside PyTorch on {text(machine.name)}", "", *up, *lines])
+def without_suite(machine: Machine, root: Path) -> dict[str, list[str]]:
+    """The lines of the pages of a GPU on which no suite ran, by their names."""
+    made = {}
+    for file, title, sections, is_measured in ALONE:
+        if is_measured(machine):
+            page = Page(machine, root, {}, [], None, [])
+            lines = [line for section in sections for line in section(page)]
+            contents = " · ".join(f"[{heading}](#{anchor})" for heading, anchor in headings(lines, 2))
+            up = ["[All results](../index.md). The suite of `bench/run` was not measured on this GPU.", "", f"On this page: {contents}.", ""]
+            made[file] = finished([GENERATED, "", f"# {title} {text(machine.name)}", "", *up, *lines])
+    return made
 
 
 def headlines(machine: Machine) -> str:
@@ -213,9 +224,10 @@ def index(collection: Collection) -> list[str]:
         lines += [*table(["machine", "pages", ">runs", ">rows", "CCCL", "best rung"], listing), ""]
     else:
         lines += ["Nothing has been measured yet: `bench/run` measures this machine and writes its pages here.", ""]
-    if found := without_suite(collection):
-        alone = words.listed([f"[{text(machine.name)}]({machine.gpu}/torch.md)" for machine in found])
-        lines += [f"Rows beside PyTorch alone, without the suite: {alone}.", ""]
+    for file, title, _, is_measured in ALONE:
+        if found := [machine for machine in collection.without_suite if is_measured(machine)]:
+            alone = words.listed([f"[{text(machine.name)}]({machine.gpu}/{file})" for machine in found])
+            lines += [f"{title.removesuffix(' on').removesuffix(':')} alone, without the suite: {alone}.", ""]
     if executed := [text(machine.name) for machine in collection.machines if machine.device]:
         compiled = {str(a) for m in collection.machines for run in m.runs for a in run.context["versions"].get("architectures") or []}
         lines += [f"Executed on: {words.listed(executed)}.", "", f"Compiled for: {words.listed([f'sm_{text(a)}' for a in sorted(compiled)])}.", ""]

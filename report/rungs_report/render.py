@@ -52,8 +52,8 @@ def files(collection: Collection, root: Path, told: Callable[[str], None] = lamb
     for machine, own in written(collection, root, told):
         shown = own.shown(tables=False)
         made |= files_of(machine, own.committed, [chart for chart in own.charts if chart.name in shown])
-    for machine in pages.without_suite(collection):
-        made[f"{machine.gpu}/torch.md"] = "\n".join(pages.beside_torch_alone(machine, root)) + "\n"
+    for machine in collection.without_suite:
+        made |= files_of(machine, pages.without_suite(machine, root), [])
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
     return made
 
@@ -103,7 +103,7 @@ def stale(out: Path, made: dict[str, str]) -> list[Path]:
     """What an earlier rendering left and this one would not write: charts no longer drawn, pages of a topic or a GPU without
     data. A page that somebody else put there stays."""
     found = []
-    folders = {path.parent for path in out.glob("*/*.md") if path.name in ("index.md", "torch.md") and ours(path)}
+    folders = {path.parent for path in out.glob("*/*.md") if path.name in ("index.md", *(file for file, *_ in pages.ALONE)) and ours(path)}
     for folder in sorted(folders):
         written = [each for each in sorted(folder.glob("*.md")) if ours(each)]
         written += [folder / ROWS, *sorted((folder / "charts").glob("*.svg"))]  # the rows lay here once

@@ -72,7 +72,7 @@ def write(file: Path, entries: List[Entry]) -> None:
 
 
 def listed(program: Path) -> Dict[str, Any]:
-    """What rungs_gpu_tests says of the catalog, without a GPU: the "compile_flags", and "records" with IDENTITY and "source"."""
+    """What rungs_gpu_tests says of the catalog, or rungs_across_tests of the rungs across GPUs, without a GPU: the "compile_flags", and "records" with IDENTITY and "source"."""
     ended = subprocess.run([str(program), "--list-records"], stdout=subprocess.PIPE)
     if ended.returncode != 0:
         raise ValueError(f"{program} --list-records ended with {ended.returncode}")
@@ -129,6 +129,18 @@ def runs_in(summary: Dict[str, Any]) -> Dict[str, int]:
         for test in suite["testsuite"]
         if test["name"].startswith("catalog.") and "skipped" not in test
     }
+
+
+def totals(summaries: List[Dict[str, Any]]) -> Dict[str, int]:
+    """What came of all tests in several summaries."""
+    sums = {key: sum(summary[key] for summary in summaries) for key in ("tests", "failures", "skipped")}
+    return {**sums, "passed": sums["tests"] - sums["failures"] - sums["skipped"]}
+
+
+def merged(summaries: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """Several summaries as one, with the first one's machine."""
+    suites = [suite for summary in summaries for suite in summary["testsuites"]]
+    return summaries[0] if len(summaries) == 1 else {**summaries[0], **totals(summaries), "testsuites": suites}
 
 
 def with_runs(entries: List[Entry], now: List[Entry], runs: Dict[str, int], machine: Dict[str, str]) -> List[Entry]:

@@ -19,6 +19,7 @@ def what(*words):
 WARP = what("handwritten", "reductions", "warp_shuffle", "reduce", "plus", "f32", "f32")
 BYTES = what("handwritten", "reductions", "vector_loads", "reduce", "plus", "u8", "u32")
 COPY = what("library_baselines", "roofs", "copy", "copy", "", "f32", "")
+ACROSS = what("handwritten", "across", "one_shot", "all_reduce", "plus", "f32", "f32")
 GONE = what("handwritten", "reductions", "gone", "reduce", "plus", "f32", "f32")
 
 
@@ -49,6 +50,7 @@ class GpuRecord(unittest.TestCase):
         self.assertEqual(name(WARP), "handwritten/reductions/warp_shuffle/plus/f32")
         self.assertEqual(name(BYTES), "handwritten/reductions/vector_loads/plus/u8_u32")
         self.assertEqual(name(COPY), "library_baselines/roofs/copy/copy/f32")
+        self.assertEqual(name(ACROSS), "handwritten/across/one_shot/all_reduce/plus/f32")
         scan = dict(WARP, operation="inclusive_scan")
         self.assertEqual(name(scan), "handwritten/reductions/warp_shuffle/inclusive_scan/plus/f32")
 
@@ -106,6 +108,16 @@ class GpuRecord(unittest.TestCase):
         self.assertEqual(runs_in({"testsuites": [{"testsuite": tests}]}), {"a": 3, "b": 0})  # what was skipped is not among them
 
 
+    def test_summaries_are_merged_with_their_counts(self):
+        one = {"tests": 3, "failures": 1, "skipped": 1, "machine": H200, "testsuites": [{"testsuite": [{"name": "catalog.a", "cases": 3}]}]}
+        other = {"tests": 2, "failures": 0, "skipped": 0, "machine": {}, "testsuites": [{"testsuite": [{"name": "catalog.b", "cases": 2}]}]}
+        both = record.merged([one, other])
+        self.assertEqual(runs_in(both), {"a": 3, "b": 2})
+        self.assertEqual((both["tests"], both["passed"], both["failures"], both["skipped"]), (5, 3, 1, 1))
+        self.assertEqual(both["machine"], H200)
+        self.assertEqual(record.merged([one]), one)
+
+
 # Pretends to be rungs_gpu_tests: lists $RECORDS, and passes all that are wanted of them.
 PROGRAM = """#!/bin/sh
 printf '%s\\n' "$*" >>"$SCRATCH/told"
@@ -120,11 +132,15 @@ echo '1 passed, 0 failed, 0 skipped'
 exit "$STATUS"
 """
 
+# Pretends to be rungs_across_tests, likewise.
+ACROSS_PROGRAM = PROGRAM.replace('"$SCRATCH/', '"$SCRATCH/across_').replace("1 passed", "2 passed").replace("$STATUS", "$ACROSS_STATUS")
+
 
 class Command(InScratch):
-    """tests/record, over a program that only pretends."""
+    """tests/record, over programs that only pretend."""
 
     SOURCE = "handwritten/rungs/reductions/06_warp_shuffle.cuh"
+    ACROSS_SOURCE = "handwritten/rungs/across/02_one_shot.cuh"
 
     def setUp(self):
         super().setUp()
@@ -133,11 +149,20 @@ class Command(InScratch):
         records = [{**WARP, "source": self.SOURCE}, {**BYTES, "source": self.SOURCE}]
         self.put("listing", json.dumps({"compile_flags": "-O3", "records": records}))
         tests = [{"name": f"catalog.{name(WARP)}", "cases": 9}]
-        self.put("ran", json.dumps({"machine": H200, "testsuites": [{"testsuite": tests}]}))
+        counts = {"tests": 1, "failures": 0, "skipped": 0}
+        self.put("ran", json.dumps({"machine": H200, **counts, "testsuites": [{"testsuite": tests}]}))
         self.hash = hash_of(ROOT, self.SOURCE, "-O3")
 
-    def expect(self, status, text, *arguments, ends_with=0):
-        environment = dict(os.environ, SCRATCH=str(self.scratch), STATUS=str(ends_with))
+    def put_across(self):
+        self.put("tests/rungs_across_tests", ACROSS_PROGRAM, 0o755)
+        self.put("across_listing", json.dumps({"compile_flags": "-O3", "records": [{**ACROSS, "source": self.ACROSS_SOURCE}]}))
+        tests = [{"name": f"catalog.{name(ACROSS)}", "cases": 40}, {"name": "AcrossGpus.CountersWrap", "cases": 0}]
+        counts = {"tests": 2, "failures": 0, "skipped": 0}
+        self.put("across_ran", json.dumps({"machine": H200, **counts, "testsuites": [{"testsuite": tests}]}))
+        return hash_of(ROOT, self.ACROSS_SOURCE, "-O3")
+
+    def expect(self, status, text, *arguments, ends_with=0, across_ends_with=0):
+        environment = dict(os.environ, SCRATCH=str(self.scratch), STATUS=str(ends_with), ACROSS_STATUS=str(across_ends_with))
         self.assertIn(text, self.printed(status, ROOT / "tests" / "record", "--build", self.scratch, *arguments, **environment))
 
     def told(self):
@@ -149,6 +174,46 @@ class Command(InScratch):
         self.expect(0, f"  pending: {name(BYTES)}\n", "check", str(self.file))
         record.write(self.file, [passed(WARP, self.hash), passed(BYTES, "old"), passed(COPY, "cc")])
         self.expect(1, "GPU record: 1 passed, 0 pending, 1 stale, 0 missing, 1 not built any more\n", "check", str(self.file))
+
+    def test_rungs_across_gpus_are_missing_stale_or_pending_like_others(self):
+        hash_now = self.put_across()
+        self.expect(1, f"  missing: {name(ACROSS)}\n", "check", str(self.file))
+        self.expect(0, "GPU record: 0 passed, 3 pending, 0 stale, 0 missing, 0 not built any more\n", "pending", str(self.file))
+        self.assertEqual(record.read(self.file)[-1], pending(ACROSS, hash_now))
+        entries = [passed(WARP, self.hash), passed(BYTES, self.hash)]
+        record.write(self.file, [*entries, passed(ACROSS, "old")])
+        self.expect(1, f"  stale: {name(ACROSS)}\n", "check", str(self.file))
+        record.write(self.file, [*entries, passed(ACROSS, hash_now)])
+        self.expect(0, "GPU record: 3 passed, 0 pending, 0 stale, 0 missing, 0 not built any more\n", "check", str(self.file))
+        (self.scratch / "tests" / "rungs_across_tests").unlink()
+        self.expect(1, f"  not built any more: {name(ACROSS)}\n", "check", str(self.file))
+
+    def test_one_run_enters_both_programs(self):
+        hash_now = self.put_across()
+        record.write(self.file, [passed(BYTES, self.hash, 7)])
+        end = f"3 passed, 0 failed, 0 skipped\nentered into {self.file}\n"
+        self.expect(0, end, "run", "--record", str(self.file), "--changed", "--full", "--gtest_filter=*")
+        self.assertEqual((self.scratch / "wanted").read_text(), name(WARP) + "\n")
+        self.assertEqual((self.scratch / "across_wanted").read_text(), name(ACROSS) + "\n")
+        told = (self.scratch / "across_told").read_text().splitlines()[-1]
+        self.assertRegex(told, "^--gtest_filter=\\* --records=.* --summary=.* --require-gpu$")  # and not what it does not know
+        self.assertEqual(
+            record.read(self.file), [passed(WARP, self.hash, 9), passed(BYTES, self.hash, 7), passed(ACROSS, hash_now, 40)]
+        )
+
+    def test_a_failure_of_either_program_is_one(self):
+        self.put_across()
+        self.expect(1, "2 passed", "run", across_ends_with=1)
+        self.expect(5, "2 passed", "run", ends_with=5)
+        summary = self.scratch / "both.json"
+        self.expect(0, "3 passed, 0 failed, 0 skipped\n", "run", "--summary", str(summary))
+        self.assertEqual(runs_in(json.loads(summary.read_text())), {name(WARP): 9, name(ACROSS): 40})
+
+    def test_parts_of_runs_leave_the_rungs_across_gpus_out(self):
+        self.put_across()
+        for part in ("--case=n=1", "--sanitizer", "--help"):
+            self.expect(0, "1 passed", "run", part)
+        self.assertFalse((self.scratch / "across_told").exists())
 
     def test_an_empty_catalog_is_refused(self):
         self.put("listing", '{"compile_flags": "", "records": []}')

@@ -1,0 +1,123 @@
+#include "across/cells.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "statistics.hpp"
+
+namespace rungs::bench::across_gpus {
+namespace {
+
+constexpr double alike = 4.01;
+constexpr std::size_t enough_twins = 5;
+
+bool is_wrong(const result& one) { return !one.verified || (one.kind != kind::library && !one.same_bits); }
+
+bool is_timed(const result& one) { return !is_wrong(one) && !one.samples.empty(); }
+
+std::optional<ratio> twin_of(const measured_cell& cell) {
+  if (cell.twin.empty() || !is_timed(cell.results[0])) return std::nullopt;
+  return ratio_of_medians(cell.results[0].samples, cell.twin, ratio_confidence);
+}
+
+json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+json outcome(const result& one) {
+  json told{{"name", one.name}, {"verified", one.verified}, {"same_bits", one.same_bits}};
+  if (!one.defect.empty()) told["defect"] = one.defect;
+  return told;
+}
+
+// How many times faster than each library.
+json over_libraries(const measured_cell& cell, const result& own, double floor) {
+  json told = json::object();
+  for (const result& library : cell.results) {
+    if (library.kind != kind::library || !is_timed(library) || library.name == own.name) continue;
+    const ratio speedup = ratio_of_medians(library.samples, own.samples, ratio_confidence);
+    told[library.name] = {{"value", speedup.value},
+                          {"low", finite(speedup.low)},
+                          {"high", finite(speedup.high)},
+                          {"verdict", verdict(speedup, floor)}};
+  }
+  return told;
+}
+
+json named(const problem& about, std::size_t items) {
+  return {{"operation", name(about.operation)},
+          {"type", catalog::name(about.type)},
+          {"operator", catalog::name(about.op)},
+          {"items", items}};
+}
+
+}  // namespace
+
+std::vector<double> noise_floors(const std::vector<measured_cell>& cells) {
+  std::vector<double> floors;
+  for (const measured_cell& own : cells) {
+    std::vector<double> near, all;
+    for (const measured_cell& other : cells) {
+      if (&other == &own || other.about.mode != own.about.mode) continue;
+      const auto twin = twin_of(other);
+      if (!twin) continue;
+      all.push_back(twin->value);
+      const double apart = static_cast<double>(other.about.bytes()) / static_cast<double>(own.about.bytes());
+      if (apart >= 1 / alike && apart <= alike) near.push_back(twin->value);
+    }
+    floors.push_back(noise_floor(near.size() >= enough_twins ? near : all));
+  }
+  return floors;
+}
+
+json to_json(const std::vector<measured_cell>& cells) {
+  const auto floors = noise_floors(cells);
+  json all = json::array();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const measured_cell& cell = cells[i];
+    json told = named(cell.about.about, cell.about.items);
+    told["bytes"] = cell.about.bytes();
+    told["mode"] = name(cell.about.mode);
+    told["calls"] = cell.calls;
+    told["noise_floor"] = floors[i];
+    if (const auto twin = twin_of(cell))
+      told["twin"] = {{"of", cell.results[0].name},
+                      {"ratio", twin->value},
+                      {"low", finite(twin->low)},
+                      {"high", finite(twin->high)}};
+    told["results"] = json::array();
+    for (const result& one : cell.results) {
+      json entry = outcome(one);
+      if (is_timed(one)) {
+        const auto about = summarise(one.samples);
+        entry["median_us"] = about.median;
+        entry["low_us"] = about.low;
+        entry["high_us"] = about.high;
+        entry["iqr_us"] = about.iqr;
+        entry["min_us"] = about.min;
+        entry["samples"] = about.count;
+        entry["over"] = over_libraries(cell, one, floors[i]);
+      }
+      told["results"].push_back(entry);
+    }
+    all.push_back(told);
+  }
+  return all;
+}
+
+json to_json(const std::vector<measured_count>& counts) {
+  json all = json::array();
+  for (const measured_count& count : counts) {
+    json told = named(count.about.about, count.about.items);
+    told["results"] = json::array();
+    for (const result& one : count.results) told["results"].push_back(outcome(one));
+    all.push_back(told);
+  }
+  return all;
+}
+
+bool any_is_wrong(const std::vector<measured_cell>& cells, const std::vector<measured_count>& counts) {
+  const auto holds = [](const auto& each) { return std::ranges::any_of(each.results, is_wrong); };
+  return std::ranges::any_of(cells, holds) || std::ranges::any_of(counts, holds);
+}
+
+}  // namespace rungs::bench::across_gpus
