@@ -245,6 +245,8 @@ def by_time(page: Page) -> list[str]:
     machine = page.machine
     names = [kind["kind"] for kind in kinds(machine)]
     ordered = by_cold_time(ways(machine))
+    if not ordered:
+        return []
     rows = timed(ordered, names)
     over_magnitudes = [[way.label, *errors_of(way, names, True)] for way in ordered]
     about = [[text(kind["kind"].replace("_", " ")), text(kind["description"]), short(condition(kind))] for kind in kinds(machine)]
@@ -404,7 +406,7 @@ def beside(found: list[Way], reference: Way | None, names: list[str], title: str
         return []
     rows = []
     for way in found:
-        if way is not reference:
+        if way.rung != reference.rung:
             pairs = [(way.results.get(name), reference.results.get(name)) for name in names]
             rows.append([way.label, *(short(own.beyond(other)) if own and other else words.UNKNOWN for own, other in pairs)])
     return [f"### {title}", "", *table(["way", *(f">{text(name.replace('_', ' '))}" for name in names)], rows), ""]
