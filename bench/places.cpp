@@ -111,7 +111,9 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   }
   if (about.operation == catalog::operation::arg_extremum) {
     facts_ = summarise(from);
-    first_ = find_first(from, about.op == catalog::op::minimum);
+    first_.clear();
+    if (about.op != catalog::op::maximum) first_.push_back(find_first(from, true));
+    if (about.op != catalog::op::minimum) first_.push_back(find_first(from, false));
     return;
   }
   if (has_pairs_) {
@@ -168,10 +170,13 @@ judgement place::verify(const contender& one) {
   }
   if (finds_place(one)) {
     const auto found = read_output<std::uint64_t>(one);
-    value_bytes item{};
-    copy_out(item.data(), static_cast<const unsigned char*>(input()) + first_ * catalog::size_of(from_.type),
-             catalog::size_of(from_.type));
-    std::string wrong = find_wrong_place(one.record->input_type, first_, item, found.data());
+    std::string wrong;
+    for (std::size_t i = 0; i < first_.size() && wrong.empty(); ++i) {
+      value_bytes item{};
+      copy_out(item.data(), static_cast<const unsigned char*>(input()) + first_[i] * catalog::size_of(from_.type),
+               catalog::size_of(from_.type));
+      wrong = find_wrong_place(one.record->input_type, first_[i], item, &found[2 * i]);
+    }
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
   if (!has_many_values(one))
@@ -191,7 +196,7 @@ std::size_t place::output_bytes(const contender& one) {
   const std::size_t elements = scans(one) ? a.num_items
                                : counts(one)
                                    ? static_cast<std::size_t>(a.num_levels - 1) * one.record->num_active_channels
-                               : finds_place(one)        ? 2
+                               : finds_place(one)        ? catalog::words_of_places(one.record->op)
                                : sums_rows(one)          ? a.num_rows
                                : updates(one)            ? a.num_addresses
                                : chains(one) && !reduces ? a.num_blocks * a.num_threads

@@ -108,7 +108,7 @@ class place {
   bool has_pairs_ = false;
   int init_offset_ = 0;
   summary_of_items facts_;
-  std::uint64_t first_ = 0;  // where the extremum stands
+  std::vector<std::uint64_t> first_;  // where the extremum stands; of both, the least and the greatest
   scan_question question_;
   std::vector<running> befores_;
   histogram_question counting_;

@@ -72,7 +72,7 @@ struct problem {
     const std::size_t elements = catalog::is_scan(operation) ? num_items
                                  : catalog::is_histogram(operation)
                                      ? shape["bins"] * std::max<std::size_t>(1, shape["active"])
-                                 : operation == catalog::operation::arg_extremum    ? 2
+                                 : operation == catalog::operation::arg_extremum    ? catalog::words_of_places(op)
                                  : operation == catalog::operation::row_reduce      ? shape["rows"]
                                  : operation == catalog::operation::atomics         ? shape["addresses"]
                                  : operation == catalog::operation::collective_scan ? shape["threads"]

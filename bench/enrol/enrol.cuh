@@ -58,6 +58,9 @@ struct even {};
 struct range {};
 struct multi_even {};
 
+// What stands among the operators of extrema: the least and the greatest item of one call.
+struct both {};
+
 template <class T>
 constexpr scalar scalar_of() {
   if constexpr (std::is_same_v<T, f16>)
@@ -271,6 +274,22 @@ record arg_extremum(record about) {
   return about;
 }
 
+template <class Variant, class T>
+record arg_extrema(record about) {
+  about.operation = operation::arg_extremum;
+  about.op = op::both;
+  about.input_type = about.accumulator_type = scalar_of<T>();
+  about.output_type = scalar::i64;
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto d_min_index = static_cast<long long*>(a.d_out), d_max_index = d_min_index + 2;
+    return Variant::arg_extrema(d_temp_storage, temp_storage_bytes, static_cast<const T*>(a.d_in),
+                                reinterpret_cast<T*>(d_min_index + 1), d_min_index,
+                                reinterpret_cast<T*>(d_max_index + 1), d_max_index, a.num_items, stream);
+  };
+  return about;
+}
+
 // Whether the variant scans: then it has CUB's calls for that.
 template <class Variant>
 concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -426,6 +445,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
         records.add(histogram<Variant, input, Operator>(about));
       } else if constexpr (std::is_same_v<Operator, multi_even>) {
         records.add(multi_histogram_even<Variant, input>(about));
+      } else if constexpr (std::is_same_v<Operator, both>) {
+        records.add(arg_extrema<Variant, input>(about));
       } else if constexpr (updates_addresses<Variant>) {
         if constexpr (Variant::template takes<Operator, input>) records.add(atomics<Variant, input, Operator>(about));
       } else if constexpr (chains_collectives<Variant>) {

@@ -1049,7 +1049,7 @@ class examiner {
                                (has_pairs() && subject_.input_type == scalar::i8);
     const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
                                 : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
-                                      (subject_.op == op::plus || (finds_place() && subject_.op == op::minimum));
+                                      (subject_.op == op::plus || (finds_place() && subject_.op != op::maximum));
     if (!full() && !usual) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);
