@@ -368,9 +368,30 @@ verdict examined_place(const char* only = "") {
   return examine(r, {.seed = 20261121, .only_case = only});
 }
 
+template <class T, place_bug planted>
+cudaError_t both_places(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a,
+                        cudaStream_t stream) {
+  const bool is_query = temp_storage_bytes == 0;
+  const cudaError_t error = place<T, op::minimum, place_bug::none>(d_temp_storage, temp_storage_bytes, a, stream);
+  if (is_query || error != cudaSuccess) return error;
+  arguments of_greatest = a;
+  of_greatest.d_out = static_cast<char*>(a.d_out) + 16;
+  return place<T, op::maximum, planted>(d_temp_storage, temp_storage_bytes, of_greatest, stream);
+}
+
+template <class T, place_bug planted = place_bug::none>
+verdict examined_both_places(const char* only = "") {
+  record r = host_record<T, T>(catalog::operation::arg_extremum, both_places<T, planted>, op::both);
+  r.output_type = scalar::i64;
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121, .only_case = only});
+}
+
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_places) {
   for (const verdict& v : {examined_place<float, op::minimum>(), examined_place<std::int32_t, op::maximum>(),
-                           examined_place<double, op::maximum>(), examined_place<std::int32_t, op::minimum>()}) {
+                           examined_place<double, op::maximum>(), examined_place<std::int32_t, op::minimum>(),
+                           examined_both_places<float>(), examined_both_places<std::int32_t>()}) {
     EXPECT_TRUE(v.findings.empty()) << all_findings(v);
     EXPECT_GT(v.cases, 100);
   }
@@ -384,6 +405,9 @@ TEST(examination, refuses_every_bug_planted_in_places) {
   EXPECT_REFUSED(examined_place<std::int32_t, op::minimum, place_bug::item_of_another_index>());
   EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::word_of_32_bits>());
   EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::last_item_left_out>());
+  EXPECT_REFUSED(examined_both_places<float, place_bug::last_of_equals>("places"));
+  EXPECT_REFUSED(examined_both_places<double, place_bug::nan_left_out>("places"));
+  EXPECT_REFUSED(examined_both_places<std::int32_t, place_bug::last_item_left_out>());
 }
 
 // Scans, in tiles as a device has them.

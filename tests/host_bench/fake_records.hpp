@@ -169,6 +169,22 @@ cudaError_t place_of_the_least(void* workspace, std::size_t& num_bytes, const ca
   return cudaSuccess;
 }
 
+// Both: the least and the greatest, of which the greatest may be wrong.
+template <class T, place_slip planted = place_slip::none>
+cudaError_t both_places(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+  if (only_size(workspace, num_bytes)) return cudaSuccess;
+  const cudaError_t error = place_of_the_least<T>(workspace, num_bytes, a, stream);
+  const auto* const items = static_cast<const T*>(a.d_in);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < a.num_items - (planted == place_slip::last_item); ++i)
+    if (items[i] > items[best] || (planted == place_slip::last_of_equals && items[i] == items[best])) best = i;
+  const std::uint64_t index = planted == place_slip::index_in_a_tile ? best % 64 : best;
+  const T item = items[best] - (planted == place_slip::tires && calls > 30);
+  std::memcpy(static_cast<char*>(a.d_out) + 16, &index, sizeof index);
+  std::memcpy(static_cast<char*>(a.d_out) + 24, &item, sizeof item);
+  return error;
+}
+
 inline cudaError_t does_nothing(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
   only_size(workspace, num_bytes);
   return cudaSuccess;
@@ -213,6 +229,12 @@ inline catalog::record of_places(catalog::record about) {
   about.op = catalog::op::minimum;
   about.output_type = catalog::scalar::i64;
   about.takes_init = false;
+  return about;
+}
+
+inline catalog::record of_both_places(catalog::record about) {
+  about = of_places(about);
+  about.op = catalog::op::both;
   return about;
 }
 

@@ -107,7 +107,7 @@ std::vector<record> dots_catalog() {
 std::vector<record> places_catalog() {
   std::vector<record> all;
   for (const scalar type : {scalar::f32, scalar::i32})
-    for (const op which : {op::minimum, op::maximum})
+    for (const op which : {op::minimum, op::maximum, op::both})
       for (const char* rung : {"rung", "cub_device"}) {
         all.push_back(fakes::of_places(fakes::record(rung, does_nothing, type, executor::device)));
         all.back().op = which;

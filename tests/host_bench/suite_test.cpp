@@ -13,8 +13,8 @@ namespace {
 
 using catalog::op, catalog::operation, catalog::record, catalog::scalar;
 using fakes::a_chain, fakes::a_histogram, fakes::a_scan, fakes::an_update, fakes::chain_slip, fakes::flaw,
-    fakes::miscount, fakes::of_pairs, fakes::of_places, fakes::of_rows, fakes::pair_slip, fakes::place_slip,
-    fakes::row_slip, fakes::slip;
+    fakes::miscount, fakes::of_both_places, fakes::of_pairs, fakes::of_places, fakes::of_rows, fakes::pair_slip,
+    fakes::place_slip, fakes::row_slip, fakes::slip;
 constexpr auto inclusive = operation::inclusive_scan, exclusive = operation::exclusive_scan;
 const std::vector<distribution> everywhere(std::begin(all_distributions), std::end(all_distributions));
 
@@ -82,6 +82,7 @@ std::size_t sum_bytes(const problem&) { return 4'004; }
 std::size_t row_bytes(const problem& about) { return 4 * (about.shape["columns"] + 1) * about.shape["rows"]; }
 std::size_t pair_bytes(const problem&) { return 8'004; }
 std::size_t place_bytes(const problem&) { return 4'016; }
+std::size_t both_places_bytes(const problem&) { return 4'032; }
 std::size_t scan_bytes(const problem& about) { return about.num_items * 2 * catalog::size_of(about.input_type); }
 std::size_t counter_bytes(const problem& about) {
   const std::size_t channels = about.operation == operation::multi_histogram_even ? 3 : 1;
@@ -117,6 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
                      "dot/plus/f32/n=1000/library_baselines/a/host", pair_bytes},
         RightVariant{"place", of_places(fakes::record("a", fakes::place_of_the_least<float>, scalar::f32)), a_thousand,
                      1, "arg_extremum/minimum/f32/n=1000/library_baselines/a/host", place_bytes},
+        RightVariant{"both_places", of_both_places(fakes::record("a", fakes::both_places<float>, scalar::f32)),
+                     a_thousand, 1, "arg_extremum/both/f32/n=1000/library_baselines/a/host", both_places_bytes},
         RightVariant{"int_histogram", counting<int, int>(scalar::i32, scalar::i32), of_64_bins, 2 * 7,
                      "histogram_even/i32/bins=64/uniform/n=4003/library_baselines/a/host", counter_bytes},
         RightVariant{"byte_histogram", counting<std::uint8_t, int>(scalar::u8, scalar::i32), of_64_bins,
@@ -194,6 +197,10 @@ template <place_slip planted>
 record placing() {
   return of_places(fakes::record("a", fakes::place_of_the_least<int, planted>, scalar::i32));
 }
+template <place_slip planted>
+record placing_both() {
+  return of_both_places(fakes::record("a", fakes::both_places<int, planted>, scalar::i32));
+}
 template <slip planted>
 record slipping() {
   return an_update("a", fakes::update<plus, unsigned, planted>);
@@ -232,6 +239,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongVariant{"last_of_equals", placing<place_slip::last_of_equals>(), "index: expected ", {.sizes = {100'000}}},
         WrongVariant{"index_in_a_tile", placing<place_slip::index_in_a_tile>(), "index: expected "},
         WrongVariant{"place_tires", placing<place_slip::tires>(), "after the last sample"},
+        WrongVariant{
+            "last_greatest", placing_both<place_slip::last_of_equals>(), "index: expected ", {.sizes = {100'000}}},
+        WrongVariant{"index_of_both_in_a_tile", placing_both<place_slip::index_in_a_tile>(), "index: expected "},
+        WrongVariant{"greatest_tires", placing_both<place_slip::tires>(), "after the last sample"},
 
         WrongVariant{"last_sample", counting<std::uint16_t, int, miscount::drops_the_last>(scalar::u16, scalar::i32),
                      "wrong", of_64_bins, inside},

@@ -434,6 +434,16 @@ def add_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24))
             add_cell(made, items, times, operation="arg_extremum", operator=operator, output_type="i64")
 
 
+def add_both_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
+    """Both places of one call."""
+    made["variants"] += [variant("handwritten", "extrema", "both_at_once", 5), variant("handwritten", "front_door_of_extrema", "front_door_of_both", -1)]
+    made["variants"] += [variant("library_baselines", "extrema", "cub_device_arg_twice", -1)]
+    for items in sizes:
+        times = {("handwritten", "both_at_once"): 1.6, ("handwritten", "front_door_of_both"): 1.5, ("library_baselines", "cub_device_arg_twice"): 4.0}
+        times = {variant: FLOOR + us * items / 2**20 for variant, us in times.items()}
+        add_cell(made, items, times, operation="arg_extremum", operator="both", output_type="i64")
+
+
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:
     """A case whose library was wrong, or refused it: a row without a time."""
     none = dict.fromkeys(("median_us", "low_us", "high_us", "gb_per_s", "percent_of_ceiling", "percent_of_peak", "error"))

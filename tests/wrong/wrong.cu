@@ -168,6 +168,8 @@ std::span<const exhibit> all() {
       show<extremum_with<bug::last_of_equals>, catalog::f32, minimum>("last_of_equals", "places", "small:1"),
       show<extremum_with<bug::nan_never_less>, catalog::f32, minimum>("nan_never_less", "places", "small:1"),
       show<extremum_with<bug::index_in_the_tile>, catalog::i32, maximum>("index_in_the_tile", "pairwise", "small:1"),
+      show<extrema_with<bug::none>, catalog::f32, catalog::both>("both_nothing_wrong", "", "pairwise"),
+      show<extrema_with<bug::last_of_equals>, catalog::f32, catalog::both>("last_greatest", "places", "small:1"),
 
       show<reductions_with<bug::none>>("chain_nothing_wrong", "", "n=1000 blocks=1 threads=16"),
       show<reductions_with<bug::lane_left_out>, catalog::f32, maximum>("lane_left_out", "n=1000 blocks=1 threads=32",
