@@ -29,7 +29,7 @@ from rungs_report.circumstances import (
 from rungs_report.data import Collection, Machine, Variant
 from rungs_report.ladders import ladder, lessons
 from rungs_report.page import Page, divided, headings, slug
-from rungs_report.sweeps import beside, front, front_table, in_short, losses, mains, other_modes, other_types, sweep, tally
+from rungs_report.sweeps import beside, brief_table, front, in_short, losses, mains, other_modes, other_types, sweep, tally
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
 
@@ -236,7 +236,7 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
         chart = charts.headline(machine, looks, [(topic.name, problem) for topic, problem in heads], "headline")
         if chart:
             lines += [f"![{text(chart.title)}]({links}{machine.gpu}/charts/headline.svg)", ""]
-        lines += front_table(machine, [topic for topic, _ in heads])
+        lines += brief_table(machine, [topic for topic, _ in heads])
         named = [*((topic.name, f"{topic.name}.md") for topic, _ in heads), *elsewhere(machine), ("all pages", "index.md")]
         own = [f"[{what}]({links}{machine.gpu}/{where})" for what, where in named]
         lines += [f"Every size, type and rung: {words.listed(own)}. `report/run site` writes a page to filter and zoom.", ""]
