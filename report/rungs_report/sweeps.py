@@ -143,7 +143,7 @@ def brief_table(machine: Machine, topics: list[Topic]) -> list[str]:
             best = by_size.get(count)
             by_version = {ratio.cccl: ratio for ratio in best.all_ratios} if best else {}
             over = [over_cub(by_version.get(version)) for version in versions]
-            row.append(" / ".join(over) + MARKS[best.ratio.verdict] if best else words.UNKNOWN)
+            row.append(" / ".join(over).replace("x / ", " / ") + MARKS[best.ratio.verdict] if best else words.UNKNOWN)
         rows.append(row)
     if not rows:
         return []
