@@ -23,6 +23,7 @@ enum class operation : unsigned char {
   histogram_range,
   multi_histogram_even,
   row_reduce,
+  row_norm,
   dot,
   arg_extremum,
   atomics,
@@ -78,7 +79,8 @@ enum class scalar : unsigned char {
 // a pointer to num_levels levels where d_in points; its samples come pixel by pixel, and num_items counts them, not the
 // pixels. The study of atomics reads no input: its output are num_addresses values, num_items counts operations, and
 // which operations those are follows from them and the seed (rungs/parts/updates.cuh). Rows of a matrix stand one
-// behind the other, num_items = num_rows * num_columns; the output is one value a row. A dot product takes num_items
+// behind the other, num_items = num_rows * num_columns; the output is one value a row, or of norms a row, for which
+// d_second points to num_columns weights. A dot product takes num_items
 // pairs, of which d_second points to the second items, and no init. What looks for a place takes no init, either: its
 // output are two words of 64 bits, the index and one that begins with the item; of both extrema four, those of the
 // least first. The studies of costs read none either: num_items counts the collectives or barriers of a chain,
@@ -148,6 +150,14 @@ constexpr bool is_scan(operation value) {
   return value == operation::inclusive_scan || value == operation::exclusive_scan;
 }
 
+constexpr bool has_rows(operation value) { return value == operation::row_reduce || value == operation::row_norm; }
+
+// Whether there is a second input, of as many items. Of rows' norms those of one row are taken, its weights.
+constexpr bool has_second(operation value) { return value == operation::dot || value == operation::row_norm; }
+
+// Added to the mean square of a row.
+inline constexpr float norm_epsilon = 1e-5f;
+
 // What looks for places answers two words for each.
 constexpr std::size_t words_of_places(op value) { return value == op::both ? 4 : 2; }
 
@@ -176,6 +186,7 @@ constexpr std::string_view name(operation value) {
                                         "histogram_range",
                                         "multi_histogram_even",
                                         "row_reduce",
+                                        "row_norm",
                                         "dot",
                                         "arg_extremum",
                                         "atomics",

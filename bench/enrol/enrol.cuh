@@ -230,6 +230,25 @@ record row_reduction(record about) {
   return about;
 }
 
+// Whether the variant scales the rows of a matrix to a mean square of 1.
+template <class Variant>
+concept normalises_rows = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
+  Variant::rms_norm(nullptr, bytes, d_in, d_in, d_out, std::size_t{}, std::size_t{}, 0.0f, cudaStream_t{});
+};
+
+template <class Variant, class T>
+record row_norm(record about) {
+  about.operation = operation::row_norm;
+  about.input_type = about.accumulator_type = about.output_type = scalar_of<T>();
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::rms_norm(d_temp_storage, temp_storage_bytes, static_cast<const T*>(a.d_in),
+                             static_cast<const T*>(a.d_second), static_cast<T*>(a.d_out), a.num_rows, a.num_columns,
+                             norm_epsilon, stream);
+  };
+  return about;
+}
+
 // Whether the variant adds up the products of pairs.
 template <class Variant>
 concept adds_products = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -457,6 +476,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
       } else if constexpr (scans<Variant>) {
         records.add(inclusive_scan<Variant, Element, Operator>(about));
         records.add(exclusive_scan<Variant, Element, Operator>(about));
+      } else if constexpr (normalises_rows<Variant>) {
+        records.add(row_norm<Variant, input>(about));
       } else if constexpr (adds_products<Variant>) {
         records.add(dot<Variant, Element>(about));
       } else if constexpr (finds_extrema<Variant>) {

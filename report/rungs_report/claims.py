@@ -16,6 +16,7 @@ from rungs_report import atomics, compare, costs, errors, topics, torch_rows, wo
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
+from rungs_report.rows import norms_measured
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
     "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
@@ -36,6 +37,7 @@ SCAN = SUM._replace(operation="inclusive_scan")
 COUNTS = Cell("histogram_even", "", "i32", "u32", "u32", "bins=256", "uniform", "cold", 0)
 BYTE_COUNTS = COUNTS._replace(input_type="u8")
 ROW_SUMS = SUM._replace(operation=topics.ROW_REDUCE, shape="rows={} columns={}".format(*TEXT_SHAPE))
+NORMS = ROW_SUMS._replace(operation=topics.ROW_NORM, operator="")
 DOT = SUM._replace(operation="dot")
 EXTREMUM = SUM._replace(operation="arg_extremum", operator="minimum", output_type="i64")
 MI, GI = 1 << 20, 1 << 30
@@ -601,6 +603,15 @@ def same_bits(seen: Evidence) -> Answer | None:
     )
 
 
+def fused_norm(seen: Evidence) -> Answer | None:
+    """The block's norm at the shape of the other text, beside the row held in registers and the front door."""
+    times = {name: seen.take(name, 128 * MI, "median_us", NORMS) for name in ("norm_by_block", "norm_in_registers", "front_door_of_norms")}
+    if times["norm_by_block"] is None:
+        return None
+    told = words.listed([f"{name} {words.time(time)}" for name, time in times.items() if time])
+    return Answer(f"verified; {told} for 65,536 rows of 2,048 floats", HOLDS)
+
+
 # ---- accuracy
 
 # Of one sign: what a mean or a norm adds up.
@@ -831,6 +842,9 @@ ACCURACY = (
     Claim("C10", "Kahan's sum in floats is nearly as accurate as one in doubles", "", "", no_further("kahan", "double_precision", least=1.0)),
     Claim("C10", "and takes four times the instructions", "4x", "", instructions_of("kahan", 4)),
 )  # fmt: skip
+FUSED = (
+    Claim("D5", "A block a row makes RMSNorm one kernel: it adds up squares, hands the factor to all threads, and scales the row", "", "", fused_norm),
+)  # fmt: skip
 ACCURACY_OF_DOTS = (
     Claim("B6", "A dot product by an atomic per product differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_of_products_stray),
     Claim("B6", "One by warp shuffles and an atomic a block differs from a float of a double sum by less than a millionth", "8e-7", "", near_the_host("warp_shuffle", 8e-7)),
@@ -878,7 +892,7 @@ def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
     operations = {cell.operation for cell in machine.cells}
     dots = {topics.DOTS: DOTS} if DOT.operation in operations else {}
     extrema = {topics.EXTREMA: EXTREMA} if EXTREMUM.operation in operations else {}
-    by_rows = {"rows": ROWS} if rows_measured(machine) else {}
+    by_rows = {"rows": ROWS + FUSED * norms_measured(machine)} if rows_measured(machine) else {}
     by_error = {"accuracy": ACCURACY + ACCURACY_OF_DOTS * bool(errors.ways(machine, dots=True))} if errors.measured(machine) else {}
     return CLAIMS | dots | extrema | by_rows | by_error
 

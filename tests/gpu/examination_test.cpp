@@ -332,6 +332,61 @@ TEST(examination, refuses_every_bug_planted_in_dot_products) {
   EXPECT_REFUSED(examined_dot<float, float, dot_bug::changes_second>());
 }
 
+// Norms of rows.
+enum class norm_bug {
+  none,
+  last_column_left_out,
+  weight_of_the_next_column,
+  no_epsilon,
+  mean_of_the_first_row,
+  no_root
+};
+
+template <norm_bug planted>
+cudaError_t norms(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  const bool is_query = temp_storage_bytes == 0;
+  temp_storage_bytes = 1;
+  if (is_query) return cudaSuccess;
+  const auto* const items = static_cast<const float*>(a.d_in);
+  const auto* const weights = static_cast<const float*>(a.d_second);
+  for (std::size_t row = 0; row < a.num_rows; ++row) {
+    const float* const own = items + (planted == norm_bug::mean_of_the_first_row ? 0 : row) * a.num_columns;
+    double squares = 0;
+    for (std::size_t c = 0; c < a.num_columns - (planted == norm_bug::last_column_left_out && a.num_columns > 0); ++c)
+      squares += double{own[c]} * own[c];
+    const double mean = squares / static_cast<double>(a.num_columns);
+    const double root = std::sqrt(mean + (planted == norm_bug::no_epsilon ? 0 : catalog::norm_epsilon));
+    for (std::size_t c = 0; c < a.num_columns; ++c) {
+      const float weight = weights[planted == norm_bug::weight_of_the_next_column ? (c + 1) % a.num_columns : c];
+      static_cast<float*>(a.d_out)[row * a.num_columns + c] = static_cast<float>(
+          items[row * a.num_columns + c] * double{weight} / (planted == norm_bug::no_root ? mean : root));
+    }
+  }
+  return cudaSuccess;
+}
+
+template <norm_bug planted>
+verdict examined_norms() {
+  record r = host_record<float, float>(catalog::operation::row_norm, norms<planted>, op::none);
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_norms) {
+  const verdict v = examined_norms<norm_bug::none>();
+  EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+  EXPECT_GT(v.cases, 100);
+}
+
+TEST(examination, refuses_every_bug_planted_in_norms) {
+  EXPECT_REFUSED(examined_norms<norm_bug::last_column_left_out>());
+  EXPECT_REFUSED(examined_norms<norm_bug::weight_of_the_next_column>());
+  EXPECT_REFUSED(examined_norms<norm_bug::no_epsilon>());
+  EXPECT_REFUSED(examined_norms<norm_bug::mean_of_the_first_row>());
+  EXPECT_REFUSED(examined_norms<norm_bug::no_root>());
+}
+
 // Places of extrema.
 enum class place_bug { none, last_of_equals, nan_left_out, item_of_another_index, word_of_32_bits, last_item_left_out };
 

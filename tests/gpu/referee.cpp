@@ -1,6 +1,7 @@
 #include "gpu/referee.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -219,6 +220,53 @@ class referee_of_rows : public referee_on_site {
   std::vector<expectation> expected_;  // without a task
 };
 
+// Of norms of rows, all outputs by the host. Sums of squares there are of long doubles.
+class referee_of_norms : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(const problem& asked) const override { return asked.num_items; }
+
+  void learn(const judged_call& call, std::uint64_t) override {
+    const std::size_t columns = call.asked.num_columns;
+    const auto items = floats(call.d_in, call.asked.num_items, call.stream);
+    const auto weights = floats(call.d_second, std::min(columns, call.asked.num_items), call.stream);
+    expected_.clear();
+    for (std::size_t first = 0; first < call.asked.num_items; first += columns) {
+      long double squares = 0;
+      for (std::size_t c = 0; c < columns; ++c)
+        squares += static_cast<long double>(items[first + c]) * static_cast<long double>(items[first + c]);
+      const long double root = std::sqrt(squares / static_cast<long double>(columns) + catalog::norm_epsilon);
+      for (std::size_t c = 0; c < columns; ++c)
+        expected_.push_back(static_cast<double>(static_cast<long double>(items[first + c]) * weights[c] / root));
+    }
+  }
+
+  // Half of the relative error of a sum of squares, all of one sign, reaches the root. What is left are the roundings
+  // of the mean, the root, its reciprocal and the products.
+  std::optional<std::string> fault(const judged_call& call) override {
+    const std::size_t columns = call.asked.num_columns;
+    const std::size_t height = subject_.summation_height != nullptr ? subject_.summation_height(columns) : columns;
+    const double allowed = gamma(height + 1, 0x1p-24) / 2 + 8 * 0x1p-24;
+    const auto got = floats(call.d_out, call.asked.num_items, call.stream);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (!(std::fabs(got[i] - expected_[i]) <= allowed * std::fabs(expected_[i]) + 0x1p-149))
+        return text("row ", i / columns, " column ", i % columns, ": expected ", expected_[i], ", got ", got[i]);
+    return std::nullopt;
+  }
+
+  std::string fingerprint(const judged_call& call) override { return checksum(call); }
+
+ private:
+  std::vector<float> floats(const void* from, std::size_t num_items, cudaStream_t stream) {
+    std::vector<float> items(num_items);
+    if (num_items > 0) where_.read(items.data(), from, num_items * sizeof(float), stream);
+    return items;
+  }
+
+  std::vector<double> expected_;
+};
+
 class referee_of_scans : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
@@ -338,6 +386,7 @@ std::unique_ptr<referee> referee_of(const record& subject, site& where) {
   if (catalog::is_histogram(subject.operation)) return std::make_unique<referee_of_histograms>(subject, where);
   if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
   if (subject.operation == operation::row_reduce) return std::make_unique<referee_of_rows>(subject, where);
+  if (subject.operation == operation::row_norm) return std::make_unique<referee_of_norms>(subject, where);
   if (subject.operation == operation::arg_extremum) return std::make_unique<referee_of_places>(subject, where);
   if (subject.operation == operation::reduce || subject.operation == operation::dot)
     return std::make_unique<referee_of_reductions>(subject, where);

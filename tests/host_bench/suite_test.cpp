@@ -13,8 +13,8 @@ namespace {
 
 using catalog::op, catalog::operation, catalog::record, catalog::scalar;
 using fakes::a_chain, fakes::a_histogram, fakes::a_scan, fakes::an_update, fakes::chain_slip, fakes::flaw,
-    fakes::miscount, fakes::of_both_places, fakes::of_pairs, fakes::of_places, fakes::of_rows, fakes::pair_slip,
-    fakes::place_slip, fakes::row_slip, fakes::slip;
+    fakes::miscount, fakes::norm_slip, fakes::of_both_places, fakes::of_norms, fakes::of_pairs, fakes::of_places,
+    fakes::of_rows, fakes::pair_slip, fakes::place_slip, fakes::row_slip, fakes::slip;
 constexpr auto inclusive = operation::inclusive_scan, exclusive = operation::exclusive_scan;
 const std::vector<distribution> everywhere(std::begin(all_distributions), std::end(all_distributions));
 
@@ -80,6 +80,7 @@ TEST_P(SuiteTimes, ARightVariant) {
 
 std::size_t sum_bytes(const problem&) { return 4'004; }
 std::size_t row_bytes(const problem& about) { return 4 * (about.shape["columns"] + 1) * about.shape["rows"]; }
+std::size_t norm_bytes(const problem& about) { return 4 * about.shape["columns"] * (2 * about.shape["rows"] + 1); }
 std::size_t pair_bytes(const problem&) { return 8'004; }
 std::size_t place_bytes(const problem&) { return 4'016; }
 std::size_t both_places_bytes(const problem&) { return 4'032; }
@@ -96,7 +97,7 @@ std::size_t thread_bytes(const problem& about) {
 
 const selection two_addresses{.filter = "/addresses=(1|1024)/", .sizes = {1000}};
 const selection a_hundred{.sizes = {100}};
-const selection few_rows{.filter = "rows=(1|19)/columns=2048/"};
+const selection few_rows{.filter = "rows=(1|19)/columns=2048/"}, few_norms{.filter = "rows=19/columns=2048/"};
 INSTANTIATE_TEST_SUITE_P(
     All, SuiteTimes,
     ::testing::Values(
@@ -114,6 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
                      "exclusive_scan/compose/affine/n=1000/library_baselines/a/host", scan_bytes},
         RightVariant{"row_sums", of_rows(fakes::record("a", fakes::row_sums<float>, scalar::f32)), few_rows, 2,
                      "row_reduce/plus/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/a/host", row_bytes},
+        RightVariant{"norms", of_norms(fakes::record("a", fakes::norms<>, scalar::f32)), few_norms, 1,
+                     "row_norm/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/a/host", norm_bytes},
         RightVariant{"dot", of_pairs(fakes::record("a", fakes::dot<float>, scalar::f32)), a_thousand, 1,
                      "dot/plus/f32/n=1000/library_baselines/a/host", pair_bytes},
         RightVariant{"place", of_places(fakes::record("a", fakes::place_of_the_least<float>, scalar::f32)), a_thousand,
@@ -193,6 +196,10 @@ record multiplying() {
   return of_pairs(fakes::record("a", fakes::dot<int, planted>, scalar::i32));
 }
 // Of 13 bits, so that most of 100000 items have equals.
+template <norm_slip planted>
+record norming() {
+  return of_norms(fakes::record("a", fakes::norms<planted>, scalar::f32));
+}
 template <place_slip planted>
 record placing() {
   return of_places(fakes::record("a", fakes::place_of_the_least<int, planted>, scalar::i32));
@@ -230,6 +237,13 @@ INSTANTIATE_TEST_SUITE_P(
         WrongVariant{"next_row", summing_rows<row_slip::next_row>(), "wrong elements: 19", of_19_rows},
         WrongVariant{"last_row", summing_rows<row_slip::last_row_unwritten>(), "element 18 of 19", of_19_rows},
         WrongVariant{"rows_tire", summing_rows<row_slip::tires>(), "after the last sample", of_19_rows},
+
+        WrongVariant{"no_norms", of_norms(fakes::record("a", fakes::does_nothing, scalar::f32)), "before timing",
+                     of_19_rows},
+        WrongVariant{"last_column_of_norms", norming<norm_slip::last_column>(), "element ", of_19_rows},
+        WrongVariant{"no_weights", norming<norm_slip::no_weights>(), "element ", of_19_rows},
+        WrongVariant{"last_norm", norming<norm_slip::last_row_unwritten>(), "of 38912", of_19_rows},
+        WrongVariant{"norms_tire", norming<norm_slip::tires>(), "after the last sample", of_19_rows},
 
         WrongVariant{"last_pair", multiplying<pair_slip::last_pair>(), "before timing"},
         WrongVariant{"first_twice", multiplying<pair_slip::first_twice>(), "expected "},
