@@ -16,7 +16,9 @@ from rungs_report import atomics, compare, costs, errors, topics, torch_rows, wo
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
+from rungs_report.rows import named as of_row
 from rungs_report.rows import norms_measured
+from rungs_report.rows import time as row_time
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
     "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
@@ -605,7 +607,8 @@ def same_bits(seen: Evidence) -> Answer | None:
 
 def fused_norm(seen: Evidence) -> Answer | None:
     """The block's norm at the shape of the other text, beside the row held in registers and the front door."""
-    times = {name: seen.take(name, 128 * MI, "median_us", NORMS) for name in ("norm_by_block", "norm_in_registers", "front_door_of_norms")}
+    cell = NORMS._replace(items=128 * MI)
+    times = {name: row_time(seen.machine, cell, of_row(seen.machine, cell, name)) for name in ("norm_by_block", "norm_in_registers", "front_door_of_norms")}
     if times["norm_by_block"] is None:
         return None
     told = words.listed([f"{name} {words.time(time)}" for name, time in times.items() if time])
