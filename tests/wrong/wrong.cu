@@ -9,6 +9,7 @@
 #include "wrong/dot_with.cuh"
 #include "wrong/extremum_with.cuh"
 #include "wrong/histogram_with.cuh"
+#include "wrong/norms_with.cuh"
 #include "wrong/reduction_with.cuh"
 #include "wrong/rows_with.cuh"
 #include "wrong/scan_with.cuh"
@@ -155,6 +156,11 @@ std::span<const exhibit> all() {
       show<rows_with<bug::half_of_the_row_left_out>>("half_of_the_row_left_out", "rows:33x2048", "rows:33x32"),
       show<rows_with<bug::barrier_in_a_ragged_loop>>("barrier_in_a_ragged_loop", "rows:33x32", "rows:33x128"),
       show<rows_with<bug::absent_row_not_guarded, true>>("absent_row_not_guarded", "rows:31x33", "rows:32x33"),
+
+      show<norms_with<bug::none>, catalog::f32>("norms_nothing_wrong", "", "rows"),
+      show<norms_with<bug::missing_barrier>, catalog::f32>("norms_missing_barrier", "rows:33x129", "small:0"),
+      show<norms_with<bug::tail_mask_off_by_one>, catalog::f32>("norms_tail_mask_off_by_one", "rows:33x129",
+                                                                "rows:33x128"),
 
       show<dot_with<bug::none>>("dot_nothing_wrong", "", "pairwise"),
       show<dot_with<bug::none>, i8, plus, i32>("dot_of_bytes_nothing_wrong", "", "small"),
