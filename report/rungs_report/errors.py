@@ -90,7 +90,7 @@ class Result:
     kind: str
     time: float | None
     values: tuple[tuple[float | None, float | None, int], ...]  # error in ulp, error over the sum of magnitudes, count
-    answers: tuple[float, ...] = ()  # the results themselves
+    answers: tuple[float, ...]  # the results themselves
 
     @property
     def ulp(self) -> float:
@@ -172,7 +172,7 @@ def ways(machine: Machine, dots: bool = False) -> list[Way]:
             for result in entry["results"]:
                 if "values" in result:
                     values = tuple((v["error_ulp"], v["error_of_magnitudes"], v["count"]) for v in result["values"])
-                    answers = tuple(float_of(v["bits"]) for v in result["values"] if "bits" in v)
+                    answers = tuple(float_of(v["bits"]) for v in result["values"])
                     way.results[result["kind"]] = Result(result["kind"], result.get("median_us"), values, answers)
             if way.results:
                 found.append(way)
