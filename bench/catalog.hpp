@@ -23,6 +23,7 @@ enum class operation : unsigned char {
   histogram_range,
   multi_histogram_even,
   row_reduce,
+  row_norm,
   dot,
   arg_extremum,
   atomics,
@@ -47,7 +48,8 @@ enum class op : unsigned char {
   bit_and,
   bit_or,
   bit_xor,
-  exchange
+  exchange,
+  both  // the minimum and the maximum, of one call
 };
 // affine is rungs::affine, the pair of 32-bit words that compose does not commute on; f16x2 and bf16x2 are pairs that
 // one atomic adds.
@@ -77,12 +79,13 @@ enum class scalar : unsigned char {
 // a pointer to num_levels levels where d_in points; its samples come pixel by pixel, and num_items counts them, not the
 // pixels. The study of atomics reads no input: its output are num_addresses values, num_items counts operations, and
 // which operations those are follows from them and the seed (rungs/parts/updates.cuh). Rows of a matrix stand one
-// behind the other, num_items = num_rows * num_columns; the output is one value a row. A dot product takes num_items
+// behind the other, num_items = num_rows * num_columns; the output is one value a row, or of norms a row, for which
+// d_second points to num_columns weights. A dot product takes num_items
 // pairs, of which d_second points to the second items, and no init. What looks for a place takes no init, either: its
-// output are two words of 64 bits, the index and one that begins with the item. The studies of costs read none
-// either: num_items counts the collectives or barriers of a chain, num_blocks blocks of num_threads take part, and what
-// comes out follows from them and the seed (rungs/parts/chains.cuh): of a chain of reductions one word, else one for
-// every thread.
+// output are two words of 64 bits, the index and one that begins with the item; of both extrema four, those of the
+// least first. The studies of costs read none either: num_items counts the collectives or barriers of a chain,
+// num_blocks blocks of num_threads take part, and what comes out follows from them and the seed
+// (rungs/parts/chains.cuh): of a chain of reductions one word, else one for every thread.
 struct arguments {
   const void* d_in = nullptr;
   void* d_out = nullptr;
@@ -147,6 +150,17 @@ constexpr bool is_scan(operation value) {
   return value == operation::inclusive_scan || value == operation::exclusive_scan;
 }
 
+constexpr bool has_rows(operation value) { return value == operation::row_reduce || value == operation::row_norm; }
+
+// Whether there is a second input, of as many items. Of rows' norms those of one row are taken, its weights.
+constexpr bool has_second(operation value) { return value == operation::dot || value == operation::row_norm; }
+
+// Added to the mean square of a row.
+inline constexpr float norm_epsilon = 1e-5f;
+
+// What looks for places answers two words for each.
+constexpr std::size_t words_of_places(op value) { return value == op::both ? 4 : 2; }
+
 constexpr bool is_histogram(operation value) {
   return value == operation::histogram_even || value == operation::histogram_range ||
          value == operation::multi_histogram_even;
@@ -172,6 +186,7 @@ constexpr std::string_view name(operation value) {
                                         "histogram_range",
                                         "multi_histogram_even",
                                         "row_reduce",
+                                        "row_norm",
                                         "dot",
                                         "arg_extremum",
                                         "atomics",
@@ -187,8 +202,8 @@ constexpr std::string_view name(operation value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(op value) {
-  constexpr std::string_view names[] = {"",          "plus",    "minimum", "maximum", "compose", "minus",
-                                        "increment", "bit_and", "bit_or",  "bit_xor", "exchange"};
+  constexpr std::string_view names[] = {"",          "plus",    "minimum", "maximum", "compose",  "minus",
+                                        "increment", "bit_and", "bit_or",  "bit_xor", "exchange", "both"};
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(scalar value) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <thread>
 
@@ -181,6 +182,15 @@ json variables_that_matter() {
     if (const char* value = std::getenv(variable)) found[variable] = value;
   }
   return found;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H%M%SZ", &utc);
+  return text;
 }
 
 std::string slug(const std::string& name) {

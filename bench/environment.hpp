@@ -38,6 +38,8 @@ json host_facts();
 json variables_that_matter();
 std::string cpu_name();
 
+std::string utc_now();  // "2030-01-02T030405Z"
+
 // "NVIDIA H200" becomes nvidia-h200.
 std::string slug(const std::string& name);
 

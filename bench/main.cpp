@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <ctime>
 #include <exception>
 #include <iostream>
 
@@ -35,15 +34,6 @@ void listen_for_interrupts() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H%M%SZ", &utc);
-  return text;
 }
 
 struct destination {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "check.hpp"
+#include "norm_oracle.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -20,7 +21,8 @@ std::size_t aligned(std::size_t num_bytes) {
 }
 
 bool scans(const contender& one) { return catalog::is_scan(one.record->operation); }
-bool sums_rows(const contender& one) { return one.record->operation == catalog::operation::row_reduce; }
+bool has_rows(const contender& one) { return catalog::has_rows(one.record->operation); }
+bool normalises(const contender& one) { return one.record->operation == catalog::operation::row_norm; }
 bool finds_place(const contender& one) { return one.record->operation == catalog::operation::arg_extremum; }
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
@@ -76,7 +78,7 @@ std::size_t largest(std::span<const problem> problems, std::size_t (problem::*by
 void place::fill(const problem& about, const workload& from, int init_offset) {
   from_ = from;
   offset_ = about.shape["offset"];
-  has_pairs_ = about.has_pairs();
+  has_second_ = about.has_second();
   init_offset_ = init_offset;
   if (catalog::is_histogram(about.operation)) {
     const catalog::record& record = *about.contenders.front();  // the contenders of a problem are called alike
@@ -111,14 +113,20 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   }
   if (about.operation == catalog::operation::arg_extremum) {
     facts_ = summarise(from);
-    first_ = find_first(from, about.op == catalog::op::minimum);
+    first_.clear();
+    if (about.op != catalog::op::maximum) first_.push_back(find_first(from, true));
+    if (about.op != catalog::op::minimum) first_.push_back(find_first(from, false));
     return;
   }
-  if (has_pairs_) {
+  if (has_second_) {
     workload second = from;
     ++second.seed;
     second.unit = true;
     generate_second(second);
+    if (about.operation == catalog::operation::row_norm) {
+      question_ = question_of_rows(about.op, about.output_type, from, about.shape["columns"]);
+      return;
+    }
     facts_ = summarise_products(from);
     return;
   }
@@ -145,7 +153,7 @@ void place::give_shape(contender& one) const {
     one.arguments.num_blocks = chain_.num_blocks;
     one.arguments.num_threads = chain_.num_threads;
     one.arguments.seed = chain_.seed;
-  } else if (sums_rows(one)) {
+  } else if (has_rows(one)) {
     one.arguments.num_rows = question_.num_chunks();
     one.arguments.num_columns = question_.chunk_items;
   }
@@ -168,18 +176,26 @@ judgement place::verify(const contender& one) {
   }
   if (finds_place(one)) {
     const auto found = read_output<std::uint64_t>(one);
-    value_bytes item{};
-    copy_out(item.data(), static_cast<const unsigned char*>(input()) + first_ * catalog::size_of(from_.type),
-             catalog::size_of(from_.type));
-    std::string wrong = find_wrong_place(one.record->input_type, first_, item, found.data());
+    std::string wrong;
+    for (std::size_t i = 0; i < first_.size() && wrong.empty(); ++i) {
+      value_bytes item{};
+      copy_out(item.data(), static_cast<const unsigned char*>(input()) + first_[i] * catalog::size_of(from_.type),
+               catalog::size_of(from_.type));
+      wrong = find_wrong_place(one.record->input_type, first_[i], item, &found[2 * i]);
+    }
     return {.right = wrong.empty(), .why = std::move(wrong)};
+  }
+  if (normalises(one)) {
+    if (one.record->input_type != catalog::scalar::f32) return {.why = "no oracle for norms of this type"};
+    return judge_norms(*one.record, read<float>(input(), from_.num_items),
+                       read<float>(second_input(), question_.chunk_items), read_output<float>(one));
   }
   if (!has_many_values(one))
     return judge(*one.record, facts_, from_.num_items, one.record->takes_init ? init_offset_ : 0, from_.whole,
                  read_element(one, 0));
   if (!has_oracle(*one.record)) return {.why = "no oracle for scans or rows of these types"};
   workload summed = from_;
-  if (sums_rows(one)) summed.num_items = question_.chunk_items;
+  if (has_rows(one)) summed.num_items = question_.chunk_items;
   const tally found = check_output(one, question_, tolerance_of(*one.record, summed));
   return judge_scan(*one.record, question_, befores_, found,
                     found.num_wrong == 0 ? value_bytes{} : read_element(one, found.first_wrong));
@@ -188,11 +204,11 @@ judgement place::verify(const contender& one) {
 std::size_t place::output_bytes(const contender& one) {
   const catalog::arguments& a = one.arguments;
   const bool reduces = one.record->operation == catalog::operation::collective_reduce;
-  const std::size_t elements = scans(one) ? a.num_items
+  const std::size_t elements = scans(one) || normalises(one) ? a.num_items
                                : counts(one)
                                    ? static_cast<std::size_t>(a.num_levels - 1) * one.record->num_active_channels
-                               : finds_place(one)        ? 2
-                               : sums_rows(one)          ? a.num_rows
+                               : finds_place(one)        ? catalog::words_of_places(one.record->op)
+                               : has_rows(one)           ? a.num_rows
                                : updates(one)            ? a.num_addresses
                                : chains(one) && !reduces ? a.num_blocks * a.num_threads
                                                          : 1;
@@ -215,7 +231,7 @@ std::vector<cudaError_t> place::bind(std::span<contender> contenders) {
   for (contender& one : contenders) {
     give_shape(one);
     one.arguments.d_in = input();
-    if (has_pairs_) one.arguments.d_second = second_input();
+    if (has_second_) one.arguments.d_second = second_input();
     largest_output = std::max(largest_output, bytes_before_output(one, offset_) + output_bytes(one));
   }
   const layout plan(contenders, call_stream());
@@ -417,7 +433,7 @@ void device_place::warm_up() const {
 
 void host_place::make_input(std::size_t num_items) {
   const std::size_t num_bytes = (offset() + num_items) * catalog::size_of(input_type());
-  input_.resize((has_pairs() ? aligned(num_bytes) + num_bytes : num_bytes) / sizeof input_[0] + 1);
+  input_.resize((has_second() ? aligned(num_bytes) + num_bytes : num_bytes) / sizeof input_[0] + 1);
 }
 
 void host_place::generate(const workload& from) {

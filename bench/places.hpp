@@ -89,7 +89,7 @@ class place {
   const std::vector<running>& befores() const { return befores_; }
   catalog::scalar input_type() const { return from_.type; }
   std::size_t offset() const { return offset_; }
-  bool has_pairs() const { return has_pairs_; }
+  bool has_second() const { return has_second_; }
   void* second_input();
   // Where items begin in memory: the offset of what was filled in last.
   void* first_item(void* memory) const {
@@ -105,10 +105,10 @@ class place {
 
   workload from_;
   std::size_t offset_ = 0;  // in items
-  bool has_pairs_ = false;
+  bool has_second_ = false;
   int init_offset_ = 0;
   summary_of_items facts_;
-  std::uint64_t first_ = 0;  // where the extremum stands
+  std::vector<std::uint64_t> first_;  // where the extremum stands; of both, the least and the greatest
   scan_question question_;
   std::vector<running> befores_;
   histogram_question counting_;

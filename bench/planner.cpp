@@ -89,7 +89,7 @@ std::vector<setting> settings_of(const problem& line, const selection& wanted, c
       about.shape = of;
       about.distribution = from;
       auto sizes = rules::sizes(plan_of(wanted), about);
-      if (line.operation == catalog::operation::row_reduce) {
+      if (catalog::has_rows(line.operation)) {
         const std::size_t size = of["rows"] * of["columns"];
         if (wanted.sizes.empty() || std::ranges::count(wanted.sizes, size) > 0) settings.push_back({about, {size}});
         continue;
@@ -215,6 +215,7 @@ bool is_uncached(const problem& about, mode how, const device_facts& target) {
 std::vector<catalog::operation> bounding_roofs(const problem& about) {
   using catalog::operation;
   if (about.reads_nothing()) return {};
+  if (about.operation == operation::row_norm) return {operation::copy};
   if (!catalog::is_scan(about.operation)) return {operation::stream_read};
   const std::size_t in = catalog::size_of(about.input_type), out = catalog::size_of(about.output_type);
   if (in == out) return {operation::copy};
@@ -239,8 +240,10 @@ std::size_t bytes_for_roofs(const problem& about, catalog::operation whole) {
 
 std::size_t problem::input_buffer_bytes() const {
   const std::size_t offset_bytes = shape["offset"] * catalog::size_of(input_type);
-  const std::size_t between_bytes = has_pairs() ? offset_bytes + input_alignment : 0;
-  return std::max(offset_bytes + input_bytes() + between_bytes,
+  // Where there is a second input, memory holds as many items of it, whatever the calls read.
+  const std::size_t item_bytes = num_items * catalog::size_of(input_type);
+  const std::size_t second_bytes = has_second() ? offset_bytes + input_alignment + item_bytes : 0;
+  return std::max(offset_bytes + (reads_nothing() ? 0 : item_bytes) + second_bytes,
                   bytes_for_roofs(*this, catalog::operation::stream_read));
 }
 

@@ -64,15 +64,16 @@ struct problem {
                       num_items);
   }
   bool reads_nothing() const { return operation == catalog::operation::atomics || catalog::is_chain(operation); }
-  bool has_pairs() const { return operation == catalog::operation::dot; }
+  bool has_second() const { return catalog::has_second(operation); }
   std::size_t input_bytes() const {
-    return reads_nothing() ? 0 : num_items * catalog::size_of(input_type) * (has_pairs() ? 2 : 1);
+    const std::size_t second = !has_second() ? 0 : catalog::has_rows(operation) ? shape["columns"] : num_items;
+    return reads_nothing() ? 0 : (num_items + second) * catalog::size_of(input_type);
   }
   std::size_t output_bytes() const {
-    const std::size_t elements = catalog::is_scan(operation) ? num_items
+    const std::size_t elements = catalog::is_scan(operation) || operation == catalog::operation::row_norm ? num_items
                                  : catalog::is_histogram(operation)
                                      ? shape["bins"] * std::max<std::size_t>(1, shape["active"])
-                                 : operation == catalog::operation::arg_extremum    ? 2
+                                 : operation == catalog::operation::arg_extremum    ? catalog::words_of_places(op)
                                  : operation == catalog::operation::row_reduce      ? shape["rows"]
                                  : operation == catalog::operation::atomics         ? shape["addresses"]
                                  : operation == catalog::operation::collective_scan ? shape["threads"]
@@ -82,7 +83,10 @@ struct problem {
   }
   std::size_t bytes() const { return input_bytes() + output_bytes(); }
   // What ceilings and the limit of the warm modes go by.
-  std::size_t footprint() const { return catalog::is_scan(operation) || reads_nothing() ? bytes() : input_bytes(); }
+  std::size_t footprint() const {
+    const bool writes_as_much = catalog::is_scan(operation) || operation == catalog::operation::row_norm;
+    return writes_as_much || reads_nothing() ? bytes() : input_bytes();
+  }
   // What the device's two buffers must hold for the calls, and for the roofs at this footprint.
   std::size_t input_buffer_bytes() const;
   std::size_t output_buffer_bytes() const;

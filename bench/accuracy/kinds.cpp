@@ -59,10 +59,20 @@ float item(kind what, std::size_t i, std::size_t num_items) {
   return 0;
 }
 
+float factor(kind what, std::size_t i) {
+  const std::size_t group = what == kind::cancelling ? i / 3 : what == kind::near_largest ? i / 2 : i;
+  const std::uint64_t own = mixed(~std::uint64_t{group});
+  return what == kind::integers ? 1 + static_cast<float>(own & 1) : 0.5f + static_cast<float>(own >> 41) * 0x1p-24f;
+}
+
 }  // namespace
 
 void make(kind what, std::span<float> items) {
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = item(what, i, items.size());
+}
+
+void make_factors(kind what, std::span<float> factors) {
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = factor(what, i);
 }
 
 }  // namespace rungs::bench

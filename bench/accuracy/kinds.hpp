@@ -43,4 +43,8 @@ constexpr std::string_view description(kind value) {
 
 void make(kind what, std::span<float> items);
 
+// What each item is multiplied by in a dot product: whole numbers 1 or 2 of whole numbers, else from [0.5, 1), so that
+// no product is larger than its item. Items that cancel get the same factor.
+void make_factors(kind what, std::span<float> factors);
+
 }  // namespace rungs::bench

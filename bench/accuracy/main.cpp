@@ -1,12 +1,11 @@
-// rungs_accuracy: how far each way to add floats is from the exact sum, how long it takes, and how often it answers
-// something else. docs/accuracy.md says what follows.
+// rungs_accuracy: how far each way to add floats, or products of floats, is from the exact sum, how long it takes, and
+// how often it answers something else. docs/accuracy.md says what follows.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <iostream>
 #include <limits>
@@ -37,7 +36,7 @@ namespace {
 
 // What answers the study's questions, of all that the catalog holds.
 constexpr char default_ways[] =
-    "accumulators/|front_door_of_reductions/|exact/|reductions/atomic_per_|baselines/(cub_device_reduce|thrust_reduce|"
+    "accumulators/|front_door_of_|exact/|reductions/atomic_per_|dots/|baselines/(cub_device_reduce|thrust_reduce|"
     "host_serial|host_float)";
 
 struct settings {
@@ -46,17 +45,19 @@ struct settings {
   bool list = false;
 };
 
-std::vector<catalog::record> ways_to_add(const std::string& only) {
+std::string path_of(const catalog::record& one) {
+  return std::string(name(one.family)) + "/" + std::string(one.ladder) + "/" + std::string(one.rung);
+}
+
+// Of sums or of dot products, of f32.
+std::vector<catalog::record> ways_to_add(catalog::operation operation, const std::string& only) {
   std::vector<catalog::record> all(catalog::all().begin(), catalog::all().end()), wanted;
   for (const auto& one : more_ways()) all.push_back(one);
   const std::regex expression(only);
   for (const auto& one : all) {
-    if (one.operation != catalog::operation::reduce || one.op != catalog::op::plus ||
-        one.input_type != catalog::scalar::f32 || one.accumulator_type != catalog::scalar::f32)
-      continue;
-    const std::string path =
-        std::string(name(one.family)) + "/" + std::string(one.ladder) + "/" + std::string(one.rung);
-    if (std::regex_search(path, expression)) wanted.push_back(one);
+    if (one.operation == operation && one.op == catalog::op::plus && one.input_type == catalog::scalar::f32 &&
+        one.accumulator_type == catalog::scalar::f32 && std::regex_search(path_of(one), expression))
+      wanted.push_back(one);
   }
   return wanted;
 }
@@ -88,12 +89,15 @@ json distribution(const std::vector<float>& results, const exact_sum& exact, dou
   return values;
 }
 
+// Of ways to add floats, or where there are factors, products.
 class study {
  public:
-  study(const device_facts& device, const settings& given, std::span<const catalog::record> ways)
+  study(const device_facts& device, const settings& given, std::span<const catalog::record> ways, bool has_factors)
       : given_(given),
         host_items_(parse_size(given.items)),
+        host_factors_(has_factors ? host_items_.size() : 0),
         device_items_(host_items_.size() * sizeof(float)),
+        device_factors_(host_factors_.size() * sizeof(float)),
         host_results_(static_cast<std::size_t>(given.runs)),
         device_results_(host_results_.size() * sizeof(float)),
         bench_(device) {
@@ -102,6 +106,7 @@ class study {
       contender each;
       each.record = &one;
       each.arguments.d_in = on_host ? host_items_.data() : device_items_.get();
+      if (has_factors) each.arguments.d_second = on_host ? host_factors_.data() : device_factors_.get();
       each.arguments.d_out = on_host ? host_results_.data() : device_results_.get();
       each.arguments.num_items = host_items_.size();
       each.arguments.init = &init_;
@@ -119,10 +124,12 @@ class study {
   void examine(kind what) {
     std::cerr << name(what) << '\n';
     make(what, host_items_);
+    make_factors(what, host_factors_);
     exact_sum exact, magnitude;
-    for (const float item : host_items_) {
-      exact.add(item);
-      magnitude.add(std::fabs(item));
+    for (std::size_t i = 0; i < host_items_.size(); ++i) {
+      const float item = host_items_[i], factor = host_factors_.empty() ? 1 : host_factors_[i];
+      exact.add_product(item, factor);
+      magnitude.add_product(std::fabs(item), factor);
     }
     const double magnitudes = magnitude.in_double();
     kinds_.push_back({{"kind", name(what)},
@@ -130,6 +137,7 @@ class study {
                       {"exact", exact.in_double()},
                       {"magnitudes", magnitudes}});
     check(cudaMemcpy(device_items_.get(), host_items_.data(), device_items_.size(), cudaMemcpyHostToDevice));
+    check(cudaMemcpy(device_factors_.get(), host_factors_.data(), device_factors_.size(), cudaMemcpyHostToDevice));
     std::vector<std::size_t> timed;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       json result{{"kind", name(what)}};
@@ -148,8 +156,8 @@ class study {
     time(timed);
   }
 
-  json ways() const { return ways_; }
   json kinds() const { return kinds_; }
+  json ways() const { return ways_; }
 
  private:
   bool on_host(std::size_t i) const { return contenders_[i].record->executes_on == executor::host; }
@@ -222,8 +230,8 @@ class study {
 
   const settings& given_;
   const float init_ = -0.0f;
-  std::vector<float> host_items_;
-  device_memory device_items_;
+  std::vector<float> host_items_, host_factors_;
+  device_memory device_items_, device_factors_;
   std::vector<float> host_results_;
   device_memory device_results_;
   event_bench bench_;
@@ -232,15 +240,6 @@ class study {
   std::vector<device_memory> workspaces_;
   json ways_ = json::array(), kinds_ = json::array();
 };
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H%M%SZ", &utc);
-  return text;
-}
 
 int run(int argc, char** argv) {
   settings given;
@@ -261,10 +260,13 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? exit_ok : exit_usage;
   }
-  const auto ways = ways_to_add(given.only);
-  if (ways.empty()) throw usage_error("--only=" + given.only + " matches no way to add floats that was built");
+  const auto sums = ways_to_add(catalog::operation::reduce, given.only);
+  const auto dots = ways_to_add(catalog::operation::dot, given.only);
+  if (sums.empty() && dots.empty())
+    throw usage_error("--only=" + given.only + " matches no way to add floats that was built");
   if (given.list) {
-    for (const auto& one : ways) std::cout << name(one.family) << '/' << one.ladder << '/' << one.rung << '\n';
+    for (const auto* ways : {&sums, &dots})
+      for (const auto& one : *ways) std::cout << path_of(one) << '\n';
     return exit_ok;
   }
   if (!given.out.empty()) write_atomically(given.out, "");
@@ -276,8 +278,13 @@ int run(int argc, char** argv) {
     return exit_no_gpu;
   }
   const std::size_t most = given.sizes_to == "0" ? 0 : parse_size(given.sizes_to);
-  study of(*device, given, ways);
-  for (int what = 0; what < num_kinds; ++what) of.examine(static_cast<kind>(what));
+  const auto examined = [&](std::span<const catalog::record> ways, bool has_factors) -> json {
+    if (ways.empty()) return {{"kinds", json::array()}, {"ways", json::array()}};
+    study of(*device, given, ways, has_factors);
+    for (int what = 0; what < num_kinds; ++what) of.examine(static_cast<kind>(what));
+    return {{"kinds", of.kinds()}, {"ways", of.ways()}};
+  };
+  const json of_sums = examined(sums, false), of_dots = examined(dots, true);
   const json file{
       {"schema", "rungs.accuracy_study/1"},
       {"gpu", slug(device->name)},
@@ -288,8 +295,9 @@ int run(int argc, char** argv) {
        {{"driver", surroundings.driver_version()}, {"nvcc", build::nvcc_version}, {"cccl", catalog::cccl_version()}}},
       {"items", parse_size(given.items)},
       {"runs", given.runs},
-      {"kinds", of.kinds()},
-      {"ways", of.ways()},
+      {"kinds", of_sums["kinds"]},
+      {"ways", of_sums["ways"]},
+      {"dots", of_dots},
       {"sweeps", sweep_of_sizes(*device, most)}};
   if (given.out.empty())
     std::cout << file.dump(1) << '\n';

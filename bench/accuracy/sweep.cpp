@@ -124,13 +124,10 @@ class sweep {
                                                  scalar type) {
     exact_sum sum;
     for (const float item : pattern.first(std::min(num_items, pattern.size()))) {
-      if (!is_dot) {
+      if (is_dot)
+        sum.add_product(item, item);
+      else
         sum.add(item);
-        continue;
-      }
-      const float product = item * item;  // exact with what its rounding has left
-      sum.add(product);
-      sum.add(std::fma(item, item, -product));
     }
     const int doublings = num_items > pattern.size() ? std::ilogb(static_cast<double>(num_items / pattern.size())) : 0;
     std::vector<unsigned char> bytes(type == scalar::f64 ? 8 : 4);

@@ -2,6 +2,8 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <thrust/iterator/zip_iterator.h>
+#include <thrust/tuple.h>
 
 #include <cuda/std/version>
 #include <type_traits>
@@ -25,10 +27,21 @@ cudaError_t on_host(void* d_temp_storage, std::size_t& temp_storage_bytes, const
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
   const auto items = static_cast<const float*>(a.d_in);
   Sum sum = 0;
-  for (std::size_t i = 0; i < a.num_items; ++i) sum += static_cast<Sum>(items[i]);
+  const auto factors = static_cast<const float*>(a.d_second);  // of a sum, none
+  if (factors == nullptr)
+    for (std::size_t i = 0; i < a.num_items; ++i) sum += static_cast<Sum>(items[i]);
+  else
+    for (std::size_t i = 0; i < a.num_items; ++i) sum += static_cast<Sum>(items[i]) * static_cast<Sum>(factors[i]);
   *static_cast<float*>(a.d_out) = static_cast<float>(sum);
   return cudaSuccess;
 }
+
+struct product {
+  template <class Pair>
+  __host__ __device__ float operator()(const Pair& pair) const {
+    return thrust::get<0>(pair) * thrust::get<1>(pair);
+  }
+};
 
 #if CCCL_VERSION >= 3005000
 template <class Determinism, class Item = float>
@@ -54,6 +67,22 @@ catalog::record way(catalog::family family, const char* ladder, const char* rung
           .output_type = catalog::scalar::f32,
           .deterministic = true,
           .call = call};
+}
+
+catalog::record dot(catalog::family family, const char* ladder, const char* rung, const char* idea,
+                    catalog::call_t call) {
+  catalog::record one = way(family, ladder, rung, idea, call);
+  one.operation = catalog::operation::dot;
+  return one;
+}
+catalog::record exact_dot(const char* idea) {
+  return dot(
+      catalog::family::handwritten, "exact", "exact_dot", idea,
+      [](void* d_temp_storage, std::size_t& temp_storage_bytes, const catalog::arguments& a, cudaStream_t stream) {
+        return DeviceReduce::ExactDot(d_temp_storage, temp_storage_bytes, static_cast<const float*>(a.d_in),
+                                      static_cast<const float*>(a.d_second), static_cast<float*>(a.d_out), a.num_items,
+                                      stream);
+      });
 }
 
 template <class Item>
@@ -95,22 +124,13 @@ std::vector<catalog::record> ways_at_sizes() {
   add_sums<double>(all, scalar::f64);
   add_sums<__half>(all, scalar::f16);
   add_sums<__nv_bfloat16>(all, scalar::bf16);
-  const auto dot = [&](const char* ladder, const char* rung, catalog::call_t call) {
-    all.push_back(way(family::handwritten, ladder, rung, "", call));
-    all.back().operation = catalog::operation::dot;
-  };
-  dot("plain", "dot",
-      [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
-        return dots::tagged_sums::dot(d_temp_storage, temp_storage_bytes, static_cast<const float*>(a.d_in),
-                                      static_cast<const float*>(a.d_second), static_cast<float*>(a.d_out), a.num_items,
-                                      stream);
-      });
-  dot("exact", "exact_dot",
-      [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
-        return DeviceReduce::ExactDot(d_temp_storage, temp_storage_bytes, static_cast<const float*>(a.d_in),
-                                      static_cast<const float*>(a.d_second), static_cast<float*>(a.d_out), a.num_items,
-                                      stream);
-      });
+  all.push_back(dot(family::handwritten, "plain", "dot", "",
+                    [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+                      return dots::tagged_sums::dot(
+                          d_temp_storage, temp_storage_bytes, static_cast<const float*>(a.d_in),
+                          static_cast<const float*>(a.d_second), static_cast<float*>(a.d_out), a.num_items, stream);
+                    }));
+  all.push_back(exact_dot(""));
   return all;
 }
 
@@ -124,6 +144,16 @@ std::vector<catalog::record> more_ways() {
                                                     static_cast<const float*>(a.d_in), static_cast<float*>(a.d_out),
                                                     a.num_items, stream);
                     }));
+  all.push_back(exact_dot("rungs::DeviceReduce::ExactDot: rounded once"));
+  all.push_back(dot(family::handwritten, "front_door_of_dots", "transform_reduce",
+                    "rungs::DeviceReduce::TransformReduce over a zip iterator",
+                    [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+                      const auto pairs = thrust::make_zip_iterator(
+                          thrust::make_tuple(static_cast<const float*>(a.d_in), static_cast<const float*>(a.d_second)));
+                      return DeviceReduce::TransformReduce(d_temp_storage, temp_storage_bytes, pairs,
+                                                           static_cast<float*>(a.d_out), a.num_items, plus{}, product{},
+                                                           0.0f, stream);
+                    }));
 #if CCCL_VERSION >= 3005000
   all.push_back(way(family::library_baselines, "baselines", "cub_device_reduce_run_to_run",
                     "cub::DeviceReduce::Sum, run_to_run asked for",
@@ -134,8 +164,11 @@ std::vector<catalog::record> more_ways() {
 #endif
   const auto host = [&](const char* rung, const char* idea, catalog::call_t call) {
     all.push_back(way(family::library_baselines, "baselines", rung, idea, call));
-    all.back().executes_on = executor::host;
-    all.back().waits_for_host = true;
+    all.push_back(dot(family::library_baselines, "dots", rung, idea, call));
+    for (std::size_t i = all.size() - 2; i < all.size(); ++i) {
+      all[i].executes_on = executor::host;
+      all[i].waits_for_host = true;
+    }
   };
   host("host_serial_float", "one float, item after item, on the host",
        [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {

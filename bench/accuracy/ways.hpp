@@ -1,4 +1,4 @@
-// Ways to add floats that are in no catalog: they answer questions about accuracy, not about speed.
+// Ways to add floats and products that are in no catalog: they answer questions about accuracy, not about speed.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace rungs::bench {
 
-// Sums of f32, called as the catalog's records are.
+// Sums and dot products of f32, called as the catalog's records are.
 std::vector<catalog::record> more_ways();
 
 // Exact sums and dot products, and plain ones and CUB's reproducible ones beside them, of every type.

@@ -58,6 +58,9 @@ struct even {};
 struct range {};
 struct multi_even {};
 
+// What stands among the operators of extrema: the least and the greatest item of one call.
+struct both {};
+
 template <class T>
 constexpr scalar scalar_of() {
   if constexpr (std::is_same_v<T, f16>)
@@ -227,6 +230,25 @@ record row_reduction(record about) {
   return about;
 }
 
+// Whether the variant scales the rows of a matrix to a mean square of 1.
+template <class Variant>
+concept normalises_rows = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
+  Variant::rms_norm(nullptr, bytes, d_in, d_in, d_out, std::size_t{}, std::size_t{}, 0.0f, cudaStream_t{});
+};
+
+template <class Variant, class T>
+record row_norm(record about) {
+  about.operation = operation::row_norm;
+  about.input_type = about.accumulator_type = about.output_type = scalar_of<T>();
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::rms_norm(d_temp_storage, temp_storage_bytes, static_cast<const T*>(a.d_in),
+                             static_cast<const T*>(a.d_second), static_cast<T*>(a.d_out), a.num_rows, a.num_columns,
+                             norm_epsilon, stream);
+  };
+  return about;
+}
+
 // Whether the variant adds up the products of pairs.
 template <class Variant>
 concept adds_products = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -267,6 +289,22 @@ record arg_extremum(record about) {
     const auto d_index = static_cast<long long*>(a.d_out);
     return Variant::arg_extremum(d_temp_storage, temp_storage_bytes, static_cast<const input*>(a.d_in),
                                  reinterpret_cast<input*>(d_index + 1), d_index, a.num_items, Operator{}, stream);
+  };
+  return about;
+}
+
+template <class Variant, class T>
+record arg_extrema(record about) {
+  about.operation = operation::arg_extremum;
+  about.op = op::both;
+  about.input_type = about.accumulator_type = scalar_of<T>();
+  about.output_type = scalar::i64;
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto d_min_index = static_cast<long long*>(a.d_out), d_max_index = d_min_index + 2;
+    return Variant::arg_extrema(d_temp_storage, temp_storage_bytes, static_cast<const T*>(a.d_in),
+                                reinterpret_cast<T*>(d_min_index + 1), d_min_index,
+                                reinterpret_cast<T*>(d_max_index + 1), d_max_index, a.num_items, stream);
   };
   return about;
 }
@@ -426,6 +464,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
         records.add(histogram<Variant, input, Operator>(about));
       } else if constexpr (std::is_same_v<Operator, multi_even>) {
         records.add(multi_histogram_even<Variant, input>(about));
+      } else if constexpr (std::is_same_v<Operator, both>) {
+        records.add(arg_extrema<Variant, input>(about));
       } else if constexpr (updates_addresses<Variant>) {
         if constexpr (Variant::template takes<Operator, input>) records.add(atomics<Variant, input, Operator>(about));
       } else if constexpr (chains_collectives<Variant>) {
@@ -436,6 +476,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
       } else if constexpr (scans<Variant>) {
         records.add(inclusive_scan<Variant, Element, Operator>(about));
         records.add(exclusive_scan<Variant, Element, Operator>(about));
+      } else if constexpr (normalises_rows<Variant>) {
+        records.add(row_norm<Variant, input>(about));
       } else if constexpr (adds_products<Variant>) {
         records.add(dot<Variant, Element>(about));
       } else if constexpr (finds_extrema<Variant>) {

@@ -733,7 +733,8 @@ def describe(problem: Cell) -> str:
     if "histogram" in problem.operation:
         return describe_histogram(problem)
     if problem.operation == "arg_extremum":
-        return ", ".join(filter(None, (f"{problem.input_type} place of the {problem.operator}", problem.mode)))
+        of = "places of the minimum and the maximum" if problem.operator == "both" else f"place of the {problem.operator}"
+        return ", ".join(filter(None, (f"{problem.input_type} {of}", problem.mode)))
     types = [t for t in (problem.input_type, problem.accumulator_type, problem.output_type) if t]
     named = " to ".join(dict.fromkeys(types))
     operator = {"plus": "sum", "compose": "composition"}.get(problem.operator, problem.operator)

@@ -17,6 +17,9 @@ from rungs_report import across, atomics, compare, costs, errors, topics, torch_
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
+from rungs_report.rows import named as of_row
+from rungs_report.rows import norms_measured
+from rungs_report.rows import time as row_time
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
     "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
@@ -37,6 +40,7 @@ SCAN = SUM._replace(operation="inclusive_scan")
 COUNTS = Cell("histogram_even", "", "i32", "u32", "u32", "bins=256", "uniform", "cold", 0)
 BYTE_COUNTS = COUNTS._replace(input_type="u8")
 ROW_SUMS = SUM._replace(operation=topics.ROW_REDUCE, shape="rows={} columns={}".format(*TEXT_SHAPE))
+NORMS = ROW_SUMS._replace(operation=topics.ROW_NORM, operator="")
 DOT = SUM._replace(operation="dot")
 EXTREMUM = SUM._replace(operation="arg_extremum", operator="minimum", output_type="i64")
 MI, GI = 1 << 20, 1 << 30
@@ -602,6 +606,16 @@ def same_bits(seen: Evidence) -> Answer | None:
     )
 
 
+def fused_norm(seen: Evidence) -> Answer | None:
+    """The block's norm at the shape of the other text, beside the row held in registers and the front door."""
+    cell = NORMS._replace(items=128 * MI)
+    times = {name: row_time(seen.machine, cell, of_row(seen.machine, cell, name)) for name in ("norm_by_block", "norm_in_registers", "front_door_of_norms")}
+    if times["norm_by_block"] is None:
+        return None
+    told = words.listed([f"{name} {words.time(time)}" for name, time in times.items() if time])
+    return Answer(f"verified; {told} for 65,536 rows of 2,048 floats", HOLDS)
+
+
 # ---- accuracy
 
 # Of one sign: what a mean or a norm adds up.
@@ -615,9 +629,9 @@ class Worst(NamedTuple):
     ulp: tuple[float, ...]
 
 
-def on_ordinary(seen: Evidence, *rungs: str) -> list[Worst]:
+def on_ordinary(seen: Evidence, *rungs: str, dots: bool = False) -> list[Worst]:
     """Nothing where one of them was not measured."""
-    ways = [errors.named(seen.machine, rung) for rung in rungs]
+    ways = [errors.named(seen.machine, rung, dots) for rung in rungs]
     found = [Worst(way, tuple(way.results[kind].ulp for kind in ORDINARY)) for way in ways if way and way.results.keys() >= {*ORDINARY}]
     return found if len(found) == len(rungs) else []
 
@@ -627,11 +641,11 @@ def side_by_side(found: list[Worst]) -> str:
     return f"{'; '.join(told)} (errors on {words.listed(ORDINARY)} items)"
 
 
-def no_further(*rungs: str, least: float = 0.0) -> Callable[[Evidence], Answer | None]:
+def no_further(*rungs: str, least: float = 0.0, dots: bool = False) -> Callable[[Evidence], Answer | None]:
     """Whether the first is no further from the exact sum of ordinary data than the others, or than `least`."""
 
     def measure(seen: Evidence) -> Answer | None:
-        if not (found := on_ordinary(seen, *rungs)):
+        if not (found := on_ordinary(seen, *rungs, dots=dots)):
             return None
         near = all(own <= max(other, least) for each in found[1:] for own, other in zip(found[0].ulp, each.ulp, strict=True))
         return Answer(side_by_side(found), HOLDS if near else FAILS)
@@ -654,14 +668,15 @@ def instructions_of(rung: str, wanted: float) -> Callable[[Evidence], Answer | N
     return measure
 
 
-def atomics_stray(seen: Evidence) -> Answer | None:
+def atomics_stray(seen: Evidence, dots: bool = False) -> Answer | None:
     """How far a sum by atomics is from the exact one, as a share of it, and how many results it has."""
-    way = errors.named(seen.machine, "atomic_per_element")
+    way = errors.named(seen.machine, "atomic_per_element", dots)
     result = way.results.get("uniform") if way else None
     if result is None:
         return None
     calls = sum(count for *_, count in result.values)
-    told = f"{result.relative:.1e} of the sum of uniform items, and {words.plural(len(result.values), 'different result')} in {calls} calls"
+    of = "dot product of uniform pairs" if dots else "sum of uniform items"
+    told = f"{result.relative:.1e} of the {of}, and {words.plural(len(result.values), 'different result')} in {calls} calls"
     return Answer(told, HOLDS if 1e-6 <= result.relative <= 1e-4 and len(result.values) > 1 else FAILS)
 
 
@@ -682,6 +697,44 @@ def all_reduced(seen: Evidence) -> Answer | None:
         run, cell, speedup = pick(floats, key=lambda each: (each[1]["items"], -each[0]["ranks"]))
         told += f"; {words.ratio(speedup['value'])} over it at {words.byte_size(cell['bytes'])} on {across.gpus(run)}"
     return Answer(told, HOLDS if wins["SLOWER"] > len(compared) / 2 else FAILS)
+
+
+def atomics_of_products_stray(seen: Evidence) -> Answer | None:
+    return atomics_stray(seen, dots=True)
+
+
+def beside_the_host(seen: Evidence, rungs: tuple[str, ...], host: str) -> list[tuple[errors.Result, errors.Result]]:
+    """Of each rung and of the host the dot product of uniform pairs; nothing where one was not measured."""
+    ways = [errors.named(seen.machine, rung, dots=True) for rung in (*rungs, host)]
+    found = [way.results["uniform"] for way in ways if way and "uniform" in way.results]
+    return [(each, found[-1]) for each in found[:-1]] if len(found) == len(ways) else []
+
+
+def near_the_host(rung: str, share: float) -> Callable[[Evidence], Answer | None]:
+    """How far a dot product is from the float of a sum of doubles, as a share of it: within ten times the text's."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        found = beside_the_host(seen, (rung,), errors.FROM_DOUBLE)
+        if not found:
+            return None
+        far = found[0][0].relative_to(found[0][1])
+        return Answer(f"{far:.1e} of the dot product of uniform pairs", HOLDS if far <= 10 * share else FAILS)
+
+    return measure
+
+
+def nearer_to_serial(near: str, far: str) -> Callable[[Evidence], Answer | None]:
+    """Whether one order of products answers what the host's does, item after item in floats, more nearly than another."""
+
+    def measure(seen: Evidence) -> Answer | None:
+        found = beside_the_host(seen, (near, far), errors.SERIAL)
+        if not found:
+            return None
+        own, other = (each.beyond(serial) for each, serial in found)
+        told = f"{near} {errors.short(own)} and {far} {errors.short(other)} ulp from the host's serial sum of floats (uniform pairs)"
+        return Answer(told, HOLDS if own < other else FAILS)
+
+    return measure
 
 
 # ---- the claims
@@ -812,6 +865,15 @@ ACCURACY = (
     Claim("C10", "Kahan's sum in floats is nearly as accurate as one in doubles", "", "", no_further("kahan", "double_precision", least=1.0)),
     Claim("C10", "and takes four times the instructions", "4x", "", instructions_of("kahan", 4)),
 )  # fmt: skip
+FUSED = (
+    Claim("D5", "A block a row makes RMSNorm one kernel: it adds up squares, hands the factor to all threads, and scales the row", "", "", fused_norm),
+)  # fmt: skip
+ACCURACY_OF_DOTS = (
+    Claim("B6", "A dot product by an atomic per product differs from the host's by about 1e-5 of it, and from run to run", "1e-5", "", atomics_of_products_stray),
+    Claim("B6", "One by warp shuffles and an atomic a block differs from a float of a double sum by less than a millionth", "8e-7", "", near_the_host("warp_shuffle", 8e-7)),
+    Claim("B6", "A tree in shared memory strays no further than the shuffles", "", "", no_further("shared_tree", "warp_shuffle", dots=True)),
+    Claim("B6", "because its order of additions happens to be closer to the host's", "", "", nearer_to_serial("shared_tree", "warp_shuffle")),
+)  # fmt: skip
 EXTREMA = (
     Claim("A6", "With an index beside each value the skeleton of a sum finds the place of the least", "", "", verified("shared_tree", EXTREMUM)),
     Claim("A6", "and of the greatest", "", "", verified("shared_tree", EXTREMUM._replace(operator="maximum"))),
@@ -856,7 +918,8 @@ def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
     operations = {cell.operation for cell in machine.cells}
     dots = {topics.DOTS: DOTS} if DOT.operation in operations else {}
     extrema = {topics.EXTREMA: EXTREMA} if EXTREMUM.operation in operations else {}
-    by_rows, by_error = {"rows": ROWS} if rows_measured(machine) else {}, {"accuracy": ACCURACY} if errors.measured(machine) else {}
+    by_rows = {"rows": ROWS + FUSED * norms_measured(machine)} if rows_measured(machine) else {}
+    by_error = {"accuracy": ACCURACY + ACCURACY_OF_DOTS * bool(errors.ways(machine, dots=True))} if errors.measured(machine) else {}
     several = {"across GPUs": ACROSS} if across.measured(machine) else {}
     return CLAIMS | dots | extrema | by_rows | by_error | several
 

@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     add = command(
         write_accuracy,
         "accuracy",
-        "write what the pages show of errors of sums",
+        "write what the pages show of errors of sums and dot products",
         "Joins what rungs_accuracy --out wrote, once for each CCCL, with the instructions that a build's accumulators take.",
     )
     add("files", nargs="+", **file, help="what rungs_accuracy --out=FILE wrote, here or on another machine")

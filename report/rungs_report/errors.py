@@ -1,11 +1,12 @@
-"""Errors of sums of floats: how far each way to add is from the exact sum, over ten kinds of data. From accuracy.json (SCHEMA.md), which
-joins what rungs_accuracy wrote with what each accumulator takes in instructions, counted in the machine code."""
+"""Errors of sums of floats and of dot products: how far each way to add is from the exact sum, over ten kinds of data. From accuracy.json
+(SCHEMA.md), which joins what rungs_accuracy wrote with what each accumulator takes in instructions, counted in the machine code."""
 
 import gzip
 import json
 import math
 import re
 import statistics
+import struct
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ LADDER = "accumulators"
 ROUNDING = 2.0**-24  # half a unit in the last place of 1
 RIGHT = 0.5000001  # ulp: rounded correctly, or a tie
 COUNTED_ITEMS = 32  # of a thread in a tile: parts/accumulation.cuh
+LABELS = {"front_door": "rungs::DeviceReduce::Sum", "transform_reduce": "rungs::DeviceReduce::TransformReduce"}
+SERIAL, FROM_DOUBLE = "host_serial_float", "host_float_from_double"  # rungs of the host, of sums and of dot products
 FLOATS = ("FADD", "FMUL", "FFMA", "FSEL", "FSETP", "FMNMX", "DADD", "DMUL", "DFMA", "F2F")  # what computes with floats
 
 
@@ -87,6 +90,7 @@ class Result:
     kind: str
     time: float | None
     values: tuple[tuple[float | None, float | None, int], ...]  # error in ulp, error over the sum of magnitudes, count
+    answers: tuple[float, ...]  # the results themselves
 
     @property
     def ulp(self) -> float:
@@ -96,6 +100,24 @@ class Result:
     @property
     def relative(self) -> float:
         return max((math.inf if error is None else abs(error) for _, error, _ in self.values), default=math.inf)
+
+    def beyond(self, other: "Result") -> float:
+        """The largest distance from the other's one result, in units of its last place."""
+        reference = other.answers[0]
+        return max(0.0 if each == reference else abs(each - reference) / last_place(reference) if math.isfinite(each - reference) else math.inf for each in self.answers)
+
+    def relative_to(self, other: "Result") -> float:
+        """The same as a share of the other's."""
+        return self.beyond(other) * last_place(other.answers[0]) / abs(other.answers[0]) if other.answers[0] else math.inf
+
+
+def last_place(value: float) -> float:
+    """A unit in the last place of a finite float32."""
+    return math.ldexp(1.0, max(math.frexp(value)[1] if value else -125, -125) - 24)
+
+
+def float_of(bits: int) -> float:
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
 
 
 @dataclass
@@ -128,16 +150,21 @@ def measured(machine: Machine) -> bool:
     return bool(machine.accuracy)
 
 
-def ways(machine: Machine) -> list[Way]:
-    """Those of the newest CCCL, and of others what is the library's."""
+def parts(machine: Machine, dots: bool) -> list[tuple[str, dict[str, Any]]]:
+    """By CCCL, kinds and ways of sums or of dot products; studies without them left out."""
+    found = [(each["versions"]["cccl"], each.get("dots", {"ways": ()}) if dots else each) for each in machine.accuracy["studies"]]
+    return [(cccl, part) for cccl, part in found if part["ways"] or not dots]
+
+
+def ways(machine: Machine, dots: bool = False) -> list[Way]:
+    """Those of the newest CCCL, and of others what is CCCL's."""
     found: list[Way] = []
-    for number, study in enumerate(machine.accuracy["studies"]):
-        cccl = study["versions"]["cccl"]
-        for entry in study["ways"]:
-            library = entry["family"] == "library_baselines" and entry["executes_on"] == "device"
+    for number, (cccl, part) in enumerate(parts(machine, dots)):
+        for entry in part["ways"]:
+            library = entry["family"] == "library_baselines" and entry["executes_on"] == "device" and not entry["rung"].startswith("cublas")
             if number and not library:
                 continue
-            label = entry["rung"] if entry["rung"] != "front_door" else "rungs::DeviceReduce::Sum"
+            label = LABELS.get(entry["rung"], entry["rung"])
             way = Way(
                 entry["family"], entry["rung"], code(label) + (f" ({text(cccl)})" if library else ""), entry["idea"],
                 entry["deterministic"], entry["executes_on"] == "host", cccl,
@@ -145,22 +172,23 @@ def ways(machine: Machine) -> list[Way]:
             for result in entry["results"]:
                 if "values" in result:
                     values = tuple((v["error_ulp"], v["error_of_magnitudes"], v["count"]) for v in result["values"])
-                    way.results[result["kind"]] = Result(result["kind"], result.get("median_us"), values)
+                    answers = tuple(float_of(v["bits"]) for v in result["values"])
+                    way.results[result["kind"]] = Result(result["kind"], result.get("median_us"), values, answers)
             if way.results:
                 found.append(way)
     return found
 
 
-def named(machine: Machine, rung: str) -> Way | None:
-    return next((way for way in ways(machine) if way.rung == rung), None) if measured(machine) else None
+def named(machine: Machine, rung: str, dots: bool = False) -> Way | None:
+    return next((way for way in ways(machine, dots) if way.rung == rung), None) if measured(machine) else None
 
 
 def study(machine: Machine) -> dict[str, Any]:
     return machine.accuracy["studies"][0]
 
 
-def kinds(machine: Machine) -> list[dict[str, Any]]:
-    return study(machine)["kinds"]
+def kinds(machine: Machine, dots: bool = False) -> list[dict[str, Any]]:
+    return next((part["kinds"] for _, part in parts(machine, dots)), [])
 
 
 def short(error: float) -> str:
@@ -205,11 +233,21 @@ def errors_of(way: Way, names: list[str], relative: bool) -> list[str]:
     return told
 
 
+def by_cold_time(found: list[Way]) -> list[Way]:
+    return sorted(found, key=lambda way: (way.on_host, way.time or math.inf))
+
+
+def timed(ordered: list[Way], names: list[str]) -> list[list[str]]:
+    return [[way.label, words.time(way.time), "yes" if way.repeats else "**no**", *errors_of(way, names, False)] for way in ordered]
+
+
 def by_time(page: Page) -> list[str]:
     machine = page.machine
     names = [kind["kind"] for kind in kinds(machine)]
-    ordered = sorted(ways(machine), key=lambda way: (way.on_host, way.time or math.inf))
-    rows = [[way.label, words.time(way.time), "yes" if way.repeats else "**no**", *errors_of(way, names, False)] for way in ordered]
+    ordered = by_cold_time(ways(machine))
+    if not ordered:
+        return []
+    rows = timed(ordered, names)
     over_magnitudes = [[way.label, *errors_of(way, names, True)] for way in ordered]
     about = [[text(kind["kind"].replace("_", " ")), text(kind["description"]), short(condition(kind))] for kind in kinds(machine)]
     columns = [f">{text(name.replace('_', ' '))}" for name in names]
@@ -292,40 +330,45 @@ def signed(error: float | None) -> str:
     return words.UNKNOWN if error is None else ("−" if error < 0 else "") + short(abs(error))
 
 
-def runs(page: Page) -> list[str]:
-    """What atomics answer from call to call."""
+def changing(found: list[Way], spread: bool) -> list[str]:
+    """A table of what atomics answer from call to call; empty where all answer the same."""
     rows = []
-    for way in ways(page.machine):
+    for way in found:
         for result in way.results.values():
             if len(result.values) > 1:
                 calls = sum(count for *_, count in result.values)
                 most = max(count for *_, count in result.values)
                 lost = sum(count for error, _, count in result.values if error is None)
                 least, middle, largest = quantiles(result.values)
+                apart = [words.UNKNOWN if least is None or largest is None else short(largest - least)] * spread
                 rows.append(
                     [way.label, text(result.kind.replace("_", " ")), str(len(result.values)), words.percent(100 * most / calls),
-                     signed(least), signed(middle), signed(largest), str(lost) if lost else ""]
+                     signed(least), signed(middle), signed(largest), *apart, str(lost) if lost else ""]
                 )  # fmt: skip
+    headers = ["way", "kind", ">different results", ">the most frequent", ">least error", ">median", ">largest", *[">spread"] * spread, ">calls with no sum"]
+    return [*table(headers, rows), ""] if rows else []
+
+
+def runs(page: Page) -> list[str]:
+    """What atomics answer from call to call."""
+    rows = changing(ways(page.machine), spread=False)
     if not rows:
         return []
-    headers = ["way", "kind", ">different results", ">the most frequent", ">least error", ">median", ">largest", ">calls with no sum"]
     return [
         "## Results that change from call to call",
         "",
         f"Of {study(page.machine)['runs']} calls on the same items. Errors with their sign, in ulp. What is not listed answered the same bits in all calls.",
         "",
-        *table(headers, rows),
-        "",
+        *rows,
     ]
 
 
-def nearer(page: Page) -> list[str]:
-    """Which order of additions comes nearer to the exact sum: one float each, added in different orders."""
-    machine = page.machine
-    orders = [way for rung in ("host_serial_float", "atomic_per_element", "atomic_per_block", "cub_device_reduce", "front_door", "plain", "pairwise") if (way := named(machine, rung))]
+def ranked(machine: Machine, rungs: tuple[str, ...], dots: bool) -> list[str]:
+    """A table of errors by kind, the nearest bold; empty where there are no two to compare."""
+    orders = [way for rung in rungs if (way := named(machine, rung, dots))]
     if len(orders) < 2:
         return []
-    shown = [kind["kind"] for kind in kinds(machine) if all(kind["kind"] in way.results for way in orders)]
+    shown = [kind["kind"] for kind in kinds(machine, dots) if all(kind["kind"] in way.results for way in orders)]
     rows = []
     for name in shown:
         errors = [way.results[name].ulp for way in orders]
@@ -333,14 +376,68 @@ def nearer(page: Page) -> list[str]:
         rows.append([text(name.replace("_", " ")), *(f"**{short(error)}**" if error == best and error < math.inf else short(error) for error in errors)])
     wins = [sum(way.results[name].ulp == min(other.results[name].ulp for other in orders) < math.inf for name in shown) for way in orders]
     rows.append(["kinds on which it is nearest", *map(str, wins)])
+    return [*table(["kind", *(f">{way.label}" for way in orders)], rows), ""]
+
+
+def nearer(page: Page) -> list[str]:
+    """Which order of additions comes nearer to the exact sum: one float each, added in different orders."""
+    rows = ranked(page.machine, (SERIAL, "atomic_per_element", "atomic_per_block", "cub_device_reduce", "front_door", "plain", "pairwise"), dots=False)
+    if not rows:
+        return []
     return [
         "## Which order comes nearer",
         "",
         "Every way here adds in floats alone; only the order differs. The nearest is bold. The host's order is one chain of all items; a"
         " GPU's is a tree over short chains.",
         "",
-        *table(["kind", *(f">{way.label}" for way in orders)], rows),
+        *rows,
+    ]
+
+
+DOT_ORDERS = (
+    SERIAL, "host_serial_dot", "atomic_per_element", "shared_tree", "warp_shuffle", "two_passes", "tagged_sums", "transform_reduce",
+    "cub_device_transform_reduce", "thrust_inner_product", "cublas_dot",
+)  # fmt: skip
+
+
+def beside(found: list[Way], reference: Way | None, names: list[str], title: str) -> list[str]:
+    """By kind, how far each way lies from the one result of a reference."""
+    if reference is None:
+        return []
+    rows = []
+    for way in found:
+        if way.rung != reference.rung:
+            pairs = [(way.results.get(name), reference.results.get(name)) for name in names]
+            rows.append([way.label, *(short(own.beyond(other)) if own and other else words.UNKNOWN for own, other in pairs)])
+    return [f"### {title}", "", *table(["way", *(f">{text(name.replace('_', ' '))}" for name in names)], rows), ""]
+
+
+def dots(page: Page) -> list[str]:
+    """The same of dot products: errors against three references, results that change, and orders."""
+    machine = page.machine
+    ordered = by_cold_time(ways(machine, dots=True))
+    if not ordered:
+        return []
+    names = [kind["kind"] for kind in kinds(machine, dots=True)]
+    columns = [f">{text(name.replace('_', ' '))}" for name in names]
+    exact = [way.label for way in ordered if way.right() == len(names)]
+    first = study(machine)
+    rows, orders = changing(ordered, spread=True), ranked(machine, DOT_ORDERS, dots=True)
+    return [
+        "## Dot products",
         "",
+        f"{words.size(first['items'])} pairs: an item of each kind above, times a factor in \\[0.5, 1), of whole numbers 1 or 2. Items that cancel have the same factor."
+        " The exact result is a sum of unrounded products. Columns as in the table of sums.",
+        "",
+        *([f"Rounded correctly on every kind: {words.listed(exact)}.", ""] if exact else []),
+        "### Error against the exact result",
+        "",
+        *table(["way", ">time", "same bits", *columns], timed(ordered, names)),
+        "",
+        *beside(ordered, named(machine, SERIAL, dots=True), names, "Distance from a serial sum of floats, in ulp of that"),
+        *beside(ordered, named(machine, FROM_DOUBLE, dots=True), names, "Distance from a float that was a sum of doubles, in ulp of that"),
+        *(["### Dot products that change from call to call", "", f"Of {first['runs']} calls on the same pairs. Errors with their sign, and the spread from the least to the largest, in ulp.", "", *rows] if rows else []),
+        *(["### Which order of products comes nearer", "", "Every way here adds in floats alone. The rungs round a product and its addition once, as one instruction; the host rounds both.", "", *orders] if orders else []),
     ]
 
 

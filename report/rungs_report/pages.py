@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, answers, atomics, charts, choose, compare, costs, counters, crossover, errors, gains, histograms, limits, regret, rows, topics, torch_rows, words
+from rungs_report import across, answers, atomics, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, limits, regret, rows, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -30,7 +30,7 @@ from rungs_report.circumstances import (
 from rungs_report.data import Collection, Machine, Variant
 from rungs_report.ladders import ladder, lessons
 from rungs_report.page import Page, divided, headings, slug
-from rungs_report.sweeps import beside, front, front_table, in_short, losses, mains, other_modes, other_types, sweep, tally
+from rungs_report.sweeps import beside, brief_table, front, in_short, losses, mains, other_modes, other_types, sweep, tally
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
 
@@ -86,13 +86,13 @@ FRONT: tuple[Section, ...] = (
     within(answers.REGRET, lambda page: regret.contents(page) if regret.measured(page.machine) else []),
     environment, ceilings, noise, omissions, refused, reading_guide,
 )  # fmt: skip
-TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, losses, other_types, other_modes, omissions)
+TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, extrema.both, losses, other_types, other_modes, omissions)
 HISTOGRAMS: tuple[Section, ...] = (
     banners, in_short, histograms.one_rung, histograms.ladders, *IN_TOPIC, within(CROSSOVER, crossover.contents, counters.spread_bins),
     histograms.every_kind, histograms.distributions, histograms.ranges_and_channels, histograms.uncounted, histograms.whole_grid, histograms.sweeps, losses, other_modes, omissions,
 )  # fmt: skip
-ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape)
-ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.accumulators)
+ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape, rows.norms)
+ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.dots, errors.accumulators)
 TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.tables, torch_rows.how)
 ACROSS: tuple[Section, ...] = (
     across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
@@ -248,7 +248,7 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
         chart = charts.headline(machine, looks, [(topic.name, problem) for topic, problem in heads], "headline")
         if chart:
             lines += [f"![{text(chart.title)}]({links}{machine.gpu}/charts/headline.svg)", ""]
-        lines += front_table(machine, [topic for topic, _ in heads])
+        lines += brief_table(machine, [topic for topic, _ in heads])
         named = [*((topic.name, f"{topic.name}.md") for topic, _ in heads), *elsewhere(machine), ("all pages", "index.md")]
         own = [f"[{what}]({links}{machine.gpu}/{where})" for what, where in named]
         lines += [f"Every size, type and rung: {words.listed(own)}. `report/run site` writes a page to filter and zoom.", ""]

@@ -6,7 +6,7 @@ import statistics
 from rungs_report import compare, words
 from rungs_report.data import Cell, Machine, Variant, is_cub
 from rungs_report.page import Page
-from rungs_report.topics import ROW_REDUCE
+from rungs_report.topics import ROW_NORM, ROW_REDUCE
 from rungs_report.words import table, text
 
 FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
@@ -14,14 +14,18 @@ TEXT_SHAPE = (65536, 2048)  # rows and columns of the text "from many to one"
 TEXT_MS = {"shared_accumulation": 0.454, "register_accumulation": 0.415, "final_warp": 0.414}  # what it measured
 
 
-def cells(machine: Machine, mode: str = "cold") -> list[Cell]:
-    """Sums of floats, the largest first, and of equals those of the shortest rows."""
-    found = [c for c in machine.cells if (c.operation, c.operator, c.input_type, c.mode) == (ROW_REDUCE, "plus", "f32", mode)]
+def cells(machine: Machine, mode: str = "cold", operation: str = ROW_REDUCE) -> list[Cell]:
+    """Sums of floats, or norms, the largest first, and of equals those of the shortest rows."""
+    found = [c for c in machine.cells if (c.operation, c.operator, c.input_type, c.mode) == (operation, "plus" * (operation == ROW_REDUCE), "f32", mode)]
     return sorted((c for c in found if machine.is_problem(c)), key=lambda c: (-c.items, c.sizes["columns"]))
 
 
 def measured(machine: Machine) -> bool:
-    return bool(cells(machine))
+    return bool(cells(machine)) or norms_measured(machine)
+
+
+def norms_measured(machine: Machine) -> bool:
+    return bool(cells(machine, operation=ROW_NORM))
 
 
 def named(machine: Machine, cell: Cell, rung: str) -> Variant | None:
@@ -115,3 +119,28 @@ def by_shape(page: Page) -> list[str]:
     if not lines:
         return []
     return ["## Every rung, in percent of the roof", "", *table(["rung", *(f">{shape(cell)}" for cell in found)], lines), ""]
+
+
+def norms(page: Page) -> list[str]:
+    """Root-mean-square norms, shape by shape, in the order of the ladder."""
+    machine = page.machine
+    found = cells(machine, operation=ROW_NORM)
+    variants = sorted({v for cell in found for v in compare.contenders(machine, cell)}, key=machine.order.__getitem__)
+    if not variants:
+        return []
+    lines = []
+    for cell in found:
+        told = []
+        for variant in variants:
+            share = compare.figure(machine, cell, variant, "percent_of_ceiling")
+            told += [words.time(time(machine, cell, variant)), words.UNKNOWN if share is None else f"{share:.0f}"]
+        lines.append([shape(cell), *told])
+    headers = [">rows x columns", *(header for v in variants for header in (f">{page.label(v)}", ">% of a copy"))]
+    return [
+        "## Root-mean-square norms",
+        "",
+        "Every row divided by the root of its mean square, times a row of weights. A copy reads and writes as many bytes.",
+        "",
+        *table(headers, lines),
+        "",
+    ]

@@ -5,7 +5,7 @@ from collections import Counter
 from rungs_report import charts, compare, words
 from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine
-from rungs_report.page import SAID, Page, flags, fold, interval, marked, over_cub, verdict
+from rungs_report.page import MARKS, SAID, Page, flags, fold, interval, marked, over_cub, verdict
 from rungs_report.topics import ATOMICS, COSTS, Topic
 from rungs_report.words import code, table, text
 
@@ -129,6 +129,29 @@ def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
             *lines,
         ]
     return lines
+
+
+def brief_table(machine: Machine, topics: list[Topic]) -> list[str]:
+    """The same for the README, which is read in 100 columns: the best rung's speed-ups alone."""
+    heads = mains(machine, topics)
+    found = [{each.cell.items: each for each in compare.bests(machine, p) if each.ratio} for _, p in heads]
+    versions = compare.cccl_versions(machine)
+    rows = []
+    for count in few({count for each in found for count in each}):
+        row = [words.size(count)]
+        for by_size in found:
+            best = by_size.get(count)
+            by_version = {ratio.cccl: ratio for ratio in best.all_ratios} if best else {}
+            over = [over_cub(by_version.get(version)) for version in versions]
+            row.append(" / ".join(over).replace("x / ", " / ") + MARKS[best.ratio.verdict] if best else words.UNKNOWN)
+        rows.append(row)
+    if not rows:
+        return []
+    carried = what_carried_means([each.all_ratios for by_size in found for each in by_size.values()])
+    releases = " / ".join(text(version) for version in versions)
+    lower = " A mark is the verdict of the lower." * (len(versions) > 1)
+    about = f"The speed-up of the best rung over the CUB of CCCL {releases}. = is a tie, ? undecided, − CUB wins.{lower}{carried}"
+    return [about, "", *table([">n", *(f">{topic.name}" for topic, _ in heads)], rows), ""]
 
 
 def what_carried_means(found: list[tuple[compare.Ratio, ...]]) -> str:

@@ -13,7 +13,7 @@ ORDINARY_ERROR = "the error against the oracle, in units of the output's last pl
 
 
 SCANS, HISTOGRAMS, DOTS, EXTREMA, ATOMICS, COSTS = "scans", "histograms", "dots", "extrema", "atomics", "costs"
-ROW_REDUCE = "row_reduce"  # has two sizes where others have one, so it is no topic: its page is its own
+ROW_REDUCE, ROW_NORM = "row_reduce", "row_norm"  # have two sizes where others have one, so they are no topic: their page is their own
 STUDIES = (ATOMICS, COSTS)  # they compare ways of doing a thing, among which nobody has to choose
 
 
@@ -76,7 +76,7 @@ def of(machine: Machine) -> list[Topic]:
     """The topics this machine has rows of, the known ones first."""
     names: dict[str, set[str]] = {}
     for cell in machine.cells:
-        if machine.is_problem(cell) and cell.operation != ROW_REDUCE:
+        if machine.is_problem(cell) and cell.operation not in (ROW_REDUCE, ROW_NORM):
             names.setdefault(name_of(cell.operation), set()).add(cell.operation)
     known = [topic for topic in KNOWN if topic.name in names]
     if machine.widens:

@@ -59,7 +59,7 @@ void bench_top::prepare(const problem& p, std::size_t workspace_bytes) {
   zone_names_ = {"before the input", "after the input"};
   const std::size_t in_size = catalog::size_of(subject_.input_type), out_size = catalog::size_of(subject_.output_type);
   d_in_ = in_.place(p.num_items * in_size, static_cast<std::size_t>(p.in_offset) * in_size, guards_);
-  if (has_pairs()) {
+  if (has_second()) {
     d_second_ = second_.place(p.num_items * in_size, static_cast<std::size_t>(p.second_offset) * in_size, guards_);
     zone_names_.insert(zone_names_.end(), {"before the second input", "after the second input"});
   }
@@ -111,7 +111,7 @@ void bench_top::make_input(const problem& p, cudaStream_t stream) {
     made_.group = static_cast<std::uint32_t>(subject_.num_channels);
   }
   where_.generate(subject_.input_type, d_in_, made_, stream);
-  if (!has_pairs()) return;
+  if (!has_second()) return;
   made_second_ = make_second(made_, bits);
   where_.generate(subject_.input_type, d_second_, made_second_, stream);
 }
@@ -141,7 +141,7 @@ void bench_top::share_workspace(const bench_top& other) {
 
 std::uint64_t bench_top::input_checksum(std::size_t num_items) {
   const std::uint64_t of_first = where_.checksum(subject_.input_type, d_in_, num_items, stream_);
-  return has_pairs() ? 3 * of_first + where_.checksum(subject_.input_type, d_second_, num_items, stream_) : of_first;
+  return has_second() ? 3 * of_first + where_.checksum(subject_.input_type, d_second_, num_items, stream_) : of_first;
 }
 
 cudaError_t bench_top::enqueue(const problem& p, cudaStream_t stream) { return enqueue(p, stream, bytes_); }

@@ -134,7 +134,7 @@ class bench_top {
   void place_levels(const problem& p);
   void place_workspace(const problem& p, std::size_t bytes);
   judged_call judged(const problem& p) const { return {p, made_, d_in_, d_out_, stream_, &made_second_, d_second_}; }
-  bool has_pairs() const { return subject_.operation == catalog::operation::dot; }
+  bool has_second() const { return catalog::has_second(subject_.operation); }
 
   const catalog::record& subject_;
   site& where_;

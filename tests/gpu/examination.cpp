@@ -43,6 +43,7 @@ constexpr std::size_t usual_sanitized_cluster_items = 20000;
 constexpr std::size_t most_sanitized_cluster_samples = 40000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr std::size_t host_judged_pairs = 4096;                  // likewise, of what no checker on the device holds
+constexpr std::size_t host_judged_norms = std::size_t{1} << 20;
 constexpr int max_findings = 6;
 // Lengths of rows, around what lanes, warps and blocks take at a time.
 constexpr std::array<std::size_t, 16> columns_asked{1,   2,   7,    31,   32,   33,   127,  128,
@@ -108,8 +109,10 @@ class examiner {
   bool sanitizing() const { return how_.how_much == extent::sanitizer; }
   bool full() const { return how_.how_much == extent::full; }
   bool scans() const { return catalog::is_scan(subject_.operation); }
-  bool has_rows() const { return subject_.operation == operation::row_reduce; }
+  bool has_rows() const { return catalog::has_rows(subject_.operation); }
+  bool normalises() const { return subject_.operation == operation::row_norm; }
   bool has_pairs() const { return subject_.operation == operation::dot; }
+  bool has_second() const { return catalog::has_second(subject_.operation); }
   bool finds_place() const { return subject_.operation == operation::arg_extremum; }
   // What the place of nothing is, every library says in its own way.
   std::size_t least_items() const {
@@ -167,6 +170,11 @@ class examiner {
     if (!subject_.propagates_nan && subject_.op != op::plus && p.kind == distribution::special &&
         p.seed % num_special == special_nan)
       ++p.seed;  // no NaN
+    // Squares of large items are infinite, which is no question about norms; all outputs are judged on the host.
+    if (normalises()) {
+      if (p.kind != distribution::exact) p.kind = distribution::uniform;
+      p.num_items = std::min(p.num_items, host_judged_norms);
+    }
     if (sanitizing()) p.num_items = std::min(p.num_items, most_sanitized_here);
     if (!on_device_)
       p.num_items = std::min<std::size_t>(p.num_items, full() ? 1u << 24 : scans() ? 1u << 14 : 1u << 17);
@@ -316,7 +324,7 @@ class examiner {
       p.seed = how_.seed + static_cast<std::uint64_t>(n);
       p.in_offset = n % 4 == 2 ? 3 : n % 2;
       p.out_offset = n % 3 == 1 ? 1 : 0;
-      if (has_pairs()) p.second_offset = n / 2 % 4;
+      if (has_second()) p.second_offset = n / 2 % 4;
       p.workspace_offset = n % 5;
       p.poison = n % 3;
       p.init = n % 3;
@@ -390,7 +398,8 @@ class examiner {
       levels.push_back(2);  // in place
     }
     if (has_rows()) levels.push_back(static_cast<int>(columns_asked.size()));
-    if (has_pairs()) levels.push_back(4);  // where the second items begin: as far behind an alignment as the first, too
+    if (has_second())
+      levels.push_back(4);  // where the second items begin: as far behind an alignment as the first, too
     const auto bins = possible_bins();
     if (counts()) {
       levels[2] = num_of_histograms;
@@ -427,7 +436,8 @@ class examiner {
       p.legacy_stream = level(8) == 1;
       p.in_place = scans() && level(9) == 1;
       if (has_rows()) p.num_columns = columns_asked[level(9)];
-      if (has_pairs()) p.second_offset = level(9) == 3 ? p.in_offset : element_offsets[level(9)];
+      if (has_second())
+        p.second_offset = level(has_rows() ? 10 : 9) == 3 ? p.in_offset : element_offsets[level(has_rows() ? 10 : 9)];
       if (counts()) {
         p.kind = static_cast<distribution>(first_of_histograms + rows[r][2]);
         p.levels_offset = element_offsets[level(7)];
@@ -968,7 +978,7 @@ class examiner {
         problem q = p;
         q.in_offset = repeat % 5;
         q.out_offset = repeat % 3;
-        if (has_pairs()) q.second_offset = repeat / 2 % 4;
+        if (has_second()) q.second_offset = repeat / 2 % 4;
         q.workspace_offset = repeat * 13 % 256;
         q.poison = repeat % 3;
         top.prepare(q);
@@ -1043,13 +1053,14 @@ class examiner {
   // Around 2^31 and 2^32 items, where 32-bit counts and offsets wrap. By default integers only: they prove it for the
   // others.
   void large_inputs() {
-    const bool reduces = subject_.operation == operation::reduce || has_rows() || has_pairs() || finds_place();
+    const bool reduces = subject_.operation == operation::reduce || subject_.operation == operation::row_reduce ||
+                         has_pairs() || finds_place();
     if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts())) return;
     const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32 ||
                                (has_pairs() && subject_.input_type == scalar::i8);
     const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
                                 : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
-                                      (subject_.op == op::plus || (finds_place() && subject_.op == op::minimum));
+                                      (subject_.op == op::plus || (finds_place() && subject_.op != op::maximum));
     if (!full() && !usual) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);

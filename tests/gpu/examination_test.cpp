@@ -332,6 +332,61 @@ TEST(examination, refuses_every_bug_planted_in_dot_products) {
   EXPECT_REFUSED(examined_dot<float, float, dot_bug::changes_second>());
 }
 
+// Norms of rows.
+enum class norm_bug {
+  none,
+  last_column_left_out,
+  weight_of_the_next_column,
+  no_epsilon,
+  mean_of_the_first_row,
+  no_root
+};
+
+template <norm_bug planted>
+cudaError_t norms(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  const bool is_query = temp_storage_bytes == 0;
+  temp_storage_bytes = 1;
+  if (is_query) return cudaSuccess;
+  const auto* const items = static_cast<const float*>(a.d_in);
+  const auto* const weights = static_cast<const float*>(a.d_second);
+  for (std::size_t row = 0; row < a.num_rows; ++row) {
+    const float* const own = items + (planted == norm_bug::mean_of_the_first_row ? 0 : row) * a.num_columns;
+    double squares = 0;
+    for (std::size_t c = 0; c < a.num_columns - (planted == norm_bug::last_column_left_out && a.num_columns > 0); ++c)
+      squares += double{own[c]} * own[c];
+    const double mean = squares / static_cast<double>(a.num_columns);
+    const double root = std::sqrt(mean + (planted == norm_bug::no_epsilon ? 0 : catalog::norm_epsilon));
+    for (std::size_t c = 0; c < a.num_columns; ++c) {
+      const float weight = weights[planted == norm_bug::weight_of_the_next_column ? (c + 1) % a.num_columns : c];
+      static_cast<float*>(a.d_out)[row * a.num_columns + c] = static_cast<float>(
+          items[row * a.num_columns + c] * double{weight} / (planted == norm_bug::no_root ? mean : root));
+    }
+  }
+  return cudaSuccess;
+}
+
+template <norm_bug planted>
+verdict examined_norms() {
+  record r = host_record<float, float>(catalog::operation::row_norm, norms<planted>, op::none);
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_norms) {
+  const verdict v = examined_norms<norm_bug::none>();
+  EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+  EXPECT_GT(v.cases, 100);
+}
+
+TEST(examination, refuses_every_bug_planted_in_norms) {
+  EXPECT_REFUSED(examined_norms<norm_bug::last_column_left_out>());
+  EXPECT_REFUSED(examined_norms<norm_bug::weight_of_the_next_column>());
+  EXPECT_REFUSED(examined_norms<norm_bug::no_epsilon>());
+  EXPECT_REFUSED(examined_norms<norm_bug::mean_of_the_first_row>());
+  EXPECT_REFUSED(examined_norms<norm_bug::no_root>());
+}
+
 // Places of extrema.
 enum class place_bug { none, last_of_equals, nan_left_out, item_of_another_index, word_of_32_bits, last_item_left_out };
 
@@ -368,9 +423,30 @@ verdict examined_place(const char* only = "") {
   return examine(r, {.seed = 20261121, .only_case = only});
 }
 
+template <class T, place_bug planted>
+cudaError_t both_places(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a,
+                        cudaStream_t stream) {
+  const bool is_query = temp_storage_bytes == 0;
+  const cudaError_t error = place<T, op::minimum, place_bug::none>(d_temp_storage, temp_storage_bytes, a, stream);
+  if (is_query || error != cudaSuccess) return error;
+  arguments of_greatest = a;
+  of_greatest.d_out = static_cast<char*>(a.d_out) + 16;
+  return place<T, op::maximum, planted>(d_temp_storage, temp_storage_bytes, of_greatest, stream);
+}
+
+template <class T, place_bug planted = place_bug::none>
+verdict examined_both_places(const char* only = "") {
+  record r = host_record<T, T>(catalog::operation::arg_extremum, both_places<T, planted>, op::both);
+  r.output_type = scalar::i64;
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121, .only_case = only});
+}
+
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_places) {
   for (const verdict& v : {examined_place<float, op::minimum>(), examined_place<std::int32_t, op::maximum>(),
-                           examined_place<double, op::maximum>(), examined_place<std::int32_t, op::minimum>()}) {
+                           examined_place<double, op::maximum>(), examined_place<std::int32_t, op::minimum>(),
+                           examined_both_places<float>(), examined_both_places<std::int32_t>()}) {
     EXPECT_TRUE(v.findings.empty()) << all_findings(v);
     EXPECT_GT(v.cases, 100);
   }
@@ -384,6 +460,9 @@ TEST(examination, refuses_every_bug_planted_in_places) {
   EXPECT_REFUSED(examined_place<std::int32_t, op::minimum, place_bug::item_of_another_index>());
   EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::word_of_32_bits>());
   EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::last_item_left_out>());
+  EXPECT_REFUSED(examined_both_places<float, place_bug::last_of_equals>("places"));
+  EXPECT_REFUSED(examined_both_places<double, place_bug::nan_left_out>("places"));
+  EXPECT_REFUSED(examined_both_places<std::int32_t, place_bug::last_item_left_out>());
 }
 
 // Scans, in tiles as a device has them.

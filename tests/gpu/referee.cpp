@@ -1,6 +1,7 @@
 #include "gpu/referee.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -99,60 +100,75 @@ class referee_of_reductions : public referee_on_site {
   expectation expected_{};  // without a task
 };
 
-// Of places of extrema: two words of output, the index and one that begins with the item. The host looks at all items,
-// at those of the largest inputs once for all records that are asked about them.
+// Of places of extrema: two words of output for each, the index and one that begins with the item. The host looks at
+// all items, at those of the largest inputs once for all records that are asked about them.
 class referee_of_places : public referee_on_site {
  public:
-  using referee_on_site::referee_on_site;
+  referee_of_places(const record& subject, site& where) : referee_on_site(subject, where) {
+    if (subject.op != catalog::op::maximum) ops_.push_back(catalog::op::minimum);
+    if (subject.op != catalog::op::minimum) ops_.push_back(catalog::op::maximum);
+  }
 
-  std::size_t output_items(const problem&) const override { return 2; }
+  std::size_t output_items(const problem&) const override { return 2 * ops_.size(); }
 
   void learn(const judged_call& call, std::uint64_t) override {
-    constexpr std::size_t many_items = std::size_t{1} << 30, chunk_items = std::size_t{1} << 24;
-    static std::map<std::tuple<catalog::op, catalog::scalar, std::size_t, std::uint64_t>, place_of_extremum> of_many;
-    const std::size_t n = call.asked.num_items;
-    const std::tuple key{subject_.op, subject_.input_type, n, call.items.seed};
-    if (const auto known = of_many.find(key); n >= many_items && known != of_many.end()) {
-      expected_ = known->second;
-      return;
-    }
-    expected_ = no_place(subject_.op, subject_.input_type);
-    const std::size_t size = catalog::size_of(subject_.input_type);
-    std::vector<unsigned char> chunk(std::min(chunk_items, n) * size);
-    for (std::size_t first = 0; first < n; first += chunk_items) {
-      const std::size_t count = std::min(chunk_items, n - first);
-      where_.read(chunk.data(), static_cast<const unsigned char*>(call.d_in) + first * size, count * size, call.stream);
-      look_at(expected_, subject_.op, subject_.input_type, chunk.data(), first, count);
-    }
-    if (n >= many_items) of_many[key] = expected_;
+    expected_.clear();
+    for (const catalog::op which : ops_) expected_.push_back(place_of(which, call));
   }
 
   std::optional<std::string> fault(const judged_call& call) override {
-    const found got = result(call);
-    if (got.index == expected_.index && got.item == expected_.item) return std::nullopt;
-    return text("expected ", to_string(subject_.input_type, expected_.item), " at ", expected_.index, ", got ",
-                described(got));
+    const std::vector<found> got = result(call);
+    for (std::size_t i = 0; i < ops_.size(); ++i)
+      if (got[i].index != expected_[i].index || got[i].item != expected_[i].item)
+        return text("expected the ", name(ops_[i]), " ", to_string(subject_.input_type, expected_[i].item), " at ",
+                    expected_[i].index, ", got ", described(got[i]));
+    return std::nullopt;
   }
 
-  std::string fingerprint(const judged_call& call) override { return described(result(call)); }
+  std::string fingerprint(const judged_call& call) override {
+    std::string all;
+    for (const found& each : result(call)) all += described(each) + "; ";
+    return all;
+  }
 
  private:
   struct found {
     std::uint64_t index;
     value item;
   };
-  found result(const judged_call& call) {
-    const auto words = read(call.d_out, catalog::scalar::u64, 2, call.stream);
-    found got{};
-    std::memcpy(&got.index, words.data(), sizeof got.index);
-    std::memcpy(&got.item.bits, words.data() + sizeof got.index, catalog::size_of(subject_.input_type));
+  std::vector<found> result(const judged_call& call) {
+    const auto words = read(call.d_out, catalog::scalar::u64, 2 * ops_.size(), call.stream);
+    std::vector<found> got(ops_.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const unsigned char* const own = words.data() + 16 * i;
+      std::memcpy(&got[i].index, own, sizeof got[i].index);
+      std::memcpy(&got[i].item.bits, own + sizeof got[i].index, catalog::size_of(subject_.input_type));
+    }
     return got;
+  }
+  place_of_extremum place_of(catalog::op which, const judged_call& call) {
+    constexpr std::size_t many_items = std::size_t{1} << 30, chunk_items = std::size_t{1} << 24;
+    static std::map<std::tuple<catalog::op, catalog::scalar, std::size_t, std::uint64_t>, place_of_extremum> of_many;
+    const std::size_t n = call.asked.num_items;
+    const std::tuple key{which, subject_.input_type, n, call.items.seed};
+    if (const auto known = of_many.find(key); n >= many_items && known != of_many.end()) return known->second;
+    place_of_extremum expected = no_place(which, subject_.input_type);
+    const std::size_t size = catalog::size_of(subject_.input_type);
+    std::vector<unsigned char> chunk(std::min(chunk_items, n) * size);
+    for (std::size_t first = 0; first < n; first += chunk_items) {
+      const std::size_t count = std::min(chunk_items, n - first);
+      where_.read(chunk.data(), static_cast<const unsigned char*>(call.d_in) + first * size, count * size, call.stream);
+      look_at(expected, which, subject_.input_type, chunk.data(), first, count);
+    }
+    if (n >= many_items) of_many[key] = expected;
+    return expected;
   }
   std::string described(const found& got) const {
     return text(to_string(subject_.input_type, got.item), " at ", got.index);
   }
 
-  place_of_extremum expected_{};
+  std::vector<catalog::op> ops_;
+  std::vector<place_of_extremum> expected_;
 };
 
 // Of the rows of a matrix: a reduction each.
@@ -202,6 +218,53 @@ class referee_of_rows : public referee_on_site {
  private:
   std::optional<scan_task> task_;
   std::vector<expectation> expected_;  // without a task
+};
+
+// Of norms of rows, all outputs by the host. Sums of squares there are of long doubles.
+class referee_of_norms : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(const problem& asked) const override { return asked.num_items; }
+
+  void learn(const judged_call& call, std::uint64_t) override {
+    const std::size_t columns = call.asked.num_columns;
+    const auto items = floats(call.d_in, call.asked.num_items, call.stream);
+    const auto weights = floats(call.d_second, std::min(columns, call.asked.num_items), call.stream);
+    expected_.clear();
+    for (std::size_t first = 0; first < call.asked.num_items; first += columns) {
+      long double squares = 0;
+      for (std::size_t c = 0; c < columns; ++c)
+        squares += static_cast<long double>(items[first + c]) * static_cast<long double>(items[first + c]);
+      const long double root = std::sqrt(squares / static_cast<long double>(columns) + catalog::norm_epsilon);
+      for (std::size_t c = 0; c < columns; ++c)
+        expected_.push_back(static_cast<double>(static_cast<long double>(items[first + c]) * weights[c] / root));
+    }
+  }
+
+  // Half of the relative error of a sum of squares, all of one sign, reaches the root. What is left are the roundings
+  // of the mean, the root, its reciprocal and the products.
+  std::optional<std::string> fault(const judged_call& call) override {
+    const std::size_t columns = call.asked.num_columns;
+    const std::size_t height = subject_.summation_height != nullptr ? subject_.summation_height(columns) : columns;
+    const double allowed = gamma(height + 1, 0x1p-24) / 2 + 8 * 0x1p-24;
+    const auto got = floats(call.d_out, call.asked.num_items, call.stream);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      if (!(std::fabs(got[i] - expected_[i]) <= allowed * std::fabs(expected_[i]) + 0x1p-149))
+        return text("row ", i / columns, " column ", i % columns, ": expected ", expected_[i], ", got ", got[i]);
+    return std::nullopt;
+  }
+
+  std::string fingerprint(const judged_call& call) override { return checksum(call); }
+
+ private:
+  std::vector<float> floats(const void* from, std::size_t num_items, cudaStream_t stream) {
+    std::vector<float> items(num_items);
+    if (num_items > 0) where_.read(items.data(), from, num_items * sizeof(float), stream);
+    return items;
+  }
+
+  std::vector<double> expected_;
 };
 
 class referee_of_scans : public referee_on_site {
@@ -323,6 +386,7 @@ std::unique_ptr<referee> referee_of(const record& subject, site& where) {
   if (catalog::is_histogram(subject.operation)) return std::make_unique<referee_of_histograms>(subject, where);
   if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
   if (subject.operation == operation::row_reduce) return std::make_unique<referee_of_rows>(subject, where);
+  if (subject.operation == operation::row_norm) return std::make_unique<referee_of_norms>(subject, where);
   if (subject.operation == operation::arg_extremum) return std::make_unique<referee_of_places>(subject, where);
   if (subject.operation == operation::reduce || subject.operation == operation::dot)
     return std::make_unique<referee_of_reductions>(subject, where);

@@ -53,6 +53,45 @@ TEST(exact_sum, agrees_with_the_tests_own_on_every_kind) {
   }
 }
 
+TEST(exact_sum, adds_products_of_any_two_floats) {
+  const auto product = [](float x, float y) {
+    exact_sum sum;
+    sum.add_product(x, y);
+    return sum;
+  };
+  EXPECT_EQ(product(-3, 5).rounded(), -15.0f);
+  EXPECT_EQ(product(0x1p-149f, -0x1p-149f).in_double(), -0x1p-298);
+  EXPECT_EQ(product(0x1p-149f, 0x1p-149f).rounded(), 0.0f);
+  const float largest = std::numeric_limits<float>::max();
+  EXPECT_EQ(product(largest, -largest).in_double(), -double{largest} * largest);
+  EXPECT_EQ(product(largest, largest).rounded(), std::numeric_limits<float>::infinity());
+  // Denormal results are rounded once, too: 1.5 units to even, and a little less than that.
+  EXPECT_EQ(product(0x1.8p-100f, 0x1p-49f).rounded(), 0x1p-148f);
+  exact_sum less = product(0x1.8p-100f, 0x1p-49f);
+  less.add_product(-0x1p-149f, 0x1p-149f);
+  EXPECT_EQ(less.rounded(), 0x1p-149f);
+  exact_sum many = product(0x1.000002p0f, 0x1.000002p0f);  // 1 + 2^-22 + 2^-46
+  many.add(-1);
+  EXPECT_EQ(many.in_double(), 0x1p-22 + 0x1p-46);
+}
+
+TEST(exact_sum, of_products_agrees_with_the_tests_own_on_every_kind) {
+  for (int k = 0; k < num_kinds; ++k) {
+    std::vector<float> items(10007), factors(items.size());
+    make(static_cast<kind>(k), items);
+    make_factors(static_cast<kind>(k), factors);
+    tests::superaccumulator reference;
+    exact_sum sum;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      sum.add_product(items[i], factors[i]);
+      reference.add(double{items[i]} * factors[i]);  // exact: 48 bits
+    }
+    EXPECT_EQ(sum.rounded(), reference.rounded<float>()) << name(static_cast<kind>(k));
+    EXPECT_EQ(sum.in_double(), reference.rounded<double>()) << name(static_cast<kind>(k));
+    EXPECT_TRUE(std::isfinite(sum.rounded())) << name(static_cast<kind>(k));
+  }
+}
+
 TEST(last_place, follows_the_exponent_down_to_the_denormals) {
   EXPECT_EQ(last_place(1), 0x1p-23);
   EXPECT_EQ(last_place(-1.5f), 0x1p-23);
@@ -82,6 +121,21 @@ TEST(kinds, are_what_they_are_called) {
   EXPECT_GT(std::fabs(items.back()), 0x1p98f);
   make(kind::near_largest, items);
   for (const float item : items) ASSERT_GT(std::fabs(item), 1.6e38f);
+}
+
+TEST(kinds, factors_enlarge_whole_numbers_alone_and_let_cancel_what_cancels) {
+  std::vector<float> factors(30000);
+  for (int k = 0; k < num_kinds; ++k) {
+    const auto what = static_cast<kind>(k);
+    make_factors(what, factors);
+    const bool whole = what == kind::integers;
+    for (const float factor : factors) ASSERT_TRUE(whole ? factor == 1 || factor == 2 : factor >= 0.5f && factor < 1);
+    EXPECT_GT(std::set<float>(factors.begin(), factors.end()).size(), whole ? 1u : 5000u) << name(what);
+  }
+  make_factors(kind::cancelling, factors);
+  for (std::size_t i = 0; i < factors.size(); i += 3) ASSERT_EQ(factors[i], factors[i + 2]);
+  make_factors(kind::near_largest, factors);
+  for (std::size_t i = 0; i < factors.size(); i += 2) ASSERT_EQ(factors[i], factors[i + 1]);
 }
 
 }  // namespace

@@ -432,6 +432,15 @@ TEST_F(PlacePath, PlacesAreTimedBesideTheReadOnlyRoof) {
   }
 }
 
+TEST_F(PlacePath, BothPlacesAreFourWords) {
+  records = {
+      fakes::of_both_places(a_variant("cub_device_arg_twice", kernel<fakes::both_places<float>, 16, 64>, library)),
+      fakes::of_both_places(a_variant("both_at_once", kernel<fakes::both_places<float>, 6, 32>))};
+  run_and_succeed();
+  ASSERT_FALSE(rows_of("both_at_once").empty());
+  for (const row* one : rows_of("both_at_once")) EXPECT_EQ(one->about.bytes(), 4 * one->about.num_items + 32);
+}
+
 TEST_F(PlacePath, AnIndexThatBeginsAnewIsSeen) {
   records.push_back(fakes::of_places(a_variant("restarts", places<6, 32, fakes::place_slip::index_in_a_tile>)));
   run();

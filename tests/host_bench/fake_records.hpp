@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -137,6 +138,26 @@ cudaError_t row_sums(void* workspace, std::size_t& num_bytes, const catalog::arg
   return cudaSuccess;
 }
 
+enum class norm_slip { none, last_column, no_weights, last_row_unwritten, tires };
+
+template <norm_slip planted = norm_slip::none>
+cudaError_t norms(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (only_size(workspace, num_bytes)) return cudaSuccess;
+  ++calls;
+  const auto* const weights = static_cast<const float*>(a.d_second);
+  for (std::size_t row = 0; row < a.num_rows - (planted == norm_slip::last_row_unwritten); ++row) {
+    const float* const in = static_cast<const float*>(a.d_in) + row * a.num_columns;
+    float* const out = static_cast<float*>(a.d_out) + row * a.num_columns;
+    double squares = planted == norm_slip::tires && calls > 30 ? 1 : 0;
+    for (std::size_t c = 0; c < a.num_columns - (planted == norm_slip::last_column); ++c)
+      squares += double{in[c]} * in[c];
+    const double root = std::sqrt(squares / static_cast<double>(a.num_columns) + catalog::norm_epsilon);
+    for (std::size_t c = 0; c < a.num_columns; ++c)
+      out[c] = static_cast<float>(in[c] / root * (planted == norm_slip::no_weights ? 1 : weights[c]));
+  }
+  return cudaSuccess;
+}
+
 enum class pair_slip { none, last_pair, first_twice, next_second, tires };
 
 template <class T, pair_slip planted = pair_slip::none>
@@ -167,6 +188,22 @@ cudaError_t place_of_the_least(void* workspace, std::size_t& num_bytes, const ca
   std::memcpy(a.d_out, &index, sizeof index);
   std::memcpy(static_cast<char*>(a.d_out) + sizeof index, &item, sizeof item);
   return cudaSuccess;
+}
+
+// Both: the least and the greatest, of which the greatest may be wrong.
+template <class T, place_slip planted = place_slip::none>
+cudaError_t both_places(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+  if (only_size(workspace, num_bytes)) return cudaSuccess;
+  const cudaError_t error = place_of_the_least<T>(workspace, num_bytes, a, stream);
+  const auto* const items = static_cast<const T*>(a.d_in);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < a.num_items - (planted == place_slip::last_item); ++i)
+    if (items[i] > items[best] || (planted == place_slip::last_of_equals && items[i] == items[best])) best = i;
+  const std::uint64_t index = planted == place_slip::index_in_a_tile ? best % 64 : best;
+  const T item = items[best] - (planted == place_slip::tires && calls > 30);
+  std::memcpy(static_cast<char*>(a.d_out) + 16, &index, sizeof index);
+  std::memcpy(static_cast<char*>(a.d_out) + 24, &item, sizeof item);
+  return error;
 }
 
 inline cudaError_t does_nothing(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
@@ -212,6 +249,19 @@ inline catalog::record of_places(catalog::record about) {
   about.operation = catalog::operation::arg_extremum;
   about.op = catalog::op::minimum;
   about.output_type = catalog::scalar::i64;
+  about.takes_init = false;
+  return about;
+}
+
+inline catalog::record of_both_places(catalog::record about) {
+  about = of_places(about);
+  about.op = catalog::op::both;
+  return about;
+}
+
+inline catalog::record of_norms(catalog::record about) {
+  about.operation = catalog::operation::row_norm;
+  about.op = catalog::op::none;
   about.takes_init = false;
   return about;
 }

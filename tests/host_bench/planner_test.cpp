@@ -95,6 +95,10 @@ std::vector<record> rows_catalog() {
   return all;
 }
 
+std::vector<record> norms_catalog() {
+  return {fakes::of_norms(fakes::record("rung", does_nothing, scalar::f32, executor::device))};
+}
+
 std::vector<record> dots_catalog() {
   std::vector<record> all;
   for (const scalar type : {scalar::f32, scalar::f64})
@@ -107,7 +111,7 @@ std::vector<record> dots_catalog() {
 std::vector<record> places_catalog() {
   std::vector<record> all;
   for (const scalar type : {scalar::f32, scalar::i32})
-    for (const op which : {op::minimum, op::maximum})
+    for (const op which : {op::minimum, op::maximum, op::both})
       for (const char* rung : {"rung", "cub_device"}) {
         all.push_back(fakes::of_places(fakes::record(rung, does_nothing, type, executor::device)));
         all.back().op = which;
@@ -142,7 +146,7 @@ std::vector<record> operator+(std::vector<record> all, const std::vector<record>
 
 // Something of everything: sums and extremes on the host, and what enters no grid and a roof, which is in no plan.
 std::vector<record> a_catalog() {
-  auto all = flat_catalog() + histogram_catalog() + rows_catalog() + dots_catalog() + places_catalog() +
+  auto all = flat_catalog() + histogram_catalog() + rows_catalog() + norms_catalog() + dots_catalog() + places_catalog() +
              atomics_catalog() + chain_catalog();
   for (const op combine : {op::plus, op::minimum}) {
     all.push_back(fakes::record("host_serial", does_nothing, scalar::f32));
@@ -471,6 +475,8 @@ const measures all_measures[] = {
     {a_problem(operation::row_reduce, scalar::f16, scalar::f32, of_rows),
      {2080, 2000, 2000, 80},
      {operation::stream_read}},
+    // Of norms a row of weights is read, and as much written as read. Memory holds as many second items as first ones.
+    {a_problem(operation::row_norm, scalar::f32, scalar::f32, of_rows), {8200, 8200, 8256, 4100}, {operation::copy}},
     // Of pairs both items are read. Buffers hold a gap between the first and the second ones.
     {a_problem(operation::dot, scalar::i8, scalar::i32), {2004, 2000, 2256, 4}, {operation::stream_read}},
     // A place is two words.

@@ -13,8 +13,8 @@ namespace {
 
 using catalog::op, catalog::operation, catalog::record, catalog::scalar;
 using fakes::a_chain, fakes::a_histogram, fakes::a_scan, fakes::an_update, fakes::chain_slip, fakes::flaw,
-    fakes::miscount, fakes::of_pairs, fakes::of_places, fakes::of_rows, fakes::pair_slip, fakes::place_slip,
-    fakes::row_slip, fakes::slip;
+    fakes::miscount, fakes::norm_slip, fakes::of_both_places, fakes::of_norms, fakes::of_pairs, fakes::of_places,
+    fakes::of_rows, fakes::pair_slip, fakes::place_slip, fakes::row_slip, fakes::slip;
 constexpr auto inclusive = operation::inclusive_scan, exclusive = operation::exclusive_scan;
 const std::vector<distribution> everywhere(std::begin(all_distributions), std::end(all_distributions));
 
@@ -80,8 +80,10 @@ TEST_P(SuiteTimes, ARightVariant) {
 
 std::size_t sum_bytes(const problem&) { return 4'004; }
 std::size_t row_bytes(const problem& about) { return 4 * (about.shape["columns"] + 1) * about.shape["rows"]; }
+std::size_t norm_bytes(const problem& about) { return 4 * about.shape["columns"] * (2 * about.shape["rows"] + 1); }
 std::size_t pair_bytes(const problem&) { return 8'004; }
 std::size_t place_bytes(const problem&) { return 4'016; }
+std::size_t both_places_bytes(const problem&) { return 4'032; }
 std::size_t scan_bytes(const problem& about) { return about.num_items * 2 * catalog::size_of(about.input_type); }
 std::size_t counter_bytes(const problem& about) {
   const std::size_t channels = about.operation == operation::multi_histogram_even ? 3 : 1;
@@ -95,7 +97,7 @@ std::size_t thread_bytes(const problem& about) {
 
 const selection two_addresses{.filter = "/addresses=(1|1024)/", .sizes = {1000}};
 const selection a_hundred{.sizes = {100}};
-const selection few_rows{.filter = "rows=(1|19)/columns=2048/"};
+const selection few_rows{.filter = "rows=(1|19)/columns=2048/"}, few_norms{.filter = "rows=19/columns=2048/"};
 INSTANTIATE_TEST_SUITE_P(
     All, SuiteTimes,
     ::testing::Values(
@@ -113,10 +115,14 @@ INSTANTIATE_TEST_SUITE_P(
                      "exclusive_scan/compose/affine/n=1000/library_baselines/a/host", scan_bytes},
         RightVariant{"row_sums", of_rows(fakes::record("a", fakes::row_sums<float>, scalar::f32)), few_rows, 2,
                      "row_reduce/plus/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/a/host", row_bytes},
+        RightVariant{"norms", of_norms(fakes::record("a", fakes::norms<>, scalar::f32)), few_norms, 1,
+                     "row_norm/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/a/host", norm_bytes},
         RightVariant{"dot", of_pairs(fakes::record("a", fakes::dot<float>, scalar::f32)), a_thousand, 1,
                      "dot/plus/f32/n=1000/library_baselines/a/host", pair_bytes},
         RightVariant{"place", of_places(fakes::record("a", fakes::place_of_the_least<float>, scalar::f32)), a_thousand,
                      1, "arg_extremum/minimum/f32/n=1000/library_baselines/a/host", place_bytes},
+        RightVariant{"both_places", of_both_places(fakes::record("a", fakes::both_places<float>, scalar::f32)),
+                     a_thousand, 1, "arg_extremum/both/f32/n=1000/library_baselines/a/host", both_places_bytes},
         RightVariant{"int_histogram", counting<int, int>(scalar::i32, scalar::i32), of_64_bins, 2 * 7,
                      "histogram_even/i32/bins=64/uniform/n=4003/library_baselines/a/host", counter_bytes},
         RightVariant{"byte_histogram", counting<std::uint8_t, int>(scalar::u8, scalar::i32), of_64_bins,
@@ -190,9 +196,17 @@ record multiplying() {
   return of_pairs(fakes::record("a", fakes::dot<int, planted>, scalar::i32));
 }
 // Of 13 bits, so that most of 100000 items have equals.
+template <norm_slip planted>
+record norming() {
+  return of_norms(fakes::record("a", fakes::norms<planted>, scalar::f32));
+}
 template <place_slip planted>
 record placing() {
   return of_places(fakes::record("a", fakes::place_of_the_least<int, planted>, scalar::i32));
+}
+template <place_slip planted>
+record placing_both() {
+  return of_both_places(fakes::record("a", fakes::both_places<int, planted>, scalar::i32));
 }
 template <slip planted>
 record slipping() {
@@ -224,6 +238,13 @@ INSTANTIATE_TEST_SUITE_P(
         WrongVariant{"last_row", summing_rows<row_slip::last_row_unwritten>(), "element 18 of 19", of_19_rows},
         WrongVariant{"rows_tire", summing_rows<row_slip::tires>(), "after the last sample", of_19_rows},
 
+        WrongVariant{"no_norms", of_norms(fakes::record("a", fakes::does_nothing, scalar::f32)), "before timing",
+                     of_19_rows},
+        WrongVariant{"last_column_of_norms", norming<norm_slip::last_column>(), "element ", of_19_rows},
+        WrongVariant{"no_weights", norming<norm_slip::no_weights>(), "element ", of_19_rows},
+        WrongVariant{"last_norm", norming<norm_slip::last_row_unwritten>(), "of 38912", of_19_rows},
+        WrongVariant{"norms_tire", norming<norm_slip::tires>(), "after the last sample", of_19_rows},
+
         WrongVariant{"last_pair", multiplying<pair_slip::last_pair>(), "before timing"},
         WrongVariant{"first_twice", multiplying<pair_slip::first_twice>(), "expected "},
         WrongVariant{"next_second", multiplying<pair_slip::next_second>(), "expected "},
@@ -232,6 +253,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongVariant{"last_of_equals", placing<place_slip::last_of_equals>(), "index: expected ", {.sizes = {100'000}}},
         WrongVariant{"index_in_a_tile", placing<place_slip::index_in_a_tile>(), "index: expected "},
         WrongVariant{"place_tires", placing<place_slip::tires>(), "after the last sample"},
+        WrongVariant{
+            "last_greatest", placing_both<place_slip::last_of_equals>(), "index: expected ", {.sizes = {100'000}}},
+        WrongVariant{"index_of_both_in_a_tile", placing_both<place_slip::index_in_a_tile>(), "index: expected "},
+        WrongVariant{"greatest_tires", placing_both<place_slip::tires>(), "after the last sample"},
 
         WrongVariant{"last_sample", counting<std::uint16_t, int, miscount::drops_the_last>(scalar::u16, scalar::i32),
                      "wrong", of_64_bins, inside},

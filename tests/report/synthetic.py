@@ -411,6 +411,16 @@ def add_rows(made: dict[str, Any], shapes: Sequence[tuple[int, int]] = ((65536, 
         add_cell(made, items, times, operation="row_reduce", shape=f"rows={count} columns={columns}")
 
 
+def add_norms(made: dict[str, Any], shapes: Sequence[tuple[int, int]] = ((65536, 2048), (19, 2048))) -> None:
+    """Norms of rows."""
+    made["variants"] += [variant("handwritten", "rows", rung, number) for rung, number in (("norm_by_block", 10), ("norm_in_registers", 11))]
+    made["variants"].append(variant("handwritten", "front_door_of_rows", "front_door_of_norms", -1))
+    for count, columns in shapes:
+        items = count * columns
+        times = {("handwritten", rung): FLOOR + us * items / 2**27 for rung, us in (("norm_by_block", 400.0), ("norm_in_registers", 320.0), ("front_door_of_norms", 300.0))}
+        add_cell(made, items, times, operation="row_norm", operator="", shape=f"rows={count} columns={columns}")
+
+
 def add_dots(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
     """Dot products of floats."""
     made["variants"] += [variant("handwritten", "dots", rung, number) for rung, (number, _) in DOTS.items()]
@@ -432,6 +442,16 @@ def add_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24))
             times = {("handwritten", rung): FLOOR + us * items / 2**20 for rung, us in own.items()}
             times |= {("library_baselines", rung): FLOOR + us * items / 2**20 for rung, us in EXTREMA_LIBRARIES.items()}
             add_cell(made, items, times, operation="arg_extremum", operator=operator, output_type="i64")
+
+
+def add_both_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
+    """Both places of one call."""
+    made["variants"] += [variant("handwritten", "extrema", "both_at_once", 5), variant("handwritten", "front_door_of_extrema", "front_door_of_both", -1)]
+    made["variants"] += [variant("library_baselines", "extrema", "cub_device_arg_twice", -1)]
+    for items in sizes:
+        times = {("handwritten", "both_at_once"): 1.6, ("handwritten", "front_door_of_both"): 1.5, ("library_baselines", "cub_device_arg_twice"): 4.0}
+        times = {variant: FLOOR + us * items / 2**20 for variant, us in times.items()}
+        add_cell(made, items, times, operation="arg_extremum", operator="both", output_type="i64")
 
 
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:

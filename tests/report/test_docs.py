@@ -73,6 +73,12 @@ def test_the_readme_is_short() -> None:
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 120 + 30 * measured
 
 
+def test_the_readmes_table_of_headlines_fits_a_screen() -> None:
+    block = README.read_text(encoding="utf-8").partition("<!-- rungs:headline begin")[2].partition("<!-- rungs:headline end")[0]
+    rows = [row for row in block.splitlines() if row.startswith("|")]
+    assert rows and max(map(len, rows)) <= 100
+
+
 def front_door(run: str) -> dict[tuple[Any, ...], tuple[float, str]]:
     """The front door's speed-up over the fastest of CUB's device-wide calls, and the verdict, in each cell of the run."""
     path = next((REPOSITORY / "report" / "data").rglob(f"{run}.json*"), None)

@@ -1,7 +1,9 @@
 """Errors of sums: their page and their claims, from a small study, and that neither is there without one."""
 
 import json
+import math
 import re
+import struct
 
 import pytest
 import synthetic
@@ -31,6 +33,42 @@ def way(rung, by_kind, time, family="handwritten", ladder="accumulators", on_hos
 
 def same(*by_kind):
     return [[(error, CALLS)] for error in by_kind]
+
+
+def bits(value):
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+def dot(rung, results, time, **about):
+    """results: of each kind the floats answered, with their error in ulp and how many calls had them."""
+    made = way(rung, [[(error, count) for _, error, count in of] for of in results], time, **{"ladder": "dots"} | about)
+    for result, of in zip(made["results"], results, strict=True):
+        for value, (answer, *_) in zip(result["values"], of, strict=True):
+            value["bits"] = bits(answer)
+    return made
+
+
+def with_dots(made):
+    """Of uniform pairs the exact result is 1024 + 2^-14, 0.5 ulp above 1024; of others 1."""
+    libraries = {"family": "library_baselines"}
+    right = [(1.0, 0.25, CALLS)]
+    up = 1024 * (1 + 2**-23)
+    made["dots"] = {
+        "kinds": [{"kind": kind, "description": f"items of {kind}", "exact": 1.0, "magnitudes": 1.0} for kind in KINDS],
+        "ways": [
+            dot("atomic_per_element", [[(1024.0, -0.5, 60), (up * 1.01, 80.0, 39), (math.nan, None, 1)], right, right], 9000.0),
+            dot("shared_tree", [[(1024.0, -0.5, 60), (1024 + 2**-12, 1.5, 40)], right, right], 21.0),
+            dot("warp_shuffle", [[(1024 + 2**-11, 3.5, CALLS)], right, right], 20.5),
+            dot("tagged_sums", [[(up, 0.5, CALLS)], right, [(2.0, 2.0**23, CALLS)]], 20.0),
+            dot("exact_dot", [[(up, 0.5, CALLS)], right, right], 30.0, ladder="exact"),
+            dot("transform_reduce", [[(up, 0.5, CALLS)], right, right], 22.0, ladder="front_door_of_dots"),
+            dot("cub_device_transform_reduce", [[(up, 0.5, CALLS)], right, right], 23.0, **libraries),
+            dot("cublas_dot", [[(up, 0.5, CALLS)], right, right], 24.0, **libraries),
+            dot("host_serial_float", [[(1024 + 2**-10, 7.5, CALLS)], right, [(1.0, 0.25, CALLS)]], 12000.0, on_host=True, **libraries),
+            dot("host_float_from_double", [[(1024.0, -0.5, CALLS)], right, right], 13000.0, on_host=True, **libraries),
+        ],
+    }  # fmt: skip
+    return made
 
 
 def study(cccl="3.0.1", more=()):
@@ -121,6 +159,61 @@ def test_exact_sums_at_every_size(written):
     dot = told.partition("### f32 dot product, normal")[2]
     assert "50.0 %" in dot and "CUB" not in dot
     assert "Exact sums at every size" not in written(study())
+
+
+def row(text, label):
+    return [cell.strip() for cell in next(line for line in text.splitlines() if line.startswith(f"| {label} ")).split("|")[2:-1]]
+
+
+def test_dot_products(written):
+    told = section(written(with_dots(study())), "Dot products")
+    first, serial, double, changing, orders = told.split("\n### ")[1:]
+    assert "Rounded correctly on every kind: `rungs::DeviceReduce::TransformReduce`, `cub_device_transform_reduce` (3.0.1), `cublas_dot`, `exact_dot` and `host_float_from_double`." in told
+    assert row(first, "`tagged_sums`") == ["20.0 µs", "yes", "**0.50**", "**0.25**", "8.4e+06"]
+    assert row(first, "`atomic_per_element`") == ["9.00 ms", "**no**", "no sum", "**0.25**", "**0.25**"]
+    assert first.index("`tagged_sums`") < first.index("`exact_dot`") < first.index("`host_serial_float`"), "by time, the host last"
+    assert row(serial, "`shared_tree`") == ["8.0", "0", "0"], "1024 lies 8 ulp below the serial sum"
+    assert row(serial, "`tagged_sums`") == ["7.0", "0", "8.4e+06"] and "`host_serial_float`" not in serial
+    assert row(double, "`host_serial_float`") == ["8.0", "0", "0"] and row(double, "`atomic_per_element`")[0] == "no sum"
+    assert row(changing, "`shared_tree`") == ["uniform", "2", "60.0 %", "−0.50", "−0.50", "1.5", "2.0", ""]
+    assert row(changing, "`atomic_per_element`") == ["uniform", "3", "60.0 %", "−0.50", "−0.50", "80", "80", "1"]
+    assert "`tagged_sums`" not in changing
+    assert row(orders, "uniform")[:4] == ["7.5", "no sum", "1.5", "3.5"] and row(orders, "uniform")[4:] == ["**0.50**"] * 4
+    assert row(orders, "kinds on which it is nearest") == ["2", "2", "2", "2", "2", "3", "3", "3"]
+
+
+def test_dot_products_of_the_newest_release_lead_and_others_add_their_library(written):
+    told = section(written(with_dots(study()), with_dots(study("3.5.0")), study("3.9.0")), "Dot products")
+    first = told.split("\n### ")[1]
+    assert "`cub_device_transform_reduce` (3.5.0)" in first and "`cub_device_transform_reduce` (3.0.1)" in first
+    assert first.count("`cublas_dot`") == first.count("`tagged_sums`") == 1
+
+
+def test_a_study_without_dot_products_says_nothing_of_them(repository, written):
+    made = study()
+    plain = written(made)
+    assert "Dot products" not in plain
+    made["dots"] = {"kinds": [], "ways": []}
+    assert written(made) == plain
+    assert not any(claim in claims.of(data.read(repository / "report/data").machines[0])["accuracy"] for claim in claims.ACCURACY_OF_DOTS)
+
+
+def test_dot_products_alone(written):
+    made = with_dots(study())
+    made["ways"], made["kinds"] = [], []
+    text = written(made)
+    assert "## Dot products" in text and "## Error and time" not in text and "## Which order comes nearer\n" not in text
+
+
+def test_claims_of_dot_products(repository, written):
+    written(with_dots(study()))
+    machine = data.read(repository / "report/data").machines[0]
+    stray, near, tree, order = (claims.answer(claim, machine) for claim in claims.ACCURACY_OF_DOTS)
+    assert stray.measured.endswith("of the dot product of uniform pairs, and 3 different results in 100 calls")
+    assert near.verdict == claims.HOLDS and near.measured.startswith("4.8e-07 of the dot product"), "2^-11 of 1024"
+    assert tree.verdict == claims.HOLDS and tree.measured.startswith("shared_tree 1.5 and 0.25 ulp")
+    assert order.verdict == claims.FAILS and order.measured.startswith("shared_tree 8.0 and warp_shuffle 4.0 ulp")
+    assert "8e-7" in (repository / "report/synthetic-gpu/claims.md").read_text()
 
 
 def test_claims(repository, written):

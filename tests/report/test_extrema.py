@@ -24,6 +24,22 @@ def test_the_page(folder):
     assert re.search(r"\| `tile_found_last` +\|", text) and re.search(r"\| `cub_device_arg` +\|", text)
 
 
+def test_both_at_once(folder, repository, run):
+    assert "Both at once" not in (folder / "extrema.md").read_text()
+    made = synthetic.document()
+    synthetic.add_extrema(made)
+    synthetic.add_both_extrema(made)
+    synthetic.write(repository / "report/data", made)
+    assert run()[0] == 0
+    text = (folder / "extrema.md").read_text()
+    told = text.partition("## Both at once: one read instead of two\n")[2].partition("\n## ")[0]
+    floor = synthetic.FLOOR
+    assert re.search(r"\| +n \| +`front_door_of_both` \| +`both_at_once` \| +`cub_device_arg_twice` \| +the least alone \| +over two such calls \|", told)
+    times = " µs \\| +".join(f"{floor + us * 16:.1f}" for us in (1.5, 1.6, 4.0, 1.25))
+    assert re.search(rf"\| +16 Mi \| +{times} µs \| +{2 * (floor + 20) / (floor + 24):.2f}x \|", told)
+    assert "f32 places of the minimum and the maximum, cold" in text
+
+
 def test_claims(folder, repository):
     machine = data.read(repository / "report/data").machines[0]
     least, greatest, like_a_sum = (claims.answer(claim, machine) for claim in claims.EXTREMA)

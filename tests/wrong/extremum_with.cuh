@@ -1,5 +1,5 @@
 // A place of the least or the greatest item, in which one bug can be planted: one block, whose pairs meet in shared
-// memory.
+// memory. Both are two launches, of which the second has the bug.
 #pragma once
 
 #include "rungs/parts/placed.cuh"
@@ -49,6 +49,23 @@ struct extremum_with : variant {
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
     return parts::launch(extremum_kernel<planted, T, Op>, 1, block_threads, stream, d_in, num_items, d_item, d_index,
                          op);
+  }
+};
+
+template <bug planted>
+struct extrema_with : variant {
+  static constexpr contents temp_storage = contents::none;
+
+  template <class T>
+  static cudaError_t arg_extrema(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_min_item,
+                                 long long* d_min_index, T* d_max_item, long long* d_max_index, std::size_t num_items,
+                                 cudaStream_t stream = nullptr) {
+    const bool is_query = d_temp_storage == nullptr;
+    const cudaError_t error = extremum_with<bug::none>::arg_extremum(
+        d_temp_storage, temp_storage_bytes, d_in, d_min_item, d_min_index, num_items, minimum{}, stream);
+    if (is_query || error != cudaSuccess) return error;
+    return extremum_with<planted>::arg_extremum(d_temp_storage, temp_storage_bytes, d_in, d_max_item, d_max_index,
+                                                num_items, maximum{}, stream);
   }
 };
 

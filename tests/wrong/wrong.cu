@@ -9,6 +9,7 @@
 #include "wrong/dot_with.cuh"
 #include "wrong/extremum_with.cuh"
 #include "wrong/histogram_with.cuh"
+#include "wrong/norms_with.cuh"
 #include "wrong/reduction_with.cuh"
 #include "wrong/rows_with.cuh"
 #include "wrong/scan_with.cuh"
@@ -156,6 +157,11 @@ std::span<const exhibit> all() {
       show<rows_with<bug::barrier_in_a_ragged_loop>>("barrier_in_a_ragged_loop", "rows:33x32", "rows:33x128"),
       show<rows_with<bug::absent_row_not_guarded, true>>("absent_row_not_guarded", "rows:31x33", "rows:32x33"),
 
+      show<norms_with<bug::none>, catalog::f32>("norms_nothing_wrong", "", "rows"),
+      show<norms_with<bug::missing_barrier>, catalog::f32>("norms_missing_barrier", "rows:33x129", "small:0"),
+      show<norms_with<bug::tail_mask_off_by_one>, catalog::f32>("norms_tail_mask_off_by_one", "rows:33x129",
+                                                                "rows:33x128"),
+
       show<dot_with<bug::none>>("dot_nothing_wrong", "", "pairwise"),
       show<dot_with<bug::none>, i8, plus, i32>("dot_of_bytes_nothing_wrong", "", "small"),
       show<dot_with<bug::output_not_initialised>>("dot_output_not_initialised", "small", "small:0"),
@@ -168,6 +174,8 @@ std::span<const exhibit> all() {
       show<extremum_with<bug::last_of_equals>, catalog::f32, minimum>("last_of_equals", "places", "small:1"),
       show<extremum_with<bug::nan_never_less>, catalog::f32, minimum>("nan_never_less", "places", "small:1"),
       show<extremum_with<bug::index_in_the_tile>, catalog::i32, maximum>("index_in_the_tile", "pairwise", "small:1"),
+      show<extrema_with<bug::none>, catalog::f32, catalog::both>("both_nothing_wrong", "", "pairwise"),
+      show<extrema_with<bug::last_of_equals>, catalog::f32, catalog::both>("last_greatest", "places", "small:1"),
 
       show<reductions_with<bug::none>>("chain_nothing_wrong", "", "n=1000 blocks=1 threads=16"),
       show<reductions_with<bug::lane_left_out>, catalog::f32, maximum>("lane_left_out", "n=1000 blocks=1 threads=32",
