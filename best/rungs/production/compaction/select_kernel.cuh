@@ -26,18 +26,17 @@ struct chosen_by_flag {
   bool by_vectors;
 
   template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const Held (&)[Shape::num_rows][Shape::neighbours], InputIteratorT, std::size_t first,
+  __device__ unsigned choose(const lane_rows<Shape, Held>&, InputIteratorT, std::size_t first,
                              std::size_t last, int warp, unsigned present) const {
     using flag = held_of<parts::item_of<FlagIteratorT>>;
     SelectOpT own = select_op;  // which may not promise to stay as it is
-    flag flags[Shape::num_rows][Shape::neighbours];
-    read_tile<Shape>(flags, d_flags, first, last, warp, by_vectors);
+    const auto flags = read_tile<Shape, flag>(d_flags, first, last, warp, by_vectors);
     unsigned chosen = 0;
 #pragma unroll
     for (int row = 0; row < Shape::num_rows; ++row)
 #pragma unroll
       for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(flags[row][k]))))
+        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(flags(row, k)))))
           chosen |= Shape::bit(row, k);
     return chosen;
   }
@@ -55,7 +54,7 @@ struct chosen_by_item {
   SelectOpT select_op;
 
   template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const Held (&items)[Shape::num_rows][Shape::neighbours], InputIteratorT, std::size_t,
+  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT, std::size_t,
                              std::size_t, int, unsigned present) const {
     SelectOpT own = select_op;
     unsigned chosen = 0;
@@ -63,7 +62,7 @@ struct chosen_by_item {
     for (int row = 0; row < Shape::num_rows; ++row)
 #pragma unroll
       for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(items[row][k]))))
+        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(items(row, k)))))
           chosen |= Shape::bit(row, k);
     return chosen;
   }
@@ -76,9 +75,9 @@ struct chosen_as_first {
   EqualityOpT equality_op;
 
   template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const Held (&items)[Shape::num_rows][Shape::neighbours], InputIteratorT d_in,
+  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT d_in,
                              std::size_t first, std::size_t, int warp, unsigned present) const {
-    Held before_tile = items[0][0];
+    Held before_tile = items(0, 0);
     if (threadIdx.x == 0 && first > 0) before_tile = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first) - 1]);
     return flags_of_heads<Shape>(items, d_in, first, before_tile, warp, present, equality_op);
   }
@@ -107,6 +106,8 @@ struct selection {
   using shape = tile_shape<sizeof(item), 8>;
   static constexpr std::size_t tile_bytes = sizeof(item) * shape::tile_items;
   static constexpr bool is_staged = tile_bytes <= 32 * 1024;
+  // Resident on a multiprocessor: while some wait for what precedes them, others read.
+  static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;
 
   struct memory {
     alignas(16) unsigned char staged[is_staged ? tile_bytes + 16 : 16];
@@ -129,7 +130,7 @@ struct selection {
 };
 
 template <class Selection>
-__global__ void __launch_bounds__(Selection::shape::block_threads)
+__global__ void __launch_bounds__(Selection::shape::block_threads, Selection::least_blocks)
     select_kernel(Selection call, parts::mailboxes<unsigned long long> mailboxes, parts::tag tag) {
   using shape = typename Selection::shape;
   using item = typename Selection::item;
@@ -144,8 +145,7 @@ __global__ void __launch_bounds__(Selection::shape::block_threads)
   const std::size_t first = std::size_t{tile} * shape::tile_items;
   const int left = static_cast<int>(parts::at_most(call.num_items - first, shape::tile_items));
 
-  item items[shape::num_rows][shape::neighbours];
-  read_tile<shape>(items, call.d_in, first, call.num_items - 1, warp, call.by_vectors);
+  const auto items = read_tile<shape, item>(call.d_in, first, call.num_items - 1, warp, call.by_vectors);
   const unsigned present = flags_present<shape>(warp, left);
   const unsigned chosen =
       call.criterion.template choose<shape>(items, call.d_in, first, call.num_items - 1, warp, present);
@@ -175,9 +175,9 @@ __global__ void __launch_bounds__(Selection::shape::block_threads)
         const int at = shape::position(warp, row) + k;
         const bool is_chosen = (chosen & shape::bit(row, k)) != 0;
         if (is_chosen)
-          take(items[row][k], at, rank++, true);
+          take(items(row, k), at, rank++, true);
         else if (Selection::others == rejected::to_the_end && (present & shape::bit(row, k)) != 0)
-          take(items[row][k], at, at - rank, false);
+          take(items(row, k), at, at - rank, false);
       }
     }
   };

@@ -67,10 +67,37 @@ auto as_held(InputIteratorT d_in) {
 template <class Item>
 using held_of = std::conditional_t<std::is_same_v<Item, typename type_in<Item>::named>, held<Item>, Item>;
 
-// `count` neighbours as one access brings them.
-template <class Item, int count>
-struct alignas(sizeof(Item) * count) neighbours_in_memory {
-  unsigned char bytes[sizeof(Item) * count];
+// `count` neighbours in the registers of a lane, laid out as one access brings them. Items of one or two bytes stay packed
+// in words: each would take a register.
+template <class Held, int count>
+class neighbours_of {
+  static constexpr bool is_packed = sizeof(Held) <= 2;
+
+ public:
+  struct alignas(is_packed || sizeof(Held) * count <= 16 ? sizeof(Held) * count : alignof(Held)) as_read {
+    unsigned char bytes[sizeof(Held) * count];
+  };
+  neighbours_of() = default;
+  explicit __device__ neighbours_of(const as_read& read) { memcpy(static_cast<void*>(parts_), &read, sizeof(parts_)); }
+  explicit __device__ neighbours_of(const Held (&items)[count]) {
+    memcpy(static_cast<void*>(parts_), static_cast<const void*>(items), sizeof(parts_));
+  }
+  __device__ Held operator[](int k) const {
+    if constexpr (is_packed) {
+      constexpr int part_items = 4 / sizeof(Held);
+      const unsigned bits = parts_[k / part_items] >> (k % part_items * 8 * static_cast<int>(sizeof(Held)));
+      Held item;
+      memcpy(static_cast<void*>(&item), &bits, sizeof(Held));
+      return item;
+    } else {
+      return parts_[k];
+    }
+  }
+
+ private:
+  static constexpr int num_parts = is_packed ? sizeof(Held) * count / 4 : count;
+  static_assert(!is_packed || sizeof(Held) * count % 4 == 0);
+  std::conditional_t<is_packed, unsigned, Held> parts_[num_parts];
 };
 
 template <class InputIteratorT, class Held, int count>
@@ -88,29 +115,39 @@ bool is_aligned(InputIteratorT d_in) {
 
 // Reads the lane's neighbours of a row from `at` on. What is not there reads as the last item, `last`.
 template <int count, class Held, class InputIteratorT>
-__device__ void read_neighbours(Held (&items)[count], InputIteratorT d_in, std::size_t at, std::size_t last,
-                                bool by_vectors) {
+__device__ neighbours_of<Held, count> read_neighbours(InputIteratorT d_in, std::size_t at, std::size_t last,
+                                                      bool by_vectors) {
+  using neighbours = neighbours_of<Held, count>;
   if constexpr (reads_vectors<InputIteratorT, Held, count>) {
-    if (by_vectors && at + count - 1 <= last) {
-      const auto loaded = *reinterpret_cast<const neighbours_in_memory<Held, count>*>(d_in + at);
-      memcpy(static_cast<void*>(items), loaded.bytes, sizeof(items));
-      return;
-    }
+    if (by_vectors && at + count - 1 <= last)
+      return neighbours(*reinterpret_cast<const typename neighbours::as_read*>(d_in + at));
   }
+  Held items[count];
 #pragma unroll
   for (int k = 0; k < count; ++k) {
     const std::size_t i = at + k < last ? at + k : last;
     items[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(i)]);
   }
+  return neighbours(items);
 }
 
-// The lane's items of a tile that begins at `first`. `last` is the last item of all.
+// The lane's items of a tile.
+template <class Shape, class Held>
+struct lane_rows {
+  neighbours_of<Held, Shape::neighbours> rows[Shape::num_rows];
+
+  __device__ Held operator()(int row, int k) const { return rows[row][k]; }
+};
+// Those of the tile that begins at `first`. `last` is the last item of all.
 template <class Shape, class Held, class InputIteratorT>
-__device__ void read_tile(Held (&items)[Shape::num_rows][Shape::neighbours], InputIteratorT d_in, std::size_t first,
-                          std::size_t last, int warp, bool by_vectors) {
+__device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t first, std::size_t last, int warp,
+                                            bool by_vectors) {
+  lane_rows<Shape, Held> items;
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row)
-    read_neighbours<Shape::neighbours>(items[row], d_in, first + Shape::position(warp, row), last, by_vectors);
+    items.rows[row] =
+        read_neighbours<Shape::neighbours, Held>(d_in, first + Shape::position(warp, row), last, by_vectors);
+  return items;
 }
 
 // The flags of the lane's items that are there, where a tile has `left` items.
@@ -130,14 +167,14 @@ __device__ unsigned flags_present(int warp, int left) {
 // The flags of the lane's items that differ from the one before; the first of all differs from nothing. `before_tile`
 // is the item before the tile. Items behind the last one differ from nothing, too.
 template <class Shape, class Held, class InputIteratorT, class EqualityOpT>
-__device__ unsigned flags_of_heads(const Held (&items)[Shape::num_rows][Shape::neighbours], InputIteratorT d_in,
+__device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, InputIteratorT d_in,
                                    std::size_t first, const Held& before_tile, int warp, unsigned present,
                                    EqualityOpT equality_op) {
   const int lane = threadIdx.x % parts::warp_threads;
   unsigned heads = 0;
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row) {
-    Held before = parts::shuffle_up(items[row][Shape::neighbours - 1], 1);
+    Held before = parts::shuffle_up(items(row, Shape::neighbours - 1), 1);
     const int at = Shape::position(warp, row);
     if (lane == 0 && (present & Shape::bit(row, 0)) != 0)
       before = at == 0 ? before_tile : static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first + at - 1)]);
@@ -145,8 +182,8 @@ __device__ unsigned flags_of_heads(const Held (&items)[Shape::num_rows][Shape::n
     for (int k = 0; k < Shape::neighbours; ++k) {
       if ((present & Shape::bit(row, k)) == 0) continue;
       const bool is_first = first == 0 && at + k == 0;
-      const auto& left = k == 0 ? before : items[row][k == 0 ? 0 : k - 1];
-      if (is_first || !equality_op(value_of(left), value_of(items[row][k]))) heads |= Shape::bit(row, k);
+      const Held left = k == 0 ? before : items(row, k == 0 ? 0 : k - 1);
+      if (is_first || !equality_op(value_of(left), value_of(items(row, k)))) heads |= Shape::bit(row, k);
     }
   }
   return heads;
