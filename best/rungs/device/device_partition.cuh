@@ -62,9 +62,9 @@ struct DevicePartition {
             class NumItemsT>
   static cudaError_t partition(Storage storage, InputIteratorT d_in, Criterion criterion, OutputIteratorT d_out,
                                NumSelectedIteratorT d_num_selected_out, NumItemsT num_items, cudaStream_t stream) {
-    return device::select<production::rejected::to_the_end>(
-        storage, d_in, criterion, production::nothing_else{}, d_out, d_num_selected_out,
-        static_cast<std::size_t>(num_items), false, stream);
+    return device::select<production::rejected::to_the_end>(storage, d_in, criterion, production::nothing_else{}, d_out,
+                                                            d_num_selected_out, static_cast<std::size_t>(num_items),
+                                                            false, stream);
   }
 };
 

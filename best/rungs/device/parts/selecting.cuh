@@ -50,8 +50,7 @@ struct criterion_aligned<production::chosen_by_flag<FlagIteratorT, SelectOpT>> {
 template <production::rejected others, class Storage, class InputIteratorT, class Criterion, class Values,
           class OutputIteratorT, class NumSelectedIteratorT>
 cudaError_t select(Storage storage, InputIteratorT d_in, Criterion criterion, Values values, OutputIteratorT d_out,
-                   NumSelectedIteratorT d_num_selected_out, std::size_t num_items, bool in_place,
-                   cudaStream_t stream) {
+                   NumSelectedIteratorT d_num_selected_out, std::size_t num_items, bool in_place, cudaStream_t stream) {
   const auto items = production::as_held(d_in);
   using selection = production::selection<others, std::remove_const_t<decltype(items)>, Criterion, Values,
                                           OutputIteratorT, NumSelectedIteratorT>;

@@ -26,8 +26,8 @@ struct chosen_by_flag {
   bool by_vectors;
 
   template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const lane_rows<Shape, Held>&, InputIteratorT, std::size_t first,
-                             std::size_t last, int warp, unsigned present) const {
+  __device__ unsigned choose(const lane_rows<Shape, Held>&, InputIteratorT, std::size_t first, std::size_t last,
+                             int warp, unsigned present) const {
     using flag = held_of<parts::item_of<FlagIteratorT>>;
     SelectOpT own = select_op;  // which may not promise to stay as it is
     const auto flags = read_tile<Shape, flag>(d_flags, first, last, warp, by_vectors);
@@ -54,8 +54,8 @@ struct chosen_by_item {
   SelectOpT select_op;
 
   template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT, std::size_t,
-                             std::size_t, int, unsigned present) const {
+  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT, std::size_t, std::size_t, int,
+                             unsigned present) const {
     SelectOpT own = select_op;
     unsigned chosen = 0;
 #pragma unroll
@@ -75,8 +75,8 @@ struct chosen_as_first {
   EqualityOpT equality_op;
 
   template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT d_in,
-                             std::size_t first, std::size_t, int warp, unsigned present) const {
+  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT d_in, std::size_t first, std::size_t,
+                             int warp, unsigned present) const {
     Held before_tile = items(0, 0);
     if (threadIdx.x == 0 && first > 0) before_tile = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first) - 1]);
     return flags_of_heads<Shape>(items, d_in, first, before_tile, warp, present, equality_op);

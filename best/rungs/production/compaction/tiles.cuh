@@ -67,8 +67,8 @@ auto as_held(InputIteratorT d_in) {
 template <class Item>
 using held_of = std::conditional_t<std::is_same_v<Item, typename type_in<Item>::named>, held<Item>, Item>;
 
-// `count` neighbours in the registers of a lane, laid out as one access brings them. Items of one or two bytes stay packed
-// in words: each would take a register.
+// `count` neighbours in the registers of a lane, laid out as one access brings them. Items of one or two bytes stay
+// packed in words: each would take a register.
 template <class Held, int count>
 class neighbours_of {
   static constexpr bool is_packed = sizeof(Held) <= 2;
@@ -101,9 +101,9 @@ class neighbours_of {
 };
 
 template <class InputIteratorT, class Held, int count>
-inline constexpr bool reads_vectors = parts::is_vectorisable<InputIteratorT> &&
-                                      std::is_same_v<parts::item_of<InputIteratorT>, Held> &&
-                                      sizeof(Held) * count <= 16;
+inline constexpr bool reads_vectors =
+    parts::is_vectorisable<InputIteratorT>&& std::is_same_v<parts::item_of<InputIteratorT>, Held> &&
+    sizeof(Held) * count <= 16;
 // Whether an iterator's vectors of `count` items are aligned.
 template <int count, class InputIteratorT>
 bool is_aligned(InputIteratorT d_in) {
@@ -167,9 +167,8 @@ __device__ unsigned flags_present(int warp, int left) {
 // The flags of the lane's items that differ from the one before; the first of all differs from nothing. `before_tile`
 // is the item before the tile. Items behind the last one differ from nothing, too.
 template <class Shape, class Held, class InputIteratorT, class EqualityOpT>
-__device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, InputIteratorT d_in,
-                                   std::size_t first, const Held& before_tile, int warp, unsigned present,
-                                   EqualityOpT equality_op) {
+__device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, InputIteratorT d_in, std::size_t first,
+                                   const Held& before_tile, int warp, unsigned present, EqualityOpT equality_op) {
   const int lane = threadIdx.x % parts::warp_threads;
   unsigned heads = 0;
 #pragma unroll
@@ -189,8 +188,8 @@ __device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, InputIte
   return heads;
 }
 
-// How many of the warp's flags precede a lane's, row by row: the counts of all rows travel in one word, which is scanned
-// once.
+// How many of the warp's flags precede a lane's, row by row: the counts of all rows travel in one word, which is
+// scanned once.
 template <class Shape>
 class row_counts {
   static constexpr bool fit_word = static_cast<unsigned long long>(Shape::row_items) < 1ull << (32 / Shape::num_rows);
