@@ -71,11 +71,12 @@ using held_of = std::conditional_t<std::is_same_v<Item, typename type_in<Item>::
 // packed in words: each would take a register.
 template <class Held, int count>
 class neighbours_of {
-  static constexpr bool is_packed = sizeof(Held) <= 2;
+  static constexpr std::size_t num_bytes = sizeof(Held) * count;
+  static constexpr bool is_packed = sizeof(Held) <= 2 && num_bytes % 4 == 0;
 
  public:
-  struct alignas(is_packed || sizeof(Held) * count <= 16 ? sizeof(Held) * count : alignof(Held)) as_read {
-    unsigned char bytes[sizeof(Held) * count];
+  struct alignas(16 % num_bytes == 0 ? num_bytes : alignof(Held)) as_read {
+    unsigned char bytes[num_bytes];
   };
   neighbours_of() = default;
   explicit __device__ neighbours_of(const as_read& read) { memcpy(static_cast<void*>(parts_), &read, sizeof(parts_)); }
@@ -95,8 +96,7 @@ class neighbours_of {
   }
 
  private:
-  static constexpr int num_parts = is_packed ? sizeof(Held) * count / 4 : count;
-  static_assert(!is_packed || sizeof(Held) * count % 4 == 0);
+  static constexpr int num_parts = is_packed ? num_bytes / 4 : count;
   std::conditional_t<is_packed, unsigned, Held> parts_[num_parts];
 };
 
