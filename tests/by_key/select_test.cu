@@ -1,7 +1,8 @@
 // rungs::DeviceSelect and rungs::DevicePartition against loops on the host, bit for bit.
-#include <algorithm>
 #include <rungs/device/device_partition.cuh>
 #include <rungs/device/device_select.cuh>
+
+#include <algorithm>
 
 #include "by_key/support.cuh"
 
@@ -11,10 +12,6 @@ namespace {
 template <class T>
 __host__ __device__ T numbered(int number) {
   return static_cast<T>(number);
-}
-template <>
-__host__ __device__ bundle<3> numbered(int number) {
-  return {{number, number * 7, -number}};
 }
 template <>
 __host__ __device__ bundle<6> numbered(int number) {
@@ -49,8 +46,7 @@ std::vector<T> items_of(std::size_t num_items, pattern how) {
   std::mt19937 random(static_cast<unsigned>(num_items) + static_cast<unsigned>(how));
   std::vector<T> items(num_items);
   for (std::size_t i = 0; i < num_items; ++i) {
-    const int any = static_cast<int>(random() % 40);
-    const int chosen = any * 3 + 1 > 120 ? 1 : any * 3 + 1, other = any * 3;
+    const int any = static_cast<int>(random() % 40), chosen = any * 3 + 1, other = any * 3;
     const bool is_it = how == pattern::all      ? true
                        : how == pattern::none   ? false
                        : how == pattern::few    ? i % 4999 == 4998

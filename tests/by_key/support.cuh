@@ -163,9 +163,9 @@ struct negating {
 };
 
 // Tiles have 256 to 8192 items.
-constexpr std::size_t around_tiles[] = {0,    1,    2,    3,    31,   32,   33,   255,  256,    257,    511,     513,
-                                        1023, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8191,   8192,   8193,    8195,
-                                        12288, 16385, 65535, 131'071, 131'073, 262'145, 1'000'003};
+constexpr std::size_t around_tiles[] = {
+    0,    1,    2,    3,    31,   32,   33,   255,  256,   257,   511,   513,     1023,    1025,    2047,     2048,
+    2049, 4095, 4096, 4097, 8191, 8192, 8193, 8195, 12288, 16385, 65535, 131'071, 131'073, 262'145, 1'000'003};
 
 // Items that make runs of a length; a negative one is the greatest of random lengths.
 template <class T, class Make>
