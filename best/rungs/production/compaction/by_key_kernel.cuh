@@ -165,11 +165,9 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
         output items[Shape::neighbours];
 #pragma unroll
         for (int k = 0; k < Shape::neighbours; ++k) write(&items[k], values[k]);
-        struct alignas(sizeof(output) * Shape::neighbours) vector {
-          unsigned char bytes[sizeof(items)];
-        } together;
+        access<sizeof(items)> together;
         memcpy(&together, static_cast<const void*>(items), sizeof(items));
-        *reinterpret_cast<vector*>(to) = together;
+        *reinterpret_cast<access<sizeof(items)>*>(to) = together;
         return;
       }
     }

@@ -67,6 +67,14 @@ auto as_held(InputIteratorT d_in) {
 template <class Item>
 using held_of = std::conditional_t<std::is_same_v<Item, typename type_in<Item>::named>, held<Item>, Item>;
 
+// What one access brings. (A struct of bytes is read byte by byte.)
+template <std::size_t num_bytes>
+using access = std::conditional_t<
+    num_bytes == 16, uint4,
+    std::conditional_t<num_bytes == 8, uint2,
+                       std::conditional_t<num_bytes == 4, unsigned,
+                                          std::conditional_t<num_bytes == 2, unsigned short, unsigned char>>>>;
+
 // `count` neighbours in the registers of a lane, laid out as one access brings them. Items of one or two bytes stay
 // packed in words: each would take a register.
 template <class Held, int count>
@@ -75,11 +83,11 @@ class neighbours_of {
   static constexpr bool is_packed = sizeof(Held) <= 2 && num_bytes % 4 == 0;
 
  public:
-  struct alignas(16 % num_bytes == 0 ? num_bytes : alignof(Held)) as_read {
-    unsigned char bytes[num_bytes];
-  };
   neighbours_of() = default;
-  explicit __device__ neighbours_of(const as_read& read) { memcpy(static_cast<void*>(parts_), &read, sizeof(parts_)); }
+  explicit __device__ neighbours_of(access<num_bytes> read) {
+    static_assert(sizeof(read) == sizeof(parts_));
+    memcpy(static_cast<void*>(parts_), &read, sizeof(parts_));
+  }
   explicit __device__ neighbours_of(const Held (&items)[count]) {
     memcpy(static_cast<void*>(parts_), static_cast<const void*>(items), sizeof(parts_));
   }
@@ -113,24 +121,6 @@ bool is_aligned(InputIteratorT d_in) {
     return false;
 }
 
-// Reads the lane's neighbours of a row from `at` on. What is not there reads as the last item, `last`.
-template <int count, class Held, class InputIteratorT>
-__device__ neighbours_of<Held, count> read_neighbours(InputIteratorT d_in, std::size_t at, std::size_t last,
-                                                      bool by_vectors) {
-  using neighbours = neighbours_of<Held, count>;
-  if constexpr (reads_vectors<InputIteratorT, Held, count>) {
-    if (by_vectors && at + count - 1 <= last)
-      return neighbours(*reinterpret_cast<const typename neighbours::as_read*>(d_in + at));
-  }
-  Held items[count];
-#pragma unroll
-  for (int k = 0; k < count; ++k) {
-    const std::size_t i = at + k < last ? at + k : last;
-    items[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(i)]);
-  }
-  return neighbours(items);
-}
-
 // The lane's items of a tile.
 template <class Shape, class Held>
 struct lane_rows {
@@ -138,15 +128,35 @@ struct lane_rows {
 
   __device__ Held operator()(int row, int k) const { return rows[row][k]; }
 };
-// Those of the tile that begins at `first`. `last` is the last item of all.
+// Those of the tile that begins at `first`. `last` is the last item of all; what is behind it reads as that one again.
+// Whole tiles of aligned items come by vectors, all of which are on their way before the first one is looked at.
 template <class Shape, class Held, class InputIteratorT>
 __device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t first, std::size_t last, int warp,
                                             bool by_vectors) {
+  constexpr int count = Shape::neighbours;
+  using neighbours = neighbours_of<Held, count>;
   lane_rows<Shape, Held> items;
+  if constexpr (reads_vectors<InputIteratorT, Held, count>) {
+    if (by_vectors && last - first >= Shape::tile_items - 1) {
 #pragma unroll
-  for (int row = 0; row < Shape::num_rows; ++row)
-    items.rows[row] =
-        read_neighbours<Shape::neighbours, Held>(d_in, first + Shape::position(warp, row), last, by_vectors);
+      for (int row = 0; row < Shape::num_rows; ++row) {
+        const auto from = d_in + first + Shape::position(warp, row);
+        items.rows[row] = neighbours(*reinterpret_cast<const access<sizeof(Held) * count>*>(from));
+      }
+      return items;
+    }
+  }
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    const std::size_t at = first + Shape::position(warp, row);
+    Held read[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+      const std::size_t i = at + k < last ? at + k : last;
+      read[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(i)]);
+    }
+    items.rows[row] = neighbours(read);
+  }
   return items;
 }
 
@@ -210,7 +220,7 @@ class row_counts {
   }
   // The flags of a row in the word of a lane.
   static __device__ constexpr unsigned of_row(int row) {
-    return (Shape::neighbours == 32 ? ~0u : (1u << Shape::neighbours) - 1) << (row * Shape::neighbours);
+    return ((1u << Shape::neighbours) - 1) << (row * Shape::neighbours);
   }
   __device__ int of_warp() const {
     int count = 0;
