@@ -20,7 +20,7 @@
 #error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
 #endif
 
-#include "rungs/device/parts/selecting.cuh"
+#include "rungs/device/parts/compaction.cuh"
 #include "rungs/production/compaction/run_length_kernel.cuh"
 #include "rungs/workspace.cuh"
 

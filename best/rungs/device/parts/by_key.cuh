@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "rungs/device/parts/compaction.cuh"
 #include "rungs/device/parts/halves.cuh"
-#include "rungs/device/parts/selecting.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/called.cuh"
 #include "rungs/production/compaction/by_key_kernel.cuh"

@@ -6,23 +6,10 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/compaction.cuh"
 #include "rungs/production/compaction/select_kernel.cuh"
 
 namespace rungs::RUNGS_ABI::device {
-
-// Items of any type, compared as they compare themselves.
-struct equal_items {
-  template <class T>
-  __device__ bool operator()(const T& a, const T& b) const {
-    return static_cast<bool>(a == b);
-  }
-};
-
-// The storage of these calls may hold anything, in both forms.
-struct compaction {};
-using compaction_pair = storage_pair<compaction>;
-using compaction_kept = kept_storage<compaction>;
 
 template <class FlagIteratorT, class SelectOpT>
 auto by_flag(FlagIteratorT d_flags, SelectOpT select_op) {
