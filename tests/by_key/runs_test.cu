@@ -137,7 +137,9 @@ class Runs : public OnAGpu {
     for (const std::size_t n : around_tiles)
       for (const int length : run_lengths)
         for (const std::size_t offset : {0, 1}) {
-          if (n > 20'000 && (offset == 1) != (length == 16 || length == -700)) continue;
+          const bool is_shifted = length == 16 || length == -700;
+          if (offset == 1 && !is_shifted) continue;
+          if (n > 20'000 && (offset == 1) != is_shifted) continue;
           expect_right<Key, Value>(n, length, offset, op);
           if (HasFatalFailure() || HasNonfatalFailure()) return;
         }
@@ -151,7 +153,7 @@ TEST_F(Runs, KeysOf12BytesAndValuesOf24) { expect_right_everywhere<bundle<3>, bu
 
 // Runs of many tiles and of many groups of tiles.
 TEST_F(Runs, LongRuns) {
-  for (const int length : {one_long_run, 3'000'000, -1'000'000, 131'072, 131'073}) {
+  for (const int length : {one_long_run, -1'000'000, 131'072}) {
     expect_right<int, int>((1 << 24) + 1, length, 0, plus{});
     expect_right<unsigned char, affine>((1 << 22) + 3, length, 0, compose{});
     if (HasFatalFailure() || HasNonfatalFailure()) return;

@@ -53,6 +53,8 @@ struct by_key {
                                                   ? (sizeof(key) > sizeof(value) ? sizeof(key) : sizeof(value))
                                                   : (sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value));
   using shape = tile_shape<widest_bytes, 4>;
+  // Resident on a multiprocessor. Without a number ptxas 13.0 stays below 64 registers, and spills.
+  static constexpr int least_blocks = widest_bytes <= 8 ? 3 : 1;
   static constexpr bool is_staged = !is_scan && (sizeof(key) + sizeof(T)) * shape::tile_items <= 36 * 1024;
 
   struct memory {
@@ -178,7 +180,7 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
 }
 
 template <class Call>
-__global__ void __launch_bounds__(Call::shape::block_threads)
+__global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks)
     by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs,
                   parts::mailboxes<unsigned long long> counts_of_tiles, parts::mailboxes<typename Call::key> last_keys,
                   parts::tag tag) {

@@ -36,6 +36,7 @@ struct run_lengths {
   static constexpr bool only_longer = only_longer_;  // only runs of two items at least, with their positions
   using item = held_of<parts::item_of<InputIteratorT>>;
   using shape = tile_shape<sizeof(item), 4>;
+  static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
 
   InputIteratorT d_in;
   FirstOutputIteratorT d_first_out;
@@ -63,7 +64,7 @@ __device__ int last_in_row(unsigned flags, int warp, int row, int k) {
 }
 
 template <class Call>
-__global__ void __launch_bounds__(Call::shape::block_threads)
+__global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks)
     run_length_kernel(Call call, parts::mailboxes<closed_runs> mailboxes, parts::tag tag) {
   using shape = typename Call::shape;
   constexpr int neighbours = shape::neighbours;
