@@ -159,9 +159,9 @@ __device__ auto before_warp_in_tile(const Memory& shared, unsigned warps_beginni
 template <class Shape, class T, class OutputIteratorT>
 __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIteratorT d_out, std::size_t first,
                                  int position, int left, bool by_vectors) {
-  using output = std::conditional_t<std::is_pointer_v<OutputIteratorT>, parts::item_of<OutputIteratorT>, void>;
   const auto to = d_out + static_cast<std::ptrdiff_t>(first + position);
-  if constexpr (parts::is_vectorisable<OutputIteratorT>) {
+  if constexpr (is_vectorisable<OutputIteratorT>) {
+    using output = parts::item_of<OutputIteratorT>;
     if constexpr (sizeof(output) * Shape::neighbours <= 16 && std::is_trivially_default_constructible_v<output>) {
       if (by_vectors && position + Shape::neighbours <= left) {
         output items[Shape::neighbours];

@@ -112,11 +112,16 @@ template <class InputIteratorT, class Held, int count>
 inline constexpr bool reads_vectors =
     parts::is_vectorisable<InputIteratorT>&& std::is_same_v<parts::item_of<InputIteratorT>, Held> &&
     sizeof(Held) * count <= 16;
+// Output iterators need not say what they take.
+template <class Iterator>
+inline constexpr bool is_vectorisable = false;
+template <class Item>
+inline constexpr bool is_vectorisable<Item*> = parts::is_vectorisable<Item*>;
 // Whether an iterator's vectors of `count` items are aligned.
-template <int count, class InputIteratorT>
-bool is_aligned(InputIteratorT d_in) {
-  if constexpr (parts::is_vectorisable<InputIteratorT>)
-    return reinterpret_cast<std::uintptr_t>(d_in) % (sizeof(parts::item_of<InputIteratorT>) * count) == 0;
+template <int count, class Iterator>
+bool is_aligned(Iterator iterator) {
+  if constexpr (is_vectorisable<Iterator>)
+    return reinterpret_cast<std::uintptr_t>(iterator) % (sizeof(parts::item_of<Iterator>) * count) == 0;
   else
     return false;
 }
