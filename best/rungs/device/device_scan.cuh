@@ -28,12 +28,12 @@
 //            rounded where they are written.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
-// bit for bit. The error of an output is at most
+// bit for bit; in scans by key it does repeat. The error of an output is at most
 // rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
 //
 // On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
-// <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's scans by key. A scan from a FutureValue reads item
-// by item, and so takes longer than one from a value.
+// <rungs/device/cuda_std_operators.cuh> is included. A scan from a FutureValue reads item by item, and so takes longer
+// than one from a value.
 //
 // Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by.
 #pragma once

@@ -13,9 +13,9 @@
 // launch is returned.
 //
 // Blocks wait only for blocks of lower indices, which start first, as CUB's calls assume, too. What blocks tell each
-// other bears a tag of the call; storage that holds it by chance is met with a probability below 2^-46 a call for 2^30
-// items (parts/tags.cuh). The storage takes 16 bytes for each tile of 2048 to 8192 items; items of more than 16 bytes
-// have smaller tiles.
+// other bears a tag of the call; storage that holds it by chance is met with a probability below 2^-42 a call for 2^30
+// items (parts/tags.cuh). The storage takes 16 bytes for each tile of 1024 to 8192 items; a tile has 256 or 512 items
+// of more than 16 bytes.
 //
 // d_in                num_items items: any random-access iterator. Pointers to items of 1, 2, 4, 8 or 16 bytes are read
 //                     by vectors where they are aligned to them.
