@@ -151,6 +151,7 @@ TEST_F(Contract, ReplaysWithNewData) {
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   job job;
   const device_vector<int> d_items(job::items(0));
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);  // a copy may return before the items are there
   ASSERT_EQ(job.enqueue(workspace_, d_items.in(), stream), cudaSuccess);
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   job.expect(job::items(0));
@@ -186,6 +187,7 @@ TEST_F(Contract, StreamsBesideEachOther) {
     ASSERT_EQ(cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking), cudaSuccess);
     inputs.push_back(new device_vector<int>(job::items(s)));
   }
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   for (int time = 0; time < 10; ++time)
     for (int s = 0; s < num_streams; ++s)
       ASSERT_EQ(jobs[s].enqueue(workspaces[s], inputs[s]->in(), streams[s]), cudaSuccess);
