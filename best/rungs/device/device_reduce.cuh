@@ -41,6 +41,7 @@
 
 #include "rungs/device/key_value_pair.cuh"
 #include "rungs/device/parts/both_extrema.cuh"
+#include "rungs/device/parts/by_key.cuh"
 #include "rungs/device/parts/extremum.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
@@ -250,12 +251,32 @@ struct DeviceReduce {
         stream);
   }
 
-  // Not here yet.
-  template <class... Arguments>
-  static cudaError_t ReduceByKey(Arguments&&...) {
-    static_assert(sizeof...(Arguments) == ~std::size_t{0},
-                  "rungs::DeviceReduce has no ReduceByKey yet: call cub::DeviceReduce::ReduceByKey");
-    return cudaErrorNotSupported;
+  // Of each run of keys that are equal by ==, in their order: d_unique_out[r] = its first key, d_aggregates_out[r] =
+  // reduction_op over its values, from left to right; *d_num_runs_out = how many there are, 0 of no items. Any
+  // random-access iterators; no output overlaps an input. reduction_op has to be associative, and need not commute; it
+  // sees only values and what it has made of them. Accumulated in the type of value op value, halves as above.
+  //
+  // The same bits each time, at any alignment, and on every GPU: the order is fixed (run_look_back.cuh). An aggregate
+  // of a run of n values has at most rungs::production::by_key_height(n) rounding errors of the sum of magnitudes.
+  template <class KeysInputIteratorT, class UniqueOutputIteratorT, class ValuesInputIteratorT,
+            class AggregatesOutputIteratorT, class NumRunsOutputIteratorT, class ReductionOpT, class NumItemsT>
+  static cudaError_t ReduceByKey(void* d_temp_storage, std::size_t& temp_storage_bytes, KeysInputIteratorT d_keys_in,
+                                 UniqueOutputIteratorT d_unique_out, ValuesInputIteratorT d_values_in,
+                                 AggregatesOutputIteratorT d_aggregates_out, NumRunsOutputIteratorT d_num_runs_out,
+                                 ReductionOpT reduction_op, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return device::reduce_by_key(device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_unique_out,
+                                 d_values_in, d_aggregates_out, d_num_runs_out, reduction_op,
+                                 static_cast<std::size_t>(num_items), stream);
+  }
+  template <class KeysInputIteratorT, class UniqueOutputIteratorT, class ValuesInputIteratorT,
+            class AggregatesOutputIteratorT, class NumRunsOutputIteratorT, class ReductionOpT, class NumItemsT>
+  static cudaError_t ReduceByKey(workspace& workspace, KeysInputIteratorT d_keys_in, UniqueOutputIteratorT d_unique_out,
+                                 ValuesInputIteratorT d_values_in, AggregatesOutputIteratorT d_aggregates_out,
+                                 NumRunsOutputIteratorT d_num_runs_out, ReductionOpT reduction_op, NumItemsT num_items,
+                                 cudaStream_t stream = nullptr) {
+    return device::reduce_by_key(device::compaction_kept{workspace}, d_keys_in, d_unique_out, d_values_in,
+                                 d_aggregates_out, d_num_runs_out, reduction_op, static_cast<std::size_t>(num_items),
+                                 stream);
   }
 
  private:

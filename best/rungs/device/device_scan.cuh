@@ -28,12 +28,12 @@
 //            rounded where they are written.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
-// bit for bit. The error of an output is at most
+// bit for bit; in scans by key it does repeat. The error of an output is at most
 // rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
 //
 // On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
-// <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's scans by key. A scan from a FutureValue reads item
-// by item, and so takes longer than one from a value.
+// <rungs/device/cuda_std_operators.cuh> is included. A scan from a FutureValue reads item by item, and so takes longer
+// than one from a value.
 //
 // Which rung runs is said in rungs/tuning/scan.cuh, with the times it was chosen by.
 #pragma once
@@ -44,6 +44,7 @@
 
 #include <type_traits>
 
+#include "rungs/device/parts/by_key.cuh"
 #include "rungs/device/parts/future.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
@@ -163,30 +164,92 @@ struct DeviceScan {
     return ExclusiveScan(workspace, d_data, d_data, scan_op, init_value, num_items, stream);
   }
 
-  // Not here yet.
-  template <class... Arguments>
-  static cudaError_t InclusiveSumByKey(Arguments&&...) {
-    static_assert(sizeof...(Arguments) == ~std::size_t{0},
-                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::InclusiveSumByKey");
-    return cudaErrorNotSupported;
+  // The same within each run of neighbouring keys that equality_op(key, next key) calls equal. An exclusive scan begins
+  // each run with init_value, or with 0. d_keys_in and d_values_in may be d_values_out; else that overlaps no input.
+  // Unlike the scans above, floats have the same bits each time, at any alignment, and on every GPU: the order is fixed
+  // (run_look_back.cuh). An output has at most rungs::production::by_key_height(length of its run) rounding errors of
+  // the sum of magnitudes. Where d_keys_in or d_values_out is no pointer, the outputs are taken to replace the keys:
+  // tiles tell each other their last keys, which takes a round trip through the L2 more.
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
+            class EqualityOpT = device::equal_items>
+  static cudaError_t InclusiveSumByKey(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                       KeysInputIteratorT d_keys_in, ValuesInputIteratorT d_values_in,
+                                       ValuesOutputIteratorT d_values_out, NumItemsT num_items,
+                                       EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::inclusive_scans>(
+        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
+        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
-  template <class... Arguments>
-  static cudaError_t ExclusiveSumByKey(Arguments&&...) {
-    static_assert(sizeof...(Arguments) == ~std::size_t{0},
-                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::ExclusiveSumByKey");
-    return cudaErrorNotSupported;
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
+            class EqualityOpT = device::equal_items>
+  static cudaError_t InclusiveSumByKey(workspace& workspace, KeysInputIteratorT d_keys_in,
+                                       ValuesInputIteratorT d_values_in, ValuesOutputIteratorT d_values_out,
+                                       NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
+                                       cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::inclusive_scans>(
+        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{},
+        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
-  template <class... Arguments>
-  static cudaError_t InclusiveScanByKey(Arguments&&...) {
-    static_assert(sizeof...(Arguments) == ~std::size_t{0},
-                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::InclusiveScanByKey");
-    return cudaErrorNotSupported;
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
+            class EqualityOpT = device::equal_items>
+  static cudaError_t ExclusiveSumByKey(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                       KeysInputIteratorT d_keys_in, ValuesInputIteratorT d_values_in,
+                                       ValuesOutputIteratorT d_values_out, NumItemsT num_items,
+                                       EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::exclusive_scans>(
+        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
+        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
-  template <class... Arguments>
-  static cudaError_t ExclusiveScanByKey(Arguments&&...) {
-    static_assert(sizeof...(Arguments) == ~std::size_t{0},
-                  "rungs::DeviceScan has no scans by key yet: call cub::DeviceScan::ExclusiveScanByKey");
-    return cudaErrorNotSupported;
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
+            class EqualityOpT = device::equal_items>
+  static cudaError_t ExclusiveSumByKey(workspace& workspace, KeysInputIteratorT d_keys_in,
+                                       ValuesInputIteratorT d_values_in, ValuesOutputIteratorT d_values_out,
+                                       NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
+                                       cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::exclusive_scans>(
+        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{},
+        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+  }
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
+            class NumItemsT, class EqualityOpT = device::equal_items>
+  static cudaError_t InclusiveScanByKey(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                        KeysInputIteratorT d_keys_in, ValuesInputIteratorT d_values_in,
+                                        ValuesOutputIteratorT d_values_out, ScanOpT scan_op, NumItemsT num_items,
+                                        EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::inclusive_scans>(
+        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
+        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+  }
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
+            class NumItemsT, class EqualityOpT = device::equal_items>
+  static cudaError_t InclusiveScanByKey(workspace& workspace, KeysInputIteratorT d_keys_in,
+                                        ValuesInputIteratorT d_values_in, ValuesOutputIteratorT d_values_out,
+                                        ScanOpT scan_op, NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
+                                        cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::inclusive_scans>(
+        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op,
+        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+  }
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
+            class InitValueT, class NumItemsT, class EqualityOpT = device::equal_items>
+  static cudaError_t ExclusiveScanByKey(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                        KeysInputIteratorT d_keys_in, ValuesInputIteratorT d_values_in,
+                                        ValuesOutputIteratorT d_values_out, ScanOpT scan_op, InitValueT init_value,
+                                        NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
+                                        cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::exclusive_scans>(
+        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
+        init_value, static_cast<std::size_t>(num_items), equality_op, stream);
+  }
+  template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
+            class InitValueT, class NumItemsT, class EqualityOpT = device::equal_items>
+  static cudaError_t ExclusiveScanByKey(workspace& workspace, KeysInputIteratorT d_keys_in,
+                                        ValuesInputIteratorT d_values_in, ValuesOutputIteratorT d_values_out,
+                                        ScanOpT scan_op, InitValueT init_value, NumItemsT num_items,
+                                        EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
+    return device::scan_by_key<production::of_runs::exclusive_scans>(
+        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op, init_value,
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
 
  private:

@@ -1,0 +1,71 @@
+// rungs::DevicePartition: cub::DevicePartition's calls with two parts. Chosen items go to the front of the output, in
+// their order; the others go to its end, in reverse order: the last item of the output is the first one that was not
+// chosen.
+//
+//   rungs::DevicePartition::If(d_temp_storage, temp_storage_bytes, d_in, d_out, d_num_selected_out, num_items,
+//                              select_op, stream);                                                          // as CUB's
+//   rungs::DevicePartition::If(workspace, d_in, d_out, d_num_selected_out, num_items, select_op, stream);   // simpler
+//
+// The contract is that of rungs::DeviceSelect (device_select.cuh), but for d_out, which has room for num_items items,
+// and overlaps no input: nothing is done in place. Not here: CUB's partition into three parts.
+#pragma once
+
+#if !__has_include("rungs/version.cuh") || !__has_include("rungs/cluster/parts/launch.cuh")
+#error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
+#endif
+
+#include "rungs/device/parts/selecting.cuh"
+#include "rungs/workspace.cuh"
+
+namespace rungs::RUNGS_ABI {
+
+struct DevicePartition {
+  // Chosen are the items whose flag is true.
+  template <class InputIteratorT, class FlagIterator, class OutputIteratorT, class NumSelectedIteratorT,
+            class NumItemsT>
+  static cudaError_t Flagged(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                             FlagIterator d_flags, OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out,
+                             NumItemsT num_items, cudaStream_t stream = nullptr) {
+    return partition(pair{d_temp_storage, temp_storage_bytes}, d_in, device::by_flag(d_flags, production::as_bool{}),
+                     d_out, d_num_selected_out, num_items, stream);
+  }
+  template <class InputIteratorT, class FlagIterator, class OutputIteratorT, class NumSelectedIteratorT,
+            class NumItemsT>
+  static cudaError_t Flagged(workspace& workspace, InputIteratorT d_in, FlagIterator d_flags, OutputIteratorT d_out,
+                             NumSelectedIteratorT d_num_selected_out, NumItemsT num_items,
+                             cudaStream_t stream = nullptr) {
+    return partition(kept{workspace}, d_in, device::by_flag(d_flags, production::as_bool{}), d_out, d_num_selected_out,
+                     num_items, stream);
+  }
+
+  // Chosen are the items of which select_op(item) is true.
+  template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT, class NumItemsT, class SelectOp>
+  static cudaError_t If(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                        OutputIteratorT d_out, NumSelectedIteratorT d_num_selected_out, NumItemsT num_items,
+                        SelectOp select_op, cudaStream_t stream = nullptr) {
+    return partition(pair{d_temp_storage, temp_storage_bytes}, d_in, production::chosen_by_item<SelectOp>{select_op},
+                     d_out, d_num_selected_out, num_items, stream);
+  }
+  template <class InputIteratorT, class OutputIteratorT, class NumSelectedIteratorT, class NumItemsT, class SelectOp>
+  static cudaError_t If(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out,
+                        NumSelectedIteratorT d_num_selected_out, NumItemsT num_items, SelectOp select_op,
+                        cudaStream_t stream = nullptr) {
+    return partition(kept{workspace}, d_in, production::chosen_by_item<SelectOp>{select_op}, d_out, d_num_selected_out,
+                     num_items, stream);
+  }
+
+ private:
+  using pair = device::compaction_pair;
+  using kept = device::compaction_kept;
+
+  template <class Storage, class InputIteratorT, class Criterion, class OutputIteratorT, class NumSelectedIteratorT,
+            class NumItemsT>
+  static cudaError_t partition(Storage storage, InputIteratorT d_in, Criterion criterion, OutputIteratorT d_out,
+                               NumSelectedIteratorT d_num_selected_out, NumItemsT num_items, cudaStream_t stream) {
+    return device::select<production::rejected::to_the_end>(storage, d_in, criterion, production::nothing_else{}, d_out,
+                                                            d_num_selected_out, static_cast<std::size_t>(num_items),
+                                                            false, stream);
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI

@@ -1,0 +1,411 @@
+// Values aggregated or scanned within runs of equal keys: one pass over tiles.
+//
+// A block takes the tile of its index. A run that lies in a tile is folded there: neighbours in a lane, lanes by
+// shuffles, rows and warps one after the other. What comes from the tiles before is asked for by one warp
+// (run_look_back.cuh), and how many runs began there by another one, at the same time. All orders are fixed, so floats
+// have the same bits each time.
+//
+// Aggregates are written by whoever finds the next run's first item, side by side through shared memory.
+#pragma once
+
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tags.cuh"
+#include "rungs/production/compaction/run_look_back.cuh"
+#include "rungs/production/compaction/tiles.cuh"
+#include "rungs/scans/09_warp_look_back.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Most operations that one value passes through, in a run of num_values: in its tile, in a group of tiles of 256 items
+// at least, and one for each group.
+constexpr std::size_t by_key_height(std::size_t num_values) { return parts::ceil_div(num_values, 32 * 256) + 48; }
+
+// What becomes of the runs.
+enum class of_runs : unsigned char { aggregates, inclusive_scans, exclusive_scans };
+
+template <class UniqueOutputIteratorT, class AggregatesOutputIteratorT, class NumRunsOutputIteratorT>
+struct runs_reduced {
+  static constexpr auto result = of_runs::aggregates;
+  UniqueOutputIteratorT d_unique_out;
+  AggregatesOutputIteratorT d_aggregates_out;
+  NumRunsOutputIteratorT d_num_runs_out;
+};
+template <of_runs result_, class ValuesOutputIteratorT, class T>
+struct runs_scanned {
+  static constexpr auto result = result_;
+  ValuesOutputIteratorT d_values_out;
+  T init;                // of exclusive scans
+  bool overwrites_keys;  // whether d_values_out may be where the keys are
+  bool by_vectors;
+};
+
+template <class KeysInputIteratorT, class ValuesInputIteratorT, class T, class Op, class EqualityOpT, class Output>
+struct by_key {
+  using key = held_of<parts::item_of<KeysInputIteratorT>>;
+  using value = held_of<parts::item_of<ValuesInputIteratorT>>;
+  using accumulator = T;
+  static constexpr of_runs result = Output::result;
+  static constexpr bool is_scan = result != of_runs::aggregates;
+  static constexpr std::size_t widest_bytes = sizeof(key) > sizeof(T)
+                                                  ? (sizeof(key) > sizeof(value) ? sizeof(key) : sizeof(value))
+                                                  : (sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value));
+  using shape = tile_shape<widest_bytes, 4>;
+  // Resident on a multiprocessor. Without a number ptxas 13.0 stays below 64 registers, and spills.
+  static constexpr int least_blocks = widest_bytes <= 8 ? 3 : 1;
+  static constexpr bool is_staged = !is_scan && (sizeof(key) + sizeof(T)) * shape::tile_items <= 36 * 1024;
+
+  struct memory {
+    alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];
+    alignas(16) unsigned char aggregates[is_staged ? sizeof(T) * shape::tile_items : 16];
+    T of_warp[shape::num_warps];
+    T before, leading, last;  // what precedes the tile, what the tile adds to that run, the aggregate of its last item
+    warp_counts<shape::num_warps> counts;
+    unsigned begins[shape::num_warps];  // whether a run begins in the warp's items
+    bool has_leading, last_continues;
+    unsigned long long runs_before;
+  };
+
+  KeysInputIteratorT d_keys_in;
+  ValuesInputIteratorT d_values_in;
+  std::size_t num_items;
+  Op op;
+  EqualityOpT equality_op;
+  Output output;
+  bool keys_by_vectors, values_by_vectors;
+};
+
+// A value as it is accumulated.
+template <class T, class Held>
+__device__ T accumulated(const Held& value) {
+  if constexpr (std::is_same_v<T, Held>)
+    return value;
+  else
+    return static_cast<T>(value_of(value));
+}
+
+// Writes one item, held or as it is.
+template <class OutputIteratorT, class Held>
+__device__ void write(OutputIteratorT to, const Held& item) {
+  if constexpr (std::is_same_v<OutputIteratorT, Held*>)
+    *to = item;
+  else
+    *to = value_of(item);
+}
+
+// What the items of a warp know of their runs, as far as these lie in the warp.
+template <class Shape, class T>
+struct warp_runs {
+  T values[Shape::num_rows][Shape::neighbours];  // inclusive scans
+  T before_row[Shape::num_rows];                 // of the item before the lane's first one, but for the warp's first
+  unsigned continues;                            // flags: a run that began before the warp
+  T of_warp;                                     // aggregate of the last item
+  bool begins;                                   // whether a run begins in the warp
+
+  // `starts` flags the items that continue no run: those that begin one, and those that are not there.
+  template <class Op>
+  __device__ void scan(unsigned starts, Op op) {
+    const int lane = threadIdx.x % parts::warp_threads;
+    continues = 0;
+    begins = false;
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+#pragma unroll
+      for (int k = 1; k < Shape::neighbours; ++k)
+        if ((starts & Shape::bit(row, k)) == 0) values[row][k] = op(values[row][k - 1], values[row][k]);
+      const bool starts_here = (starts & row_counts<Shape>::of_row(row)) != 0;
+      const unsigned starting = __ballot_sync(parts::full_mask, starts_here);
+      const unsigned starting_up_to = starting & parts::full_mask >> (parts::warp_threads - 1 - lane);
+      const int begin = starting_up_to == 0 ? 0 : 31 - __clz(starting_up_to);
+      T through = values[row][Shape::neighbours - 1];
+#pragma unroll
+      for (int offset = 1; offset < parts::warp_threads; offset *= 2) {
+        const T left = parts::shuffle_up(through, offset);
+        if (lane - offset >= begin) through = op(left, through);
+      }
+      const bool continues_row = (starting_up_to & ~(1u << lane)) == 0;
+      T before = parts::shuffle_up(through, 1);
+      if (row > 0 && continues_row) before = lane == 0 ? of_warp : op(of_warp, before);
+      before_row[row] = before;
+      bool is_open = true;
+#pragma unroll
+      for (int k = 0; k < Shape::neighbours; ++k) {
+        is_open = is_open && (starts & Shape::bit(row, k)) == 0;
+        if (!is_open) continue;
+        if (row > 0 || lane > 0) values[row][k] = op(before, values[row][k]);
+        if (continues_row && !begins) continues |= Shape::bit(row, k);
+      }
+      const T of_row = parts::shuffle_from(through, parts::warp_threads - 1);
+      of_warp = row > 0 && starting == 0 ? op(of_warp, of_row) : of_row;
+      begins = begins || starting != 0;
+    }
+  }
+};
+
+// The fold of what the warps before `warp` know of the run that their last item belongs to; warp > 0.
+template <class Memory, class Op>
+__device__ auto before_warp_in_tile(const Memory& shared, unsigned warps_beginning, int warp, Op op) {
+  const unsigned earlier = warps_beginning & ((1u << warp) - 1);
+  int i = earlier == 0 ? 0 : 31 - __clz(earlier);
+  auto value = shared.of_warp[i];
+#pragma unroll 1
+  for (++i; i < warp; ++i) value = op(value, shared.of_warp[i]);
+  return value;
+}
+
+// Writes the lane's neighbours of a row.
+template <class Shape, class T, class OutputIteratorT>
+__device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIteratorT d_out, std::size_t first,
+                                 int position, int left, bool by_vectors) {
+  const auto to = d_out + static_cast<std::ptrdiff_t>(first + position);
+  if constexpr (is_vectorisable<OutputIteratorT>) {
+    using output = parts::item_of<OutputIteratorT>;
+    if constexpr (sizeof(output) * Shape::neighbours <= 16 && std::is_trivially_default_constructible_v<output>) {
+      if (by_vectors && position + Shape::neighbours <= left) {
+        output items[Shape::neighbours];
+#pragma unroll
+        for (int k = 0; k < Shape::neighbours; ++k) write(&items[k], values[k]);
+        access<sizeof(items)> together;
+        memcpy(&together, static_cast<const void*>(items), sizeof(items));
+        *reinterpret_cast<access<sizeof(items)>*>(to) = together;
+        return;
+      }
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Shape::neighbours; ++k)
+    if (position + k < left) write(to + static_cast<std::ptrdiff_t>(k), values[k]);
+}
+
+template <class Call>
+__global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks)
+    by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs,
+                  parts::mailboxes<unsigned long long> counts_of_tiles, parts::mailboxes<typename Call::key> last_keys,
+                  parts::tag tag) {
+  using shape = typename Call::shape;
+  using T = typename Call::accumulator;
+  using key = typename Call::key;
+  constexpr bool is_scan = Call::is_scan;
+  __shared__ typename Call::memory shared;
+  if constexpr (!is_scan) {
+    if (call.num_items == 0) {
+      if (threadIdx.x == 0) *call.output.d_num_runs_out = 0;
+      return;
+    }
+  }
+  const int warp = parts::warp_of_block(), lane = threadIdx.x % parts::warp_threads;
+  const unsigned tile = blockIdx.x;
+  const bool is_last_tile = tile == gridDim.x - 1;
+  const std::size_t first = std::size_t{tile} * shape::tile_items, last = call.num_items - 1;
+  const int left = static_cast<int>(parts::at_most(call.num_items - first, shape::tile_items));
+
+  // Keys and values, and where runs begin.
+  const auto keys = read_tile<shape, key>(call.d_keys_in, first, last, warp, call.keys_by_vectors);
+  warp_runs<shape, T> of_warp;
+  {
+    const auto values =
+        read_tile<shape, typename Call::value>(call.d_values_in, first, last, warp, call.values_by_vectors);
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row)
+#pragma unroll
+      for (int k = 0; k < shape::neighbours; ++k) of_warp.values[row][k] = accumulated<T>(values(row, k));
+  }
+  const unsigned present = flags_present<shape>(warp, left);
+  parts::wait_until_cleared();
+  key before_tile = keys(0, 0);
+  if constexpr (is_scan) {
+    // Where the outputs replace the keys, the tile before may have replaced its last key: so it tells it.
+    if (call.output.overwrites_keys) {
+      if (threadIdx.x == shape::block_threads - 1 && !is_last_tile)
+        last_keys.post(tile, keys(shape::num_rows - 1, shape::neighbours - 1), tag);
+      if (threadIdx.x == 0 && tile > 0)
+        while (!last_keys.peek(tile - 1, before_tile, tag)) {
+        }
+    } else if (threadIdx.x == 0 && tile > 0) {
+      before_tile = static_cast<key>(call.d_keys_in[static_cast<std::ptrdiff_t>(first) - 1]);
+    }
+  } else if (threadIdx.x == 0 && tile > 0) {
+    before_tile = static_cast<key>(call.d_keys_in[static_cast<std::ptrdiff_t>(first) - 1]);
+  }
+  const unsigned heads =
+      flags_of_heads<shape>(keys, call.d_keys_in, first, before_tile, warp, present, call.equality_op);
+
+  // What each warp knows by itself.
+  of_warp.scan(heads | ~present, call.op);
+  const row_counts<shape> counts(heads);
+  if (lane == 0) {
+    shared.of_warp[warp] = of_warp.of_warp;
+    shared.begins[warp] = of_warp.begins;
+    shared.counts.of_warp[warp] = counts.of_warp();
+  }
+  __syncthreads();
+  unsigned warps_beginning = 0;
+#pragma unroll
+  for (int i = 0; i < shape::num_warps; ++i) warps_beginning |= shared.begins[i] << i;
+  const int runs_of_tile = shared.counts.before(shape::num_warps), runs_of_warps = shared.counts.before(warp);
+  const bool begins_before_warp = (warps_beginning & ((1u << warp) - 1)) != 0;  // in this tile
+  T before_warp = of_warp.of_warp;
+  if (warp > 0) before_warp = before_warp_in_tile(shared, warps_beginning, warp, call.op);
+
+  // Tell the tiles behind.
+  T of_tile = before_warp;
+  if (warp == 0) {
+    of_tile = before_warp_in_tile(shared, warps_beginning, shape::num_warps, call.op);
+    if (lane == 0 && !is_last_tile) runs.post(tile, of_tile, warps_beginning != 0, tag);
+  }
+  if (!is_scan && warp == 1 && lane == 0 && !is_last_tile)
+    counts_of_tiles.post(tile, static_cast<unsigned long long>(runs_of_tile), tag,
+                         tile > 0 ? parts::posted::aggregate : parts::posted::prefix);
+
+  // Each run that begins here ends another one, whose aggregate is that of the item before. Of the tile's first such
+  // run there may be more before the tile.
+  const auto with_heads = [&](auto take) {  // take(rank in the tile, key, aggregate before)
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row) {
+      int rank = runs_of_warps + counts.before(row);
+#pragma unroll
+      for (int k = 0; k < shape::neighbours; ++k) {
+        if ((heads & shape::bit(row, k)) == 0) continue;
+        const bool is_first_of_warp = row == 0 && k == 0 && lane == 0;
+        T ended = k == 0 ? of_warp.before_row[row] : of_warp.values[row][k - (k > 0)];
+        bool has_ended = true;
+        if (is_first_of_warp) {
+          ended = before_warp;
+          has_ended = warp > 0;
+        } else if (rank == runs_of_warps && warp > 0) {
+          ended = call.op(before_warp, ended);
+        }
+        if (rank == 0) {
+          shared.leading = ended;
+          shared.has_leading = has_ended;
+        }
+        take(rank++, keys(row, k), ended);
+      }
+    }
+  };
+  key* const staged_keys = reinterpret_cast<key*>(shared.keys);
+  T* const staged = reinterpret_cast<T*>(shared.aggregates);
+  if constexpr (!is_scan) {
+    with_heads([&](int rank, const key& first_key, const T& ended) {
+      if constexpr (Call::is_staged) {
+        staged_keys[rank] = first_key;
+        staged[rank] = ended;
+      }
+    });
+    if (is_last_tile) {
+#pragma unroll
+      for (int row = 0; row < shape::num_rows; ++row)
+#pragma unroll
+        for (int k = 0; k < shape::neighbours; ++k)
+          if (shape::position(warp, row) + k == left - 1) {
+            const bool is_open = (of_warp.continues & shape::bit(row, k)) != 0;
+            shared.last = is_open && warp > 0 ? call.op(before_warp, of_warp.values[row][k]) : of_warp.values[row][k];
+            shared.last_continues = is_open && !begins_before_warp;
+          }
+    }
+  }
+
+  // Hear of the tiles before.
+  if (warp == 0) {
+    const bool ends_group = tile % run_mailboxes<T>::group_tiles == run_mailboxes<T>::group_tiles - 1;
+    const bool is_asked =
+        is_scan ? (__shfl_sync(parts::full_mask, heads, 0) & 1) == 0 : runs_of_tile > 0 || is_last_tile;
+    if (tile > 0 && (is_asked || ends_group)) {
+      const T before = runs.before(tile, of_tile, warps_beginning != 0, tag, call.op);
+      if (lane == 0) shared.before = before;
+    }
+  }
+  if (!is_scan && warp == 1) {
+    unsigned long long before = 0;
+    if (tile > 0) before = scans::prefix_before(counts_of_tiles, tile, tag, plus{});
+    if (lane == 0) {
+      const unsigned long long through = before + static_cast<unsigned long long>(runs_of_tile);
+      if constexpr (!is_scan)
+        if (is_last_tile) *call.output.d_num_runs_out = through;
+      if (tile > 0 && !is_last_tile) counts_of_tiles.post(tile, through, tag, parts::posted::prefix);
+      shared.runs_before = before;
+    }
+  }
+  __syncthreads();
+
+  if constexpr (!is_scan) {
+    const std::size_t before = shared.runs_before;
+    const auto d_unique = call.output.d_unique_out + static_cast<std::ptrdiff_t>(before);
+    const auto d_ended = call.output.d_aggregates_out + (static_cast<std::ptrdiff_t>(before) - 1);
+    if constexpr (Call::is_staged) {
+      store_staged<shape::block_threads>(staged_keys, d_unique, runs_of_tile);
+      for (int i = threadIdx.x; i < runs_of_tile; i += shape::block_threads)
+        if (i > 0) write(d_ended + static_cast<std::ptrdiff_t>(i), staged[i]);
+    } else {
+      with_heads([&](int rank, const key& first_key, const T& ended) {
+        write(d_unique + static_cast<std::ptrdiff_t>(rank), first_key);
+        if (rank > 0) write(d_ended + static_cast<std::ptrdiff_t>(rank), ended);
+      });
+      __syncthreads();
+    }
+    if (threadIdx.x == 0 && tile > 0 && runs_of_tile > 0)
+      write(d_ended, shared.has_leading ? static_cast<T>(call.op(shared.before, shared.leading)) : shared.before);
+    if (threadIdx.x == 0 && is_last_tile)
+      write(d_ended + static_cast<std::ptrdiff_t>(runs_of_tile),
+            shared.last_continues ? static_cast<T>(call.op(shared.before, shared.last)) : shared.last);
+  } else {
+    // The run that began before the warp; tile 0 begins one with its first item.
+    T before = before_warp;
+    if (tile > 0 && !begins_before_warp) before = warp > 0 ? call.op(shared.before, before_warp) : shared.before;
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row)
+#pragma unroll
+      for (int k = 0; k < shape::neighbours; ++k)
+        if ((of_warp.continues & shape::bit(row, k)) != 0)
+          of_warp.values[row][k] = call.op(before, of_warp.values[row][k]);
+    T row_before = before;  // of the row's first item
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row) {
+      T values[shape::neighbours];
+      if constexpr (Call::result == of_runs::exclusive_scans) {
+        const T through = of_warp.values[row][shape::neighbours - 1];
+        T ahead = parts::shuffle_up(through, 1);
+        if (lane == 0) ahead = row_before;
+        row_before = parts::shuffle_from(through, parts::warp_threads - 1);
+#pragma unroll
+        for (int k = 0; k < shape::neighbours; ++k) {
+          const bool continues_run = ((heads | ~present) & shape::bit(row, k)) == 0;
+          values[k] = call.output.init;
+          if (continues_run) values[k] = call.op(call.output.init, k == 0 ? ahead : of_warp.values[row][k - (k > 0)]);
+        }
+      } else {
+#pragma unroll
+        for (int k = 0; k < shape::neighbours; ++k) values[k] = of_warp.values[row][k];
+      }
+      write_neighbours<shape>(values, call.output.d_values_out, first, shape::position(warp, row), left,
+                              call.output.by_vectors);
+    }
+  }
+}
+
+// Storage: for each tile mailboxes for an accumulator, and for a count or a key; for each 32 tiles one more for an
+// accumulator.
+template <class Call>
+cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, const Call& call, cudaStream_t stream) {
+  using T = typename Call::accumulator;
+  using shape = typename Call::shape;
+  using counts = parts::mailboxes<unsigned long long>;
+  using keys = parts::mailboxes<typename Call::key>;
+  const std::size_t num_tiles = parts::ceil_div(call.num_items, shape::tile_items);
+  const std::size_t others_at = run_mailboxes<T>::bytes(num_tiles);
+  const std::size_t bytes = others_at + (Call::is_scan ? keys::bytes(num_tiles) : counts::bytes(num_tiles));
+  char* region;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  if (Call::is_scan && num_tiles == 0) return cudaSuccess;
+  parts::opened_storage storage;
+  if (num_tiles > 0) error = storage.open(region, bytes, stream);
+  if (error != cudaSuccess) return error;
+  return parts::launch_overlapped(by_key_kernel<Call>, num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0,
+                                  storage.clears, stream, call, run_mailboxes<T>::at(region, num_tiles),
+                                  counts(region + others_at), keys(region + others_at), storage.of_call);
+}
+
+}  // namespace rungs::RUNGS_ABI::production

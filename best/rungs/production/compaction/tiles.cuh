@@ -1,0 +1,286 @@
+// Tiles of what is compacted: which items a lane holds, how they are read, and how many chosen ones precede each.
+//
+// A tile belongs to a block. Its warps hold one part each, one behind the other. A part is made of rows, and a row of
+// 32 lanes with a few neighbours each. So accesses are coalesced, and the order of the items is that of warps, rows,
+// lanes and neighbours. The shape depends on the types alone: what is folded has the same bits at any alignment.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "rungs/device/parts/types.cuh"
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/tile.cuh"
+#include "rungs/parts/warp_scan.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Rows of as many neighbours as a lane reads by one vector, at most 64 bytes of the widest item for each lane.
+template <std::size_t widest_bytes, int most_neighbours>
+struct tile_shape {
+  static constexpr int block_threads = 256, num_warps = block_threads / parts::warp_threads;
+  static constexpr int widest_vector = widest_bytes <= 2 ? 8 : widest_bytes <= 4 ? 4 : widest_bytes <= 8 ? 2 : 1;
+  static constexpr int neighbours = widest_vector < most_neighbours ? widest_vector : most_neighbours;
+  static constexpr int num_rows = widest_bytes <= 16 ? 4 : widest_bytes <= 32 ? 2 : 1;
+  static constexpr int row_items = neighbours * parts::warp_threads, warp_items = row_items * num_rows;
+  static constexpr int tile_items = warp_items * num_warps;
+  static_assert(num_rows * neighbours <= 32 && tile_items <= 0x10000, "flags of a lane fill a word, places a short");
+
+  // Where the lane's neighbours of a row begin, counted from the tile's first item.
+  static __device__ int position(int warp, int row) {
+    return warp * warp_items + row * row_items + static_cast<int>(threadIdx.x) % parts::warp_threads * neighbours;
+  }
+  // The flag of a lane's item in its word.
+  static __device__ constexpr unsigned bit(int row, int k) { return 1u << (row * neighbours + k); }
+};
+
+// An item as a lane holds it: types that registers do not hold as they are travel as words.
+template <class Item>
+using held = std::conditional_t<device::is_carried<Item>, Item, device::boxed<Item>>;
+template <class Item>
+struct type_in {
+  using named = Item;
+};
+template <class Item>
+struct type_in<device::boxed<Item>> {
+  using named = Item;
+};
+// The caller's item that is held.
+template <class Held>
+__device__ typename type_in<Held>::named value_of(const Held& item) {
+  return item;
+}
+
+// An iterator as a tile reads it: pointers to items that lie in memory as boxes do become pointers to boxes.
+template <class InputIteratorT>
+auto as_held(InputIteratorT d_in) {
+  using item = parts::item_of<InputIteratorT>;
+  if constexpr (!device::is_carried<item> && device::lies_in_boxes<item, InputIteratorT>)
+    return reinterpret_cast<const device::boxed<item>*>(d_in);
+  else
+    return d_in;
+}
+template <class Item>
+using held_of = std::conditional_t<std::is_same_v<Item, typename type_in<Item>::named>, held<Item>, Item>;
+
+// What one access brings. (A struct of bytes is read byte by byte.)
+template <std::size_t num_bytes>
+using access = std::conditional_t<
+    num_bytes == 16, uint4,
+    std::conditional_t<num_bytes == 8, uint2,
+                       std::conditional_t<num_bytes == 4, unsigned,
+                                          std::conditional_t<num_bytes == 2, unsigned short, unsigned char>>>>;
+
+// `count` neighbours in the registers of a lane, laid out as one access brings them. Items of one or two bytes stay
+// packed in words: each would take a register.
+template <class Held, int count>
+class neighbours_of {
+  static constexpr std::size_t num_bytes = sizeof(Held) * count;
+  static constexpr bool is_packed = sizeof(Held) <= 2 && num_bytes % 4 == 0;
+
+ public:
+  neighbours_of() = default;
+  explicit __device__ neighbours_of(access<num_bytes> read) {
+    static_assert(sizeof(read) == sizeof(parts_));
+    memcpy(static_cast<void*>(parts_), &read, sizeof(parts_));
+  }
+  explicit __device__ neighbours_of(const Held (&items)[count]) {
+    memcpy(static_cast<void*>(parts_), static_cast<const void*>(items), sizeof(parts_));
+  }
+  __device__ Held operator[](int k) const {
+    if constexpr (is_packed) {
+      constexpr int part_items = 4 / sizeof(Held);
+      const unsigned bits = parts_[k / part_items] >> (k % part_items * 8 * static_cast<int>(sizeof(Held)));
+      Held item;
+      memcpy(static_cast<void*>(&item), &bits, sizeof(Held));
+      return item;
+    } else {
+      return parts_[k];
+    }
+  }
+
+ private:
+  static constexpr int num_parts = is_packed ? num_bytes / 4 : count;
+  std::conditional_t<is_packed, unsigned, Held> parts_[num_parts];
+};
+
+template <class InputIteratorT, class Held, int count>
+inline constexpr bool reads_vectors =
+    parts::is_vectorisable<InputIteratorT>&& std::is_same_v<parts::item_of<InputIteratorT>, Held> &&
+    sizeof(Held) * count <= 16;
+// Output iterators need not say what they take.
+template <class Iterator>
+inline constexpr bool is_vectorisable = false;
+template <class Item>
+inline constexpr bool is_vectorisable<Item*> = parts::is_vectorisable<Item*>;
+// Whether an iterator's vectors of `count` items are aligned.
+template <int count, class Iterator>
+bool is_aligned(Iterator iterator) {
+  if constexpr (is_vectorisable<Iterator>)
+    return reinterpret_cast<std::uintptr_t>(iterator) % (sizeof(parts::item_of<Iterator>) * count) == 0;
+  else
+    return false;
+}
+
+// The lane's items of a tile.
+template <class Shape, class Held>
+struct lane_rows {
+  neighbours_of<Held, Shape::neighbours> rows[Shape::num_rows];
+
+  __device__ Held operator()(int row, int k) const { return rows[row][k]; }
+};
+// Those of the tile that begins at `first`. `last` is the last item of all; what is behind it reads as that one again.
+// Whole tiles of aligned items come by vectors, all of which are on their way before the first one is looked at.
+template <class Shape, class Held, class InputIteratorT>
+__device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t first, std::size_t last, int warp,
+                                            bool by_vectors) {
+  constexpr int count = Shape::neighbours;
+  using neighbours = neighbours_of<Held, count>;
+  lane_rows<Shape, Held> items;
+  if constexpr (reads_vectors<InputIteratorT, Held, count>) {
+    if (by_vectors && last - first >= Shape::tile_items - 1) {
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row) {
+        const auto from = d_in + first + Shape::position(warp, row);
+        items.rows[row] = neighbours(*reinterpret_cast<const access<sizeof(Held) * count>*>(from));
+      }
+      return items;
+    }
+  }
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    const std::size_t at = first + Shape::position(warp, row);
+    Held read[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k) {
+      const std::size_t i = at + k < last ? at + k : last;
+      read[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(i)]);
+    }
+    items.rows[row] = neighbours(read);
+  }
+  return items;
+}
+
+// The flags of the lane's items that are there, where a tile has `left` items.
+template <class Shape>
+__device__ unsigned flags_present(int warp, int left) {
+  unsigned present = 0;
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    const int there = left - Shape::position(warp, row);
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k)
+      if (k < there) present |= Shape::bit(row, k);
+  }
+  return present;
+}
+
+// The flags of the lane's items that differ from the one before; the first of all differs from nothing. `before_tile`
+// is the item before the tile. Items behind the last one differ from nothing, too.
+template <class Shape, class Held, class InputIteratorT, class EqualityOpT>
+__device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, InputIteratorT d_in, std::size_t first,
+                                   const Held& before_tile, int warp, unsigned present, EqualityOpT equality_op) {
+  const int lane = threadIdx.x % parts::warp_threads;
+  unsigned heads = 0;
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    Held before = parts::shuffle_up(items(row, Shape::neighbours - 1), 1);
+    const int at = Shape::position(warp, row);
+    if (lane == 0 && (present & Shape::bit(row, 0)) != 0)
+      before = at == 0 ? before_tile : static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first + at - 1)]);
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k) {
+      if ((present & Shape::bit(row, k)) == 0) continue;
+      const bool is_first = first == 0 && at + k == 0;
+      const Held left = k == 0 ? before : items(row, k == 0 ? 0 : k - 1);
+      if (is_first || !equality_op(value_of(left), value_of(items(row, k)))) heads |= Shape::bit(row, k);
+    }
+  }
+  return heads;
+}
+
+// How many of the warp's flags precede a lane's, row by row: the counts of all rows travel in one word, which is
+// scanned once.
+template <class Shape>
+class row_counts {
+  static constexpr bool fit_word = static_cast<unsigned long long>(Shape::row_items) < 1ull << (32 / Shape::num_rows);
+  using word = std::conditional_t<fit_word, unsigned, unsigned long long>;
+  static constexpr int bits = static_cast<int>(sizeof(word)) * 8 / Shape::num_rows;
+  static constexpr word mask = ~word{0} >> (static_cast<int>(sizeof(word)) * 8 - bits);
+  static_assert(static_cast<unsigned long long>(Shape::row_items) <= mask);
+
+ public:
+  explicit __device__ row_counts(unsigned flags) {
+    word counts = 0;
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row)
+      counts |= static_cast<word>(__popc(flags & of_row(row))) << (row * bits);
+    const word through = parts::warp_scan(counts, plus{});
+    before_ = through - counts;
+    of_warp_ = parts::shuffle_from(through, parts::warp_threads - 1);
+  }
+  // The flags of a row in the word of a lane.
+  static __device__ constexpr unsigned of_row(int row) {
+    return ((1u << Shape::neighbours) - 1) << (row * Shape::neighbours);
+  }
+  __device__ int of_warp() const {
+    int count = 0;
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) count += static_cast<int>(of_warp_ >> (row * bits) & mask);
+    return count;
+  }
+  // Of the warp's flags those before the lane's in a row.
+  __device__ int before(int row) const {
+    int count = static_cast<int>(before_ >> (row * bits) & mask);
+#pragma unroll
+    for (int earlier = 0; earlier < row; ++earlier) count += static_cast<int>(of_warp_ >> (earlier * bits) & mask);
+    return count;
+  }
+
+ private:
+  word before_, of_warp_;
+};
+
+// Counts of the warps of a block.
+template <int num_warps>
+struct warp_counts {
+  int of_warp[num_warps];
+
+  __device__ int before(int warp) const {
+    int count = 0;
+#pragma unroll
+    for (int i = 0; i < num_warps; ++i) count += i < warp ? of_warp[i] : 0;
+    return count;
+  }
+};
+
+// Writes `count` staged items from d_out on. Narrow items are put together to words, which are stored as they lie in
+// d_out. Four bytes behind the last item can be read.
+template <int block_threads, class Held, class OutputIteratorT>
+__device__ void store_staged(const Held* staged, OutputIteratorT d_out, int count) {
+  if constexpr (sizeof(Held) <= 2 && std::is_same_v<OutputIteratorT, Held*>) {
+    constexpr int word_items = 4 / static_cast<int>(sizeof(Held));
+    const int behind = static_cast<int>(reinterpret_cast<std::uintptr_t>(d_out) % 4 / sizeof(Held));
+    const auto words = reinterpret_cast<const unsigned*>(staged);
+    for (int i = static_cast<int>(threadIdx.x) * word_items - behind; i < count; i += block_threads * word_items) {
+      if (i >= 0 && i + word_items <= count) {
+        const int word = i / word_items;
+        const unsigned shift = static_cast<unsigned>(i % word_items) * sizeof(Held) * 8;
+        *reinterpret_cast<unsigned*>(d_out + i) = __funnelshift_r(words[word], words[word + 1], shift);
+        continue;
+      }
+#pragma unroll
+      for (int k = 0; k < word_items; ++k)
+        if (i + k >= 0 && i + k < count) d_out[i + k] = staged[i + k];
+    }
+  } else {
+    for (int i = threadIdx.x; i < count; i += block_threads)
+      *(d_out + static_cast<std::ptrdiff_t>(i)) = value_of(staged[i]);
+  }
+}
+
+}  // namespace rungs::RUNGS_ABI::production

@@ -1,0 +1,246 @@
+// Calls on runs of equal keys against loops on the host: aggregates, scans and lengths, bit for bit. Floats hold whole
+// numbers whose sums are exact; that the bits of others repeat is a test of its own.
+#include <rungs/device/device_reduce.cuh>
+#include <rungs/device/device_run_length_encode.cuh>
+#include <rungs/device/device_scan.cuh>
+
+#include "by_key/support.cuh"
+
+namespace rungs::tests {
+namespace {
+
+// Keys by the number of their run, and values by their place.
+template <class T>
+T key_of_run(int run) {
+  return static_cast<T>(run % 120);
+}
+template <>
+bundle<3> key_of_run(int run) {
+  return {{1, run % 120, 2}};
+}
+template <class T>
+T value_at(std::size_t i) {
+  return static_cast<T>(static_cast<int>(i * 7919 % 7) - 3);
+}
+template <>
+affine value_at(std::size_t i) {
+  return numbered_map(i);
+}
+template <>
+bundle<6> value_at(std::size_t i) {
+  const int at = static_cast<int>(i);
+  return {{at, at * 7919 % 1001, 3, at % 17, -at, at * 31 % 977}};
+}
+
+template <class T>
+std::vector<T> values_of(std::size_t n) {
+  std::vector<T> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = value_at<T>(i);
+  return values;
+}
+
+class Runs : public OnAGpu {
+ protected:
+  // All calls, of runs of one length.
+  template <class Key, class Value, class Op>
+  void expect_right(std::size_t n, int length, std::size_t offset, Op op) {
+    SCOPED_TRACE(testing::Message() << n << " items, runs of " << length << ", offset " << offset);
+    const std::vector<Key> keys = in_runs<Key>(n, length, key_of_run<Key>);
+    const std::vector<Value> values = values_of<Value>(n);
+    const Value init = value_at<Value>(4711);
+    std::vector<Key> unique;
+    std::vector<Value> aggregates, inclusive(n), exclusive(n);
+    std::vector<long long> begins, lengths;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool begins_run = i == 0 || !(keys[i] == keys[i - 1]);
+      exclusive[i] = begins_run ? init : op(init, aggregates.back());
+      if (begins_run) {
+        unique.push_back(keys[i]);
+        aggregates.push_back(values[i]);
+        begins.push_back(static_cast<long long>(i));
+        lengths.push_back(1);
+      } else {
+        aggregates.back() = op(aggregates.back(), values[i]);
+        ++lengths.back();
+      }
+      inclusive[i] = aggregates.back();
+    }
+    std::vector<long long> longer_begins, longer_lengths;
+    for (std::size_t r = 0; r < lengths.size(); ++r)
+      if (lengths[r] > 1) {
+        longer_begins.push_back(begins[r]);
+        longer_lengths.push_back(lengths[r]);
+      }
+
+    const placed<Key> d_keys(keys, offset);
+    const placed<Value> d_values(values, offset);
+    outputs<Key> out_keys(n, offset == 0 ? 0 : 3);
+    outputs<Value> out(n, offset);
+    outputs<long long> out_begins(n, 0), out_lengths(n, offset);
+    outputs<unsigned> num(1, 0);
+    const Key* const in_keys = d_keys.get();
+    const Value* const in_values = d_values.get();
+
+    run([&](auto&&... storage) {
+      return DeviceReduce::ReduceByKey(storage..., in_keys, out_keys.get(), in_values, out.get(), num.get(), op, n);
+    });
+    num.expect({static_cast<unsigned>(unique.size())});
+    out_keys.expect(unique);
+    out.expect(aggregates);
+    run([&](auto&&... storage) {
+      return DeviceScan::InclusiveScanByKey(storage..., in_keys, in_values, out.get(), op, n);
+    });
+    out.expect(inclusive);
+    run([&](auto&&... storage) {
+      return DeviceScan::ExclusiveScanByKey(storage..., in_keys, in_values, out.get(), op, init, n);
+    });
+    out.expect(exclusive);
+    run([&](auto&&... storage) {
+      return DeviceRunLengthEncode::Encode(storage..., in_keys, out_keys.get(), out_lengths.get(), num.get(), n);
+    });
+    num.expect({static_cast<unsigned>(unique.size())});
+    out_keys.expect(unique);
+    out_lengths.expect(lengths);
+    run([&](auto&&... storage) {
+      return DeviceRunLengthEncode::NonTrivialRuns(storage..., in_keys, out_begins.get(), out_lengths.get(), num.get(),
+                                                   n);
+    });
+    num.expect({static_cast<unsigned>(longer_begins.size())});
+    out_begins.expect(longer_begins);
+    out_lengths.expect(longer_lengths);
+
+    const auto expect_there = [&](const Value* from, const std::vector<Value>& expected, const char* where) {
+      std::vector<Value> got(n);
+      ASSERT_EQ(cudaMemcpy(got.data(), from, n * sizeof(Value), cudaMemcpyDeviceToHost), cudaSuccess);
+      EXPECT_EQ(std::memcmp(static_cast<const void*>(got.data()), static_cast<const void*>(expected.data()),
+                            n * sizeof(Value)),
+                0)
+          << where;
+    };
+    Value* const in_place = d_values.get();
+    run([&](auto&&... storage) {
+      return DeviceScan::ExclusiveScanByKey(storage..., in_keys, in_values, in_place, op, init, n);
+    });
+    expect_there(in_place, exclusive, "over the values");
+    if constexpr (std::is_same_v<Key, Value>) {
+      const placed<Value> again(values, offset);
+      run([&](auto&&... storage) {
+        return DeviceScan::InclusiveScanByKey(storage..., in_keys, static_cast<const Value*>(again.get()), d_keys.get(),
+                                              op, n);
+      });
+      expect_there(d_keys.get(), inclusive, "over the keys");
+    }
+  }
+
+  template <class Key, class Value, class Op>
+  void expect_right_everywhere(Op op) {
+    for (const std::size_t n : around_tiles)
+      for (const int length : run_lengths)
+        for (const std::size_t offset : {0, 1}) {
+          const bool is_shifted = length == 16 || length == -700;
+          if (offset == 1 && !is_shifted) continue;
+          if (n > 20'000 && (offset == 1) != is_shifted) continue;
+          expect_right<Key, Value>(n, length, offset, op);
+          if (HasFatalFailure() || HasNonfatalFailure()) return;
+        }
+  }
+};
+
+TEST_F(Runs, KeysAndSumsOf4Bytes) { expect_right_everywhere<int, int>(plus{}); }
+TEST_F(Runs, KeysOf8BytesAndSumsOfFloats) { expect_right_everywhere<long long, float>(plus{}); }
+TEST_F(Runs, KeysOf1ByteAndMapsThatDoNotCommute) { expect_right_everywhere<unsigned char, affine>(compose{}); }
+TEST_F(Runs, KeysOf12BytesAndValuesOf24) { expect_right_everywhere<bundle<3>, bundle<6>>(by_value{}); }
+
+// Runs of many tiles and of many groups of tiles.
+TEST_F(Runs, LongRuns) {
+  for (const int length : {one_long_run, -1'000'000, 131'072}) {
+    expect_right<int, int>((1 << 24) + 1, length, 0, plus{});
+    expect_right<unsigned char, affine>((1 << 22) + 3, length, 0, compose{});
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+// What every one of many calls makes of floats whose sums are rounded, at other places in memory, too; and how far it
+// is from the sum in double precision, by the height that is promised.
+TEST_F(Runs, RoundedSumsHaveTheSameBits) {
+  constexpr std::size_t n = 6'000'007;
+  for (const int length : {one_long_run, -2'000'000, -30'000, -50}) {
+    SCOPED_TRACE(testing::Message() << "runs of " << length);
+    const std::vector<int> keys = in_runs<int>(n, length, [](int run) { return run; });
+    std::vector<float> values(n);
+    std::mt19937 random(5);
+    for (float& value : values) value = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
+    std::vector<float> first_sums, first_scan;
+    for (const std::size_t offset : {0, 1, 0, 3, 0}) {
+      const placed<int> d_keys(keys, offset);
+      const placed<float> d_values(values, offset);
+      device_vector<float> sums{std::vector<float>(n)}, scan{std::vector<float>(n)};
+      run([&](auto&&... storage) {
+        return DeviceReduce::ReduceByKey(storage..., d_keys.get(), discarding{}, d_values.get(), sums.items,
+                                         discarding{}, plus{}, n);
+      });
+      run([&](auto&&... storage) {
+        return DeviceScan::InclusiveSumByKey(storage..., d_keys.get(), d_values.get(), scan.items, n);
+      });
+      const auto sums_now = sums.read(n), scan_now = scan.read(n);
+      if (first_sums.empty()) {
+        first_sums = sums_now;
+        first_scan = scan_now;
+      }
+      EXPECT_EQ(std::memcmp(sums_now.data(), first_sums.data(), n * sizeof(float)), 0) << "sums, offset " << offset;
+      EXPECT_EQ(std::memcmp(scan_now.data(), first_scan.data(), n * sizeof(float)), 0) << "scan, offset " << offset;
+    }
+    double sum = 0, magnitudes = 0;
+    std::size_t run = 0, of_run = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      sum += values[i];
+      magnitudes += values[i] < 0 ? -static_cast<double>(values[i]) : static_cast<double>(values[i]);
+      ++of_run;
+      const double bound = static_cast<double>(production::by_key_height(of_run)) * 6e-8 * magnitudes;
+      ASSERT_NEAR(first_scan[i], sum, bound) << "item " << i;
+      if (i + 1 < n && keys[i + 1] == keys[i]) continue;
+      ASSERT_NEAR(first_sums[run], sum, bound) << "run " << run;
+      ++run;
+      sum = magnitudes = 0;
+      of_run = 0;
+    }
+  }
+}
+
+// Keys, values and lengths from iterators, more than 2^31 of them.
+struct of_a_million {
+  __host__ __device__ int operator()(long long i) const { return static_cast<int>(i / 1'000'003); }
+};
+struct one {
+  __host__ __device__ int operator()(long long) const { return 1; }
+};
+TEST_F(Runs, MoreThan2To31Items) {
+  constexpr long long n = (1ll << 31) + 1;
+  std::vector<int> keys, lengths;
+  std::vector<long long> begins;
+  for (long long first = 0; first < n; first += 1'000'003) {
+    keys.push_back(of_a_million{}(first));
+    lengths.push_back(static_cast<int>(n - first < 1'000'003 ? n - first : 1'000'003));
+    begins.push_back(first);
+  }
+  outputs<int> out_keys(keys.size(), 0), out(keys.size(), 0);
+  outputs<long long> out_begins(keys.size(), 0);
+  outputs<unsigned> num(1, 0);
+  run([&](auto&&... storage) {
+    return DeviceReduce::ReduceByKey(storage..., made<of_a_million>{}, out_keys.get(), made<one>{}, out.get(),
+                                     num.get(), plus{}, n);
+  });
+  num.expect({static_cast<unsigned>(keys.size())});
+  out_keys.expect(keys);
+  out.expect(lengths);
+  run([&](auto&&... storage) {
+    return DeviceRunLengthEncode::NonTrivialRuns(storage..., made<of_a_million>{}, out_begins.get(), out.get(),
+                                                 num.get(), n);
+  });
+  num.expect({static_cast<unsigned>(keys.size())});
+  out_begins.expect(begins);
+  out.expect(lengths);
+}
+
+}  // namespace
+}  // namespace rungs::tests

@@ -1,0 +1,189 @@
+// What the tests of selections and runs share: inputs and outputs at any place, storage that nobody cleans, iterators
+// that are no pointers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "generic/support.cuh"
+
+namespace rungs::tests {
+
+// Items on the device, so many items behind an alignment.
+template <class T>
+class placed {
+ public:
+  placed(const std::vector<T>& host, std::size_t offset)
+      : host_(with_offset(host, offset)), all_(host_), offset_(offset) {}
+  T* get() const { return all_.items + offset_; }
+
+ private:
+  static std::vector<T> with_offset(const std::vector<T>& host, std::size_t offset) {
+    std::vector<T> all(host.size() + offset + 1);
+    std::copy(host.begin(), host.end(), all.begin() + static_cast<std::ptrdiff_t>(offset));
+    return all;
+  }
+  std::vector<T> host_;
+  device_vector<T> all_;
+  std::size_t offset_;
+};
+
+// Room for outputs, with canaries before and behind.
+template <class T>
+class outputs {
+ public:
+  outputs(std::size_t num_items, std::size_t offset) : all_(poison(num_items + offset + 16)), offset_(offset) {
+    size_ = num_items + offset + 16;
+  }
+  T* get() const { return all_.items + offset_; }
+
+  // The first outputs are these, bit for bit, and nothing else was written; with `reversed`, but for the outputs at the
+  // end, which are those from the last one backwards. Written anew for the next call.
+  void expect(const std::vector<T>& front, const std::vector<T>& reversed = {}) {
+    std::vector<T> expected = poison(size_);
+    std::copy(front.begin(), front.end(), expected.begin() + static_cast<std::ptrdiff_t>(offset_));
+    std::copy(reversed.begin(), reversed.end(), expected.rbegin() + 16);
+    const std::vector<T> got = all_.read(size_);
+    for (std::size_t i = 0; i < size_; ++i)
+      if (std::memcmp(static_cast<const void*>(&got[i]), static_cast<const void*>(&expected[i]), sizeof(T)) != 0) {
+        ADD_FAILURE() << "output " << static_cast<long long>(i) - static_cast<long long>(offset_) << " of "
+                      << front.size() + reversed.size() << " is wrong";
+        break;
+      }
+    ASSERT_EQ(cudaMemset(all_.items, 0xa5, size_ * sizeof(T)), cudaSuccess);
+  }
+
+ private:
+  static std::vector<T> poison(std::size_t size) {
+    std::vector<T> all(size);
+    std::memset(static_cast<void*>(all.data()), 0xa5, size * sizeof(T));
+    return all;
+  }
+  device_vector<T> all_;
+  std::size_t offset_, size_;
+};
+
+class OnAGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (no_gpu()) GTEST_SKIP() << "no usable GPU";
+  }
+  void TearDown() override { cudaFree(storage_); }
+
+  // call(d_temp_storage, temp_storage_bytes), or call(workspace), in turn. The storage lies at an odd address and holds
+  // what other calls have left; one byte less of it is refused.
+  template <class Call>
+  void run(Call call) {
+    is_workspaces_turn_ = !is_workspaces_turn_;
+    if (is_workspaces_turn_) {
+      ASSERT_EQ(call(workspace_), cudaSuccess);
+    } else {
+      std::size_t bytes = 0;
+      void* of_size = nullptr;
+      ASSERT_EQ(call(of_size, bytes), cudaSuccess);
+      ASSERT_GT(bytes, 0u);
+      if (bytes > held_) {
+        ASSERT_EQ(cudaFree(storage_), cudaSuccess);
+        ASSERT_EQ(cudaMalloc(&storage_, bytes + 1), cudaSuccess);
+        ASSERT_EQ(cudaMemset(storage_, 0xa5, bytes + 1), cudaSuccess);
+        held_ = bytes;
+      }
+      void* const odd = storage_ + 1;
+      std::size_t too_few = bytes - 1;
+      ASSERT_EQ(call(odd, too_few), cudaErrorInvalidValue);
+      ASSERT_EQ(call(odd, bytes), cudaSuccess);
+    }
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+
+  workspace workspace_;
+
+ private:
+  char* storage_ = nullptr;
+  std::size_t held_ = 0;
+  bool is_workspaces_turn_ = false;
+};
+
+// Item i is make(i).
+template <class Make>
+struct made {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = decltype(std::declval<Make>()(0ll));
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = value_type;
+
+  Make make;
+  long long first = 0;
+
+  __host__ __device__ value_type operator[](difference_type i) const { return make(first + i); }
+  __host__ __device__ value_type operator*() const { return make(first); }
+  __host__ __device__ made operator+(difference_type i) const { return {make, first + i}; }
+};
+// Takes anything, and keeps nothing.
+struct discarding {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = void;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = discarding&;
+
+  template <class T>
+  __host__ __device__ const discarding& operator=(const T&) const {
+    return *this;
+  }
+  __host__ __device__ discarding operator[](difference_type) const { return *this; }
+  __host__ __device__ discarding operator*() const { return *this; }
+  __host__ __device__ discarding operator+(difference_type) const { return *this; }
+};
+// Writes the negative of what it is given.
+struct negating {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = void;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  struct reference {
+    int* to;
+    __host__ __device__ const reference& operator=(int value) const {
+      *to = -value;
+      return *this;
+    }
+  };
+
+  int* to;
+  __host__ __device__ reference operator[](difference_type i) const { return {to + i}; }
+  __host__ __device__ reference operator*() const { return {to}; }
+  __host__ __device__ negating operator+(difference_type i) const { return {to + i}; }
+};
+
+// Tiles have 256 to 8192 items.
+constexpr std::size_t around_tiles[] = {
+    0,    1,    2,    3,    31,   32,   33,   255,  256,   257,   511,   513,     1023,    1025,    2047,     2048,
+    2049, 4095, 4096, 4097, 8191, 8192, 8193, 8195, 12288, 16385, 65535, 131'071, 131'073, 262'145, 1'000'003};
+
+// Items that make runs of a length; a negative one is the greatest of random lengths.
+template <class T, class Make>
+std::vector<T> in_runs(std::size_t num_items, int length, Make make) {
+  std::mt19937 random(static_cast<unsigned>(num_items) * 31u + static_cast<unsigned>(length));
+  std::vector<T> items(num_items);
+  int run = 0, left = 0;
+  for (T& item : items) {
+    if (left == 0) {
+      ++run;
+      left = length > 0 ? length : 1 + static_cast<int>(random() % static_cast<unsigned>(-length));
+    }
+    --left;
+    item = make(run);
+  }
+  return items;
+}
+constexpr int one_long_run = 1 << 30;
+constexpr int run_lengths[] = {1, 2, 4, 16, 256, 5000, one_long_run, -3, -700, -20'000};
+
+}  // namespace rungs::tests
