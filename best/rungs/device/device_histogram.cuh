@@ -41,6 +41,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/pitched.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/histograms/front_door.cuh"
@@ -191,6 +192,30 @@ struct DeviceHistogram {
                                          cudaStream_t stream = nullptr) {
     return multi_range<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(kept{workspace}, d_samples, d_histogram, num_levels, d_levels,
                                                           rows(num_row_pixels, num_rows, row_stride_bytes), stream);
+  }
+
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh). Counts are the same on every device.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t HistogramEven(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 8 ? 6 : 8)>(
+        [](auto, auto&... all) { return HistogramEven(all...); }, arguments...);
+  }
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MultiHistogramEven(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 8 ? 6 : 8)>(
+        [](auto, auto&... all) { return MultiHistogramEven<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t HistogramRange(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 7 ? 5 : 7)>(
+        [](auto, auto&... all) { return HistogramRange(all...); }, arguments...);
+  }
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MultiHistogramRange(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 7 ? 5 : 7)>(
+        [](auto, auto&... all) { return MultiHistogramRange<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(all...); },
+        arguments...);
   }
 
  private:

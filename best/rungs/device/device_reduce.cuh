@@ -41,7 +41,9 @@
 
 #include "rungs/device/key_value_pair.cuh"
 #include "rungs/device/parts/both_extrema.cuh"
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/extremum.cuh"
+#include "rungs/device/parts/gpu_to_gpu.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
@@ -258,6 +260,75 @@ struct DeviceReduce {
     return cudaErrorNotSupported;
   }
 
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh). The bits of all calls repeat from run to run. Where gpu_to_gpu is required, sums of floats
+  // are exact sums, and init is added to them, rounded once more.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Reduce(Arguments&&... arguments) {
+    return device::in_one_phase<5>(
+        [](auto required, auto&... all) {
+          if constexpr (required.value == determinism::gpu_to_gpu)
+            return reduce_alike(all...);
+          else
+            return Reduce(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Sum(Arguments&&... arguments) {
+    return device::in_one_phase<3>(
+        [](auto required, auto&... all) {
+          if constexpr (required.value == determinism::gpu_to_gpu)
+            return sum_alike(all...);
+          else
+            return Sum(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Min(Arguments&&... arguments) {
+    return device::in_one_phase<3>([](auto, auto&... all) { return Min(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Max(Arguments&&... arguments) {
+    return device::in_one_phase<3>([](auto, auto&... all) { return Max(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t TransformReduce(Arguments&&... arguments) {
+    return device::in_one_phase<6>(
+        [](auto required, auto&... all) {
+          if constexpr (required.value == determinism::gpu_to_gpu)
+            return transform_reduce_alike(all...);
+          else
+            return TransformReduce(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMin(Arguments&&... arguments) {
+    return device::in_one_phase<4>([](auto, auto&... all) { return ArgMin(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMax(Arguments&&... arguments) {
+    return device::in_one_phase<4>([](auto, auto&... all) { return ArgMax(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMinMax(Arguments&&... arguments) {
+    return device::in_one_phase<6>([](auto, auto&... all) { return ArgMinMax(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMinLastMax(Arguments&&... arguments) {
+    return device::in_one_phase<6>([](auto, auto&... all) { return ArgMinLastMax(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExactSum(Arguments&&... arguments) {
+    return device::in_one_phase<3>([](auto, auto&... all) { return ExactSum(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExactDot(Arguments&&... arguments) {
+    return device::in_one_phase<4>([](auto, auto&... all) { return ExactDot(all...); }, arguments...);
+  }
+
  private:
   using pair = device::storage_pair<reductions::front_door>;
   using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>>;
@@ -284,6 +355,47 @@ struct DeviceReduce {
                          cudaStream_t stream) {
     using output = device::value_or<OutputIteratorT, parts::item_of<InputIteratorT>>;
     return reduce(storage, d_in, d_out, num_items, plus{}, output{}, stream);
+  }
+
+  // The same bits on every device.
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT, class ReductionOpT, class T>
+  static cudaError_t reduce_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                  OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op, T init,
+                                  cudaStream_t stream) {
+    using accumulator = device::widened_accumulator<ReductionOpT, T, InputIteratorT, OutputIteratorT>;
+    if constexpr (device::is_order_free<ReductionOpT, accumulator>) {
+      return Reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, stream);
+    } else {
+      constexpr bool is_sum = std::is_same_v<typename device::known_operator<ReductionOpT>::type, plus>;
+      static_assert(
+          is_sum && exact::is_item<parts::item_of<InputIteratorT>> && exact::is_item<accumulator>,
+          "gpu_to_gpu is promised for integers by plus, minimum or maximum, for floats by minimum or maximum, "
+          "and for sums of float, double, __half or __nv_bfloat16; require run_to_run, or nothing");
+      return ExactSum(d_temp_storage, temp_storage_bytes, d_in,
+                      device::added_to<OutputIteratorT, accumulator>{d_out, static_cast<accumulator>(init)}, num_items,
+                      stream);
+    }
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t sum_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                               OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream) {
+    using output = device::value_or<OutputIteratorT, parts::item_of<InputIteratorT>>;
+    if constexpr (device::is_order_free<plus,
+                                        device::widened_accumulator<plus, output, InputIteratorT, OutputIteratorT>>)
+      return Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
+    else
+      return ExactSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT, class ReductionOpT, class TransformOpT,
+            class T>
+  static cudaError_t transform_reduce_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                            OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op,
+                                            TransformOpT transform_op, T init, cudaStream_t stream) {
+    return reduce_alike(d_temp_storage, temp_storage_bytes,
+                        device::transformed<InputIteratorT, TransformOpT, T>{d_in, transform_op}, d_out, num_items,
+                        reduction_op, init, stream);
   }
 
   template <bool least, class Storage, class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
