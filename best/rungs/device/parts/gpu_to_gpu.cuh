@@ -4,10 +4,10 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <iterator>
 #include <type_traits>
 
 #include "rungs/device/parts/types.cuh"
+#include "rungs/parts/iterator_traits.cuh"
 
 namespace rungs::RUNGS_ABI::device {
 
