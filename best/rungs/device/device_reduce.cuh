@@ -152,6 +152,23 @@ struct DeviceReduce {
                             cudaStream_t stream = nullptr) {
     return extremum_pair<true>(kept{workspace}, d_in, d_out, num_items, stream);
   }
+  // The same by compare_op(a, b), which says whether a precedes b: the item that no other precedes, of
+  // equivalent ones the first. Of no items: index 1 and an item as value-initialised.
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            ExtremumOutIteratorT d_min_out, IndexOutIteratorT d_index_out, long long num_items,
+                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+    return extremum_by<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_index_out, num_items,
+                             compare_op, stream);
+  }
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMin(workspace& workspace, InputIteratorT d_in, ExtremumOutIteratorT d_min_out,
+                            IndexOutIteratorT d_index_out, long long num_items, CompareOpT compare_op,
+                            cudaStream_t stream = nullptr) {
+    return extremum_by<true>(kept{workspace}, d_in, d_min_out, d_index_out, num_items, compare_op, stream);
+  }
 
   // *d_max_out = the greatest item, *d_index_out = where it stands: of equals the first. Of no items: index 1.
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
@@ -174,6 +191,23 @@ struct DeviceReduce {
   static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, int num_items,
                             cudaStream_t stream = nullptr) {
     return extremum_pair<false>(kept{workspace}, d_in, d_out, num_items, stream);
+  }
+  // The same by compare_op(a, b), which says whether a precedes b: the item that precedes no other, of
+  // equivalent ones the first. Of no items: index 1 and an item as value-initialised.
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            ExtremumOutIteratorT d_max_out, IndexOutIteratorT d_index_out, long long num_items,
+                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+    return extremum_by<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_max_out, d_index_out, num_items,
+                              compare_op, stream);
+  }
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, ExtremumOutIteratorT d_max_out,
+                            IndexOutIteratorT d_index_out, long long num_items, CompareOpT compare_op,
+                            cudaStream_t stream = nullptr) {
+    return extremum_by<false>(kept{workspace}, d_in, d_max_out, d_index_out, num_items, compare_op, stream);
   }
 
   // ArgMin and ArgMax of one read. *d_max_index_out is the first of equals; ArgMinLastMax answers the last of them, and
@@ -306,11 +340,15 @@ struct DeviceReduce {
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMin(Arguments&&... arguments) {
-    return device::in_one_phase<4>([](auto, auto&... all) { return ArgMin(all...); }, arguments...);
+    using compare_op = device::argument_of<4, Arguments...>;
+    constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
+    return device::in_one_phase < has_order ? 5 : 4 > ([](auto, auto&... all) { return ArgMin(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMax(Arguments&&... arguments) {
-    return device::in_one_phase<4>([](auto, auto&... all) { return ArgMax(all...); }, arguments...);
+    using compare_op = device::argument_of<4, Arguments...>;
+    constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
+    return device::in_one_phase < has_order ? 5 : 4 > ([](auto, auto&... all) { return ArgMax(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMinMax(Arguments&&... arguments) {
@@ -406,6 +444,18 @@ struct DeviceReduce {
     return indexed_extremum<least>(
         storage, d_in, device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, of_nothing},
         num_items, of_nothing, stream);
+  }
+
+  template <bool least, class Storage, class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT,
+            class CompareOpT>
+  static cudaError_t extremum_by(Storage storage, InputIteratorT d_in, ExtremumOutIteratorT d_out,
+                                 IndexOutIteratorT d_index_out, long long num_items, CompareOpT compare_op,
+                                 cudaStream_t stream) {
+    using item = parts::item_of<InputIteratorT>;
+    return among_places(storage, device::with_index<InputIteratorT, item>{d_in},
+                        device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, item{}},
+                        num_items, device::first_by<least, CompareOpT>{compare_op}, device::indexed<item>{item{}, -1},
+                        stream);
   }
 
   template <bool least, class Storage, class InputIteratorT, class OutputIteratorT>
