@@ -118,6 +118,7 @@ TEST_F(Environments, AResourceThatFailsIsAnError) {
   visit_calls(far_places(1000), [&](const std::string& name, auto call, auto... arguments) {
     tally seen;
     environment<counting_resource> environment{{first}, {&seen}};
+    fake::current() = {};
     seen.throws = true;
     EXPECT_EQ(call(arguments..., environment), cudaErrorMemoryAllocation) << name;
     seen.throws = false;
