@@ -3,11 +3,12 @@
 //   rungs::DeviceHistogram::HistogramEven(d_temp_storage, temp_storage_bytes, d_samples, d_histogram, num_levels,
 //                                         lower_level, upper_level, num_samples, stream);               // as CUB's
 //   rungs::DeviceHistogram::HistogramEven(workspace, d_samples, d_histogram, …);                        // simpler
+//   rungs::DeviceHistogram::HistogramEven(d_samples, d_histogram, …, environment);      // as CUB's, newer
 //
-// Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
+// Every call exists in three forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage
-// (see there). Neither waits for the device; both may be captured. Any number of host threads may call at once, each
-// with its own storage or workspace.
+// (see there). The third allocates on the stream, or as its environment says (parts/environment.cuh). None waits for
+// the device; all may be captured. Any number of host threads may call at once, each with its own storage or workspace.
 //
 // d_samples    any random-access iterator; pointers to samples of 1, 2, 4 or 8 bytes are read by vectors, at any
 //              alignment that their type allows. Of several channels, they come pixel by pixel.

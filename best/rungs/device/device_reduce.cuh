@@ -2,11 +2,13 @@
 //
 //   rungs::DeviceReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
 //   rungs::DeviceReduce::Sum(workspace, d_in, d_out, num_items, stream);                            // simpler
+//   rungs::DeviceReduce::Sum(d_in, d_out, num_items, environment);                                  // as CUB's, newer
 //
-// Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
+// Every call exists in three forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
-// and may allocate (see there). Neither waits for the device; both may be captured, the second once the workspace is
-// large enough. Any number of host threads may call at once, each with its own storage or workspace.
+// and may allocate (see there). None waits for the device; all may be captured, the second once the workspace is
+// large enough. The third allocates on the stream, or as its environment says (parts/environment.cuh). Any number of
+// host threads may call at once, each with its own storage or workspace.
 // cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
 // misused; else what the runtime answered to a launch is returned.
 //

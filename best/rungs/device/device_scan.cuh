@@ -2,12 +2,14 @@
 //
 //   rungs::DeviceScan::ExclusiveSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
 //   rungs::DeviceScan::ExclusiveSum(workspace, d_in, d_out, num_items, stream);                            // simpler
+//   rungs::DeviceScan::ExclusiveSum(d_in, d_out, num_items, environment);                       // as CUB's, newer
 //
-// Every call exists in both forms, and but for InclusiveScanInit also in place: with one iterator d_data for d_in and
+// Every call exists in three forms, and but for InclusiveScanInit also in place: with one iterator d_data for d_in and
 // d_out, which may also be named twice. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
-// and may allocate (see there). Neither waits for the device; both may be captured, the second once the workspace is
-// large enough. Any number of host threads may call at once, each with its own storage or workspace.
+// and may allocate (see there). None waits for the device; all may be captured, the second once the workspace is
+// large enough. The third allocates on the stream, or as its environment says (parts/environment.cuh). Any number of
+// host threads may call at once, each with its own storage or workspace.
 // cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
 // misused; else what the runtime answered to a launch is returned.
 //
@@ -28,8 +30,8 @@
 //            rounded where they are written.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
-// bit for bit. The error of an output is at most
-// rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
+// bit for bit, unless the environment requires run_to_run: then scans/repeatable_door.cuh answers. The error of an
+// output is at most rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
 //
 // On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
 // <rungs/device/cuda_std_operators.cuh> is included. Not here: CUB's scans by key. A scan from a FutureValue reads item

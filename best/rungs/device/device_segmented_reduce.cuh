@@ -6,8 +6,9 @@
 //   rungs::DeviceSegmentedReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_segments, d_begin_offsets,
 //                                     d_end_offsets, stream);
 //   rungs::DeviceSegmentedReduce::Sum(workspace, d_in, d_out, num_segments, …);  // simpler
+//   rungs::DeviceSegmentedReduce::Sum(d_in, d_out, num_segments, …, environment);
 //
-// Both forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
+// The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
 // storage where a segment has more than 128 KB; segments between offsets always: 20 bytes a segment and 1.3 MB for sums
 // of 8 bytes.
 //
