@@ -51,6 +51,8 @@
 namespace rungs::RUNGS_ABI {
 
 struct DeviceHistogram {
+  static constexpr const char* name = "rungs::DeviceHistogram";  // of its ranges (parts/range.cuh)
+
   // num_levels - 1 bins of one width between two levels.
   template <class SampleIteratorT, class CounterT, class LevelT, class OffsetT>
   static cudaError_t HistogramEven(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
@@ -220,8 +222,8 @@ struct DeviceHistogram {
   }
 
  private:
-  using pair = device::storage_pair<histograms::front_door>;
-  using kept = device::kept_storage<histograms::front_door>;
+  using pair = device::storage_pair<histograms::front_door, DeviceHistogram>;
+  using kept = device::kept_storage<histograms::front_door, DeviceHistogram>;
 
   template <class OffsetT>
   static device::one_row one_row(OffsetT num_pixels) {

@@ -57,6 +57,8 @@
 namespace rungs::RUNGS_ABI {
 
 struct DeviceReduce {
+  static constexpr const char* name = "rungs::DeviceReduce";  // of its ranges (parts/range.cuh)
+
   // *d_out = init op d_in[0] op … op d_in[num_items - 1], accumulated in the type of init op item; __half and
   // __nv_bfloat16 as floats, where the operator is plus, minimum or maximum and d_out a pointer.
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
@@ -256,6 +258,7 @@ struct DeviceReduce {
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
   static cudaError_t ExactSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                               OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    [[maybe_unused]] const device::range of_call(d_temp_storage == nullptr ? nullptr : name);
     return production::exact_door::sum(d_temp_storage, temp_storage_bytes, d_in, d_out,
                                        static_cast<std::size_t>(num_items), stream);
   }
@@ -275,6 +278,7 @@ struct DeviceReduce {
   static cudaError_t ExactDot(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_x,
                               OtherIteratorT d_y, OutputIteratorT d_out, NumItemsT num_items,
                               cudaStream_t stream = nullptr) {
+    [[maybe_unused]] const device::range of_call(d_temp_storage == nullptr ? nullptr : name);
     return production::exact_door::dot(d_temp_storage, temp_storage_bytes, d_x, d_y, d_out,
                                        static_cast<std::size_t>(num_items), stream);
   }
@@ -370,8 +374,8 @@ struct DeviceReduce {
   }
 
  private:
-  using pair = device::storage_pair<reductions::front_door>;
-  using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>>;
+  using pair = device::storage_pair<reductions::front_door, DeviceReduce>;
+  using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>, DeviceReduce>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,

@@ -62,6 +62,8 @@ namespace rungs::RUNGS_ABI {
 // The calls of DeviceScan, with bits that repeat so far.
 template <determinism bits>
 struct device_scan {
+  static constexpr const char* name = "rungs::DeviceScan";  // of its ranges (parts/range.cuh)
+
   // d_out[i] = d_in[0] + … + d_in[i]
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
   static cudaError_t InclusiveSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
@@ -239,8 +241,8 @@ struct device_scan {
   template <determinism required>
   using repeating = device_scan<required>;
 
-  using pair = device::storage_pair<scans::front_door>;
-  using kept = device::kept_storage<scans::front_door_of<device::storage_is::workspaces>>;
+  using pair = device::storage_pair<scans::front_door, device_scan>;
+  using kept = device::kept_storage<scans::front_door_of<device::storage_is::workspaces>, device_scan>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
   static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,

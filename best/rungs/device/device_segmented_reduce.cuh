@@ -147,6 +147,8 @@ class DeviceSegmentedReduce {
   using if_offsets = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>;
 
  public:
+  static constexpr const char* name = "rungs::DeviceSegmentedReduce";  // of its ranges (parts/range.cuh)
+
   // d_out[s] = init op the items of segment s, accumulated as in DeviceReduce::Reduce.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT, class ReductionOpT,
             class T, class = if_size<SegmentSizeT>>
@@ -374,8 +376,8 @@ class DeviceSegmentedReduce {
   }
 
  private:
-  using pair = device::storage_pair<device::segments>;
-  using kept = device::kept_storage<device::segments>;
+  using pair = device::storage_pair<device::segments, DeviceSegmentedReduce>;
+  using kept = device::kept_storage<device::segments, DeviceSegmentedReduce>;
 
   // Whether the single-phase form keeps what is required of it.
   template <determinism required, class Op, class T, class InputIteratorT, class OutputIteratorT>
