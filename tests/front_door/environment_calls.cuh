@@ -67,9 +67,6 @@ void visit_calls(const places& at, Visit visit) {
       "HistogramEven", [](auto&&... all) { return DeviceHistogram::HistogramEven(all...); }, d_in, d_histogram, 11,
       -500.0f, 500.0f, count);
   visit(
-      "HistogramEven of rows", [](auto&&... all) { return DeviceHistogram::HistogramEven(all...); }, d_in, d_histogram,
-      11, -500.0f, 500.0f, count / 10, 10, sizeof(float) * (n / 10));
-  visit(
       "Sum of segments", [](auto&&... all) { return DeviceSegmentedReduce::Sum(all...); }, d_in, d_out, n / 100, 100);
   visit(
       "Reduce between offsets", [](auto&&... all) { return DeviceSegmentedReduce::Reduce(all...); }, d_in, d_out, 10,
