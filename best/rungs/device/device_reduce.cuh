@@ -348,13 +348,13 @@ struct DeviceReduce {
   [[nodiscard]] static cudaError_t ArgMin(Arguments&&... arguments) {
     using compare_op = device::argument_of<4, Arguments...>;
     constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
-    return device::in_one_phase < has_order ? 5 : 4 > ([](auto, auto&... all) { return ArgMin(all...); }, arguments...);
+    return device::in_one_phase<(has_order ? 5 : 4)>([](auto, auto&... all) { return ArgMin(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMax(Arguments&&... arguments) {
     using compare_op = device::argument_of<4, Arguments...>;
     constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
-    return device::in_one_phase < has_order ? 5 : 4 > ([](auto, auto&... all) { return ArgMax(all...); }, arguments...);
+    return device::in_one_phase<(has_order ? 5 : 4)>([](auto, auto&... all) { return ArgMax(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMinMax(Arguments&&... arguments) {

@@ -202,24 +202,18 @@ struct device_scan {
   // (parts/environment.cuh).
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t InclusiveSum(Arguments&&... arguments) {
-    return device::in_one_phase < device::is_count<1, Arguments...>
-               ? 2
-               : 3 > ([](auto required, auto&... all) { return repeating<required.value>::InclusiveSum(all...); },
-                      arguments...);
+    return device::in_one_phase<(device::is_count<1, Arguments...> ? 2 : 3)>(
+        [](auto required, auto&... all) { return repeating<required.value>::InclusiveSum(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ExclusiveSum(Arguments&&... arguments) {
-    return device::in_one_phase < device::is_count<1, Arguments...>
-               ? 2
-               : 3 > ([](auto required, auto&... all) { return repeating<required.value>::ExclusiveSum(all...); },
-                      arguments...);
+    return device::in_one_phase<(device::is_count<1, Arguments...> ? 2 : 3)>(
+        [](auto required, auto&... all) { return repeating<required.value>::ExclusiveSum(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t InclusiveScan(Arguments&&... arguments) {
-    return device::in_one_phase < device::is_count<2, Arguments...>
-               ? 3
-               : 4 > ([](auto required, auto&... all) { return repeating<required.value>::InclusiveScan(all...); },
-                      arguments...);
+    return device::in_one_phase<(device::is_count<2, Arguments...> ? 3 : 4)>(
+        [](auto required, auto&... all) { return repeating<required.value>::InclusiveScan(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t InclusiveScanInit(Arguments&&... arguments) {
@@ -231,10 +225,8 @@ struct device_scan {
   [[nodiscard]] static cudaError_t ExclusiveScan(Arguments&&... arguments) {
     constexpr std::size_t count = sizeof...(Arguments);
     constexpr bool is_in_place = count < 5 || (count == 5 && !device::is_count<4, Arguments...>);
-    return device::in_one_phase < is_in_place
-               ? 4
-               : 5 > ([](auto required, auto&... all) { return repeating<required.value>::ExclusiveScan(all...); },
-                      arguments...);
+    return device::in_one_phase<(is_in_place ? 4 : 5)>(
+        [](auto required, auto&... all) { return repeating<required.value>::ExclusiveScan(all...); }, arguments...);
   }
 
  private:

@@ -344,35 +344,45 @@ class DeviceSegmentedReduce {
   // (parts/environment.cuh).
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t Reduce(Arguments&&... arguments) {
-    return device::in_one_phase<device::is_count<3, Arguments...> ? 6 : 7>([](auto required, auto&... all) { static_assert(reduces_alike<required.value, Arguments...>, "gpu_to_gpu is promised for segments of integers by plus, minimum or maximum, and of floats by minimum or maximum; require run_to_run, or nothing"); return Reduce(all...); }, arguments...);
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 6 : 7)>(
+        [](auto required, auto&... all) {
+          static_assert(reduces_alike<required.value, Arguments...>,
+                        "gpu_to_gpu is promised for segments of integers by plus, minimum or maximum, and of floats by "
+                        "minimum or maximum; require run_to_run, or nothing");
+          return Reduce(all...);
+        },
+        arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t Sum(Arguments&&... arguments) {
-    return device::in_one_phase<device::is_count<3, Arguments...> ? 4 : 5>([](auto required, auto&... all) { static_assert(sums_alike<required.value, Arguments...>, "gpu_to_gpu is promised for segments of integers by plus, minimum or maximum, and of floats by minimum or maximum; require run_to_run, or nothing"); return Sum(all...); }, arguments...);
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto required, auto&... all) {
+          static_assert(sums_alike<required.value, Arguments...>,
+                        "gpu_to_gpu is promised for segments of integers by plus, minimum or maximum, and of floats by "
+                        "minimum or maximum; require run_to_run, or nothing");
+          return Sum(all...);
+        },
+        arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t Min(Arguments&&... arguments) {
-    return device::in_one_phase < device::is_count<3, Arguments...>
-               ? 4
-               : 5 > ([](auto, auto&... all) { return Min(all...); }, arguments...);
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return Min(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t Max(Arguments&&... arguments) {
-    return device::in_one_phase < device::is_count<3, Arguments...>
-               ? 4
-               : 5 > ([](auto, auto&... all) { return Max(all...); }, arguments...);
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return Max(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMin(Arguments&&... arguments) {
-    return device::in_one_phase < device::is_count<3, Arguments...>
-               ? 4
-               : 5 > ([](auto, auto&... all) { return ArgMin(all...); }, arguments...);
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return ArgMin(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMax(Arguments&&... arguments) {
-    return device::in_one_phase < device::is_count<3, Arguments...>
-               ? 4
-               : 5 > ([](auto, auto&... all) { return ArgMax(all...); }, arguments...);
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return ArgMax(all...); }, arguments...);
   }
 
  private:
