@@ -136,10 +136,16 @@ struct first_by {
   __device__ indexed<T> operator()(const indexed<T>& a, const indexed<T>& b) const {
     if (a.index < 0) return b;
     if (b.index < 0) return a;
+    if (precedes(b.value, a.value)) return b;
+    if (precedes(a.value, b.value)) return a;
+    return b.index < a.index ? b : a;
+  }
+
+ private:
+  template <class T>
+  __device__ bool precedes(const T& a, const T& b) const {
     CompareOpT own = compare_op;  // which may not promise to stay as it is
-    const indexed<T>&lower = b.index < a.index ? b : a, &higher = b.index < a.index ? a : b;
-    const bool is_higher = least ? own(higher.value, lower.value) : own(lower.value, higher.value);
-    return is_higher ? higher : lower;
+    return least ? own(a, b) : own(b, a);
   }
 };
 
