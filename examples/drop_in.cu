@@ -1,5 +1,5 @@
 // A program for CUB, which rungs takes over by two words: where the headers are, and the namespace. Built both ways, it
-// prints the same.
+// prints the same. CUB has calls in a single phase from 3.1 on, and this one from 3.2 on.
 #ifdef USE_RUNGS
 #include <rungs/device/device_reduce.cuh>
 #include <rungs/device/device_scan.cuh>
@@ -35,6 +35,16 @@ int main() {
   with_storage([&](void* d_temp_storage, std::size_t& temp_storage_bytes) {
     return device::DeviceReduce::Min(d_temp_storage, temp_storage_bytes, prefixes.data(), least.data(), n);
   });
+
+  // In a single phase: no storage, and a stream behind the arguments.
+#if defined(USE_RUNGS) || CUB_VERSION >= 300200
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream));
+  least[0] = 0;
+  check(device::DeviceReduce::Min(prefixes.data(), least.data(), n, stream));
+  check(cudaStreamSynchronize(stream));
+  check(cudaStreamDestroy(stream));
+#endif
 
   int prefix = 0, expected = in[0];
   for (const int each : in) {

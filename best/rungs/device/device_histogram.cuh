@@ -3,11 +3,12 @@
 //   rungs::DeviceHistogram::HistogramEven(d_temp_storage, temp_storage_bytes, d_samples, d_histogram, num_levels,
 //                                         lower_level, upper_level, num_samples, stream);               // as CUB's
 //   rungs::DeviceHistogram::HistogramEven(workspace, d_samples, d_histogram, …);                        // simpler
+//   rungs::DeviceHistogram::HistogramEven(d_samples, d_histogram, …, environment);      // as CUB's, newer
 //
-// Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
+// Every call exists in three forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage
-// (see there). Neither waits for the device; both may be captured. Any number of host threads may call at once, each
-// with its own storage or workspace.
+// (see there). The third allocates on the stream, or as its environment says (parts/environment.cuh). None waits for
+// the device; all may be captured. Any number of host threads may call at once, each with its own storage or workspace.
 //
 // d_samples    any random-access iterator; pointers to samples of 1, 2, 4 or 8 bytes are read by vectors, at any
 //              alignment that their type allows. Of several channels, they come pixel by pixel.
@@ -41,6 +42,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/pitched.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/histograms/front_door.cuh"
@@ -49,6 +51,8 @@
 namespace rungs::RUNGS_ABI {
 
 struct DeviceHistogram {
+  static constexpr const char* name = "rungs::DeviceHistogram";  // of its ranges (parts/range.cuh)
+
   // num_levels - 1 bins of one width between two levels.
   template <class SampleIteratorT, class CounterT, class LevelT, class OffsetT>
   static cudaError_t HistogramEven(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
@@ -193,9 +197,33 @@ struct DeviceHistogram {
                                                           rows(num_row_pixels, num_rows, row_stride_bytes), stream);
   }
 
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh). Counts are the same on every device.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t HistogramEven(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 8 ? 6 : 8)>(
+        [](auto, auto&... all) { return HistogramEven(all...); }, arguments...);
+  }
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MultiHistogramEven(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 8 ? 6 : 8)>(
+        [](auto, auto&... all) { return MultiHistogramEven<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t HistogramRange(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 7 ? 5 : 7)>(
+        [](auto, auto&... all) { return HistogramRange(all...); }, arguments...);
+  }
+  template <int NUM_CHANNELS, int NUM_ACTIVE_CHANNELS, class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MultiHistogramRange(Arguments&&... arguments) {
+    return device::in_one_phase<(sizeof...(Arguments) < 7 ? 5 : 7)>(
+        [](auto, auto&... all) { return MultiHistogramRange<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(all...); },
+        arguments...);
+  }
+
  private:
-  using pair = device::storage_pair<histograms::front_door>;
-  using kept = device::kept_storage<histograms::front_door>;
+  using pair = device::storage_pair<histograms::front_door, DeviceHistogram>;
+  using kept = device::kept_storage<histograms::front_door, DeviceHistogram>;
 
   template <class OffsetT>
   static device::one_row one_row(OffsetT num_pixels) {

@@ -2,11 +2,13 @@
 //
 //   rungs::DeviceReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
 //   rungs::DeviceReduce::Sum(workspace, d_in, d_out, num_items, stream);                            // simpler
+//   rungs::DeviceReduce::Sum(d_in, d_out, num_items, environment);                                  // as CUB's, newer
 //
-// Every call exists in both forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
+// Every call exists in three forms. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
-// and may allocate (see there). Neither waits for the device; both may be captured, the second once the workspace is
-// large enough. Any number of host threads may call at once, each with its own storage or workspace.
+// and may allocate (see there). None waits for the device; all may be captured, the second once the workspace is
+// large enough. The third allocates on the stream, or as its environment says (parts/environment.cuh). Any number of
+// host threads may call at once, each with its own storage or workspace.
 // cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
 // misused; else what the runtime answered to a launch is returned.
 //
@@ -42,7 +44,9 @@
 #include "rungs/device/key_value_pair.cuh"
 #include "rungs/device/parts/both_extrema.cuh"
 #include "rungs/device/parts/by_key.cuh"
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/extremum.cuh"
+#include "rungs/device/parts/gpu_to_gpu.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
@@ -54,6 +58,8 @@
 namespace rungs::RUNGS_ABI {
 
 struct DeviceReduce {
+  static constexpr const char* name = "rungs::DeviceReduce";  // of its ranges (parts/range.cuh)
+
   // *d_out = init op d_in[0] op … op d_in[num_items - 1], accumulated in the type of init op item; __half and
   // __nv_bfloat16 as floats, where the operator is plus, minimum or maximum and d_out a pointer.
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
@@ -151,6 +157,23 @@ struct DeviceReduce {
                             cudaStream_t stream = nullptr) {
     return extremum_pair<true>(kept{workspace}, d_in, d_out, num_items, stream);
   }
+  // The same by compare_op(a, b), which says whether a precedes b: the item that no other precedes, of
+  // equivalent ones the first. Of no items: index 1 and an item as value-initialised.
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            ExtremumOutIteratorT d_min_out, IndexOutIteratorT d_index_out, long long num_items,
+                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+    return extremum_by<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_index_out, num_items,
+                             compare_op, stream);
+  }
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMin(workspace& workspace, InputIteratorT d_in, ExtremumOutIteratorT d_min_out,
+                            IndexOutIteratorT d_index_out, long long num_items, CompareOpT compare_op,
+                            cudaStream_t stream = nullptr) {
+    return extremum_by<true>(kept{workspace}, d_in, d_min_out, d_index_out, num_items, compare_op, stream);
+  }
 
   // *d_max_out = the greatest item, *d_index_out = where it stands: of equals the first. Of no items: index 1.
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
@@ -173,6 +196,23 @@ struct DeviceReduce {
   static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, OutputIteratorT d_out, int num_items,
                             cudaStream_t stream = nullptr) {
     return extremum_pair<false>(kept{workspace}, d_in, d_out, num_items, stream);
+  }
+  // The same by compare_op(a, b), which says whether a precedes b: the item that precedes no other, of
+  // equivalent ones the first. Of no items: index 1 and an item as value-initialised.
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                            ExtremumOutIteratorT d_max_out, IndexOutIteratorT d_index_out, long long num_items,
+                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+    return extremum_by<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_max_out, d_index_out, num_items,
+                              compare_op, stream);
+  }
+  template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT, class CompareOpT,
+            class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMax(workspace& workspace, InputIteratorT d_in, ExtremumOutIteratorT d_max_out,
+                            IndexOutIteratorT d_index_out, long long num_items, CompareOpT compare_op,
+                            cudaStream_t stream = nullptr) {
+    return extremum_by<false>(kept{workspace}, d_in, d_max_out, d_index_out, num_items, compare_op, stream);
   }
 
   // ArgMin and ArgMax of one read. *d_max_index_out is the first of equals; ArgMinLastMax answers the last of them, and
@@ -219,6 +259,7 @@ struct DeviceReduce {
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
   static cudaError_t ExactSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                               OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream = nullptr) {
+    [[maybe_unused]] const device::range of_call(d_temp_storage == nullptr ? nullptr : name);
     return production::exact_door::sum(d_temp_storage, temp_storage_bytes, d_in, d_out,
                                        static_cast<std::size_t>(num_items), stream);
   }
@@ -238,6 +279,7 @@ struct DeviceReduce {
   static cudaError_t ExactDot(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_x,
                               OtherIteratorT d_y, OutputIteratorT d_out, NumItemsT num_items,
                               cudaStream_t stream = nullptr) {
+    [[maybe_unused]] const device::range of_call(d_temp_storage == nullptr ? nullptr : name);
     return production::exact_door::dot(d_temp_storage, temp_storage_bytes, d_x, d_y, d_out,
                                        static_cast<std::size_t>(num_items), stream);
   }
@@ -279,9 +321,82 @@ struct DeviceReduce {
                                  stream);
   }
 
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh). The bits of all calls repeat from run to run. Where gpu_to_gpu is required, sums of floats
+  // are exact sums, and init is added to them, rounded once more.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Reduce(Arguments&&... arguments) {
+    return device::in_one_phase<5>(
+        [](auto required, auto&... all) {
+          if constexpr (required.value == determinism::gpu_to_gpu)
+            return reduce_alike(all...);
+          else
+            return Reduce(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Sum(Arguments&&... arguments) {
+    return device::in_one_phase<3>(
+        [](auto required, auto&... all) {
+          if constexpr (required.value == determinism::gpu_to_gpu)
+            return sum_alike(all...);
+          else
+            return Sum(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Min(Arguments&&... arguments) {
+    return device::in_one_phase<3>([](auto, auto&... all) { return Min(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Max(Arguments&&... arguments) {
+    return device::in_one_phase<3>([](auto, auto&... all) { return Max(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t TransformReduce(Arguments&&... arguments) {
+    return device::in_one_phase<6>(
+        [](auto required, auto&... all) {
+          if constexpr (required.value == determinism::gpu_to_gpu)
+            return transform_reduce_alike(all...);
+          else
+            return TransformReduce(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMin(Arguments&&... arguments) {
+    using compare_op = device::argument_of<4, Arguments...>;
+    constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
+    return device::in_one_phase<(has_order ? 5 : 4)>([](auto, auto&... all) { return ArgMin(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMax(Arguments&&... arguments) {
+    using compare_op = device::argument_of<4, Arguments...>;
+    constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
+    return device::in_one_phase<(has_order ? 5 : 4)>([](auto, auto&... all) { return ArgMax(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMinMax(Arguments&&... arguments) {
+    return device::in_one_phase<6>([](auto, auto&... all) { return ArgMinMax(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMinLastMax(Arguments&&... arguments) {
+    return device::in_one_phase<6>([](auto, auto&... all) { return ArgMinLastMax(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExactSum(Arguments&&... arguments) {
+    return device::in_one_phase<3>([](auto, auto&... all) { return ExactSum(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExactDot(Arguments&&... arguments) {
+    return device::in_one_phase<4>([](auto, auto&... all) { return ExactDot(all...); }, arguments...);
+  }
+
  private:
-  using pair = device::storage_pair<reductions::front_door>;
-  using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>>;
+  using pair = device::storage_pair<reductions::front_door, DeviceReduce>;
+  using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>, DeviceReduce>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,
@@ -307,6 +422,47 @@ struct DeviceReduce {
     return reduce(storage, d_in, d_out, num_items, plus{}, output{}, stream);
   }
 
+  // The same bits on every device.
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT, class ReductionOpT, class T>
+  static cudaError_t reduce_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                  OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op, T init,
+                                  cudaStream_t stream) {
+    using accumulator = device::widened_accumulator<ReductionOpT, T, InputIteratorT, OutputIteratorT>;
+    if constexpr (device::is_order_free<ReductionOpT, accumulator>) {
+      return Reduce(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, reduction_op, init, stream);
+    } else {
+      constexpr bool is_sum = std::is_same_v<typename device::known_operator<ReductionOpT>::type, plus>;
+      static_assert(
+          is_sum && exact::is_item<parts::item_of<InputIteratorT>> && exact::is_item<accumulator>,
+          "gpu_to_gpu is promised for integers by plus, minimum or maximum, for floats by minimum or maximum, "
+          "and for sums of float, double, __half or __nv_bfloat16; require run_to_run, or nothing");
+      return ExactSum(d_temp_storage, temp_storage_bytes, d_in,
+                      device::added_to<OutputIteratorT, accumulator>{d_out, static_cast<accumulator>(init)}, num_items,
+                      stream);
+    }
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
+  static cudaError_t sum_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                               OutputIteratorT d_out, NumItemsT num_items, cudaStream_t stream) {
+    using output = device::value_or<OutputIteratorT, parts::item_of<InputIteratorT>>;
+    if constexpr (device::is_order_free<plus,
+                                        device::widened_accumulator<plus, output, InputIteratorT, OutputIteratorT>>)
+      return Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
+    else
+      return ExactSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);
+  }
+
+  template <class InputIteratorT, class OutputIteratorT, class NumItemsT, class ReductionOpT, class TransformOpT,
+            class T>
+  static cudaError_t transform_reduce_alike(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                            OutputIteratorT d_out, NumItemsT num_items, ReductionOpT reduction_op,
+                                            TransformOpT transform_op, T init, cudaStream_t stream) {
+    return reduce_alike(d_temp_storage, temp_storage_bytes,
+                        device::transformed<InputIteratorT, TransformOpT, T>{d_in, transform_op}, d_out, num_items,
+                        reduction_op, init, stream);
+  }
+
   template <bool least, class Storage, class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
   static cudaError_t extremum(Storage storage, InputIteratorT d_in, ExtremumOutIteratorT d_out,
                               IndexOutIteratorT d_index_out, long long num_items, cudaStream_t stream) {
@@ -315,6 +471,18 @@ struct DeviceReduce {
     return indexed_extremum<least>(
         storage, d_in, device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, of_nothing},
         num_items, of_nothing, stream);
+  }
+
+  template <bool least, class Storage, class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT,
+            class CompareOpT>
+  static cudaError_t extremum_by(Storage storage, InputIteratorT d_in, ExtremumOutIteratorT d_out,
+                                 IndexOutIteratorT d_index_out, long long num_items, CompareOpT compare_op,
+                                 cudaStream_t stream) {
+    using item = parts::item_of<InputIteratorT>;
+    return among_places(storage, device::with_index<InputIteratorT, item>{d_in},
+                        device::parting<ExtremumOutIteratorT, IndexOutIteratorT, item>{d_out, d_index_out, item{}},
+                        num_items, device::first_by<least, CompareOpT>{compare_op}, device::indexed<item>{item{}, -1},
+                        stream);
   }
 
   template <bool least, class Storage, class InputIteratorT, class OutputIteratorT>

@@ -2,12 +2,14 @@
 //
 //   rungs::DeviceScan::ExclusiveSum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_items, stream);   // as CUB's
 //   rungs::DeviceScan::ExclusiveSum(workspace, d_in, d_out, num_items, stream);                            // simpler
+//   rungs::DeviceScan::ExclusiveSum(d_in, d_out, num_items, environment);                       // as CUB's, newer
 //
-// Every call exists in both forms, and but for InclusiveScanInit also in place: with one iterator d_data for d_in and
+// Every call exists in three forms, and but for InclusiveScanInit also in place: with one iterator d_data for d_in and
 // d_out, which may also be named twice. The first is CUB's contract: a call with a null d_temp_storage only answers the
 // size, the storage may hold anything, and nothing is allocated. In the second a rungs::workspace keeps the storage,
-// and may allocate (see there). Neither waits for the device; both may be captured, the second once the workspace is
-// large enough. Any number of host threads may call at once, each with its own storage or workspace.
+// and may allocate (see there). None waits for the device; all may be captured, the second once the workspace is
+// large enough. The third allocates on the stream, or as its environment says (parts/environment.cuh). Any number of
+// host threads may call at once, each with its own storage or workspace.
 // cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a checked build) a workspace that is
 // misused; else what the runtime answered to a launch is returned.
 //
@@ -28,7 +30,8 @@
 //            rounded where they are written.
 //
 // Integers are exact. How sums of floats are rounded in large scans depends on timing, as in CUB's, and need not repeat
-// bit for bit; in scans by key it does repeat. The error of an output is at most
+// bit for bit. They do repeat in scans by key, and where the environment requires run_to_run: then
+// scans/repeatable_door.cuh answers. The error of an output is at most
 // rungs::scans::front_door::summation_height(num_items) rounding errors of the sum of magnitudes.
 //
 // On purpose other than CUB: rungs::minimum and maximum propagate NaN, and those of cuda::std are taken for them where
@@ -45,17 +48,24 @@
 #include <type_traits>
 
 #include "rungs/device/parts/by_key.cuh"
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/future.cuh"
+#include "rungs/device/parts/gpu_to_gpu.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/scans/front_door.cuh"
+#include "rungs/scans/repeatable_door.cuh"
 #include "rungs/workspace.cuh"
 
 namespace rungs::RUNGS_ABI {
 
-struct DeviceScan {
+// The calls of DeviceScan, with bits that repeat so far.
+template <determinism bits>
+struct device_scan {
+  static constexpr const char* name = "rungs::DeviceScan";  // of its ranges (parts/range.cuh)
+
   // d_out[i] = d_in[0] + … + d_in[i]
   template <class InputIteratorT, class OutputIteratorT, class NumItemsT>
   static cudaError_t InclusiveSum(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
@@ -252,9 +262,43 @@ struct DeviceScan {
         static_cast<std::size_t>(num_items), equality_op, stream);
   }
 
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh).
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t InclusiveSum(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<1, Arguments...> ? 2 : 3)>(
+        [](auto required, auto&... all) { return repeating<required.value>::InclusiveSum(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExclusiveSum(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<1, Arguments...> ? 2 : 3)>(
+        [](auto required, auto&... all) { return repeating<required.value>::ExclusiveSum(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t InclusiveScan(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<2, Arguments...> ? 3 : 4)>(
+        [](auto required, auto&... all) { return repeating<required.value>::InclusiveScan(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t InclusiveScanInit(Arguments&&... arguments) {
+    return device::in_one_phase<5>(
+        [](auto required, auto&... all) { return repeating<required.value>::InclusiveScanInit(all...); }, arguments...);
+  }
+  // Of five arguments the last one is a count, or an environment for a scan in place.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExclusiveScan(Arguments&&... arguments) {
+    constexpr std::size_t count = sizeof...(Arguments);
+    constexpr bool is_in_place = count < 5 || (count == 5 && !device::is_count<4, Arguments...>);
+    return device::in_one_phase<(is_in_place ? 4 : 5)>(
+        [](auto required, auto&... all) { return repeating<required.value>::ExclusiveScan(all...); }, arguments...);
+  }
+
  private:
-  using pair = device::storage_pair<scans::front_door>;
-  using kept = device::kept_storage<scans::front_door_of<device::storage_is::workspaces>>;
+  template <determinism required>
+  using repeating = device_scan<required>;
+
+  using pair = device::storage_pair<scans::front_door, device_scan>;
+  using kept = device::kept_storage<scans::front_door_of<device::storage_is::workspaces>, device_scan>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
   static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
@@ -327,14 +371,21 @@ struct DeviceScan {
             class NumItemsT>
   static cudaError_t scan(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op, T seed,
                           NumItemsT num_items, cudaStream_t stream) {
+    constexpr bool is_fixed = bits != determinism::not_guaranteed && !device::is_order_free<ScanOpT, T>;
+    static_assert(
+        !is_fixed || bits != determinism::gpu_to_gpu,
+        "gpu_to_gpu is promised for scans of integers by plus, minimum or maximum, and of floats by minimum or "
+        "maximum; require run_to_run, or nothing");
     return storage.run(
         [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
-          return decltype(door)::named::template scan<kind>(d_temp_storage, temp_storage_bytes,
-                                                            device::readable<T>(d_in), d_out, scan_op, seed,
-                                                            static_cast<std::size_t>(num_items), stream);
+          using taken = std::conditional_t<is_fixed, scans::repeatable_door, typename decltype(door)::named>;
+          return taken::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable<T>(d_in), d_out,
+                                            scan_op, seed, static_cast<std::size_t>(num_items), stream);
         },
         stream);
   }
 };
+
+struct DeviceScan : device_scan<determinism::not_guaranteed> {};
 
 }  // namespace rungs::RUNGS_ABI

@@ -6,8 +6,9 @@
 //   rungs::DeviceSegmentedReduce::Sum(d_temp_storage, temp_storage_bytes, d_in, d_out, num_segments, d_begin_offsets,
 //                                     d_end_offsets, stream);
 //   rungs::DeviceSegmentedReduce::Sum(workspace, d_in, d_out, num_segments, …);  // simpler
+//   rungs::DeviceSegmentedReduce::Sum(d_in, d_out, num_segments, …, environment);
 //
-// Both forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
+// The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
 // storage where a segment has more than 128 KB; segments between offsets always: 20 bytes a segment and 1.3 MB for sums
 // of 8 bytes.
 //
@@ -37,7 +38,9 @@
 #endif
 
 #include "rungs/device/key_value_pair.cuh"
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/extremum.cuh"
+#include "rungs/device/parts/gpu_to_gpu.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
@@ -144,6 +147,8 @@ class DeviceSegmentedReduce {
   using if_offsets = std::enable_if_t<!std::is_integral_v<BeginOffsetIteratorT>>;
 
  public:
+  static constexpr const char* name = "rungs::DeviceSegmentedReduce";  // of its ranges (parts/range.cuh)
+
   // d_out[s] = init op the items of segment s, accumulated as in DeviceReduce::Reduce.
   template <class InputIteratorT, class OutputIteratorT, class NumSegmentsT, class SegmentSizeT, class ReductionOpT,
             class T, class = if_size<SegmentSizeT>>
@@ -335,9 +340,70 @@ class DeviceSegmentedReduce {
                                    stream);
   }
 
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh).
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Reduce(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 6 : 7)>(
+        [](auto required, auto&... all) {
+          static_assert(reduces_alike<required.value, Arguments...>,
+                        "gpu_to_gpu is promised for segments of integers by plus, minimum or maximum, and of floats by "
+                        "minimum or maximum; require run_to_run, or nothing");
+          return Reduce(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Sum(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto required, auto&... all) {
+          static_assert(sums_alike<required.value, Arguments...>,
+                        "gpu_to_gpu is promised for segments of integers by plus, minimum or maximum, and of floats by "
+                        "minimum or maximum; require run_to_run, or nothing");
+          return Sum(all...);
+        },
+        arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Min(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return Min(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Max(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return Max(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMin(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return ArgMin(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ArgMax(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return ArgMax(all...); }, arguments...);
+  }
+
  private:
-  using pair = device::storage_pair<device::segments>;
-  using kept = device::kept_storage<device::segments>;
+  using pair = device::storage_pair<device::segments, DeviceSegmentedReduce>;
+  using kept = device::kept_storage<device::segments, DeviceSegmentedReduce>;
+
+  // Whether the single-phase form keeps what is required of it.
+  template <determinism required, class Op, class T, class InputIteratorT, class OutputIteratorT>
+  static constexpr bool is_kept =
+      required != determinism::gpu_to_gpu ||
+      device::is_order_free<Op, device::widened_accumulator<Op, T, InputIteratorT, OutputIteratorT>>;
+  template <determinism required, class... Arguments>
+  static constexpr bool reduces_alike =
+      is_kept<required, device::argument_of<device::is_count<3, Arguments...> ? 4 : 5, Arguments...>,
+              device::argument_of<device::is_count<3, Arguments...> ? 5 : 6, Arguments...>,
+              device::argument_of<0, Arguments...>, device::argument_of<1, Arguments...>>;
+  template <determinism required, class InputIteratorT, class OutputIteratorT, class... Others>
+  static constexpr bool sums_alike =
+      is_kept<required, plus,
+              device::value_or<std::decay_t<OutputIteratorT>, parts::item_of<std::decay_t<InputIteratorT>>>,
+              std::decay_t<InputIteratorT>, std::decay_t<OutputIteratorT>>;
 
   template <class NumSegmentsT, class SegmentSizeT>
   static device::fixed_segments of_size(NumSegmentsT num_segments, SegmentSizeT segment_size) {

@@ -123,6 +123,39 @@ struct first_extremum {
   }
 };
 
+// The first or the last item of an order of the caller's: compare_op(a, b) says whether a precedes b.
+template <bool least, class CompareOpT>
+struct first_by {
+  CompareOpT compare_op;
+
+  template <class T, class Value = decltype(std::declval<T>().value)>
+  static __host__ __device__ constexpr T identity() {
+    return {Value{}, -1};
+  }
+  template <class T>
+  __device__ indexed<T> operator()(const indexed<T>& a, const indexed<T>& b) const {
+    if (a.index < 0) return b;
+    if (b.index < 0) return a;
+    if (precedes(b.value, a.value)) return b;
+    if (precedes(a.value, b.value)) return a;
+    return b.index < a.index ? b : a;
+  }
+
+ private:
+  template <class T>
+  __device__ bool precedes(const T& a, const T& b) const {
+    CompareOpT own = compare_op;  // which may not promise to stay as it is
+    return least ? own(a, b) : own(b, a);
+  }
+};
+
+template <class CompareOpT, class InputIteratorT, class Item = parts::item_of<InputIteratorT>>
+inline constexpr bool compares = std::is_invocable_v<CompareOpT&, Item, Item>;
+template <class InputIteratorT, class Item>
+inline constexpr bool compares<void, InputIteratorT, Item> = false;
+template <class CompareOpT, class InputIteratorT>
+using if_compares = std::enable_if_t<compares<CompareOpT, InputIteratorT>>;
+
 // Where an indexed item is parted again. What stands for nothing is written as the extremum of nothing, at index 1, as
 // CUB does.
 template <class ExtremumOutIteratorT, class IndexOutIteratorT, class T>

@@ -1,0 +1,128 @@
+// Calls of the front door as a function and its arguments, to which storage, a stream or an environment can be added.
+#pragma once
+
+#include <rungs/device/device_histogram.cuh>
+#include <rungs/device/device_reduce.cuh>
+#include <rungs/device/device_scan.cuh>
+#include <rungs/device/device_segmented_reduce.cuh>
+#include <rungs/device/environments.cuh>
+
+#include <cstddef>
+
+namespace rungs::tests {
+
+struct places {
+  const float* d_in;
+  const int* d_offsets;  // that ascend
+  char* d_out;           // holds the input where a call works in place
+  std::size_t n;
+
+  template <class T>
+  T* out(std::size_t byte = 0) const {
+    return reinterpret_cast<T*>(d_out + byte);
+  }
+};
+
+struct doubled {
+  __host__ __device__ float operator()(float x) const { return 2 * x; }
+};
+struct nearer_to_zero {
+  __host__ __device__ bool operator()(float a, float b) const { return a * a < b * b; }
+};
+
+// Calls visit(name, function, arguments...). One call or more of each kernel family; kernels are few.
+template <class Visit>
+void visit_calls(const places& at, Visit visit) {
+  const auto n = at.n;
+  const auto count = static_cast<int>(n);
+  const float* const d_in = at.d_in;
+  float* const d_out = at.out<float>();
+  long long* const d_index = at.out<long long>(8);
+  unsigned* const d_histogram = at.out<unsigned>();
+  visit(
+      "Sum", [](auto&&... all) { return DeviceReduce::Sum(all...); }, d_in, d_out, n);
+  visit(
+      "Reduce", [](auto&&... all) { return DeviceReduce::Reduce(all...); }, d_in, d_out, count, plus{}, 3.0f);
+  visit(
+      "TransformReduce", [](auto&&... all) { return DeviceReduce::TransformReduce(all...); }, d_in, d_out, n, plus{},
+      doubled{}, 1.0f);
+  visit(
+      "ArgMin", [](auto&&... all) { return DeviceReduce::ArgMin(all...); }, d_in, d_out, d_index, n);
+  visit(
+      "ArgMax by an order", [](auto&&... all) { return DeviceReduce::ArgMax(all...); }, d_in, d_out, d_index, count,
+      nearer_to_zero{});
+  visit(
+      "ExactSum", [](auto&&... all) { return DeviceReduce::ExactSum(all...); }, d_in, d_out, n);
+  visit(
+      "InclusiveSum", [](auto&&... all) { return DeviceScan::InclusiveSum(all...); }, d_in, d_out, n);
+  visit(
+      "InclusiveSum in place", [](auto&&... all) { return DeviceScan::InclusiveSum(all...); }, d_out, count);
+  visit(
+      "ExclusiveScan", [](auto&&... all) { return DeviceScan::ExclusiveScan(all...); }, d_in, d_out, plus{}, 3.0f,
+      count);
+  visit(
+      "ExclusiveScan in place", [](auto&&... all) { return DeviceScan::ExclusiveScan(all...); }, d_out, plus{}, 3.0f,
+      n);
+  visit(
+      "HistogramEven", [](auto&&... all) { return DeviceHistogram::HistogramEven(all...); }, d_in, d_histogram, 11,
+      -500.0f, 500.0f, count);
+  visit(
+      "Sum of segments", [](auto&&... all) { return DeviceSegmentedReduce::Sum(all...); }, d_in, d_out, n / 100, 100);
+  visit(
+      "Reduce between offsets", [](auto&&... all) { return DeviceSegmentedReduce::Reduce(all...); }, d_in, d_out, 10,
+      at.d_offsets, at.d_offsets + 1, plus{}, 3.0f);
+}
+
+// A resource that keeps count of itself, and may throw.
+struct tally {
+  int allocated = 0, freed = 0;
+  std::size_t bytes = 0;  // that are held
+  cudaStream_t stream = nullptr;
+  bool throws = false, answers_null = false;
+};
+struct counting_resource {
+  tally* of;
+
+  void* allocate(cudaStream_t stream, std::size_t bytes, std::size_t) {
+    if (of->throws) throw of;
+    if (of->answers_null) return nullptr;
+    void* memory = nullptr;
+    if (cudaMallocAsync(&memory, bytes, stream) != cudaSuccess) throw of;
+    ++of->allocated;
+    of->bytes += bytes;
+    of->stream = stream;
+    return memory;
+  }
+  void deallocate(cudaStream_t stream, void* memory, std::size_t bytes, std::size_t) {
+    ++of->freed;
+    of->bytes -= bytes;
+    if (stream != of->stream || cudaFreeAsync(memory, stream) != cudaSuccess) throw of;
+  }
+};
+// Its older names.
+struct counting_async_resource {
+  counting_resource resource;
+
+  void* allocate_async(std::size_t bytes, std::size_t alignment, cudaStream_t stream) {
+    return resource.allocate(stream, bytes, alignment);
+  }
+  void deallocate_async(void* memory, std::size_t bytes, std::size_t alignment, cudaStream_t stream) {
+    resource.deallocate(stream, memory, bytes, alignment);
+  }
+};
+
+// Environments without libcu++.
+struct stream_holder {
+  cudaStream_t held;
+  cudaStream_t get() const { return held; }
+};
+template <class Resource>
+struct environment {
+  stream_holder on;
+  Resource resource;
+
+  stream_holder stream() const { return on; }
+  const Resource& get_memory_resource() const { return resource; }
+};
+
+}  // namespace rungs::tests
