@@ -215,7 +215,7 @@ inline std::size_t place_long_results(char* region, bool sorted, long_plan& plan
 
 inline long_plan plan_long_results(const parts::device_limits& limits, const candidate_layout& layout,
                                    std::size_t num_rows, std::size_t num_columns, std::size_t k) {
-  const std::size_t resident = streamed_rows::resident_blocks * static_cast<std::size_t>(limits.multiprocessors);
+  const std::size_t resident = resident_streams * static_cast<std::size_t>(limits.multiprocessors);
   const std::size_t num_parts = parts::at_most(resident / num_rows, num_columns / chunk_items);
   return {layout,
           num_rows,

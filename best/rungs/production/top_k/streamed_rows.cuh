@@ -19,6 +19,9 @@
 
 namespace rungs::RUNGS_ABI::production {
 
+// Blocks of a multiprocessor. Each thread has three chunks: one that it looks at, two on their way.
+inline constexpr int resident_streams = 2;
+
 // What the block reads at a time: eight items a thread.
 inline constexpr int chunk_thread_items = 8;
 inline constexpr unsigned chunk_items = block_selection::block_threads * chunk_thread_items;
@@ -40,34 +43,28 @@ class key_stream {
     bool is_set;
   };
 
+  static constexpr bool reads_ahead = true;
+
   __device__ key_stream(const keys_of_rows<Order>& keys, const candidate_layout& layout, std::size_t row,
                         unsigned begin, unsigned end)
-      : order_(keys.order), layout_(layout), first_column_(begin), size_(end - begin) {
-    const Storage* const from = keys.row(row) + begin;
-    before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(Storage));
-    vectors_ = reinterpret_cast<const Storage*>(reinterpret_cast<std::uintptr_t>(from) / 16 * 16);
+      : order_(keys.order), layout_(layout), begin_(keys.row(row) + begin), first_column_(begin), size_(end - begin) {
+    before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(begin_) % 16 / sizeof(Storage));
   }
 
-  // Of threads that all take the chunks `first`, first + stride … up to this number.
-  __device__ unsigned num_chunks() const {
-    const std::size_t items = std::size_t{before_} + size_;
-    return static_cast<unsigned>(items / chunk_items + (items % chunk_items != 0));
-  }
+  __device__ unsigned num_chunks() const { return (size_ + before_ + chunk_items - 1) / chunk_items; }
 
   __device__ chunk load(unsigned index) const {
     chunk loaded;
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v) {
-      const std::size_t first = place(index, v);
-      const Storage* const from = vectors_ + first;
-      loaded.vectors[v] = uint4{0, 0, 0, 0};
-      if (first >= before_ && first + vector_items <= std::size_t{before_} + size_) {
-        loaded.vectors[v] = __ldcs(reinterpret_cast<const uint4*>(from));
+      const unsigned first = place(index, v);
+      if (first < size_ && size_ - first >= vector_items) {
+        loaded.vectors[v] = __ldcs(reinterpret_cast<const uint4*>(begin_ + first));
       } else {
         Storage items[vector_items] = {};
 #pragma unroll
         for (unsigned i = 0; i < vector_items; ++i)
-          if (exists(first + i)) items[i] = from[i];
+          if (first + i < size_) items[i] = begin_[first + i];
         memcpy(&loaded.vectors[v], items, sizeof(uint4));
       }
     }
@@ -87,18 +84,17 @@ class key_stream {
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) {
         keys[v * vector_items + i] = order_(items[i]);
-        any = any || keys[v * vector_items + i] > least.key;
+        any |= keys[v * vector_items + i] > least.key;
       }
     }
     if (!__any_sync(parts::full_mask, any)) return false;
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v) {
-      const std::size_t first = place(index, v);
+      const unsigned first = place(index, v);
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) {
         const unsigned key = keys[v * vector_items + i];
-        const unsigned column = first_column_ + static_cast<unsigned>(first + i - before_);
-        take(exists(first + i) && (!least.is_set || key > least.key), layout_.make(key, column));
+        take(first + i < size_ && (!least.is_set || key > least.key), layout_.make(key, first_column_ + first + i));
       }
     }
     return true;
@@ -107,16 +103,16 @@ class key_stream {
   __device__ threshold above(candidate bound) const { return {layout_.key_of(bound), true}; }
 
  private:
-  __device__ std::size_t place(unsigned index, int vector) const {
-    return std::size_t{index} * chunk_items + (vector * block_selection::block_threads + threadIdx.x) * vector_items;
+  // Of a vector's first key, counted from the stream's first. Those before it wrap to numbers beyond any size.
+  __device__ unsigned place(unsigned index, int vector) const {
+    return index * chunk_items + (vector * block_selection::block_threads + threadIdx.x) * vector_items - before_;
   }
-  __device__ bool exists(std::size_t place) const { return place >= before_ && place < std::size_t{before_} + size_; }
 
   const Order order_;
   const candidate_layout layout_;
+  const Storage* const begin_;
   const unsigned first_column_, size_;
-  unsigned before_;  // places before the first key
-  const Storage* vectors_;
+  unsigned before_;  // places from a multiple of 16 bytes to the first key
 };
 
 // The candidates that the parts of a row have left.
@@ -129,6 +125,8 @@ class candidate_stream {
     candidate bound;
     bool is_set;
   };
+
+  static constexpr bool reads_ahead = false;
 
   __device__ candidate_stream(const candidate* candidates, unsigned size) : candidates_(candidates), size_(size) {}
 
@@ -170,12 +168,19 @@ __device__ void keep_greatest_of(const Stream& stream, candidate* held, block_se
   __syncthreads();
   const unsigned num_chunks = stream.num_chunks();
   typename Stream::threshold least{0, false};
-  typename Stream::chunk next = stream.load(0);
+  const auto load = [&](unsigned index) { return index < num_chunks ? stream.load(index) : typename Stream::chunk{}; };
+  typename Stream::chunk loaded = load(0), next{}, behind_next{};
+  if constexpr (Stream::reads_ahead) next = load(1);
   for (unsigned index = 0; index < num_chunks; ++index) {
-    const typename Stream::chunk loaded = next;
-    if (index + 1 < num_chunks) next = stream.load(index + 1);
+    if constexpr (Stream::reads_ahead) behind_next = load(index + 2);
     const bool appended = stream.select(loaded, index, least,
                                         [&](bool exceeds, candidate each) { selection.append(held, exceeds, each); });
+    if constexpr (Stream::reads_ahead) {
+      loaded = next;
+      next = behind_next;
+    } else {
+      loaded = load(index + 1);
+    }
     if (!__syncthreads_or(appended)) continue;
     const unsigned size = selection.size;
     __syncthreads();  // all have read it
@@ -210,7 +215,7 @@ __device__ void write_row(const streamed_plan& plan, candidate* held, const Outp
 }
 
 template <class Order, class Output>
-__global__ void __launch_bounds__(block_selection::block_threads, 2)
+__global__ void __launch_bounds__(block_selection::block_threads, resident_streams)
     streamed_rows_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ Output output,
                          const __grid_constant__ streamed_plan plan) {
   extern __shared__ __align__(16) unsigned char streamed_memory[];
@@ -249,8 +254,6 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 // How rows are read by blocks: into how many parts they are cut, and how many candidates a block holds.
 struct streamed_rows {
   static constexpr unsigned most_k = chunk_items;
-  // Blocks of a multiprocessor that the parts of few rows are for.
-  static constexpr std::size_t resident_blocks = 3;
   // Candidates between two selections, or k where it is greater.
   static constexpr std::size_t least_slack = 1024;
 
@@ -260,7 +263,7 @@ struct streamed_rows {
     const std::size_t most_candidates = (limits.shared_bytes - sizeof(block_selection)) / sizeof(candidate);
     if (k > most_k || k + chunk_items > most_candidates) return false;
     const std::size_t wanted = chunk_items + k + (k > least_slack ? k : least_slack);
-    const std::size_t resident = resident_blocks * static_cast<std::size_t>(limits.multiprocessors);
+    const std::size_t resident = resident_streams * static_cast<std::size_t>(limits.multiprocessors);
     // A part takes as long to read as the candidates of all parts, where there are as many as sqrt(n / k).
     const std::size_t balanced = static_cast<std::size_t>(std::sqrt(static_cast<double>(num_columns / k)));
     std::size_t num_parts = parts::at_most(resident / num_rows, parts::at_most(balanced, num_columns / chunk_items));

@@ -11,7 +11,8 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-inline constexpr std::size_t most_top_k_columns = 0xffffffff;
+// Places behind the last chunk of a row are numbers of 32 bits, too.
+inline constexpr std::size_t most_top_k_columns = 0xffffffff - 2 * chunk_items;
 
 // A call of the two-phase contract. k is at most num_columns.
 template <class Order, class Output>
