@@ -109,11 +109,21 @@ std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
   std::vector<T> keys(n);
   for (std::size_t i = 0; i < n; ++i) {
     switch (kind) {
-      case keys_are::random: keys[i] = key_of_value<T>(normal(engine)); break;
-      case keys_are::equal: keys[i] = key_of_value<T>(7); break;
-      case keys_are::few: keys[i] = key_of_value<T>(static_cast<double>(engine() % 3) - 1); break;
-      case keys_are::ascending: keys[i] = key_of_value<T>(static_cast<double>(i) - static_cast<double>(n) / 2); break;
-      case keys_are::descending: keys[i] = key_of_value<T>(static_cast<double>(n) / 2 - static_cast<double>(i)); break;
+      case keys_are::random:
+        keys[i] = key_of_value<T>(normal(engine));
+        break;
+      case keys_are::equal:
+        keys[i] = key_of_value<T>(7);
+        break;
+      case keys_are::few:
+        keys[i] = key_of_value<T>(static_cast<double>(engine() % 3) - 1);
+        break;
+      case keys_are::ascending:
+        keys[i] = key_of_value<T>(static_cast<double>(i) - static_cast<double>(n) / 2);
+        break;
+      case keys_are::descending:
+        keys[i] = key_of_value<T>(static_cast<double>(n) / 2 - static_cast<double>(i));
+        break;
       case keys_are::special: {
         if constexpr (is_float) {
           const double values[] = {0.0, -0.0, inf, -inf, 1.0, -1.0, std::ldexp(1, -130), -std::ldexp(1, -130)};
@@ -125,7 +135,9 @@ std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
         }
         break;
       }
-      case keys_are::bits: keys[i] = key_of_bits<T>(engine()); break;
+      case keys_are::bits:
+        keys[i] = key_of_bits<T>(engine());
+        break;
     }
   }
   return keys;

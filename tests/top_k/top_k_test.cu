@@ -34,7 +34,8 @@ struct TopK : OnAGpu {
     const auto untouched = keys.read();
     const auto call = [&](top_k_order order) {
       const matrix from{static_cast<const T*>(in.data()), of.num_rows, of.num_columns, stride};
-      const matrix to{keys.data(), of.num_rows, k + room_behind}, places{columns.data(), of.num_rows, k + room_behind};
+      const matrix to{keys.data(), of.num_rows, k + room_behind};
+      const matrix places{columns.data(), of.num_rows, k + room_behind};
       return in_two_phases([&](void* d_temp_storage, std::size_t& bytes) {
         return greatest ? DeviceBatchedTopK::MaxPairs(d_temp_storage, bytes, from, to, columns_as_values{}, places,
                                                       of.k, nullptr, order)
@@ -85,10 +86,10 @@ TYPED_TEST(TopK, ShortRows) {
 }
 
 TYPED_TEST(TopK, RowsOfABlock) {
-  for (const shape& of : {shape{3, 33, 33}, shape{3, 100, 64, 1, 1}, shape{2, 1024, 33}, shape{2, 1024, 1024},
-                          shape{3, 1025, 1, 2, 3}, shape{3, 1500, 1024, 1, 1}, shape{3, 2999, 100, 0, 5},
-                          shape{2, 4095, 4095, 1, 1}, shape{2, 4096, 4096}, shape{2, 4097, 4096, 0, 1},
-                          shape{3, 8191, 1000, 3, 2}})
+  for (const shape& of :
+       {shape{3, 33, 33}, shape{3, 100, 64, 1, 1}, shape{2, 1024, 33}, shape{2, 1024, 1024}, shape{3, 1025, 1, 2, 3},
+        shape{3, 1500, 1024, 1, 1}, shape{3, 2999, 100, 0, 5}, shape{2, 4095, 4095, 1, 1}, shape{2, 4096, 4096},
+        shape{2, 4097, 4096, 0, 1}, shape{3, 8191, 1000, 3, 2}})
     for (const keys_are kind : all_kinds)
       for (const bool greatest : {true, false}) this->expect_right(of, kind, greatest);
 }
@@ -99,7 +100,8 @@ TYPED_TEST(TopK, ManyRowsAndFew) {
   this->expect_right({1000, 2000, 1}, keys_are::few, false);
   for (const std::size_t rows : {1, 3})
     for (const std::size_t k : {1, 64, 1024, 4096})
-      for (const keys_are kind : all_kinds) this->expect_right({rows, 128 * 1024 + 5 * rows, k, 1, 3}, kind, k % 3 == 1);
+      for (const keys_are kind : all_kinds)
+        this->expect_right({rows, 128 * 1024 + 5 * rows, k, 1, 3}, kind, k % 3 == 1);
   this->expect_right({2, 512 * 1024, 64}, keys_are::random, true);
   this->expect_right({2, 512 * 1024, 4096, 1, 1}, keys_are::random, true);
 }
@@ -151,10 +153,10 @@ TEST_F(TopKCalls, KeysAloneAndMatricesOfValues) {
   const matrix<const float> from{in.data(), rows, n, stride};
   workspace workspace;
   ASSERT_EQ(DeviceBatchedTopK::MaxKeys(workspace, from, matrix{keys_alone.data(), rows, k}, k), cudaSuccess);
-  ASSERT_EQ(DeviceBatchedTopK::MaxPairs(workspace, from, matrix{keys.data(), rows, k},
-                                        matrix{values_in.data(), rows, n, n + 1},
-                                        matrix{values.data(), rows, k, k + 1}, k),
-            cudaSuccess);
+  ASSERT_EQ(
+      DeviceBatchedTopK::MaxPairs(workspace, from, matrix{keys.data(), rows, k},
+                                  matrix{values_in.data(), rows, n, n + 1}, matrix{values.data(), rows, k, k + 1}, k),
+      cudaSuccess);
   ASSERT_EQ(DeviceTopK::MaxKeys(workspace, from.data, keys_of_one.data(), n, k), cudaSuccess);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   const auto found = values.read();
