@@ -27,7 +27,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <type_traits>
 
 #include "rungs/parts/launch.cuh"
 #include "rungs/production/rows/row_group.cuh"
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(production::warp_rows::block_threads)
     float preference = values[i];
     if (how.d_bias != nullptr && expert < num_experts)
       preference = (how.scored_before ? score(preference) : preference) + how.d_bias[expert];
-    ordered[i] = order_of_float(preference);
+    ordered[i] = expert < num_experts ? order_of_float(preference) : 0;
   }
   const unsigned expert = production::greatest_columns(ordered, num_experts, k);
 

@@ -1,8 +1,9 @@
-// The greatest few of a short row, by a warp that holds the row in registers: rounds of arg max.
+// The greatest few of a short row, by a warp that holds the row in registers. A row has up to 1,024 columns, k is up to
+// 32, and the result of rank r comes to lane r.
 //
-// A lane knows the first of its best columns that are left. In each round the warp finds the greatest of these and, of
-// equals, the smallest column. The lane that held it looks again. A row has up to 1,024 columns, and k is up to 32: the
-// result of round r stays in lane r. Since sm_80 a round takes two instructions that reduce over the warp.
+// The k-th of the lanes' greatest keys is a threshold that at least k keys reach. Mostly a few more do: of 256 random
+// keys and k = 8 about 9. So up to 32 candidates are left, one a lane, and each counts how many come before it.
+// Where k is greater than 16, or more than 32 keys reach the threshold, there are rounds of arg max instead.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +33,11 @@ __device__ T warp_all_reduce(T value, Op op) {
   }
 }
 
-// Lane l holds the keys of columns l, l + 32 … Returns the column of rank `lane` in lanes 0 to k - 1, k being at most
-// num_columns and 32.
+// Lane l holds the keys of columns l, l + 32 … Those that do not exist are 0. Returns the column of rank `lane` in
+// lanes 0 to k - 1, k being at most num_columns and 32. In each round a lane knows the first of its best columns that
+// are left, and the lane that held the greatest looks again.
 template <int items>
-__device__ unsigned greatest_columns(const unsigned (&keys)[items], unsigned num_columns, unsigned k) {
+__device__ unsigned greatest_columns_by_rounds(const unsigned (&keys)[items], unsigned num_columns, unsigned k) {
   static_assert(items <= 32, "a word says which are left");
   constexpr unsigned none = 0xffffffff;
   const unsigned lane = threadIdx.x % parts::warp_threads;
@@ -63,6 +65,51 @@ __device__ unsigned greatest_columns(const unsigned (&keys)[items], unsigned num
     if (lane == round) result = column;
   }
   return result;
+}
+
+// The same by a threshold, where it leaves one candidate a lane. All warps of the block call it once.
+template <int items>
+__device__ unsigned greatest_columns(const unsigned (&keys)[items], unsigned num_columns, unsigned k) {
+  constexpr unsigned lanes = parts::warp_threads, most_k = 16;
+  __shared__ unsigned candidate_keys[warp_rows::block_rows][lanes], candidate_columns[warp_rows::block_rows][lanes];
+  __shared__ unsigned results[warp_rows::block_rows][lanes];
+  if (k > most_k) return greatest_columns_by_rounds(keys, num_columns, k);
+  const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
+
+  unsigned best = keys[0], threshold = 0;
+#pragma unroll
+  for (int i = 1; i < items; ++i) best = max(best, keys[i]);
+#pragma unroll 1
+  for (unsigned round = 0; round < k; ++round) {
+    threshold = warp_all_reduce(best, maximum{});
+    best = best == threshold ? 0 : best;
+  }
+
+  unsigned count = 0;  // of candidates, in the order of columns
+#pragma unroll
+  for (int i = 0; i < items; ++i) {
+    const unsigned column = i * lanes + lane;
+    const bool reaches = column < num_columns && keys[i] >= threshold;
+    const unsigned reaching = __ballot_sync(parts::full_mask, reaches);
+    const unsigned place = count + __popc(reaching & ((1u << lane) - 1));
+    if (reaches && place < lanes) {
+      candidate_keys[warp][place] = keys[i];
+      candidate_columns[warp][place] = column;
+    }
+    count += __popc(reaching);
+  }
+  if (count > lanes) return greatest_columns_by_rounds(keys, num_columns, k);
+
+  __syncwarp();
+  const unsigned key = lane < count ? candidate_keys[warp][lane] : 0;
+  unsigned rank = 0;
+  for (unsigned other = 0; other < count; ++other) {
+    const unsigned other_key = candidate_keys[warp][other];
+    rank += other_key > key || (other_key == key && other < lane);
+  }
+  if (lane < count && rank < k) results[warp][rank] = candidate_columns[warp][lane];
+  __syncwarp();
+  return lane < k ? results[warp][lane] : 0xffffffff;
 }
 
 template <int items, class Order, class Output>
