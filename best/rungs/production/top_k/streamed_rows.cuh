@@ -219,8 +219,8 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
     streamed_rows_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ Output output,
                          const __grid_constant__ streamed_plan plan) {
   extern __shared__ __align__(16) unsigned char streamed_memory[];
-  __shared__ block_selection selection;
-  auto* const held = reinterpret_cast<candidate*>(streamed_memory);
+  auto& selection = reinterpret_cast<block_selection&>(*streamed_memory);
+  auto* const held = reinterpret_cast<candidate*>(streamed_memory + sizeof(block_selection));
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
@@ -240,8 +240,8 @@ template <class Output>
 __global__ void __launch_bounds__(block_selection::block_threads, 2)
     merged_parts_kernel(const __grid_constant__ Output output, const __grid_constant__ streamed_plan plan) {
   extern __shared__ __align__(16) unsigned char streamed_memory[];
-  __shared__ block_selection selection;
-  auto* const held = reinterpret_cast<candidate*>(streamed_memory);
+  auto& selection = reinterpret_cast<block_selection&>(*streamed_memory);
+  auto* const held = reinterpret_cast<candidate*>(streamed_memory + sizeof(block_selection));
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
@@ -286,7 +286,7 @@ struct streamed_rows {
 template <class Order, class Output>
 cudaError_t launch_streamed_rows(const keys_of_rows<Order>& keys, const Output& output, const streamed_plan& plan,
                                  bool overlaps, cudaStream_t stream) {
-  const std::size_t dynamic_bytes = plan.capacity * sizeof(candidate);
+  const std::size_t dynamic_bytes = sizeof(block_selection) + plan.capacity * sizeof(candidate);
   const cudaError_t error =
       parts::launch_with_shared_memory(streamed_rows_kernel<Order, Output>, plan.num_rows * plan.num_parts,
                                        block_selection::block_threads, dynamic_bytes, stream, keys, output, plan);
