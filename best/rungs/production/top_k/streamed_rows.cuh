@@ -19,7 +19,7 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Blocks of a multiprocessor. Each thread has three chunks: one that it looks at, two on their way.
+// Blocks of a multiprocessor: a thread has 64 registers.
 inline constexpr int resident_streams = 2;
 
 // What the block reads at a time: eight items a thread.
@@ -35,6 +35,7 @@ class key_stream {
   static constexpr int num_vectors = chunk_thread_items / vector_items;
 
  public:
+  static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
   struct chunk {
     uint4 vectors[num_vectors];
   };
@@ -42,8 +43,6 @@ class key_stream {
     unsigned key;
     bool is_set;
   };
-
-  static constexpr bool reads_ahead = true;
 
   __device__ key_stream(const keys_of_rows<Order>& keys, const candidate_layout& layout, std::size_t row,
                         unsigned begin, unsigned end)
@@ -126,7 +125,7 @@ class candidate_stream {
     bool is_set;
   };
 
-  static constexpr bool reads_ahead = false;
+  static constexpr int chunks_on_their_way = 1;
 
   __device__ candidate_stream(const candidate* candidates, unsigned size) : candidates_(candidates), size_(size) {}
 
@@ -168,19 +167,18 @@ __device__ void keep_greatest_of(const Stream& stream, candidate* held, block_se
   __syncthreads();
   const unsigned num_chunks = stream.num_chunks();
   typename Stream::threshold least{0, false};
-  const auto load = [&](unsigned index) { return index < num_chunks ? stream.load(index) : typename Stream::chunk{}; };
-  typename Stream::chunk loaded = load(0), next{}, behind_next{};
-  if constexpr (Stream::reads_ahead) next = load(1);
+  constexpr int on_their_way = Stream::chunks_on_their_way;
+  typename Stream::chunk pending[on_their_way];
+#pragma unroll
+  for (int i = 0; i < on_their_way; ++i)
+    if (static_cast<unsigned>(i) < num_chunks) pending[i] = stream.load(i);
   for (unsigned index = 0; index < num_chunks; ++index) {
-    if constexpr (Stream::reads_ahead) behind_next = load(index + 2);
+    const typename Stream::chunk loaded = pending[0];
+#pragma unroll
+    for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
+    if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
     const bool appended = stream.select(loaded, index, least,
                                         [&](bool exceeds, candidate each) { selection.append(held, exceeds, each); });
-    if constexpr (Stream::reads_ahead) {
-      loaded = next;
-      next = behind_next;
-    } else {
-      loaded = load(index + 1);
-    }
     if (!__syncthreads_or(appended)) continue;
     const unsigned size = selection.size;
     __syncthreads();  // all have read it
