@@ -168,7 +168,7 @@ int run(const char* out) {
     std::cout << file.dump(1) << '\n';
   else
     write_atomically(out, file.dump(1) + "\n");
-  return wrong ? exit_internal : exit_ok;
+  return wrong ? exit_wrong : exit_ok;
 }
 
 }  // namespace
