@@ -27,8 +27,8 @@
 //
 // Both forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where k
 // exceeds 32 or a row has more than 1,024 keys:
-//   few rows, k to 4,096    8 k bytes for each part of a row, of up to three parts a multiprocessor
-//   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part or row
+//   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
+//   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row
 // The first kind ends at a smaller k where a block has less than 74 KB of shared memory: at 3,062 on sm_75.
 //
 // Keys are read once up to that k, and up to nine times beyond. Ascending rows take longer than random ones.
