@@ -16,9 +16,8 @@
 // values        random-access iterators, for matrices those that matrix holds; or columns_as_values for the indices of
 //               the keys, as any integer.
 // k             any. Where there are fewer keys, all of them are the result, as in CUB.
-// order         top_k_order::sorted, the default: the first of the order first. unsorted: in any order, which may
-// change
-//               from call to call; this takes less time for a k of hundreds and more.
+// order         top_k_order::sorted, the default: the first of the order first. top_k_order::unsorted: in any order,
+//               which may change from call to call, without the time for sorting.
 // Output may not overlap with input.
 //
 // The result is exact. Of equal keys the smaller index comes first, and is chosen first. NaN is greater than any
