@@ -1,0 +1,184 @@
+// rungs_top_k: how long it takes to choose the greatest keys of rows of floats, at the shapes of inference. Cold, as
+// rungs_bench takes it, all ways of a shape together. A way whose choice is wrong has no time.
+//
+//   rungs_top_k [FILE]      JSON to FILE, or to standard output
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "build_info.hpp"
+#include "check.hpp"
+#include "contender.hpp"
+#include "device.hpp"
+#include "environment.hpp"
+#include "exit_codes.hpp"
+#include "instruments.hpp"
+#include "results.hpp"
+#include "statistics.hpp"
+#include "top_k/ways.hpp"
+
+namespace rungs::bench {
+namespace {
+
+constexpr std::size_t vocabulary = 128 * 1024;
+constexpr top_k_shape shapes[] = {{4096, 256, 8},
+                                  {65536, 256, 8},
+                                  {1, vocabulary, 1},
+                                  {1, vocabulary, 64},
+                                  {1, vocabulary, 1024},
+                                  {8, vocabulary, 64},
+                                  {64, vocabulary, 1},
+                                  {64, vocabulary, 64},
+                                  {64, vocabulary, 1024},
+                                  {2048, vocabulary, 64},
+                                  {2048, vocabulary, 1024},
+                                  {256, vocabulary, 4096},
+                                  {1, std::size_t{1} << 28, 64}};
+constexpr std::size_t num_items = std::size_t{1} << 28;
+
+// Scattered over [-8, 8), with 24 bits: of 2^28 many are equal.
+float key_of(std::size_t index) {
+  std::uint64_t bits = index * 0x9e3779b97f4a7c15;
+  bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93;
+  return static_cast<float>(bits >> 40) * 0x1p-20f - 8;
+}
+
+// Whether the columns are those of the greatest keys: k different ones, and where they come sorted none before the
+// last but k - 1; else as many keys as are greater than the least are among them.
+bool is_right(std::span<const float> row, std::span<const int> columns, bool sorted) {
+  std::vector<int> found(columns.begin(), columns.end());
+  const auto before = [&](int a, int b) { return row[a] > row[b] || (row[a] == row[b] && a < b); };
+  for (const int column : found)
+    if (column < 0 || static_cast<std::size_t>(column) >= row.size()) return false;
+  if (!sorted) std::sort(found.begin(), found.end(), before);
+  for (std::size_t i = 1; i < found.size(); ++i)
+    if (!before(found[i - 1], found[i])) return false;
+  const int last = found.back();
+  std::size_t greater = 0, earlier = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    greater += row[i] > row[last];
+    earlier += row[i] == row[last] && i < static_cast<std::size_t>(last);
+  }
+  const auto found_greater =
+      std::count_if(found.begin(), found.end(), [&](int column) { return row[column] > row[last]; });
+  return greater == static_cast<std::size_t>(found_greater) && (!sorted || greater + earlier == found.size() - 1);
+}
+
+class study {
+ public:
+  explicit study(const device_facts& device) : items_(num_items), memory_(num_items * sizeof(float)), bench_(device) {
+    for (std::size_t i = 0; i < num_items; ++i) items_[i] = key_of(i);
+    check(cudaMemcpy(memory_.get(), items_.data(), memory_.size(), cudaMemcpyHostToDevice));
+  }
+
+  json of(const top_k_shape& shape) {
+    const auto ways = ways_to_choose(shape);
+    const std::size_t results = shape.num_rows * shape.k;
+    const device_memory out(results * (sizeof(float) + sizeof(int)));
+    std::vector<device_memory> storage;
+    std::vector<contender> all;
+    std::vector<std::size_t> timed;
+    json told = json::array();
+    for (const auto& one : ways) {
+      contender each;
+      each.record = &one;
+      each.arguments.d_in = memory_.get();
+      each.arguments.d_out = out.get();
+      each.arguments.num_rows = shape.num_rows;
+      each.arguments.num_columns = shape.num_columns;
+      each.arguments.num_items = shape.k;
+      check(one.call(nullptr, each.workspace_bytes, each.arguments, bench_.stream()));
+      storage.emplace_back(each.workspace_bytes);
+      each.workspace = storage.back().get();
+      check(cudaMemset(out.get(), 0xff, out.size()));
+      check(each.call(bench_.stream()));
+      bench_.synchronize();
+      std::vector<int> columns(results);
+      check(cudaMemcpy(columns.data(), static_cast<float*>(out.get()) + results, results * sizeof(int),
+                       cudaMemcpyDeviceToHost));
+      bool right = true;
+      for (std::size_t row = 0; row < shape.num_rows; ++row)
+        right = right && is_right(std::span(items_).subspan(row * shape.num_columns, shape.num_columns),
+                                  std::span(columns).subspan(row * shape.k, shape.k), one.deterministic);
+      told.push_back({{"family", name(one.family)}, {"rung", one.rung}, {"storage_bytes", each.workspace_bytes}});
+      if (right)
+        timed.push_back(all.size());
+      else
+        told.back()["wrong"] = true;
+      all.push_back(each);
+    }
+    std::vector<const contender*> own;
+    for (const std::size_t i : timed) own.push_back(&all[i]);
+    const auto now = [start = std::chrono::steady_clock::now()] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    if (!own.empty()) {
+      device_instrument clock(bench_, mode::cold, own);
+      const auto taken = sample(clock, static_cast<int>(own.size()), stop_rule{}, clocks_, now, [] { return false; });
+      for (std::size_t i = 0; i < timed.size(); ++i) {
+        const auto about = summarise(taken[i].accepted);
+        const double read_bytes = static_cast<double>(shape.num_rows * shape.num_columns) * sizeof(float);
+        if (about.count > 0)
+          told[timed[i]].update({{"median_us", about.median},
+                                 {"low_us", about.low},
+                                 {"high_us", about.high},
+                                 {"samples", about.count},
+                                 {"read_tb_per_s", read_bytes / about.median * 1e-6}});
+      }
+    }
+    return {{"rows", shape.num_rows}, {"columns", shape.num_columns}, {"k", shape.k}, {"ways", told}};
+  }
+
+ private:
+  std::vector<float> items_;
+  device_memory memory_;
+  event_bench bench_;
+  clock_guard clocks_;
+};
+
+int run(const char* out) {
+  const environment surroundings;
+  std::string why_not;
+  const auto device = find_device(why_not);
+  if (!device) {
+    std::cerr << "no usable GPU: " << why_not << '\n';
+    return exit_no_gpu;
+  }
+  study all(*device);
+  json told = json::array();
+  bool wrong = false;
+  for (const top_k_shape& shape : shapes) {
+    std::cerr << shape.num_rows << " x " << shape.num_columns << ", k " << shape.k << '\n';
+    told.push_back(all.of(shape));
+    for (const auto& way : told.back()["ways"]) wrong = wrong || way.contains("wrong");
+  }
+  const json file{{"schema", "rungs.top_k_study/1"},
+                  {"gpu", slug(device->name)},
+                  {"commit", build::commit},
+                  {"versions", {{"driver", surroundings.driver_version()}, {"nvcc", build::nvcc_version}}},
+                  {"left_out", ways_left_out()},
+                  {"shapes", told}};
+  if (out == nullptr)
+    std::cout << file.dump(1) << '\n';
+  else
+    write_atomically(out, file.dump(1) + "\n");
+  return wrong ? exit_wrong : exit_ok;
+}
+
+}  // namespace
+}  // namespace rungs::bench
+
+int main(int argc, char** argv) {
+  try {
+    return rungs::bench::run(argc > 1 ? argv[1] : nullptr);
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return rungs::bench::exit_internal;
+  }
+}

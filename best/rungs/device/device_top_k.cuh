@@ -1,0 +1,295 @@
+// rungs::DeviceTopK: cub::DeviceTopK's calls, for the greatest or least k keys of an array. rungs::DeviceBatchedTopK:
+// the same for every row of a matrix.
+//
+//   rungs::DeviceTopK::MaxKeys(d_temp_storage, temp_storage_bytes, d_keys_in, d_keys_out, num_items, k, stream);
+//   rungs::DeviceTopK::MaxPairs(d_temp_storage, temp_storage_bytes, d_keys_in, d_keys_out, d_values_in, d_values_out,
+//                               num_items, k, stream);
+//   rungs::DeviceTopK::MaxKeys(workspace, d_keys_in, d_keys_out, num_items, k, stream);  // simpler
+//
+//   using rungs::rows::matrix;
+//   rungs::DeviceBatchedTopK::MaxPairs(workspace, matrix{d_keys_in, num_rows, num_columns, stride},
+//                                      matrix{d_keys_out, num_rows, k}, rungs::columns_as_values{},
+//                                      matrix{d_columns, num_rows, k}, k, stream);
+//
+// keys          float, __half, __nv_bfloat16, int or unsigned in the device's memory, at any address. An array or a row
+//               has fewer than 2^32.
+// values        random-access iterators, for matrices those that matrix holds; or columns_as_values for the indices of
+//               the keys, as any integer.
+// k             any. Where there are fewer keys, all of them are the result, as in CUB.
+// order         top_k_order::sorted, the default: the first of the order first. top_k_order::unsorted: in any order,
+//               which may change from call to call, without the time for sorting.
+// Output may not overlap with input.
+//
+// The result is exact. Of equal keys the smaller index comes first, and is chosen first. NaN is greater than any
+// number: it comes first among the greatest and last among the least, as in torch.topk. All NaN are equal, and -0
+// equals 0. Keys come out with the bits that they came in with.
+//
+// Both forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where k
+// exceeds 32 or a row has more than 1,024 keys:
+//   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
+//   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row
+// The first kind ends at a smaller k where a block has less than 74 KB of shared memory: at 3,062 on sm_75.
+//
+// Keys are read once up to that k, and up to nine times beyond. Ascending rows take longer than random ones.
+//
+// Source: the threshold of a block is the idea of warp selection (Johnson, Douze, Jegou 2017), with a radix selection
+// in place of sorting; the digits are those of AIR top-k (Zhang et al. 2023), which CUB uses.
+#pragma once
+
+#if !__has_include("rungs/version.cuh") || !__has_include("rungs/cluster/parts/launch.cuh")
+#error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
+#endif
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "rungs/contract.cuh"
+#include "rungs/device/parts/storages.cuh"
+#include "rungs/production/top_k/top_k.cuh"
+#include "rungs/rows/matrix.cuh"
+
+namespace rungs::RUNGS_ABI {
+
+enum class top_k_order : unsigned char { sorted, unsorted };
+
+// In place of values: the index of each key in its array or row.
+struct columns_as_values {};
+
+namespace device {
+
+// What the workspace knows the storage of these calls by.
+struct top_k_calls {
+  static constexpr contents temp_storage = contents::uninitialised;
+};
+
+template <class Key>
+inline constexpr bool is_top_k_key =
+    std::is_same_v<Key, float> || std::is_same_v<Key, __half> || std::is_same_v<Key, __nv_bfloat16> ||
+    std::is_same_v<Key, int> || std::is_same_v<Key, unsigned>;
+
+// The order of Key's bits. Kernels are the same for __half and __nv_bfloat16, for int and unsigned, and for both ends.
+template <class Key>
+using order_of =
+    production::key_order<std::conditional_t<sizeof(Key) == 2, std::uint16_t, std::uint32_t>, !std::is_integral_v<Key>>;
+
+template <class Key>
+order_of<Key> key_order_of(bool greatest) {
+  const unsigned sign = std::is_same_v<Key, int> ? 0x80000000 : 0;
+  return {greatest ? sign : ~sign, std::is_same_v<Key, __half> ? 0x7c000000u : 0x7f800000u};
+}
+
+template <bool greatest, class Storage, class Key, class Values>
+cudaError_t top_k(Storage storage, const rows::matrix<const Key>& in, const rows::matrix<Key>& out,
+                  const Values& values, std::size_t k, top_k_order order, cudaStream_t stream) {
+  using bits = typename order_of<Key>::Storage;
+  const auto* const keys_in = reinterpret_cast<const bits*>(in.data);
+  const production::keys_of_rows<order_of<Key>> keys{keys_in, in.stride, key_order_of<Key>(greatest)};
+  const production::top_k_output<bits, Values> output{keys_in, in.stride, reinterpret_cast<bits*>(out.data), out.stride,
+                                                      values};
+  return storage.run(
+      [&](auto, void* d_temp_storage, std::size_t& temp_storage_bytes) {
+        return production::top_k(d_temp_storage, temp_storage_bytes, keys, output, in.num_rows, in.num_columns,
+                                 parts::at_most(k, in.num_columns), order == top_k_order::sorted, stream);
+      },
+      stream);
+}
+
+using top_k_pair = storage_pair<top_k_calls>;
+using top_k_kept = kept_storage<top_k_calls>;
+
+}  // namespace device
+
+class DeviceTopK {
+ public:
+  // d_keys_out[0 … k) = the greatest keys.
+  template <class Key, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
+                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                             top_k_order order = top_k_order::sorted) {
+    return choose<true>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
+                        production::no_values{}, num_items, k, order, stream);
+  }
+  template <class Key, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxKeys(workspace& workspace, const Key* d_keys_in, Key* d_keys_out, NumItemsT num_items,
+                             NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return choose<true>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k,
+                        order, stream);
+  }
+
+  // d_keys_out[0 … k) = the least keys.
+  template <class Key, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
+                             Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                             top_k_order order = top_k_order::sorted) {
+    return choose<false>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
+                         production::no_values{}, num_items, k, order, stream);
+  }
+  template <class Key, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinKeys(workspace& workspace, const Key* d_keys_in, Key* d_keys_out, NumItemsT num_items,
+                             NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return choose<false>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k,
+                         order, stream);
+  }
+
+  // The same, and the values that lie beside the keys.
+  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
+                              Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
+                              NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                              top_k_order order = top_k_order::sorted) {
+    return choose<true>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
+                        values(d_values_in, d_values_out), num_items, k, order, stream);
+  }
+  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MaxPairs(workspace& workspace, const Key* d_keys_in, Key* d_keys_out,
+                              ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out, NumItemsT num_items,
+                              NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return choose<true>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out),
+                        num_items, k, order, stream);
+  }
+  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
+                              Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
+                              NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
+                              top_k_order order = top_k_order::sorted) {
+    return choose<false>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
+                         values(d_values_in, d_values_out), num_items, k, order, stream);
+  }
+  template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
+  static cudaError_t MinPairs(workspace& workspace, const Key* d_keys_in, Key* d_keys_out,
+                              ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out, NumItemsT num_items,
+                              NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return choose<false>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out),
+                         num_items, k, order, stream);
+  }
+
+ private:
+  template <class ValueInputIteratorT, class ValueOutputIteratorT>
+  static production::values_beside_keys<ValueInputIteratorT, ValueOutputIteratorT> values(
+      ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out) {
+    return {d_values_in, 0, d_values_out, 0};
+  }
+  template <class Index>
+  static production::columns_of_keys<Index> values(columns_as_values, Index* d_values_out) {
+    return {d_values_out, 0};
+  }
+
+  template <bool greatest, class Storage, class Key, class Values, class NumItemsT, class NumOutItemsT>
+  static cudaError_t choose(Storage storage, const Key* d_keys_in, Key* d_keys_out, const Values& values,
+                            NumItemsT num_items, NumOutItemsT k, top_k_order order, cudaStream_t stream) {
+    static_assert(device::is_top_k_key<Key>, "keys are float, __half, __nv_bfloat16, int or unsigned");
+    const std::size_t columns = static_cast<std::size_t>(num_items);
+    return device::top_k<greatest>(storage, rows::matrix<const Key>{d_keys_in, 1, columns},
+                                   rows::matrix<Key>{d_keys_out, 1, columns}, values, static_cast<std::size_t>(k),
+                                   order, stream);
+  }
+};
+
+// keys_out and values_out have as many rows as keys_in, and at least min(k, columns of keys_in) columns; those behind
+// stay as they are. values_in has the shape of keys_in. What does not fit is cudaErrorInvalidValue, and so are rows of
+// outputs that overlap.
+class DeviceBatchedTopK {
+ public:
+  // keys_out[row][0 … k) = the greatest keys of the row.
+  template <class In, class Key>
+  static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
+                             const rows::matrix<Key>& keys_out, std::size_t k, cudaStream_t stream = nullptr,
+                             top_k_order order = top_k_order::sorted) {
+    return keys<true, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order, stream);
+  }
+  template <class In, class Key>
+  static cudaError_t MaxKeys(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
+                             std::size_t k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return keys<true, Key>(device::top_k_kept{workspace}, keys_in, keys_out, k, order, stream);
+  }
+
+  // keys_out[row][0 … k) = the least keys of the row.
+  template <class In, class Key>
+  static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
+                             const rows::matrix<Key>& keys_out, std::size_t k, cudaStream_t stream = nullptr,
+                             top_k_order order = top_k_order::sorted) {
+    return keys<false, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order,
+                            stream);
+  }
+  template <class In, class Key>
+  static cudaError_t MinKeys(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
+                             std::size_t k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return keys<false, Key>(device::top_k_kept{workspace}, keys_in, keys_out, k, order, stream);
+  }
+
+  // The same, and the values beside the keys: values_in is a matrix or columns_as_values.
+  template <class In, class Key, class ValuesIn, class Value>
+  static cudaError_t MaxPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
+                              const rows::matrix<Key>& keys_out, const ValuesIn& values_in,
+                              const rows::matrix<Value>& values_out, std::size_t k, cudaStream_t stream = nullptr,
+                              top_k_order order = top_k_order::sorted) {
+    return pairs<true, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in,
+                            values_out, k, order, stream);
+  }
+  template <class In, class Key, class ValuesIn, class Value>
+  static cudaError_t MaxPairs(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
+                              const ValuesIn& values_in, const rows::matrix<Value>& values_out, std::size_t k,
+                              cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return pairs<true, Key>(device::top_k_kept{workspace}, keys_in, keys_out, values_in, values_out, k, order, stream);
+  }
+  template <class In, class Key, class ValuesIn, class Value>
+  static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
+                              const rows::matrix<Key>& keys_out, const ValuesIn& values_in,
+                              const rows::matrix<Value>& values_out, std::size_t k, cudaStream_t stream = nullptr,
+                              top_k_order order = top_k_order::sorted) {
+    return pairs<false, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in,
+                             values_out, k, order, stream);
+  }
+  template <class In, class Key, class ValuesIn, class Value>
+  static cudaError_t MinPairs(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
+                              const ValuesIn& values_in, const rows::matrix<Value>& values_out, std::size_t k,
+                              cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
+    return pairs<false, Key>(device::top_k_kept{workspace}, keys_in, keys_out, values_in, values_out, k, order, stream);
+  }
+
+ private:
+  // Whether a matrix has room for the first `columns` of as many rows, and none of its rows lies in another.
+  template <class T, class Of>
+  static bool has_room(const rows::matrix<T>& out, const rows::matrix<Of>& of, std::size_t columns) {
+    return out.num_rows == of.num_rows && out.num_columns >= columns && (out.num_rows <= 1 || out.stride >= columns);
+  }
+
+  template <bool greatest, class Key, class Storage>
+  static cudaError_t keys(Storage storage, const rows::matrix<const Key>& keys_in, const rows::matrix<Key>& keys_out,
+                          std::size_t k, top_k_order order, cudaStream_t stream) {
+    return choose<greatest>(storage, keys_in, keys_out, production::no_values{}, k, order, stream);
+  }
+
+  template <bool greatest, class Key, class Storage, class In, class Value>
+  static cudaError_t pairs(Storage storage, const rows::matrix<const Key>& keys_in, const rows::matrix<Key>& keys_out,
+                           const rows::matrix<In>& values_in, const rows::matrix<Value>& values_out, std::size_t k,
+                           top_k_order order, cudaStream_t stream) {
+    if (!rows::same_shape(values_in, keys_in) || !has_room(values_out, keys_in, parts::at_most(k, keys_in.num_columns)))
+      return cudaErrorInvalidValue;
+    const production::values_beside_keys<const In*, Value*> values{values_in.data, values_in.stride, values_out.data,
+                                                                   values_out.stride};
+    return choose<greatest>(storage, keys_in, keys_out, values, k, order, stream);
+  }
+  template <bool greatest, class Key, class Storage, class Value>
+  static cudaError_t pairs(Storage storage, const rows::matrix<const Key>& keys_in, const rows::matrix<Key>& keys_out,
+                           columns_as_values, const rows::matrix<Value>& values_out, std::size_t k, top_k_order order,
+                           cudaStream_t stream) {
+    if (!has_room(values_out, keys_in, parts::at_most(k, keys_in.num_columns))) return cudaErrorInvalidValue;
+    const production::columns_of_keys<Value> values{values_out.data, values_out.stride};
+    return choose<greatest>(storage, keys_in, keys_out, values, k, order, stream);
+  }
+
+  template <bool greatest, class Storage, class Key, class Values>
+  static cudaError_t choose(Storage storage, const rows::matrix<const Key>& keys_in, const rows::matrix<Key>& keys_out,
+                            const Values& values, std::size_t k, top_k_order order, cudaStream_t stream) {
+    static_assert(device::is_top_k_key<Key>, "keys are float, __half, __nv_bfloat16, int or unsigned");
+    if (!has_room(keys_out, keys_in, parts::at_most(k, keys_in.num_columns))) return cudaErrorInvalidValue;
+    return device::top_k<greatest>(storage, keys_in, keys_out, values, k, order, stream);
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI

@@ -1,0 +1,118 @@
+// The order of top-k as unsigned integers: of two items the one with the greater integer comes first.
+//
+// A key becomes an unsigned integer of its own width, by its bits alone. A candidate is that integer above the distance
+// of its column from the row's last one. So no two candidates of a row are equal, and of equal keys the smaller column
+// comes first.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rungs/version.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+using candidate = unsigned long long;
+
+// From the bits of a key, `Storage` being std::uint16_t or std::uint32_t, to its order. A float's magnitude is negated
+// where the sign is set, so -0 equals 0. All NaN are one greatest value. Least first complements everything.
+template <class Storage_, bool is_float_>
+struct key_order {
+  using Storage = Storage_;
+  static constexpr bool is_float = is_float_;
+  static constexpr int bits = 8 * sizeof(Storage);
+
+  unsigned flip;      // what is complemented: the sign of integers, and all where the least come first
+  unsigned infinity;  // of floats: its bits, as the upper ones of a word
+
+  __host__ __device__ unsigned operator()(Storage raw) const {
+    const unsigned word = static_cast<unsigned>(raw) << (32 - bits);
+    unsigned ordered = word;
+    if constexpr (is_float) {
+      const unsigned magnitude = word & 0x7fffffff;
+      ordered = 0x80000000 + (word == magnitude ? magnitude : 0u - magnitude);
+      if (magnitude > infinity) ordered = 0xffffffff;
+    }
+    return (ordered ^ flip) >> (32 - bits);
+  }
+};
+
+// What a row's candidates are made of.
+struct candidate_layout {
+  unsigned last;  // column of the row
+  int index_bits, key_bits;
+
+  candidate_layout() = default;
+  candidate_layout(std::size_t num_columns, int key_bits)
+      : last(static_cast<unsigned>(num_columns - 1)), index_bits(0), key_bits(key_bits) {
+    while (index_bits < 32 && last >> index_bits != 0) ++index_bits;
+  }
+
+  __host__ __device__ int bits() const { return index_bits + key_bits; }
+  __host__ __device__ candidate make(unsigned key, unsigned column) const {
+    return static_cast<candidate>(key) << index_bits | (last - column);
+  }
+  __host__ __device__ unsigned key_of(candidate of) const { return static_cast<unsigned>(of >> index_bits); }
+  __host__ __device__ unsigned column_of(candidate of) const {
+    return last - static_cast<unsigned>(of & ((candidate{1} << index_bits) - 1));
+  }
+};
+
+// The rows to choose from.
+template <class Order>
+struct keys_of_rows {
+  using Storage = typename Order::Storage;
+  const Storage* data;
+  std::size_t stride;
+  Order order;
+
+  __device__ const Storage* row(std::size_t index) const { return data + index * stride; }
+};
+
+// Where the result goes: the key as it was read, and what `values` make of its column.
+template <class Storage, class Values>
+struct top_k_output {
+  const Storage* keys_in;
+  std::size_t stride_in;
+  Storage* keys_out;
+  std::size_t stride_out;
+  Values values;
+
+  __device__ void write(std::size_t row, std::size_t rank, unsigned column) const {
+    keys_out[row * stride_out + rank] = keys_in[row * stride_in + column];
+    values.write(row, rank, column);
+  }
+};
+
+struct no_values {
+  __device__ void write(std::size_t, std::size_t, unsigned) const {}
+};
+// The values beside the keys, by random-access iterators.
+template <class ValueInputIteratorT, class ValueOutputIteratorT>
+struct values_beside_keys {
+  ValueInputIteratorT in;
+  std::size_t stride_in;
+  ValueOutputIteratorT out;
+  std::size_t stride_out;
+
+  __device__ void write(std::size_t row, std::size_t rank, unsigned column) const {
+    ValueInputIteratorT readable = in;
+    ValueOutputIteratorT writable = out;
+    writable[static_cast<std::ptrdiff_t>(row * stride_out + rank)] =
+        readable[static_cast<std::ptrdiff_t>(row * stride_in + column)];
+  }
+};
+// The columns themselves.
+template <class Index>
+struct columns_of_keys {
+  Index* out;
+  std::size_t stride_out;
+
+  __device__ void write(std::size_t row, std::size_t rank, unsigned column) const {
+    out[row * stride_out + rank] = static_cast<Index>(column);
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI::production

@@ -1,0 +1,296 @@
+// The greatest k of a row, or of a part of it, by a block that reads it once.
+//
+// The block holds candidates in shared memory, and knows a threshold that the greatest k so far reach. What it reads
+// behind them has to exceed the threshold, or is dropped at once. When the room for candidates is nearly full, the
+// greatest k stay, and the threshold rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates. Of
+// ascending ones all are candidates: the result is the same, but later.
+//
+// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and a
+// second launch chooses among those of a row.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/production/top_k/block_selection.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Blocks of a multiprocessor: a thread has 64 registers.
+inline constexpr int resident_streams = 2;
+
+// What the block reads at a time: eight items a thread.
+inline constexpr int chunk_thread_items = 8;
+inline constexpr unsigned chunk_items = block_selection::block_threads * chunk_thread_items;
+
+// The keys of one part of a row, by 16 bytes where they lie at multiples of 16. Chunks are counted from such a multiple
+// at or before the first key.
+template <class Order>
+class key_stream {
+  using Storage = typename Order::Storage;
+  static constexpr unsigned vector_items = 16 / sizeof(Storage);
+  static constexpr int num_vectors = chunk_thread_items / vector_items;
+
+ public:
+  static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
+  struct chunk {
+    uint4 vectors[num_vectors];
+  };
+  struct threshold {
+    unsigned key;
+    bool is_set;
+  };
+
+  __device__ key_stream(const keys_of_rows<Order>& keys, const candidate_layout& layout, std::size_t row,
+                        unsigned begin, unsigned end)
+      : order_(keys.order), layout_(layout), begin_(keys.row(row) + begin), first_column_(begin), size_(end - begin) {
+    before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(begin_) % 16 / sizeof(Storage));
+  }
+
+  __device__ unsigned num_chunks() const { return (size_ + before_ + chunk_items - 1) / chunk_items; }
+
+  __device__ chunk load(unsigned index) const {
+    chunk loaded;
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) {
+      const unsigned first = place(index, v);
+      if (first < size_ && size_ - first >= vector_items) {
+        loaded.vectors[v] = __ldcs(reinterpret_cast<const uint4*>(begin_ + first));
+      } else {
+        Storage items[vector_items] = {};
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i)
+          if (first + i < size_) items[i] = begin_[first + i];
+        memcpy(&loaded.vectors[v], items, sizeof(uint4));
+      }
+    }
+    return loaded;
+  }
+
+  // Calls take(exceeds, candidate) for each of the thread's keys in the chunk, by whole warps, if one of the warp's
+  // exceeds the threshold. Returns whether one did.
+  template <class Take>
+  __device__ bool select(const chunk& loaded, unsigned index, const threshold& least, Take take) const {
+    unsigned keys[chunk_thread_items];
+    bool any = !least.is_set;
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) {
+      Storage items[vector_items];
+      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) {
+        keys[v * vector_items + i] = order_(items[i]);
+        any |= keys[v * vector_items + i] > least.key;
+      }
+    }
+    if (!__any_sync(parts::full_mask, any)) return false;
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) {
+      const unsigned first = place(index, v);
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) {
+        const unsigned key = keys[v * vector_items + i];
+        take(first + i < size_ && (!least.is_set || key > least.key), layout_.make(key, first_column_ + first + i));
+      }
+    }
+    return true;
+  }
+  // Later keys that equal the threshold lose to the k that reach it: their columns are greater.
+  __device__ threshold above(candidate bound) const { return {layout_.key_of(bound), true}; }
+
+ private:
+  // Of a vector's first key, counted from the stream's first. Those before it wrap to numbers beyond any size.
+  __device__ unsigned place(unsigned index, int vector) const {
+    return index * chunk_items + (vector * block_selection::block_threads + threadIdx.x) * vector_items - before_;
+  }
+
+  const Order order_;
+  const candidate_layout layout_;
+  const Storage* const begin_;
+  const unsigned first_column_, size_;
+  unsigned before_;  // places from a multiple of 16 bytes to the first key
+};
+
+// The candidates that the parts of a row have left.
+class candidate_stream {
+ public:
+  struct chunk {
+    candidate held[chunk_thread_items];
+  };
+  struct threshold {
+    candidate bound;
+    bool is_set;
+  };
+
+  static constexpr int chunks_on_their_way = 1;
+
+  __device__ candidate_stream(const candidate* candidates, unsigned size) : candidates_(candidates), size_(size) {}
+
+  __device__ unsigned num_chunks() const { return size_ / chunk_items + (size_ % chunk_items != 0); }
+  __device__ chunk load(unsigned index) const {
+    chunk loaded;
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i)
+      loaded.held[i] = place(index, i) < size_ ? candidates_[place(index, i)] : 0;
+    return loaded;
+  }
+  template <class Take>
+  __device__ bool select(const chunk& loaded, unsigned index, const threshold& least, Take take) const {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i) {
+      const bool exceeds = place(index, i) < size_ && (!least.is_set || loaded.held[i] > least.bound);
+      any = any || exceeds;
+      take(exceeds, loaded.held[i]);
+    }
+    return __any_sync(parts::full_mask, any);
+  }
+  __device__ threshold above(candidate bound) const { return {bound, true}; }
+
+ private:
+  __device__ unsigned place(unsigned index, int i) const {
+    return index * chunk_items + i * block_selection::block_threads + threadIdx.x;
+  }
+  const candidate* candidates_;
+  unsigned size_;
+};
+
+// Leaves the greatest k items of the stream in `held`, which has room for `capacity` of at least k + chunk_items. The
+// stream has at least k. All threads call it, and leave behind a barrier.
+template <class Stream>
+__device__ void keep_greatest_of(const Stream& stream, candidate* held, block_selection& selection, unsigned k,
+                                 unsigned capacity, int bits) {
+  if (threadIdx.x == 0) selection.size = 0;
+  __syncthreads();
+  const unsigned num_chunks = stream.num_chunks();
+  typename Stream::threshold least{0, false};
+  constexpr int on_their_way = Stream::chunks_on_their_way;
+  typename Stream::chunk pending[on_their_way];
+#pragma unroll
+  for (int i = 0; i < on_their_way; ++i)
+    if (static_cast<unsigned>(i) < num_chunks) pending[i] = stream.load(i);
+  for (unsigned index = 0; index < num_chunks; ++index) {
+    const typename Stream::chunk loaded = pending[0];
+#pragma unroll
+    for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
+    if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
+    const bool appended = stream.select(loaded, index, least,
+                                        [&](bool exceeds, candidate each) { selection.append(held, exceeds, each); });
+    if (!__syncthreads_or(appended)) continue;
+    const unsigned size = selection.size;
+    __syncthreads();  // all have read it
+    if (size <= capacity - chunk_items && (least.is_set || size < 2 * k)) continue;
+    least = stream.above(selection.keep(held, size, k, bits));  // size > k, for the room is k + chunk_items
+  }
+  const unsigned size = selection.size;
+  __syncthreads();
+  if (size > k) selection.keep(held, size, k, bits);
+}
+
+struct streamed_plan {
+  candidate_layout layout;
+  std::size_t num_rows;
+  unsigned num_columns, k, num_parts, capacity;
+  bool sorted;
+  candidate* d_candidates;  // k of each part of each row, where a row has several
+
+  __device__ unsigned begin_of(unsigned part) const {
+    return static_cast<unsigned>(static_cast<unsigned long long>(num_columns) * part / num_parts);
+  }
+  __device__ candidate* of_part(std::size_t row, unsigned part) const {
+    return d_candidates + (row * num_parts + part) * k;
+  }
+};
+
+template <class Output>
+__device__ void write_row(const streamed_plan& plan, candidate* held, const Output& output, std::size_t row) {
+  if (plan.sorted) block_selection::sort(held, plan.k);
+  for (unsigned i = threadIdx.x; i < plan.k; i += block_selection::block_threads)
+    output.write(row, i, plan.layout.column_of(held[i]));
+}
+
+template <class Order, class Output>
+__global__ void __launch_bounds__(block_selection::block_threads, resident_streams)
+    streamed_rows_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ Output output,
+                         const __grid_constant__ streamed_plan plan) {
+  extern __shared__ __align__(16) unsigned char streamed_memory[];
+  auto& selection = reinterpret_cast<block_selection&>(*streamed_memory);
+  auto* const held = reinterpret_cast<candidate*>(streamed_memory + sizeof(block_selection));
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  const std::size_t row = blockIdx.x / plan.num_parts;
+  const unsigned part = blockIdx.x % plan.num_parts;
+  const key_stream<Order> stream(keys, plan.layout, row, plan.begin_of(part), plan.begin_of(part + 1));
+  keep_greatest_of(stream, held, selection, plan.k, plan.capacity, plan.layout.bits());
+  if (plan.num_parts == 1) {
+    write_row(plan, held, output, row);
+  } else {
+    candidate* const to = plan.of_part(row, part);
+    for (unsigned i = threadIdx.x; i < plan.k; i += block_selection::block_threads) to[i] = held[i];
+  }
+}
+
+template <class Output>
+__global__ void __launch_bounds__(block_selection::block_threads, 2)
+    merged_parts_kernel(const __grid_constant__ Output output, const __grid_constant__ streamed_plan plan) {
+  extern __shared__ __align__(16) unsigned char streamed_memory[];
+  auto& selection = reinterpret_cast<block_selection&>(*streamed_memory);
+  auto* const held = reinterpret_cast<candidate*>(streamed_memory + sizeof(block_selection));
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  const std::size_t row = blockIdx.x;
+  const candidate_stream stream(plan.of_part(row, 0), plan.num_parts * plan.k);
+  keep_greatest_of(stream, held, selection, plan.k, plan.capacity, plan.layout.bits());
+  write_row(plan, held, output, row);
+}
+
+// How rows are read by blocks: into how many parts they are cut, and how many candidates a block holds.
+struct streamed_rows {
+  static constexpr unsigned most_k = chunk_items;
+  // Candidates between two selections, or k where it is greater.
+  static constexpr std::size_t least_slack = 1024;
+
+  // Whether a block of the device has room. `plan` lacks its storage still.
+  static bool fit(const parts::device_limits& limits, const candidate_layout& layout, std::size_t num_rows,
+                  std::size_t num_columns, std::size_t k, bool sorted, streamed_plan& plan) {
+    const std::size_t most_candidates = (limits.shared_bytes - sizeof(block_selection)) / sizeof(candidate);
+    if (k > most_k || k + chunk_items > most_candidates) return false;
+    const std::size_t wanted = chunk_items + k + (k > least_slack ? k : least_slack);
+    const std::size_t resident = resident_streams * static_cast<std::size_t>(limits.multiprocessors);
+    // A part takes as long to read as the candidates of all parts, where there are as many as sqrt(n / k).
+    const std::size_t balanced = static_cast<std::size_t>(std::sqrt(static_cast<double>(num_columns / k)));
+    std::size_t num_parts = parts::at_most(resident / num_rows, parts::at_most(balanced, num_columns / chunk_items));
+    if (num_parts < 1) num_parts = 1;
+    plan = {layout,
+            num_rows,
+            static_cast<unsigned>(num_columns),
+            static_cast<unsigned>(k),
+            static_cast<unsigned>(num_parts),
+            static_cast<unsigned>(parts::at_most(wanted, most_candidates)),
+            sorted,
+            nullptr};
+    return true;
+  }
+  static std::size_t storage_bytes(const streamed_plan& plan) {
+    return plan.num_parts > 1 ? plan.num_rows * plan.num_parts * plan.k * sizeof(candidate) : 0;
+  }
+};
+
+template <class Order, class Output>
+cudaError_t launch_streamed_rows(const keys_of_rows<Order>& keys, const Output& output, const streamed_plan& plan,
+                                 bool overlaps, cudaStream_t stream) {
+  const std::size_t dynamic_bytes = sizeof(block_selection) + plan.capacity * sizeof(candidate);
+  const cudaError_t error =
+      parts::launch_with_shared_memory(streamed_rows_kernel<Order, Output>, plan.num_rows * plan.num_parts,
+                                       block_selection::block_threads, dynamic_bytes, stream, keys, output, plan);
+  if (error != cudaSuccess || plan.num_parts == 1) return error;
+  return parts::launch_overlapped(merged_parts_kernel<Output>, plan.num_rows, block_selection::block_threads,
+                                  dynamic_bytes, overlaps, stream, output, plan);
+}
+
+}  // namespace rungs::RUNGS_ABI::production

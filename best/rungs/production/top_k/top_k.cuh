@@ -1,0 +1,50 @@
+// Which kernels find the greatest k of each row: a warp a row, blocks that read a row once, or a launch a digit.
+#pragma once
+
+#include <cstddef>
+
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/production/top_k/long_results.cuh"
+#include "rungs/production/top_k/streamed_rows.cuh"
+#include "rungs/production/top_k/warp_rows.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Places behind the last chunk of a row are numbers of 32 bits, too.
+inline constexpr std::size_t most_top_k_columns = 0xffffffff - 2 * chunk_items;
+
+// A call of the two-phase contract. k is at most num_columns.
+template <class Order, class Output>
+cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const keys_of_rows<Order>& keys,
+                  const Output& output, std::size_t num_rows, std::size_t num_columns, std::size_t k, bool sorted,
+                  cudaStream_t stream) {
+  if (num_columns > most_top_k_columns) return cudaErrorInvalidValue;
+  char* region;
+  cudaError_t error;
+  const bool is_empty = num_rows == 0 || k == 0;
+  if (is_empty || (num_columns <= warp_rows::most_columns && k <= warp_rows::most_k)) {
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error) || is_empty) return error;
+    return launch_warp_rows(keys, output, num_rows, num_columns, k, stream);
+  }
+
+  parts::device_limits limits;
+  error = limits.ask();
+  if (error != cudaSuccess) return error;
+  const candidate_layout layout(num_columns, Order::bits);
+  streamed_plan streamed;
+  if (streamed_rows::fit(limits, layout, num_rows, num_columns, k, sorted, streamed)) {
+    const std::size_t bytes = streamed_rows::storage_bytes(streamed);
+    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+    streamed.d_candidates = reinterpret_cast<candidate*>(region);
+    return launch_streamed_rows(keys, output, streamed, limits.overlaps(), stream);
+  }
+
+  long_plan plan = plan_long_results(limits, layout, num_rows, num_columns, k);
+  const std::size_t bytes = place_long_results(nullptr, sorted, plan);
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  place_long_results(region, sorted, plan);
+  return launch_long_results(keys, output, plan, sorted, stream);
+}
+
+}  // namespace rungs::RUNGS_ABI::production

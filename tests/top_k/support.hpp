@@ -1,0 +1,182 @@
+// What the tests of top-k share: memory between canaries, keys of every kind, and the order as C++ says it.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "on_a_gpu.hpp"
+
+namespace rungs::tests {
+
+// Memory of the device with canaries on both sides of what a call may write. `offset` items make it unaligned.
+template <class T>
+class guarded {
+ public:
+  explicit guarded(std::size_t num_items, std::size_t offset = 0) : num_items_(num_items), offset_(offset + margin) {
+    EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
+    EXPECT_EQ(cudaMemset(memory_, canary, bytes()), cudaSuccess);
+  }
+  explicit guarded(const std::vector<T>& items, std::size_t offset = 0) : guarded(items.size(), offset) {
+    write(items);
+  }
+  ~guarded() { cudaFree(memory_); }
+  guarded(const guarded&) = delete;
+  guarded& operator=(const guarded&) = delete;
+
+  T* data() const { return memory_ + offset_; }
+  void write(const std::vector<T>& items) {
+    EXPECT_EQ(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  std::vector<T> read() const {
+    std::vector<unsigned char> all(bytes());
+    EXPECT_EQ(cudaMemcpy(all.data(), memory_, bytes(), cudaMemcpyDeviceToHost), cudaSuccess);
+    std::size_t outside = 0;
+    for (std::size_t i = 0; i < bytes(); ++i)
+      outside += (i < offset_ * sizeof(T) || i >= (offset_ + num_items_) * sizeof(T)) && all[i] != canary;
+    EXPECT_EQ(outside, 0u) << "bytes were written outside";
+    std::vector<T> items(num_items_);
+    std::memcpy(items.data(), all.data() + offset_ * sizeof(T), num_items_ * sizeof(T));
+    return items;
+  }
+
+ private:
+  static constexpr std::size_t margin = 64;
+  static constexpr unsigned char canary = 0xa5;
+  std::size_t bytes() const { return (num_items_ + offset_ + margin) * sizeof(T); }
+  T* memory_ = nullptr;
+  std::size_t num_items_, offset_;
+};
+
+// call(d_temp_storage, temp_storage_bytes) in two phases, on storage at an odd address that holds anything. One byte
+// less has to be refused, and nothing may be written behind it.
+template <class Call>
+cudaError_t in_two_phases(Call call) {
+  std::size_t bytes = 0;
+  if (const cudaError_t error = call(static_cast<void*>(nullptr), bytes)) return error;
+  EXPECT_GT(bytes, 0u);
+  const guarded<unsigned char> storage(bytes, 1);
+  EXPECT_EQ(cudaMemset(storage.data(), 0xff, bytes), cudaSuccess);
+  std::size_t too_few = bytes - 1;
+  EXPECT_EQ(call(storage.data(), too_few), cudaErrorInvalidValue);
+  cudaError_t error = call(storage.data(), bytes);
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  storage.read();
+  return error;
+}
+
+enum class keys_are { random, equal, few, ascending, descending, special, bits };
+inline const char* name_of(keys_are kind) {
+  constexpr const char* names[] = {"random", "equal", "few", "ascending", "descending", "special", "bits"};
+  return names[static_cast<int>(kind)];
+}
+
+template <class T>
+T key_of_bits(std::uint32_t bits) {
+  T key;
+  std::memcpy(&key, reinterpret_cast<const unsigned char*>(&bits) + (4 - sizeof(T)), sizeof(T));  // the upper ones
+  return key;
+}
+template <class T>
+T key_of_value(double value) {
+  if constexpr (std::is_same_v<T, unsigned>)
+    return static_cast<unsigned>(static_cast<long long>(value) + (1ll << 31));
+  else if constexpr (std::is_same_v<T, int>)
+    return static_cast<int>(value);
+  else
+    return T(static_cast<float>(value));
+}
+
+// Few of them are equal where there are more than 2^16 floats of two bytes, or it is said.
+template <class T>
+std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<double> normal(0, std::is_integral_v<T> ? 1e6 : 4);
+  constexpr bool is_float = !std::is_integral_v<T>;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  std::vector<T> keys(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    switch (kind) {
+      case keys_are::random:
+        keys[i] = key_of_value<T>(normal(engine));
+        break;
+      case keys_are::equal:
+        keys[i] = key_of_value<T>(7);
+        break;
+      case keys_are::few:
+        keys[i] = key_of_value<T>(static_cast<double>(engine() % 3) - 1);
+        break;
+      case keys_are::ascending:
+        keys[i] = key_of_value<T>(static_cast<double>(i) - static_cast<double>(n) / 2);
+        break;
+      case keys_are::descending:
+        keys[i] = key_of_value<T>(static_cast<double>(n) / 2 - static_cast<double>(i));
+        break;
+      case keys_are::special: {
+        if constexpr (is_float) {
+          const double values[] = {0.0, -0.0, inf, -inf, 1.0, -1.0, std::ldexp(1, -130), -std::ldexp(1, -130)};
+          const unsigned which = engine() % 10;
+          keys[i] = which < 8 ? key_of_value<T>(values[which]) : key_of_bits<T>(which == 8 ? 0x7fffffff : 0xffff1234);
+        } else {
+          const std::uint32_t values[] = {0, 1, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff};
+          keys[i] = key_of_bits<T>(values[engine() % 6]);
+        }
+        break;
+      }
+      case keys_are::bits:
+        keys[i] = key_of_bits<T>(engine());
+        break;
+    }
+  }
+  return keys;
+}
+
+// Whether a comes before b among the greatest: 1, before among the least: -1, or they are equal.
+template <class T>
+int compare_keys(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return a > b ? 1 : a < b ? -1 : 0;
+  } else {
+    const float x = static_cast<float>(a), y = static_cast<float>(b);
+    if (std::isnan(x) || std::isnan(y)) return static_cast<int>(std::isnan(x)) - static_cast<int>(std::isnan(y));
+    return x > y ? 1 : x < y ? -1 : 0;
+  }
+}
+template <class T>
+bool comes_before(const T* keys, std::size_t a, std::size_t b, bool greatest) {
+  const int order = compare_keys(keys[a], keys[b]);
+  return order != 0 ? (order > 0) == greatest : a < b;
+}
+
+// The indices of the first k of the order.
+template <class T>
+std::vector<std::size_t> expected_indices(const T* keys, std::size_t n, std::size_t k, bool greatest) {
+  std::vector<std::size_t> indices(n);
+  std::iota(indices.begin(), indices.end(), std::size_t(0));
+  const auto before = [=](std::size_t a, std::size_t b) { return comes_before(keys, a, b, greatest); };
+  const auto end = indices.begin() + static_cast<std::ptrdiff_t>(k);
+  if (k < n) std::nth_element(indices.begin(), end, indices.end(), before);
+  std::sort(indices.begin(), end, before);
+  indices.resize(k);
+  return indices;
+}
+
+struct OnAGpu : testing::Test {
+  void SetUp() override {
+    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
+  }
+};
+
+}  // namespace rungs::tests
