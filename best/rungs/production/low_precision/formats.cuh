@@ -40,8 +40,8 @@ __device__ float sum_of_fp8(unsigned codes) {
   return (low.x + low.y) + (high.x + high.y);
 }
 
-// Each nibble of the selector's low half becomes a byte: twice the magnitude of e2m1, or 0 where the sign is set, because
-// a permute then repeats the sign bit of the byte that it has found.
+// Each nibble of the selector's low half becomes a byte: twice the magnitude of e2m1, or 0 where the sign is set,
+// because a permute then repeats the sign bit of the byte that it has found.
 __device__ inline unsigned doubled_where_positive(unsigned codes) {
   unsigned bytes;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(0x03020100u), "r"(0x0c080604u), "r"(codes));
