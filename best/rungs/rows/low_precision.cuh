@@ -40,8 +40,9 @@
 // The scales of mxfp8 and mxfp4 follow the OCP Microscaling specification 1.0: the greatest power of two in the group
 // over the greatest of the format. So up to 1/8 (fp8) or 1/4 (fp4) of the greatest magnitude is lost to saturation.
 // Infinities count as the greatest finite number of their type, and saturate. A group with a NaN has the scale NaN (255
-// in e8m0, 0x7f in e4m3) and codes 0x7f (fp8) or 7 (fp4). A group of zeros has the least scale, 2^-126, 2^-127 or 0,
-// and codes of zeros with their signs. Codes of 0 keep their sign. The global scale is a float from 2^-100 to 2^100.
+// in e8m0, 0x7f in e4m3) and codes 0x7f (fp8) or of 6 with the sign of the item (fp4). A group of zeros has the least
+// scale, 2^-126, 2^-127 or 0, and codes of zeros with their signs. Codes of 0 keep their sign. The global scale is a
+// float from 2^-100 to 2^100.
 //
 // Compile without -ftz=true where float items or scales may be subnormal. <rungs/rungs.cuh> leaves this header out:
 // <cuda_fp8.h> takes half a second to compile.

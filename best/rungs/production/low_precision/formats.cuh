@@ -77,16 +77,20 @@ inline constexpr unsigned bits_of_infinity = std::is_same_v<T, float>    ? 0x7f8
                                              : std::is_same_v<T, __half> ? 0x7c00u
                                                                          : 0x7f80u;
 
+template <class T>
+__device__ int4 magnitudes_of(const int4& items) {
+  constexpr int all = sizeof(T) == 4 ? 0x7fffffff : 0x7fff7fff;
+  return {items.x & all, items.y & all, items.z & all, items.w & all};
+}
+
 // The greatest magnitude of 16 bytes of items, as bits.
 template <class T>
 __device__ unsigned greatest_magnitude(const int4& items) {
+  const int4 all = magnitudes_of<T>(items);
   if constexpr (sizeof(T) == 4) {
-    constexpr unsigned magnitude = 0x7fffffffu;
-    return max(max(items.x & magnitude, items.y & magnitude), max(items.z & magnitude, items.w & magnitude));
+    return max(max(all.x, all.y), max(all.z, all.w));
   } else {
-    constexpr unsigned magnitude = 0x7fff7fffu;
-    const unsigned pairs = __vmaxu2(__vmaxu2(items.x & magnitude, items.y & magnitude),
-                                    __vmaxu2(items.z & magnitude, items.w & magnitude));
+    const unsigned pairs = __vmaxu2(__vmaxu2(all.x, all.y), __vmaxu2(all.z, all.w));
     return max(pairs & 0xffffu, pairs >> 16);
   }
 }
@@ -109,27 +113,40 @@ __device__ inline unsigned four_as_e4m3(const float* values) {
   return low | high << 16;
 }
 
-// The code of e2m1 nearest to the value, ties to even, saturating; its sign apart. NaN becomes 7, which is 6.
-// A power of two is added, in whose last place codes differ: 1/2 for magnitudes below 2, then 1, and 2 from 4 on. The
-// addition rounds, and the difference of bits counts codes. Below those are two more for each doubling from 2 on.
-__device__ inline unsigned magnitude_as_e2m1(float value) {
-  constexpr unsigned exponent_bits = 0x7f800000u, one = 0x3f800000u, up = 22u << 23;
-  const float magnitude = fminf(fabsf(value), greatest_e2m1);
-  const unsigned power = max(__float_as_uint(magnitude) & exponent_bits, one);
-  const float rounded = magnitude + __uint_as_float(power + up);
-  return __float_as_uint(rounded) - (power + up) + ((power - one) >> 22);
-}
-
-// So many values, the first in the lowest four bits.
+// The codes of e2m1 nearest to so many magnitudes, ties to even, saturating; the first in the lowest four bits. NaN
+// becomes 7, which is 6.
+//
+// Codes count by halves to 2, then by ones, and by twos from 4 on: as a function of the magnitude y the code is the
+// least of 2 y, y + 2, y / 2 + 4 and 7, rounded. Added to 2^23, each is rounded by one addition.
 template <int num_values>
-__device__ unsigned as_e2m1(const float* values) {
+__device__ unsigned as_e2m1(const float* magnitudes) {
+  constexpr float base = 0x1p23f;
+  constexpr unsigned base_bits = 0x4b000000u, ones = num_values == 8 ? 0x11111111u : 0x1111u;
+  static_assert(num_values == 8 || num_values == 4);
   unsigned codes = 0;
 #pragma unroll
   for (int i = 0; i < num_values; ++i) {
-    codes += magnitude_as_e2m1(values[i]) << (4 * i);
-    codes |= (__float_as_uint(values[i]) >> 28 & 8u) << (4 * i);
+    const float y = magnitudes[i];
+    const float code = fminf(fminf(fmaf(y, 2.0f, base), y + (base + 2)), fminf(fmaf(y, 0.5f, base + 4), base + 7));
+    codes += __float_as_uint(code) << (4 * i);
   }
-  return codes;
+  return codes - base_bits * ones;
+}
+
+// The signs of 16 bytes of items, each in the highest bit of its code of four.
+template <class T>
+__device__ unsigned signs_for_e2m1(const int4& items) {
+  unsigned even, odd;  // a byte an item, its sign on top
+  if constexpr (sizeof(T) == 4) {
+    even = __byte_perm(items.x, items.z, 0x0073);
+    odd = __byte_perm(items.y, items.w, 0x0073);
+    return (even >> 4 & 0x0808u) | (odd & 0x8080u);
+  } else {
+    const unsigned first = __byte_perm(items.x, items.y, 0x7351), second = __byte_perm(items.z, items.w, 0x7351);
+    even = __byte_perm(first, second, 0x5410);
+    odd = __byte_perm(first, second, 0x7632);
+    return (even >> 4 & 0x08080808u) | (odd & 0x80808080u);
+  }
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -12,17 +12,15 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Codes as bytes: the items of a matrix, in rows with a distance of their own.
+// Codes as bytes, in rows.
 struct written_codes {
   unsigned char* data;
   std::size_t stride;  // bytes
   bool aligned;        // whether the codes of each piece can be written at once
 
   // The codes of a whole piece.
-  template <class Format, int items>
-  __device__ void store(std::size_t row, unsigned first_item, const uint2& codes) const {
-    constexpr int bytes = items * Format::code_bits / 8;
-    unsigned char* const to = data + row * stride + std::size_t{first_item} * Format::code_bits / 8;
+  template <int bytes>
+  __device__ static void store(unsigned char* to, const uint2& codes, bool aligned) {
     if (!aligned) {
 #pragma unroll
       for (int i = 0; i < bytes; ++i) __stcs(to + i, byte_of(codes, i));
@@ -40,50 +38,60 @@ struct written_codes {
   }
 };
 
-// The codes of a piece: its items times the factor, rounded once more.
-template <class Format, class T>
-__device__ uint2 encoded(const row_piece<T>& piece, float factor) {
-  typename row_piece<T>::floats values;
-  piece.get(values);
-#pragma unroll
-  for (float& value : values) value *= factor;
-  return Format::template encode<row_piece<T>::items>(values);
+template <class T, class Format>
+written_codes codes_at(unsigned char* data, std::size_t stride, std::size_t num_rows) {
+  constexpr std::size_t piece_bytes = row_piece<T>::items * Format::code_bits / 8;
+  const bool starts_well = reinterpret_cast<std::uintptr_t>(data) % piece_bytes == 0;
+  return {data, stride, starts_well && (num_rows <= 1 || stride % piece_bytes == 0)};
 }
 
 // --- a scale for each group
 
-// Pieces of a matrix in the order in which they lie. Packed rows are taken as one.
-template <class T>
+// Packed rows whose pieces lie at multiples of 16 bytes, and their codes likewise, are taken as one. Others take a
+// division, and are read and written item by item where they have to be.
+enum class rows_lie { packed, apart };
+
+// The pieces of a matrix in their order, and where their codes go.
+template <class T, class Format, rows_lie how>
 struct pieces_of_rows {
+  static constexpr int items = row_piece<T>::items, code_bytes = items * Format::code_bits / 8;
   static constexpr int block_threads = 256, thread_pieces = 4, tile_pieces = block_threads * thread_pieces;
   const T* data;
-  std::size_t stride, num_pieces, row_pieces;
+  written_codes codes;
+  std::size_t stride, num_pieces;
+  unsigned row_pieces;
   bool aligned;
 
   struct place {
     std::size_t row, piece;
   };
-  // One division of 64 bits a block, and one of 32 bits for pieces in rows of their own.
-  __device__ place of_tile(std::size_t tile) const {
-    const std::size_t first = tile * tile_pieces;
-    if (row_pieces == num_pieces) return {0, first};
+  // Of the block's first piece: one division of 64 bits. From there on, one of 32 bits a piece.
+  __device__ place of_block() const {
+    const std::size_t first = std::size_t{blockIdx.x} * tile_pieces;
+    if constexpr (how == rows_lie::packed) return {0, first};
     const std::size_t row = first / row_pieces;
     return {row, first - row * row_pieces};
   }
   __device__ place behind(const place& first, unsigned offset) const {
-    if (row_pieces == num_pieces) return {0, first.piece + offset};
-    const unsigned piece = static_cast<unsigned>(first.piece) + offset, width = static_cast<unsigned>(row_pieces);
-    return {first.row + piece / width, piece % width};
+    if constexpr (how == rows_lie::packed) return {0, first.piece + offset};
+    const unsigned piece = static_cast<unsigned>(first.piece) + offset;
+    return {first.row + piece / row_pieces, piece % row_pieces};
   }
   __device__ row_piece<T> load(const place& from) const {
-    const T* const first = data + from.row * stride + from.piece * row_piece<T>::items;
+    if constexpr (how == rows_lie::packed) return {__ldcs(reinterpret_cast<const int4*>(data) + from.piece)};
+    const T* const first = data + from.row * stride + from.piece * items;
     if (aligned) return {__ldcs(reinterpret_cast<const int4*>(first))};
-    T items[row_piece<T>::items];
+    T single[items];
 #pragma unroll
-    for (int i = 0; i < row_piece<T>::items; ++i) items[i] = __ldcs(first + i);
+    for (int i = 0; i < items; ++i) single[i] = __ldcs(first + i);
     row_piece<T> loaded;
-    memcpy(&loaded.bits, items, row_piece<T>::bytes);
+    memcpy(&loaded.bits, single, row_piece<T>::bytes);
     return loaded;
+  }
+  __device__ void store(const place& to, const uint2& of_piece) const {
+    const std::size_t row_begin = how == rows_lie::packed ? 0 : to.row * codes.stride;
+    codes.store<code_bytes>(codes.data + row_begin + to.piece * code_bytes, of_piece,
+                            how == rows_lie::packed || codes.aligned);
   }
 };
 
@@ -101,57 +109,60 @@ struct format_source<nvfp4> {
   }
 };
 
-template <class T, class Format, int group_items>
-__global__ void __launch_bounds__(pieces_of_rows<T>::block_threads, 4)
-    quantise_groups_kernel(const __grid_constant__ pieces_of_rows<T> in, const __grid_constant__ written_codes codes,
-                           typename Format::stored* scales, const __grid_constant__ format_source<Format> source) {
-  using piece = row_piece<T>;
-  constexpr int lanes = group_items / piece::items, thread_pieces = pieces_of_rows<T>::thread_pieces;
+template <class T, class Format, int group_items, rows_lie how>
+__global__ void __launch_bounds__(pieces_of_rows<T, Format, how>::block_threads, 4)
+    quantise_groups_kernel(const __grid_constant__ pieces_of_rows<T, Format, how> rows, typename Format::stored* scales,
+                           const __grid_constant__ format_source<Format> source) {
+  constexpr int lanes = group_items / rows.items;
   static_assert(parts::warp_threads % lanes == 0, "a group lies in one warp");
-  const auto tile = in.of_tile(blockIdx.x);
-  const std::size_t first = std::size_t{blockIdx.x} * in.tile_pieces + threadIdx.x;
+  const auto block = rows.of_block();
+  const std::size_t first = std::size_t{blockIdx.x} * rows.tile_pieces + threadIdx.x;
 
-  piece pieces[thread_pieces];
+  row_piece<T> pieces[rows.thread_pieces];
 #pragma unroll
-  for (int p = 0; p < thread_pieces; ++p) {
+  for (int p = 0; p < rows.thread_pieces; ++p) {
     pieces[p].bits = {};
-    if (first + p * in.block_threads < in.num_pieces)
-      pieces[p] = in.load(in.behind(tile, threadIdx.x + p * in.block_threads));
+    if (first + p * rows.block_threads < rows.num_pieces)
+      pieces[p] = rows.load(rows.behind(block, threadIdx.x + p * rows.block_threads));
   }
 
   const Format format = source.read();
 #pragma unroll
-  for (int p = 0; p < thread_pieces; ++p) {
+  for (int p = 0; p < rows.thread_pieces; ++p) {
     unsigned greatest = greatest_magnitude<T>(pieces[p].bits);
 #pragma unroll
     for (int distance = 1; distance < lanes; distance *= 2)
       greatest = max(greatest, __shfl_xor_sync(parts::full_mask, greatest, distance));
     const auto [scale, factor] = format.of(finite_magnitude<T>(greatest));
-    const std::size_t index = first + p * in.block_threads;
-    if (index >= in.num_pieces) continue;
+    const std::size_t index = first + p * rows.block_threads;
+    if (index >= rows.num_pieces) continue;
     if (threadIdx.x % lanes == 0) scales[index / lanes] = scale;
-    const auto to = in.behind(tile, threadIdx.x + p * in.block_threads);
-    codes.template store<Format, piece::items>(to.row, to.piece, encoded<Format>(pieces[p], factor));
+    rows.store(rows.behind(block, threadIdx.x + p * rows.block_threads), Format::encode(pieces[p], factor));
   }
+}
+
+template <int group_items, rows_lie how, class Format, class T>
+cudaError_t launch_groups(const rows::matrix<const T>& in, const written_codes& codes, typename Format::stored* scales,
+                          const format_source<Format>& source, cudaStream_t stream) {
+  using pieces = pieces_of_rows<T, Format, how>;
+  const auto row_pieces = static_cast<unsigned>(in.num_columns / pieces::items);
+  const std::size_t num_pieces = in.num_rows * row_pieces;
+  return parts::launch(quantise_groups_kernel<T, Format, group_items, how>,
+                       parts::ceil_div(num_pieces, pieces::tile_pieces), pieces::block_threads, stream,
+                       pieces{in.data, codes, in.stride, num_pieces, row_pieces, rows::is_aligned(in)}, scales, source);
 }
 
 // Every row has whole groups.
 template <int group_items, class Format, class T>
-cudaError_t quantise_groups(const rows::matrix<const T>& in, unsigned char* codes, std::size_t code_stride,
+cudaError_t quantise_groups(const rows::matrix<const T>& in, unsigned char* d_codes, std::size_t code_stride,
                             typename Format::stored* scales, const format_source<Format>& source, cudaStream_t stream) {
-  constexpr int piece_items = row_piece<T>::items;
   if (in.num_rows == 0 || in.num_columns == 0) return cudaSuccess;
-  const std::size_t code_bytes = in.num_columns * Format::code_bits / 8;
-  const std::size_t store_bytes = piece_items * Format::code_bits / 8;
-  const bool packed = in.num_rows == 1 || (in.stride == in.num_columns && code_stride == code_bytes);
-  const std::size_t row_pieces = in.num_columns / piece_items, num_pieces = in.num_rows * row_pieces;
-  const bool aligned_codes = reinterpret_cast<std::uintptr_t>(codes) % store_bytes == 0 &&
-                             (in.num_rows == 1 || code_stride % store_bytes == 0);
-  return parts::launch(
-      quantise_groups_kernel<T, Format, group_items>, parts::ceil_div(num_pieces, pieces_of_rows<T>::tile_pieces),
-      pieces_of_rows<T>::block_threads, stream,
-      pieces_of_rows<T>{in.data, in.stride, num_pieces, packed ? num_pieces : row_pieces, rows::is_aligned(in)},
-      written_codes{codes, code_stride, aligned_codes}, scales, source);
+  const written_codes codes = codes_at<T, Format>(d_codes, code_stride, in.num_rows);
+  const bool are_packed =
+      in.num_rows == 1 || (in.stride == in.num_columns && code_stride == in.num_columns * Format::code_bits / 8);
+  if (are_packed && rows::is_aligned(in) && codes.aligned)
+    return launch_groups<group_items, rows_lie::packed>(in, codes, scales, source, stream);
+  return launch_groups<group_items, rows_lie::apart>(in, codes, scales, source, stream);
 }
 
 // --- a scale for each row
@@ -197,13 +208,14 @@ struct quantise_row_operation {
     for (int p = 0; p < Group::pieces; ++p) {
       const unsigned first = group.column(chunk, p);
       if (first >= num_columns) continue;
-      const uint2 of_piece = encoded<Format>(pieces[p], factor);
+      const uint2 of_piece = Format::encode(pieces[p], factor);
+      unsigned char* const to = codes.data + row * codes.stride + first;
       if (first + items <= num_columns) {
-        codes.template store<Format, items>(row, first, of_piece);
+        codes.store<items>(to, of_piece, codes.aligned);
       } else {
 #pragma unroll
         for (int i = 0; i < items - 1; ++i)
-          if (first + i < num_columns) codes.data[row * codes.stride + first + i] = codes.byte_of(of_piece, i);
+          if (first + i < num_columns) to[i] = codes.byte_of(of_piece, i);
       }
     }
   }
@@ -216,16 +228,10 @@ template <class Format, class T>
 cudaError_t quantise_rows(const rows::matrix<const T>& in, unsigned char* codes, std::size_t code_stride,
                           typename Format::stored* scales, cudaStream_t stream) {
   static_assert(Format::code_bits == 8, "the codes of a row may end in any byte");
-  constexpr std::size_t store_bytes = row_piece<T>::items;
-  const bool aligned_codes = reinterpret_cast<std::uintptr_t>(codes) % store_bytes == 0 &&
-                             (in.num_rows <= 1 || code_stride % store_bytes == 0);
-  return run_rows(quantise_row_operation<T, Format>{in,
-                                                    {codes, code_stride, aligned_codes},
-                                                    scales,
-                                                    in.num_rows,
-                                                    static_cast<unsigned>(in.num_columns),
-                                                    rows::is_aligned(in)},
-                  stream);
+  return run_rows(
+      quantise_row_operation<T, Format>{in, codes_at<T, Format>(codes, code_stride, in.num_rows), scales, in.num_rows,
+                                        static_cast<unsigned>(in.num_columns), rows::is_aligned(in)},
+      stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -1,11 +1,12 @@
 // What a group's greatest magnitude makes of its scale, and how its items become codes: a struct for each format.
 //
-// encode(scaled values) makes codes of 4 or 8 values. of(greatest) takes a magnitude without infinity, and answers the
-// scale as it is stored and the factor that items are multiplied by. Where the greatest is NaN, both are NaN, and so is
-// every item that is read back.
+// of(greatest) takes a magnitude without infinity, and answers the scale as it is stored and the factor that items are
+// multiplied by. Where the greatest is NaN, both are NaN, and so is every item that is read back. encode(piece, factor)
+// makes the codes of 16 bytes of items.
 #pragma once
 
 #include "rungs/production/low_precision/formats.cuh"
+#include "rungs/production/rows/row_group.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -27,21 +28,33 @@ __device__ inline float nan_factor() { return __uint_as_float(0x7fffffffu); }
 // 2^(127 - code), for codes below 254.
 __device__ inline float inverse_of_power(unsigned code) { return __uint_as_float((254 - code) << 23); }
 
+// The values that become codes: items times the factor, rounded, and not contracted with what follows.
+template <class T>
+__device__ void scaled(const row_piece<T>& piece, float factor, typename row_piece<T>::floats& values) {
+  piece.get(values);
+#pragma unroll
+  for (float& value : values) value = __fmul_rn(value, factor);
+}
+
 struct e4m3_codes {
   static constexpr int code_bits = 8;
-  template <int num_values>
-  __device__ static uint2 encode(const float* values) {
+  template <class T>
+  __device__ static uint2 encode(const row_piece<T>& piece, float factor) {
+    typename row_piece<T>::floats values;
+    scaled(piece, factor, values);
     uint2 codes{four_as_e4m3(values), 0};
-    if constexpr (num_values == 8) codes.y = four_as_e4m3(values + 4);
+    if constexpr (row_piece<T>::items == 8) codes.y = four_as_e4m3(values + 4);
     return codes;
   }
 };
 
 struct e2m1_codes {
   static constexpr int code_bits = 4;
-  template <int num_values>
-  __device__ static uint2 encode(const float* values) {
-    return {as_e2m1<num_values>(values), 0};
+  template <class T>
+  __device__ static uint2 encode(const row_piece<T>& piece, float factor) {
+    typename row_piece<T>::floats magnitudes;
+    scaled(row_piece<T>{magnitudes_of<T>(piece.bits)}, factor, magnitudes);
+    return {as_e2m1<row_piece<T>::items>(magnitudes) | signs_for_e2m1<T>(piece.bits), 0};
   }
 };
 
