@@ -61,7 +61,7 @@ inline double value_of_e8m0(int code) {
 
 enum class scheme { fp8_by_floats, fp8_by_powers, mxfp8, mxfp4, nvfp4 };
 
-inline bool is_fp4(scheme of) { return of == scheme::mxfp4 || of == scheme::nvfp4; }
+constexpr bool is_fp4(scheme of) { return of == scheme::mxfp4 || of == scheme::nvfp4; }
 
 struct quantised_group {
   double scale;  // as it is stored: a float's value, or a code of eight bits
