@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rungs_report import atomics, charts, compare, costs, topics, words
-from rungs_report.charts import Style
+from rungs_report.charts import DASHES, Style
 from rungs_report.data import Cell, Machine, Variant
 
 VERDICTS = ("", "FASTER", "SAME", "SLOWER", "AMBIGUOUS")
@@ -21,6 +21,7 @@ WORDS = {
     EMPTY: "–", "cold": "cold: from memory", "warm": "warm: maybe from L2", "graph": "graph: a call in a captured graph",
     "dirty": "dirty: caches flushed by writing", "host": "host: on the CPU", "reduce": "reduction", topics.ROW_REDUCE: "reduction of rows",
 }  # fmt: skip
+INK, DOOR = "currentColor", "front_door"  # the front door is told apart from all rungs, whichever ladder they are of
 MODES = ("cold", "graph", "warm", "dirty", "host")
 FAR = math.log(10)  # how far behind a rung counts where it was not measured
 
@@ -88,15 +89,16 @@ class Table:
         """The variant's number; way: how it was launched, where that makes a line of its own."""
         if (variant, way) not in self._known:
             look = self.looks[variant]
+            colour, dash = (INK, DASHES[variant.rung != DOOR]) if compare.is_door(variant) else (look.colour, look.dash)
             self._known[variant, way] = len(self.variants)
             self.variants.append(
                 {
                     "name": self.machine.labels[variant] + (f", {way}" if way else ""),
                     "kind": kind(variant),
                     "idea": str(self.machine.variants[variant].get("idea") or ""),
-                    "colour": look.colour,
+                    "colour": colour,
                     "mark": look.mark,
-                    "dash": "" if look.dash == (1, 0) else " ".join(map(str, look.dash)),
+                    "dash": "" if dash == (1, 0) else " ".join(map(str, dash)),
                 }
             )
         return self._known[variant, way]
@@ -113,16 +115,18 @@ class Table:
         return {name: [row.get(name) for row in self.rows] for name in names}
 
     def begin(self) -> None:
-        """Marks whom a problem shows first: the front door, the fastest of CUB's or else of other libraries, and our best three."""
+        """Marks whom a problem shows first: the front door, the entry of CUB that speed-ups are over, or else the fastest of other
+        libraries, and our best three."""
         by_problem: dict[int, list[dict[str, Any]]] = {}
         for row in self.rows:
             by_problem.setdefault(row["problem"], []).append(row)
         for number, rows in by_problem.items():
             kinds: dict[str, dict[int, dict[int, float]]] = {}
             for row in rows:
-                value = row.get("time") or row.get("link") or (1 / row["operations"] if row.get("operations") else None)
+                own, ratio = self.variants[row["variant"]]["kind"], row.get("speedup")
+                value = max(ratio, 1 / ratio) if own == "cub" and ratio else row.get("time") or row.get("link")
                 if value and row["place"] > 0:
-                    kinds.setdefault(self.variants[row["variant"]]["kind"], {}).setdefault(row["variant"], {})[row["place"]] = value
+                    kinds.setdefault(own, {}).setdefault(row["variant"], {})[row["place"]] = value
             ours, others = kinds.get("ours", {}), kinds.get("cub") or kinds.get("libraries", {})
             first = [*kinds.get("door", {}), *together(others, 1 if ours else 3), *together(ours, 3)]
             self.problems[number]["first"] = sorted(first)

@@ -36,7 +36,7 @@ LIGHT_TEXT = {
     "#9467BD": "#7d4fa8", "#D55E00": "#ab4700", "#9A7B64": "#745a46",
 }  # fmt: skip
 DARK = {
-    "#7a7f87": "var(--soft)", "#8a8f97": "#7d848e", "#0072B2": "#4fa8e0", "#009E73": "#2dbb8f", "#9467BD": "#b794dc", "#D55E00": "#f4812f", "#9A7B64": "#b99b84",
+    "#7a7f87": "var(--soft)", "#8a8f97": "#7d848e", "#0072B2": "#5a93f5", "#56B4E9": "#86dcff", "#009E73": "#2dbb8f", "#9467BD": "#b794dc", "#D55E00": "#f4812f", "#9A7B64": "#b99b84",
 }  # fmt: skip
 
 
@@ -173,15 +173,14 @@ class Site:
             return Link(Markup(document.brief if document.name != "index" else "Questions and answers"), relative(here, document.address), here == document.address, tuple(own if shown else ()))
 
         groups = []
-        if machine:
-            own = [item(document) for document in self.documents.values() if document.machine is machine]
-            groups.append((machine.name, own))
-            explored = [self.explorer_link(here, machine, view) for view in self.views[machine.gpu]]
-            rows = [Link(Markup("All rows, as CSV"), relative(here, f"{machine.gpu}/{ROWS}"))] if machine.runs else []
-            groups.append(("Filter and zoom", explored + rows))
+        for each in [machine] if machine else [each for each, _ in self.machines]:
+            groups.append((each.name, [item(document) for document in self.documents.values() if document.machine is each]))
+            explored = [self.explorer_link(here, each, view) for view in self.views[each.gpu]]
+            rows = [Link(Markup("All rows, as CSV"), relative(here, f"{each.gpu}/{ROWS}"))] if each.runs else []
+            groups.append((f"Filter and zoom{f': {each.name}' if len(self.machines) > 1 else ''}", explored + rows))
         shared = [item(document) for document in self.documents.values() if document.machine is None]
-        fronts = [Link(Markup(words.html(each.name)), relative(here, self.front(each)), here == self.front(each)) for each, _ in self.machines if each is not machine]
-        groups.append(("All GPUs", [Link(Markup("Overview"), relative(here, HOME), here == HOME), *shared, *fronts]))
+        fronts = [Link(Markup(words.html(each.name)), relative(here, self.front(each))) for each, _ in self.machines if each is not machine]
+        groups.insert(0 if machine is None else len(groups), ("All GPUs", [Link(Markup("Overview"), relative(here, HOME), here == HOME), *shared, *(fronts if machine else [])]))
         return [(title, links) for title, links in groups if links]
 
     def front(self, machine: Machine) -> str:
@@ -203,7 +202,7 @@ class Site:
             title=Markup(title),
             tab=" · ".join(dict.fromkeys([markdown.plain(title), *([machine.name] if machine else []), "rungs"])),
             style=relative(here, STYLE),
-            trail=[link for link in trail if link.to != posixpath.basename(here)],
+            trail=[link for link in trail if link.to != posixpath.basename(here) or here == HOME],
             menu=self.menu(here, machine),
             repository=self.repository,
             **told,
@@ -232,7 +231,7 @@ class Site:
                     {
                         "id": slug(answer.question),
                         "question": answer.question,
-                        "parts": answer.says.split("; "),
+                        "parts": [re.sub(r"^[a-z](?=[a-z]* )", lambda first: first[0].upper(), part) for part in answer.says.split("; ")],
                         "links": [Link(Markup(words.html(label)), places.link(to) or "") for label, to in answer.links],
                     }
                     for answer in answers
@@ -304,8 +303,8 @@ class Site:
         def block(lines: list[str]) -> Markup:
             return Markup("".join(markdown.html(each, places) for each in markdown.sections(lines)))
 
-        # Its links are the repository's.
-        return self.page(HOME, "home.html", "rungs", None, intro=block(intro), door=block(door), headlines=headlines, cards=cards, gpus=gpus, shared=shared)
+        table = [line for line in door if line.startswith("|")]
+        return self.page(HOME, "home.html", "rungs", None, intro=block(intro), door=block(table), about_door=block([line for line in door if line not in table]), headlines=headlines, cards=cards, gpus=gpus, shared=shared)
 
 
 def relative(here: str, to: str) -> str:

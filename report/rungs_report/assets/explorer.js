@@ -15,6 +15,7 @@
   const WRITTEN = { ratio, percent: (value) => (value === null ? "–" : significant(value) + " %"), number: significant, time: duration };
   const MEASURES = Object.fromEntries(data.measures.map((each) => [each.name, { ...each, log: each.unit === "number" || each.unit === "time", of: (row) => row[each.name] ?? null, told: WRITTEN[each.unit] }]));
   const VERDICTS = { FASTER: "faster", SAME: "tie", SLOWER: "CUB wins", AMBIGUOUS: "undecided" };
+  const KINDS = ["door", "cub", "ours", "libraries", "shapes"];
   const hidden = new Set();
   let sort = { column: "place", down: false }, view = null, lines = [], cursor = null, problem = null, highlighted = null;
 
@@ -176,7 +177,7 @@
     const plane = add(svg, "g", { "clip-path": "url(#inside)" });
 
     lines = [];
-    const variants = [...new Set(points.map((row) => row.variant))].sort((a, b) => (a.kind === "cub") - (b.kind === "cub"));
+    const variants = [...new Set(points.map((row) => row.variant))].sort((a, b) => KINDS.indexOf(b.kind) - KINDS.indexOf(a.kind));
     for (const variant of variants) {
       const line = points.filter((row) => row.variant === variant).sort((a, b) => a.place - b.place);
       const faint = highlighted && highlighted !== variant;
@@ -305,7 +306,7 @@
 
   function legend(own) {
     const there = new Set(own.filter(offered).map((row) => row.variant));
-    const variants = data.variants.filter((variant) => there.has(variant));
+    const variants = data.variants.filter((variant) => there.has(variant)).sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
     by("legend").replaceChildren(...variants.map((variant) => {
       const button = document.createElement("button");
       button.type = "button";
@@ -326,7 +327,7 @@
   const COLUMNS = [
     ["place", data.axis, (row) => named(row.place), (row) => row.place],
     ["variant", "variant", (row) => row.variant.name, (row) => row.variant.name],
-    ...Object.values(MEASURES).map((each) => [each.name, { time: "time", ratio: "over CUB" }[each.unit] || each.says, (row) => each.told(each.of(row)), each.of]),
+    ...Object.values(MEASURES).map((each) => [each.name, { time: "time", ratio: "over CUB", percent: "% of ceiling" }[each.unit] || each.says, (row) => each.told(each.of(row)), each.of]),
     ...(rows.some((row) => row.ends) ? [["interval", "interval", (row) => (row.ends ? row.ends.map(end).join(" to ") : ""), (row) => (row.ends ? row.ends[0] : null)]] : []),
     ...(ORDINARY
       ? [
