@@ -7,6 +7,7 @@ units of their own: operations a second over addresses, and nanoseconds a link o
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -54,6 +55,10 @@ class View:
     measures: tuple[Measure, ...]  # the first is shown first
     rows: Callable[[Machine, "Table"], None]
     labels: tuple[str, ...] = ()  # of the places on the axis, where they are no counts but stand one beside another
+
+    @property
+    def is_study(self) -> bool:
+        return SPEEDUP not in self.measures
 
 
 def rounded(value: float | None) -> float | None:
@@ -114,17 +119,20 @@ class Table:
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         return {name: [row.get(name) for row in self.rows] for name in names}
 
-    def begin(self) -> None:
+    def begin(self, all_of_them: bool) -> None:
         """Marks whom a problem shows first: the front door, the entry of CUB that speed-ups are over, or else the fastest of other
-        libraries, and our best three."""
+        libraries, and our best three. A study compares ways of doing a thing, and shows all of them."""
         by_problem: dict[int, list[dict[str, Any]]] = {}
         for row in self.rows:
             by_problem.setdefault(row["problem"], []).append(row)
         for number, rows in by_problem.items():
+            if all_of_them:
+                self.problems[number]["first"] = sorted({row["variant"] for row in rows})
+                continue
             kinds: dict[str, dict[int, dict[int, float]]] = {}
             for row in rows:
                 own, ratio = self.variants[row["variant"]]["kind"], row.get("speedup")
-                value = max(ratio, 1 / ratio) if own == "cub" and ratio else row.get("time") or row.get("link")
+                value = max(ratio, 1 / ratio) if own == "cub" and ratio else row.get("time")
                 if value and row["place"] > 0:
                     kinds.setdefault(own, {}).setdefault(row["variant"], {})[row["place"]] = value
             ours, others = kinds.get("ours", {}), kinds.get("cub") or kinds.get("libraries", {})
@@ -244,10 +252,10 @@ def of_cost(cost: costs.Cost) -> dict[str, float | None]:
     return {"link": rounded(cost.ns), "low": rounded(cost.low), "high": rounded(cost.high), "cycles": rounded(cost.cycles)}
 
 
-def over_waiters(machine: Machine, table: Table) -> None:
-    """What a collective takes by the threads that take part, and a barrier by the blocks that wait."""
+def over_threads(machine: Machine, table: Table) -> None:
+    """What a collective takes by the threads that take part."""
     study = costs.study_of(machine)
-    for operation, called in ((costs.REDUCE, "reductions inside a warp or a block"), (costs.SCAN, "inclusive scans inside a warp or a block")):
+    for operation, called in ((costs.REDUCE, "reductions"), (costs.SCAN, "inclusive scans")):
         table.words[operation] = called
         for operator, input_type in costs.KINDS:
             number = None
@@ -255,11 +263,18 @@ def over_waiters(machine: Machine, table: Table) -> None:
                 for variant in study.of(operation):
                     if cost := study.cost(costs.Asked(operation, 1, threads, operator, input_type), variant.rung):
                         if number is None:
-                            number = table.problem(f"{called}, {input_type} {operator}, on {machine.name}", operation=operation, kind=f"{input_type} {operator}")
+                            says = f"{called} inside a warp or a block, {input_type} {operator}, on {machine.name}"
+                            number = table.problem(says, operation=operation, kind=f"{input_type} {operator}")
                         table.row(number, table.variant(variant), threads, **of_cost(cost))
-    table.words[costs.BARRIER] = "barriers and launches"
+
+
+def over_blocks(machine: Machine, table: Table) -> None:
+    """What a barrier takes by the blocks that wait."""
+    study = costs.study_of(machine)
     numbers: dict[int, int] = {}
-    for name, blocks, threads, way, cost in costs.rows_of_barriers(study):
+    found = costs.rows_of_barriers(study)
+    counts = Counter(threads for _, _, threads, _, _ in found)  # the size of a block of which most was measured comes first
+    for name, blocks, threads, way, cost in sorted(found, key=lambda each: -counts[each[2]]):
         variant = study.find(name, costs.BARRIER)
         if variant is None:
             continue
@@ -277,7 +292,8 @@ def views(machine: Machine) -> Iterator[View]:
         if topic.name == topics.ATOMICS:
             yield View(topic.name, title, "distinct addresses", (OPERATIONS, TIME), over_addresses)
         elif topic.name == topics.COSTS:
-            yield View(topic.name, "Collectives and barriers", "threads that take part, or blocks that wait", (LINK, CYCLES), over_waiters)
+            yield View("collectives", "Collectives", "threads", (LINK, CYCLES), over_threads)
+            yield View("barriers", "Barriers and launches", "blocks", (LINK, CYCLES), over_blocks)
         else:
             yield View(topic.name, title, "number of items", (SPEEDUP, PERCENT, RATE, TIME), over_items(topic.operations))
     if shapes := shapes_of(machine):
@@ -291,7 +307,7 @@ def told(machine: Machine, view: View, looks: dict[Variant, Style]) -> str:
     view.rows(machine, table)
     if not table.rows:
         return ""
-    table.begin()
+    table.begin(view.is_study)
     made = {
         "words": table.words, "verdicts": VERDICTS, "problems": table.problems, "variants": table.variants, "axis": view.axis, "labels": view.labels,
         "measures": [each._asdict() for each in view.measures], "rows": table.packed(),

@@ -236,7 +236,7 @@ class Site:
                     }
                     for answer in answers
                 ]
-        explored = [self.explorer_link(here, machine, view) for view in self.views[machine.gpu] if view.name == document.name] if machine else []
+        explored = [self.explorer_link(here, machine, view) for view in self.views[machine.gpu] if concluded(view) == document.name] if machine else []
         told = {
             "asked": asked,
             "sections": [Link(Markup(each.title), relative(here, document.of(each)), below=()) for each in document.sections[1:]],
@@ -261,7 +261,7 @@ class Site:
 
     def explore(self, machine: Machine, view: explorer.View, told: str) -> str:
         here = f"{machine.gpu}/explorer/{view.name}.html"
-        about = next((each for each in self.documents.values() if each.machine is machine and each.name in (view.name, topics.COSTS if view.name == topics.ATOMICS else view.name)), None)
+        about = next((each for each in self.documents.values() if each.machine is machine and each.name == concluded(view)), None)
         return self.page(
             here, "explorer.html", f"{words.html(view.title)}: filter and zoom", machine, told=Markup(told), view=view, filters=explorer.FILTERS,
             script=Markup((ASSETS / "explorer.js").read_text(encoding="utf-8")),
@@ -305,6 +305,11 @@ class Site:
 
         table = [line for line in door if line.startswith("|")]
         return self.page(HOME, "home.html", "rungs", None, intro=block(intro), door=block(table), about_door=block([line for line in door if line not in table]), headlines=headlines, cards=cards, gpus=gpus, shared=shared)
+
+
+def concluded(view: explorer.View) -> str:
+    """The page that concludes from what a page to filter and zoom shows."""
+    return topics.COSTS if view.is_study else view.name
 
 
 def relative(here: str, to: str) -> str:
