@@ -1,8 +1,7 @@
 """The pages to filter, zoom and sort: one for each topic of each GPU, with every variant at every problem of it.
 
 What stands there was concluded in Python as on every page; the script only shows it. A row is a variant at a problem and a place on
-the axis, over all runs: its time from the runs with the main CCCL, its speed-up the one over the better CUB. The studies have
-units of their own: operations a second over addresses, and nanoseconds a link of a chain over the threads or blocks that wait.
+the axis, over all runs: its time and its speed-up are those of the runs with the main CCCL. The studies have units of their own: operations a second over addresses, and nanoseconds a link of a chain over the threads or blocks that wait.
 """
 
 import json
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rungs_report import atomics, charts, compare, costs, topics, words
+from rungs_report import atomics, charts, compare, costs, rows, topics, words
 from rungs_report.charts import DASHES, Style
 from rungs_report.data import Cell, Machine, Variant
 
@@ -38,7 +37,7 @@ class Measure(NamedTuple):
     unit: str
 
 
-SPEEDUP, PERCENT = Measure("speedup", "speed-up over CUB", "ratio"), Measure("percent", "% of the measured ceiling", "percent")
+PERCENT = Measure("percent", "% of the measured ceiling", "percent")
 RATE, TIME = Measure("rate", "GB/s", "number"), Measure("time", "µs", "time")
 OPERATIONS, LINK, CYCLES = (
     Measure("operations", "G operations/s", "number"), Measure("link", "ns a link", "number"), Measure("cycles", "cycles a link", "number"),
@@ -58,7 +57,11 @@ class View:
 
     @property
     def is_study(self) -> bool:
-        return SPEEDUP not in self.measures
+        return self.measures[0].unit != "ratio"
+
+
+def speedup(over: str) -> Measure:
+    return Measure("speedup", f"speed-up {over}", "ratio")
 
 
 def rounded(value: float | None) -> float | None:
@@ -201,14 +204,14 @@ def chosen_by(table: Table, problem: Cell) -> dict[str, str]:
 
 
 def over_items(operations: tuple[str, ...]) -> Callable[[Machine, Table], None]:
-    def rows(machine: Machine, table: Table) -> None:
+    def found(machine: Machine, table: Table) -> None:
         for problem in in_order(machine, operations):
             number = table.problem(f"{charts.describe(problem)} on {machine.name}", **chosen_by(table, problem))
             for cell in compare.sizes(machine, problem):
                 for variant in compare.contenders(machine, cell):
                     table.row(number, table.variant(variant), cell.items, **figures(machine, cell, variant))
 
-    return rows
+    return found
 
 
 def shapes_of(machine: Machine) -> list[tuple[int, int]]:
@@ -229,7 +232,8 @@ def over_shapes(machine: Machine, table: Table) -> None:
             numbers[alike] = table.problem(says, **chosen_by(table, alike))
         for variant in compare.contenders(machine, cell):
             place = places[cell.sizes["columns"], cell.sizes["rows"]]
-            table.row(numbers[alike], table.variant(variant), place, **figures(machine, cell, variant))
+            better = {"speedup": rounded(rows.over_cub(machine, cell, variant)), "low": None, "high": None, "verdict": 0}
+            table.row(numbers[alike], table.variant(variant), place, **{**figures(machine, cell, variant), **better})
 
 
 def over_addresses(machine: Machine, table: Table) -> None:
@@ -295,10 +299,11 @@ def views(machine: Machine) -> Iterator[View]:
             yield View("collectives", "Collectives", "threads", (LINK, CYCLES), over_threads)
             yield View("barriers", "Barriers and launches", "blocks", (LINK, CYCLES), over_blocks)
         else:
-            yield View(topic.name, title, "number of items", (SPEEDUP, PERCENT, RATE, TIME), over_items(topic.operations))
+            measures = (speedup(compare.over_main(machine)), PERCENT, RATE, TIME)
+            yield View(topic.name, title, "number of items", measures, over_items(topic.operations))
     if shapes := shapes_of(machine):
         labels = tuple(f"{words.size(rows)} x {words.size(columns)}" for columns, rows in shapes)
-        yield View("rows", "Rows", "rows x columns", (SPEEDUP, PERCENT, RATE, TIME), over_shapes, labels)
+        yield View("rows", "Rows", "rows x columns", (speedup("over the better CUB"), PERCENT, RATE, TIME), over_shapes, labels)
 
 
 def told(machine: Machine, view: View, looks: dict[Variant, Style]) -> str:

@@ -225,7 +225,7 @@
       const value = each.of(row);
       if (value === null) continue;
       const interval = row.ends && (name === "speedup" || name === "link") ? ` (${row.ends.map(end).join(" to ")})` : "";
-      const unit = { ratio: " over CUB", percent: " of the ceiling", number: " " + each.says, time: "" }[each.unit];
+      const unit = { ratio: " " + each.says.replace("speed-up ", ""), percent: " of the ceiling", number: " " + each.says, time: "" }[each.unit];
       said.push(each.told(value) + unit + interval + (name === "speedup" && row.verdict ? ", " + VERDICTS[row.verdict] : ""));
     }
     box.replaceChildren(...said.map((line, i) => Object.assign(document.createElement(i ? "div" : "strong"), { textContent: line })));
@@ -327,7 +327,7 @@
   const COLUMNS = [
     ["place", data.axis, (row) => named(row.place), (row) => row.place],
     ["variant", "variant", (row) => row.variant.name, (row) => row.variant.name],
-    ...Object.values(MEASURES).map((each) => [each.name, { time: "time", ratio: "over CUB", percent: "% of ceiling" }[each.unit] || each.says, (row) => each.told(each.of(row)), each.of]),
+    ...Object.values(MEASURES).map((each) => [each.name, { time: "time", ratio: each.says.replace("speed-up ", ""), percent: "% of ceiling" }[each.unit] || each.says, (row) => each.told(each.of(row)), each.of]),
     ...(rows.some((row) => row.ends) ? [["interval", "interval", (row) => (row.ends ? row.ends.map(end).join(" to ") : ""), (row) => (row.ends ? row.ends[0] : null)]] : []),
     ...(ORDINARY
       ? [
