@@ -179,10 +179,11 @@ def test_a_page_too_wide_and_an_error_would_be_seen(site, tmp_path):
 
 
 def test_it_begins_with_the_front_door_cub_and_the_best_three(see):
-    seen, console = see("seen.title = document.title; seen.lines = lines(); seen.lists = options('lines'); choose('lines', 'ours'); seen.ours = lines(); seen.address = location.hash;")
+    seen, console = see("seen.title = document.title; seen.untouched = location.hash; seen.lines = lines(); seen.lists = options('lines'); choose('lines', 'ours'); seen.ours = lines(); seen.address = location.hash;")
     assert console == [] and seen["title"] == "Reductions: filter and zoom · Synthetic GPU 9000 · rungs"
     assert set(seen["lines"]) == {"grid_stride", "last_block", "cub_device_reduce"}, "there are but two rungs here, and no front door"
-    assert seen["lists"] == ["first", "ours", "libraries", "all"] and set(seen["ours"]) == set(seen["lines"]) and seen["address"] == "#lines=ours"
+    assert seen["lists"] == ["first", "ours", "libraries", "all"] and set(seen["ours"]) == set(seen["lines"]) and seen["untouched"] == ""
+    assert seen["address"] == "#operation=reduce&kind=f32+plus&shape=none&distribution=uniform&mode=cold&lines=ours"
 
 
 def test_filters(see):

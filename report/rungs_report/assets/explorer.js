@@ -76,7 +76,7 @@
     }));
     select.closest("label").hidden = values.length < 2;
   }
-  function refilter() {
+  function refilter(first) {
     for (const name of FILTERS) {
       const values = choices(name);
       if (!values.includes(state[name])) state[name] = values[0];
@@ -95,7 +95,7 @@
     by("y").value = state.y;
     by("lines").value = state.lines;
     draw();
-    remember();
+    if (!first) remember();
   }
   const offered = (row) => LINES[state.lines](row) && row.variant.name.toLowerCase().includes(state.search.toLowerCase());
   const shown = (row) => offered(row) && !hidden.has(row.variant);
@@ -389,8 +389,7 @@
 
   const initial = { ...state };
   function remember() {
-    const kept = Object.entries(state).filter(([name, value]) => value !== initial[name]);
-    history.replaceState(null, "", kept.length ? "#" + new URLSearchParams(kept) : location.pathname + location.search);
+    history.replaceState(null, "", "#" + new URLSearchParams(Object.entries(state).filter(([name, value]) => value !== initial[name])));
   }
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) if (name in state) state[name] = value;
   if (!(state.y in MEASURES)) state.y = initial.y;
@@ -398,5 +397,5 @@
   by("search").value = state.search;
   by("body").parentElement.addEventListener("pointerleave", () => { highlighted = null; light(); });
   listen();
-  refilter();
+  refilter(true);
 })();
