@@ -128,12 +128,12 @@ class Table:
         by_problem: dict[int, list[dict[str, Any]]] = {}
         for row in self.rows:
             by_problem.setdefault(row["problem"], []).append(row)
-        for number, rows in by_problem.items():
+        for number, own_rows in by_problem.items():
             if all_of_them:
-                self.problems[number]["first"] = sorted({row["variant"] for row in rows})
+                self.problems[number]["first"] = sorted({row["variant"] for row in own_rows})
                 continue
             kinds: dict[str, dict[int, dict[int, float]]] = {}
-            for row in rows:
+            for row in own_rows:
                 own, ratio = self.variants[row["variant"]]["kind"], row.get("speedup")
                 value = max(ratio, 1 / ratio) if own == "cub" and ratio else row.get("time")
                 if value and row["place"] > 0:

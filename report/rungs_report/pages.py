@@ -240,7 +240,7 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
         lines += front_table(machine, [topic for topic, _ in heads])
         named = [*((topic.name, f"{topic.name}.md") for topic, _ in heads), *elsewhere(machine), ("all pages", "index.md")]
         own = [f"[{what}]({links}{machine.gpu}/{where})" for what, where in named]
-        lines += [f"Every size, type and rung: {words.listed(own)}. `report/run site` writes a page to filter and zoom.", ""]
+        lines += [f"Every size, type and rung: {words.listed(own)}. `report/run site` writes all of it as a site to read, filter and zoom.", ""]
     if not lines:
         lines = [f"No GPU has been measured yet: `bench/run` measures yours and writes [the report]({links}index.md).", ""]
     return lines[:-1]

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from rungs_report import charts, compare, explorer, markdown, pages, topics, words
+from rungs_report import charts, compare, explorer, markdown, topics, words
 from rungs_report.answers import Answer
 from rungs_report.charts import Style
 from rungs_report.data import Machine, Unusable, Variant
@@ -100,6 +100,9 @@ class Site:
     root: Path  # of the repository
     repository: str | None  # its address, where names of rungs are linked to sources
     documents: dict[str, Document] = field(init=False)
+    sources: dict[str, dict[tuple[str, str], str]] = field(init=False)  # by GPU: see below
+    views: dict[str, dict[explorer.View, str]] = field(init=False)  # the pages to filter and zoom, and what their script is told
+    environment: Environment = field(init=False)
 
     def __post_init__(self) -> None:
         owners = {machine.gpu: machine for machine, _ in self.machines}
