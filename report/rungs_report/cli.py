@@ -1,13 +1,12 @@
 """report/run: what each subcommand does, and how it fails."""
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rungs_report import counters, data, errors, export, facts, render, sass, tune, versus, words
+from rungs_report import counters, data, errors, export, facts, render, sass, site, tune, versus, words
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "report" / "data"
@@ -51,10 +50,15 @@ def parser() -> argparse.ArgumentParser:
         add("--out", **folder, help="where the pages are (default: report)")
         add("--readme", **file, help="file whose headline is rewritten between its markers (default: README.md, unless --data or --out is given)")
         add("--root", **sources)
-    add = command(write_site, "site", "write the interactive page, index.html, every row as results.csv and the tables that pages leave out, into a folder that is not committed")
+    add = command(
+        write_site,
+        "site",
+        "write all pages as HTML, pages to filter and zoom, and every row as results.csv, into a folder that is not committed",
+        "Writes the site: static pages that need neither a network nor, to be read, JavaScript. Open its index.html, or publish the folder as it is.",
+    )
     add("--data", **results)
     add("--out", **folder, default=ROOT / "report" / "site", help="where they are written (default: report/site)")
-    add("--pages", metavar="PREFIX", help="what its links to the pages begin with, such as https://host/path/ (default: the way to report/)")
+    add("--repository", metavar="URL", help="where names of rungs link to their sources, at the commit that was measured: https://host/owner/name (default: no such links)")
     add("--root", **sources)
     add = command(
         export_header,
@@ -190,15 +194,14 @@ def render_pages(options: argparse.Namespace) -> int:
 
 
 def write_site(options: argparse.Namespace) -> int:
-    out = options.out
+    out, repository = options.out, site.repository_of(options.repository)
     collection = collected(options, out)
-    pages = options.pages
-    if pages is None:
-        pages = Path(os.path.relpath(ROOT / "report", out.resolve())).as_posix() + "/"
-    made = render.site(collection, options.root, pages, say)
+    made = render.site(collection, options.root, repository, say)
     for name, content in made.items():
         render.write(out / name, content)
-    say(f"{len(made)} files in {out}; open {out / render.SITE}")
+    gone = render.left_over(out, made)
+    render.remove(gone)
+    say(f"{len(made)} files in {out}, {len(gone)} removed; open {out / site.HOME}")
     return outcome(collection)
 
 

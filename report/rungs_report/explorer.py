@@ -1,40 +1,67 @@
-"""The site's index.html: one page that opens from disk, with the answers, the charts behind them, and every measurement to filter, zoom and sort.
+"""The pages to filter, zoom and sort: one for each topic of each GPU, with every variant at every problem of it.
 
-What stands on it was concluded in Python as on every page; the script only shows it. A row here is a variant at a problem, over
-all runs: its time from the runs with the main CCCL, its speed-up the one over the better CUB.
+What stands there was concluded in Python as on every page; the script only shows it. A row is a variant at a problem and a place on
+the axis, over all runs: its time and its speed-up are those of the runs with the main CCCL. The studies have units of their own: operations a second over addresses, and nanoseconds a link of a chain over the threads or blocks that wait.
 """
 
 import json
-import re
-from collections.abc import Iterable
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup
-
-from rungs_report import charts, compare
-from rungs_report.answers import Answer
-from rungs_report.charts import Chart, Style
+from rungs_report import atomics, charts, compare, costs, rows, topics, words
+from rungs_report.charts import DASHES, Style
 from rungs_report.data import Cell, Machine, Variant
 
-ASSETS = Path(__file__).with_name("assets")
 VERDICTS = ("", "FASTER", "SAME", "SLOWER", "AMBIGUOUS")
 EMPTY = "none"  # a select's word for a problem without shape
 WORDS = {
     EMPTY: "–", "cold": "cold: from memory", "warm": "warm: maybe from L2", "graph": "graph: a call in a captured graph",
-    "dirty": "dirty: caches flushed by writing", "host": "host: on the CPU", "reduce": "reduction", "atomics": "atomics (study)",
+    "dirty": "dirty: caches flushed by writing", "host": "host: on the CPU", "reduce": "reduction", topics.ROW_REDUCE: "reduction of rows",
 }  # fmt: skip
-
+INK, DOOR = "currentColor", "front_door"  # the front door is told apart from all rungs, whichever ladder they are of
+MODES = ("cold", "graph", "warm", "dirty", "host")
+FAR = math.log(10)  # how far behind a rung counts where it was not measured
 
 # What the reader chooses by, and its name on the page.
-FILTERS = (
-    ("machine", "machine"), ("operation", "operation"), ("kind", "type and operator"), ("shape", "shape"), ("distribution", "distribution"),
-    ("mode", "mode"), ("n", "n, in the table"),
+FILTERS = (("operation", "operation"), ("kind", "type and operator"), ("shape", "shape"), ("distribution", "distribution"), ("mode", "mode"))
+
+
+class Measure(NamedTuple):
+    """What the chart can show upwards; unit: how the script writes a value."""
+
+    name: str
+    says: str
+    unit: str
+
+
+PERCENT = Measure("percent", "% of the measured ceiling", "percent")
+RATE, TIME = Measure("rate", "GB/s", "number"), Measure("time", "µs", "time")
+OPERATIONS, LINK, CYCLES = (
+    Measure("operations", "G operations/s", "number"), Measure("link", "ns a link", "number"), Measure("cycles", "cycles a link", "number"),
 )  # fmt: skip
-MEASURES = (("speedup", "speed-up over CUB"), ("percent", "% of the ceiling"), ("rate", "GB/s"), ("time", "time"))
-BOXES = (("ours", "ours"), ("cub", "CUB"), ("libraries", "other libraries"), ("shapes", "launch shapes"))
+
+
+@dataclass(frozen=True)
+class View:
+    """One page: what it is called, where its places on the axis come from, and what is measured."""
+
+    name: str  # of its file
+    title: str
+    axis: str
+    measures: tuple[Measure, ...]  # the first is shown first
+    rows: Callable[[Machine, "Table"], None]
+    labels: tuple[str, ...] = ()  # of the places on the axis, where they are no counts but stand one beside another
+
+    @property
+    def is_study(self) -> bool:
+        return self.measures[0].unit != "ratio"
+
+
+def speedup(over: str) -> Measure:
+    return Measure("speedup", f"speed-up {over}", "ratio")
 
 
 def rounded(value: float | None) -> float | None:
@@ -45,6 +72,8 @@ def rounded(value: float | None) -> float | None:
 def kind(variant: Variant) -> str:
     if variant.ladder == compare.SWEEP_OF_LAUNCHES:
         return "shapes"
+    if compare.is_door(variant):
+        return "door"
     return "cub" if compare.is_cub(variant) else "libraries" if variant.family == compare.YARDSTICKS else "ours"
 
 
@@ -53,28 +82,102 @@ def types(problem: Cell) -> str:
     return f"{' to '.join(dict.fromkeys(named))} {problem.operator}".strip()
 
 
-MODES = ("cold", "graph", "warm", "dirty", "host")
+class Table:
+    """Names once, rows as columns."""
+
+    def __init__(self, machine: Machine, looks: dict[Variant, Style]) -> None:
+        self.machine, self.looks = machine, looks
+        self.words: dict[str, str] = dict(WORDS)
+        self.problems: list[dict[str, Any]] = []
+        self.variants: list[dict[str, str]] = []
+        self.rows: list[dict[str, Any]] = []
+        self._known: dict[tuple[Variant, str], int] = {}
+
+    def variant(self, variant: Variant, way: str = "") -> int:
+        """The variant's number; way: how it was launched, where that makes a line of its own."""
+        if (variant, way) not in self._known:
+            look = self.looks[variant]
+            colour, dash = (INK, DASHES[variant.rung != DOOR]) if compare.is_door(variant) else (look.colour, look.dash)
+            self._known[variant, way] = len(self.variants)
+            self.variants.append(
+                {
+                    "name": self.machine.labels[variant] + (f", {way}" if way else ""),
+                    "kind": kind(variant),
+                    "idea": str(self.machine.variants[variant].get("idea") or ""),
+                    "colour": colour,
+                    "mark": look.mark,
+                    "dash": "" if dash == (1, 0) else " ".join(map(str, dash)),
+                }
+            )
+        return self._known[variant, way]
+
+    def problem(self, says: str, **chosen: str) -> int:
+        self.problems.append({**{name: EMPTY for name, _ in FILTERS}, **chosen, "says": says})
+        return len(self.problems) - 1
+
+    def row(self, problem: int, variant: int, place: int, **figures: Any) -> None:
+        self.rows.append({"problem": problem, "variant": variant, "place": place, **figures})
+
+    def packed(self) -> dict[str, list[Any]]:
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        return {name: [row.get(name) for row in self.rows] for name in names}
+
+    def begin(self, all_of_them: bool) -> None:
+        """Marks whom a problem shows first: the front door, the entry of CUB that speed-ups are over, or else the fastest of other
+        libraries, and our best three. A study compares ways of doing a thing, and shows all of them."""
+        by_problem: dict[int, list[dict[str, Any]]] = {}
+        for row in self.rows:
+            by_problem.setdefault(row["problem"], []).append(row)
+        for number, own_rows in by_problem.items():
+            if all_of_them:
+                self.problems[number]["first"] = sorted({row["variant"] for row in own_rows})
+                continue
+            kinds: dict[str, dict[int, dict[int, float]]] = {}
+            for row in own_rows:
+                own, ratio = self.variants[row["variant"]]["kind"], row.get("speedup")
+                value = max(ratio, 1 / ratio) if own == "cub" and ratio else row.get("time")
+                if value and row["place"] > 0:
+                    kinds.setdefault(own, {}).setdefault(row["variant"], {})[row["place"]] = value
+            ours, others = kinds.get("ours", {}), kinds.get("cub") or kinds.get("libraries", {})
+            first = [*kinds.get("door", {}), *together(others, 1 if ours else 3), *together(ours, 3)]
+            self.problems[number]["first"] = sorted(first)
 
 
-def in_order(machine: Machine) -> list[Cell]:
+def together(costs_of: dict[int, dict[int, float]], count: int) -> list[int]:
+    """So many that are together nearest to the best everywhere: one after the other, each the one that helps most."""
+    places = {place for own in costs_of.values() for place in own}
+    best = {place: min(own[place] for own in costs_of.values() if place in own) for place in places}
+    behind = {each: {place: math.log(own[place] / best[place]) if place in own else FAR for place in places} for each, own in costs_of.items()}
+    chosen: list[int] = []
+    left = dict.fromkeys(places, FAR)
+    while len(chosen) < min(count, len(behind)):
+        found = min((each for each in behind if each not in chosen), key=lambda each: (sum(min(left[p], behind[each][p]) for p in places), sum(behind[each].values()), each))
+        chosen.append(found)
+        left = {place: min(left[place], behind[found][place]) for place in places}
+    return chosen
+
+
+# ---- the rows of a topic
+
+
+def in_order(machine: Machine, operations: tuple[str, ...]) -> list[Cell]:
     """The problems as a reader chooses among them: by operation and mode, the headlines and the most measured first."""
 
     def place(problem: Cell) -> tuple[Any, ...]:
-        of = problem.operation
-        by_operation = (of != "reduce", "scan" not in of, "histogram" not in of)
-        return (by_operation, MODES.index(problem.mode), not compare.is_headline(problem), -len(machine.sweeps[problem]), problem)
+        mode = MODES.index(problem.mode) if problem.mode in MODES else len(MODES)
+        return (operations.index(problem.operation), mode, not compare.is_headline(problem), -len(machine.sweeps[problem]), problem)
 
-    return sorted((problem for problem, cells in machine.sweeps.items() if machine.is_problem(cells[0])), key=place)
+    found = [problem for problem, cells in machine.sweeps.items() if problem.operation in operations and machine.is_problem(cells[0])]
+    return sorted(found, key=place)
 
 
-def row(machine: Machine, cell: Cell, variant: Variant) -> dict[str, Any]:
+def figures(machine: Machine, cell: Cell, variant: Variant) -> dict[str, Any]:
     ratio = compare.told(machine, cell).get(variant)
 
     def figure(column: str) -> float | None:
         return rounded(compare.figure(machine, cell, variant, column))
 
     return {
-        "items": cell.items,
         "time": figure("median_us"),
         "rate": figure("gb_per_s"),
         "percent": figure("percent_of_ceiling"),
@@ -87,85 +190,131 @@ def row(machine: Machine, cell: Cell, variant: Variant) -> dict[str, Any]:
     }
 
 
-def collected(machines: Iterable[Machine], looks: dict[Variant, Style]) -> dict[str, Any]:
-    """Everything the script shows: names once, rows as columns."""
-    told: dict[str, str] = dict(WORDS)
-    problems: list[dict[str, str]] = []
-    variants: list[dict[str, str]] = []
-    rows: list[dict[str, Any]] = []
-    for machine in machines:
-        told[machine.gpu] = machine.name
-        known: dict[Variant, int] = {}
-        timed = {variant for run in machine.runs for rows_of in run.cells.values() for variant in rows_of}
-        for variant, entry in machine.variants.items():
-            if variant not in timed:
-                continue
-            look = looks[variant]
-            dash = "" if look.dash == (1, 0) else " ".join(map(str, look.dash))
-            known[variant] = len(variants)
-            named = {"name": machine.labels[variant], "kind": kind(variant), "idea": str(entry.get("idea") or "")}
-            variants.append({**named, "colour": look.colour, "mark": look.mark, "dash": dash})
-        for problem in in_order(machine):
-            for name in (problem.operation, problem.distribution):
-                told.setdefault(name, charts.distribution(name))
-            if problem.shape:
-                told.setdefault(problem.shape, ", ".join(f"{count:,} {name}" for name, count in problem.sizes.items()) or problem.shape)
-            own = {
-                "machine": machine.gpu,
-                "operation": problem.operation,
-                "kind": types(problem),
-                "shape": problem.shape or EMPTY,
-                "distribution": problem.distribution or EMPTY,
-                "mode": problem.mode,
-                "says": f"{charts.describe(problem)} on {machine.name}",
-            }
+def chosen_by(table: Table, problem: Cell) -> dict[str, str]:
+    """The problem's words in the filters."""
+    for name in (problem.operation, problem.distribution):
+        table.words.setdefault(name, charts.distribution(name))
+    if problem.shape:
+        named = ", ".join(f"{count:,} {name}" for name, count in problem.sizes.items())
+        table.words.setdefault(problem.shape, named or problem.shape)
+    return {
+        "operation": problem.operation, "kind": types(problem), "shape": problem.shape or EMPTY,
+        "distribution": problem.distribution or EMPTY, "mode": problem.mode,
+    }  # fmt: skip
+
+
+def over_items(operations: tuple[str, ...]) -> Callable[[Machine, Table], None]:
+    def found(machine: Machine, table: Table) -> None:
+        for problem in in_order(machine, operations):
+            number = table.problem(f"{charts.describe(problem)} on {machine.name}", **chosen_by(table, problem))
             for cell in compare.sizes(machine, problem):
                 for variant in compare.contenders(machine, cell):
-                    rows.append({"problem": len(problems), "variant": known[variant], **row(machine, cell, variant)})
-            problems.append(own)
-    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-    return {"words": told, "verdicts": VERDICTS, "problems": problems, "variants": variants, "rows": columns}
+                    table.row(number, table.variant(variant), cell.items, **figures(machine, cell, variant))
+
+    return found
 
 
-def marked(line: str) -> Markup:
-    """Code spans and escapes of our own Markdown as HTML; the text in them has been escaped for HTML already."""
-    plain = re.sub(r"\\([\\`*_\[\]|~$])", r"\1", line)
-    return Markup(re.sub(r"`([^`]*)`", r"<code>\1</code>", plain))
+def shapes_of(machine: Machine) -> list[tuple[int, int]]:
+    """Columns and rows of every matrix, from many short rows to few long ones."""
+    sizes = [cell.sizes for cell in machine.cells if cell.operation == topics.ROW_REDUCE and machine.is_problem(cell)]
+    return sorted({(each["columns"], each["rows"]) for each in sizes}, key=lambda each: (each[0], -each[1]))
 
 
-@dataclass(frozen=True)
-class Section:
-    """One machine's answers, in order, and the charts they stand on."""
-
-    machine: Machine
-    answers: list[Answer]
-    drawn: list[tuple[Chart, str]]
-    tables: list[str]  # names of its pages on the site
-    links: str  # from the site to the committed pages
-
-    def figures(self, named: str) -> list[tuple[str, Markup]]:
-        """Titles and SVGs within HTML: ids apart from those of other machines' charts, and nothing that looks like an address."""
-        found = []
-        for chart, drawn in self.drawn:
-            if named and chart.name.startswith(named):
-                plain = re.sub(r'\sxmlns="[^"]*"', "", drawn)
-                own = re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{self.machine.gpu}_{chart.name}_", plain)
-                found.append((chart.title, Markup(own)))
-        return found
+def over_shapes(machine: Machine, table: Table) -> None:
+    """Rows of a matrix: the shapes stand one beside another, for two numbers make one."""
+    places = {shape: 2**position for position, shape in enumerate(shapes_of(machine))}
+    numbers: dict[Cell, int] = {}
+    cells = [cell for cell in machine.cells if cell.operation == topics.ROW_REDUCE and machine.is_problem(cell)]
+    for cell in sorted(cells, key=lambda cell: (MODES.index(cell.mode), cell)):
+        alike = cell._replace(items=0, shape="")
+        if alike not in numbers:
+            says = f"{types(alike)} of the rows of a matrix, {alike.mode}, on {machine.name}"
+            numbers[alike] = table.problem(says, **chosen_by(table, alike))
+        for variant in compare.contenders(machine, cell):
+            place = places[cell.sizes["columns"], cell.sizes["rows"]]
+            better = {"speedup": rounded(rows.over_cub(machine, cell, variant)), "low": None, "high": None, "verdict": 0}
+            table.row(numbers[alike], table.variant(variant), place, **{**figures(machine, cell, variant), **better})
 
 
-def page(machines: list[Machine], looks: dict[Variant, Style], sections: list[Section], generated: str) -> str:
-    told = json.dumps(collected(machines, looks), sort_keys=True, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    style, script = (Markup((ASSETS / name).read_text(encoding="utf-8")) for name in ("explorer.css", "explorer.js"))
-    environment = Environment(loader=FileSystemLoader(ASSETS), autoescape=True, trim_blocks=True, keep_trailing_newline=True)
-    environment.filters["marked"] = marked
-    return environment.get_template("explorer.html").render(
-        generated=Markup(generated),
-        style=style,
-        script=script,
-        told=Markup(told),
-        sections=sections,
-        filters=FILTERS,
-        measures=MEASURES,
-        boxes=BOXES,
-    )
+def over_addresses(machine: Machine, table: Table) -> None:
+    """Atomics: the number of distinct addresses is the axis, and the number of operations a choice."""
+    numbers: dict[Cell, int] = {}
+    cells = [cell for cell in machine.cells if cell.operation == topics.ATOMICS and machine.is_problem(cell)]
+    for cell in sorted(cells, key=lambda cell: (cell.operator != atomics.SUM, cell.input_type != atomics.WORD, cell.items != atomics.main_items(machine), cell)):
+        alike = cell._replace(shape="")
+        if alike not in numbers:
+            table.words[f"items={cell.items}"] = f"{words.size(cell.items)} operations"
+            says = f"{types(alike)}, {words.size(cell.items)} operations, {cell.mode}, on {machine.name}"
+            numbers[alike] = table.problem(says, **{**chosen_by(table, alike), "shape": f"items={cell.items}"})
+        for variant in compare.contenders(machine, cell):
+            time = compare.figure(machine, cell, variant, "median_us")
+            rate = rounded(cell.items / time / 1e3) if time else None
+            table.row(numbers[alike], table.variant(variant), cell.sizes["addresses"], time=rounded(time), operations=rate)
+
+
+def of_cost(cost: costs.Cost) -> dict[str, float | None]:
+    return {"link": rounded(cost.ns), "low": rounded(cost.low), "high": rounded(cost.high), "cycles": rounded(cost.cycles)}
+
+
+def over_threads(machine: Machine, table: Table) -> None:
+    """What a collective takes by the threads that take part."""
+    study = costs.study_of(machine)
+    for operation, called in ((costs.REDUCE, "reductions"), (costs.SCAN, "inclusive scans")):
+        table.words[operation] = called
+        for operator, input_type in costs.KINDS:
+            number = None
+            for _, threads in study.groups(operation):
+                for variant in study.of(operation):
+                    if cost := study.cost(costs.Asked(operation, 1, threads, operator, input_type), variant.rung):
+                        if number is None:
+                            says = f"{called} inside a warp or a block, {input_type} {operator}, on {machine.name}"
+                            number = table.problem(says, operation=operation, kind=f"{input_type} {operator}")
+                        table.row(number, table.variant(variant), threads, **of_cost(cost))
+
+
+def over_blocks(machine: Machine, table: Table) -> None:
+    """What a barrier takes by the blocks that wait."""
+    study = costs.study_of(machine)
+    numbers: dict[int, int] = {}
+    found = costs.rows_of_barriers(study)
+    counts = Counter(threads for _, _, threads, _, _ in found)  # the size of a block of which most was measured comes first
+    for name, blocks, threads, way, cost in sorted(found, key=lambda each: -counts[each[2]]):
+        variant = study.find(name, costs.BARRIER)
+        if variant is None:
+            continue
+        if threads not in numbers:
+            table.words[f"threads={threads}"] = f"blocks of {threads:,} threads"
+            says = f"barriers of blocks of {threads:,} threads, on {machine.name}"
+            numbers[threads] = table.problem(says, operation=costs.BARRIER, shape=f"threads={threads}")
+        table.row(numbers[threads], table.variant(variant, "" if way == "in one launch" else way), blocks, **of_cost(cost))
+
+
+def views(machine: Machine) -> Iterator[View]:
+    """The pages of a machine, in the order of its topics."""
+    for topic in topics.of(machine):
+        title = topic.name.capitalize()
+        if topic.name == topics.ATOMICS:
+            yield View(topic.name, title, "distinct addresses", (OPERATIONS, TIME), over_addresses)
+        elif topic.name == topics.COSTS:
+            yield View("collectives", "Collectives", "threads", (LINK, CYCLES), over_threads)
+            yield View("barriers", "Barriers and launches", "blocks", (LINK, CYCLES), over_blocks)
+        else:
+            measures = (speedup(compare.over_main(machine)), PERCENT, RATE, TIME)
+            yield View(topic.name, title, "number of items", measures, over_items(topic.operations))
+    if shapes := shapes_of(machine):
+        labels = tuple(f"{words.size(rows)} x {words.size(columns)}" for columns, rows in shapes)
+        yield View("rows", "Rows", "rows x columns", (speedup("over the better CUB"), PERCENT, RATE, TIME), over_shapes, labels)
+
+
+def told(machine: Machine, view: View, looks: dict[Variant, Style]) -> str:
+    """Everything the script of a page shows, as JSON that may stand in HTML; empty where there is nothing."""
+    table = Table(machine, looks)
+    view.rows(machine, table)
+    if not table.rows:
+        return ""
+    table.begin(view.is_study)
+    made = {
+        "words": table.words, "verdicts": VERDICTS, "problems": table.problems, "variants": table.variants, "axis": view.axis, "labels": view.labels,
+        "measures": [each._asdict() for each in view.measures], "rows": table.packed(),
+    }  # fmt: skip
+    return json.dumps(made, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")

@@ -44,36 +44,32 @@ class Page:
 
 
 def fold(summary: str, lines: list[str]) -> list[str]:
-    """Lines that a committed page only names and the site's tables show, under a line that opens them. The summary is HTML."""
+    """Lines that a committed page only names and the site shows, under a line that opens them. The summary is HTML."""
     return ["<details>", f"<summary>{summary}</summary>", "", *lines, "</details>", ""] if lines else []
 
 
-def divided(lines: list[str], tables: str) -> tuple[list[str], list[str]]:
-    """What is committed of a page: its lines without what is folded, in whose place stands where it is. And what is folded, under
-    its headings."""
+def divided(lines: list[str], site: str) -> tuple[list[str], bool]:
+    """What is committed of a page: its lines without what is folded, in whose place stands which page of the site has it. And whether
+    anything is folded. site: the page on the site, without its .html."""
     kept: list[str] = []
-    folded: list[str] = []
     named: list[str] = []
-    headings: list[str] = []
-    depth = 0
+    depth, folded, section = 0, False, ""
 
     def told() -> list[str]:
-        said = [f"Only in `{tables}`: {'; '.join(named)}.", ""] if named else []
+        said = [f"Only in `{site}{section}.html`: {'; '.join(named)}.", ""] if named else []
         named.clear()
         return said
 
     for line in lines:
         depth += line == "<details>"
         if depth:
-            folded += [part for heading in headings for part in (heading, "")]
-            headings.clear()
-            folded += [line, ""] if (line, depth) == ("</details>", 1) else [line]
+            folded = True
             if depth == 1 and line.startswith("<summary>"):
                 named.append(line.removeprefix("<summary>").removesuffix("</summary>"))
         elif line or not named:
             kept += [*told(), line]
-            if line.startswith("#"):
-                headings[:] = [each for each in headings if level(each) < level(line)] + [line]
+            if level(line) == 2:
+                section = f"/{short(line.lstrip('# '))}"
         depth -= line == "</details>"
     return kept + told(), folded
 
@@ -90,6 +86,11 @@ def slug(heading: str) -> str:
     """What GitHub calls a heading in a link."""
     plain = re.sub(r"\\(.)", r"\1", heading).replace("`", "").lower()
     return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def short(heading: str) -> str:
+    """What a section is called on the site: its heading up to the colon, behind which stands what may differ from run to run."""
+    return slug(heading.partition(": ")[0])
 
 
 def headings(lines: list[str], deepest: int = 2) -> list[tuple[str, str]]:

@@ -130,17 +130,16 @@ def finished(lines: list[str]) -> list[str]:
 
 @dataclass
 class Pages:
-    """The lines of a machine's pages by their names, all charts, and the questions that the pages answer."""
+    """The lines of a machine's pages by their names, all charts, and the questions that the pages answer. The site has the whole pages."""
 
     committed: dict[str, list[str]]
-    tables: dict[str, list[str]]  # of the site
+    whole: dict[str, list[str]]  # with what is folded, and without the lines that lead about in Markdown
     charts: list[Chart]
     answers: list[Answer]
 
-    def shown(self, tables: bool) -> set[str]:
-        """The charts that the committed pages show, or the tables."""
-        pages = self.tables if tables else self.committed
-        return {image for lines in pages.values() for line in lines for image in re.findall(r"\(charts/(\w+)\.svg\)", line)}
+    def shown(self) -> set[str]:
+        """The charts that the committed pages show."""
+        return {image for lines in self.committed.values() for line in lines for image in re.findall(r"\(charts/(\w+)\.svg\)", line)}
 
 
 def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tuple[str, ...] = ()) -> Pages:
@@ -150,17 +149,19 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
 
     def add(file: str, title: str, topic: Topic | None, sections: tuple[Section, ...], more: tuple[Section, ...] = (), deepest: int = 2) -> None:
         page = Page(machine, root, looks, found, topic, made.charts, others)
-        called = file.replace(".md", "_tables.md")
-        tables = f"{SITE}/{machine.gpu}/{called}"
-        lines, folded = divided([line for section in sections for line in section(page)], tables)
-        folded += [line for section in more for line in section(page)]
+        parts = {section: section(page) for section in sections}
+        beyond = [line for section in more for line in section(page)]
+        name_of_page = file.removesuffix(".md")
+        lines, folds = divided([line for part in parts.values() for line in part], f"{SITE}/{machine.gpu}/{name_of_page}")
         up = [] if file == "index.md" else [f"[{name}](index.md) · [how to read this](index.md#how-to-read-this)", ""]
-        beyond = [f"`report/run site` writes `{tables}`: what is only named here{', and the diff and the accuracy of every rung' * bool(more)}.", ""]
+        missing = "what is only named here" + ", and the diff and the accuracy of every rung" * bool(more)
+        site = [f"`report/run site` writes `{SITE}/{machine.gpu}/{name_of_page}.html`: this page, with {missing}.", ""]
         contents = " · ".join(f"[{heading}](#{anchor})" for heading, anchor in headings(lines, deepest))
         contents = [f"On this page: {contents}.", ""] if contents else []
-        made.committed[file] = finished([GENERATED, "", f"# {title}", "", *up, *(beyond if folded else []), *contents, *lines])
-        if folded:
-            made.tables[called] = finished([GENERATED, "", f"# {title}: more tables", "", *banners(page), *folded])
+        made.committed[file] = finished([GENERATED, "", f"# {title}", "", *up, *(site if folds or beyond else []), *contents, *lines])
+        # The site shows the answers by themselves.
+        rest = [line for section, part in parts.items() if section is not answers.contents for line in part]
+        made.whole[file] = finished([f"# {title}", "", *rest, *beyond])
 
     add("index.md", name, None, FRONT)
     for file in dict.fromkeys(map(file_of, found)):
@@ -220,7 +221,7 @@ def index(collection: Collection) -> list[str]:
             ]
         )
     if listing:
-        lines += ["To filter, zoom and sort everything: `report/run site` writes one page and all rows, in seconds, into `report/site`.", ""]
+        lines += ["`report/run site` writes these pages as HTML, pages to filter, zoom and sort, and all rows into `report/site`.", ""]
         lines += [*table(["machine", "pages", ">runs", ">rows", "CCCL", "best rung"], listing), ""]
     else:
         lines += ["Nothing has been measured yet: `bench/run` measures this machine and writes its pages here.", ""]
@@ -251,7 +252,7 @@ def readme_block(collection: Collection, looks: dict[Variant, Style], links: str
         lines += brief_table(machine, [topic for topic, _ in heads])
         named = [*((topic.name, f"{topic.name}.md") for topic, _ in heads), *elsewhere(machine), ("all pages", "index.md")]
         own = [f"[{what}]({links}{machine.gpu}/{where})" for what, where in named]
-        lines += [f"Every size, type and rung: {words.listed(own)}. `report/run site` writes a page to filter and zoom.", ""]
+        lines += [f"Every size, type and rung: {words.listed(own)}. `report/run site` writes all of it as a site to read, filter and zoom.", ""]
     if not lines:
         lines = [f"No GPU has been measured yet: `bench/run` measures yours and writes [the report]({links}index.md).", ""]
     return lines[:-1]

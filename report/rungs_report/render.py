@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 
-from rungs_report import charts, explorer, pages
+from rungs_report import charts, pages, words
+from rungs_report import site as sites
 from rungs_report.data import COLUMNS, Collection, Machine
 
-SITE, ROWS = "index.html", "results.csv"
+ROWS = "results.csv"
 BEGIN, END = "<!-- rungs:headline begin -->", "<!-- rungs:headline end -->"
 
 
@@ -48,9 +49,13 @@ def written(collection: Collection, root: Path, told: Callable[[str], None]) -> 
 
 def files(collection: Collection, root: Path, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
     """Every file of the report by its path under --out: pages and charts, which are committed."""
+    return committed(collection, root, list(written(collection, root, told)))
+
+
+def committed(collection: Collection, root: Path, built: list[tuple[Machine, pages.Pages]]) -> dict[str, str]:
     made: dict[str, str] = {}
-    for machine, own in written(collection, root, told):
-        shown = own.shown(tables=False)
+    for machine, own in built:
+        shown = own.shown()
         made |= files_of(machine, own.committed, [chart for chart in own.charts if chart.name in shown])
     for machine in collection.without_suite:
         made |= files_of(machine, pages.without_suite(machine, root), [])
@@ -58,20 +63,23 @@ def files(collection: Collection, root: Path, told: Callable[[str], None] = lamb
     return made
 
 
-def site(collection: Collection, root: Path, links: str, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
-    """What follows from the results and is not committed: the interactive page, all rows, and the tables with their charts. links:
-    from the site to the committed pages."""
-    made: dict[str, str] = {}
-    sections = []
-    for machine, own in written(collection, root, told):
-        shown, named = own.shown(tables=True), tuple(each.drawn for each in own.answers if each.drawn)
-        made |= files_of(machine, own.tables, [chart for chart in own.charts if chart.name in shown])
-        made[f"{machine.gpu}/{ROWS}"] = results_csv(machine)
-        drawn = [(chart, charts.svg(chart)) for chart in own.charts if chart.name.startswith(named)]
-        sections.append(explorer.Section(machine, own.answers, drawn, sorted(own.tables), links))
-    machines = sorted(collection.machines, key=lambda machine: machine.device is None)
-    made[SITE] = explorer.page(machines, charts.styles(machines), sections, pages.GENERATED)
-    return made
+def site(collection: Collection, root: Path, repository: str | None, told: Callable[[str], None] = lambda _: None) -> dict[str, str]:
+    """What follows from the results and is not committed: all pages as HTML and all rows. repository: where names of rungs link to.
+    Its pages are the committed ones, those of a machine with what is folded in them."""
+    built = list(written(collection, root, told))
+    report = committed(collection, root, built)
+    markdown = {path: content.splitlines() for path, content in report.items() if path.endswith(".md")}
+    drawn: dict[str, tuple[str, str]] = {}
+    rows: dict[str, str] = {}
+    for machine, own in built:
+        markdown |= {f"{machine.gpu}/{name}": lines for name, lines in own.whole.items()}
+        for chart in own.charts:
+            path = f"{machine.gpu}/charts/{chart.name}.svg"
+            drawn[path] = (sites.inlined(report.get(path) or charts.svg(chart), f"{machine.gpu}_{chart.name}"), words.text(chart.title))
+        rows[f"{machine.gpu}/{ROWS}"] = results_csv(machine)
+    machines = [(machine, own.answers) for machine, own in built] + [(machine, []) for machine in pages.without_suite(collection)]
+    told("writing the site")
+    return sites.made(sites.Site(machines, markdown, drawn, charts.styles(collection.machines), root, repository)) | rows
 
 
 def readme(collection: Collection, path: Path, out: Path) -> str:
@@ -109,6 +117,16 @@ def stale(out: Path, made: dict[str, str]) -> list[Path]:
         written += [folder / ROWS, *sorted((folder / "charts").glob("*.svg"))]  # the rows lay here once
         found += [path for path in written if path.is_file() and path.relative_to(out).as_posix() not in made]
     return found
+
+
+def left_over(out: Path, made: dict[str, str]) -> list[Path]:
+    """Pages of an earlier site that this one has not. What somebody else put there stays."""
+
+    def of_the_site(page: Path) -> bool:
+        with page.open("rb") as file:
+            return sites.GENERATED.encode() in file.read(200)
+
+    return [page for page in sorted(out.rglob("*.html")) if page.relative_to(out).as_posix() not in made and of_the_site(page)]
 
 
 def write(path: Path, content: str | bytes) -> bool:

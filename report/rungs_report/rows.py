@@ -40,11 +40,15 @@ def shape(cell: Cell) -> str:
     return f"{words.size(cell.sizes['rows'])} x {words.size(cell.sizes['columns'])}"
 
 
-def door_over_cub(machine: Machine, cell: Cell) -> float | None:
+def over_cub(machine: Machine, cell: Cell, variant: Variant) -> float | None:
     """Over the better of CUB's two calls, in the same runs."""
-    door = named(machine, cell, "front_door")
-    ratios = [compare.within_runs(machine, cell, v, door) for v in compare.contenders(machine, cell) if is_cub(v) and door]
+    ratios = [compare.within_runs(machine, cell, v, variant) for v in compare.contenders(machine, cell) if is_cub(v)]
     return min((ratio for ratio in ratios if ratio), default=None)
+
+
+def door_over_cub(machine: Machine, cell: Cell) -> float | None:
+    door = named(machine, cell, "front_door")
+    return over_cub(machine, cell, door) if door else None
 
 
 def findings(page: Page) -> list[str]:

@@ -185,7 +185,7 @@ def front(page: Page, more: list[str]) -> list[str]:
     links = [f"- [{topic.name}]({where}): {topic.contents}" for where, topic in pages]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
-    links.append("- all rows as `results.csv`, and a page to filter, sort and zoom them: `report/run site` writes both into `report/site`")
+    links.append("- all rows as `results.csv`, and pages to filter, sort and zoom them: `report/run site` writes both into `report/site`")
     return [*lines, *links, ""]
 
 

@@ -10,7 +10,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__file__).resolve().parent)]
 
 import synthetic  # noqa: E402
-from rungs_report import cli  # noqa: E402
+from rungs_report import cli, data, render  # noqa: E402
 from synthetic import libraries, ours  # noqa: E402
 
 
@@ -39,12 +39,13 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
 
 @pytest.fixture
-def site_page(run: Callable[..., tuple[int, str, str]], repository: Path) -> Callable[..., str]:
-    """A whole page, which report/run site writes and nobody commits."""
+def whole_page(repository: Path) -> Callable[..., str]:
+    """A page with what is folded in it, as the site has it, in Markdown."""
 
     def read(name: str, gpu: str = "synthetic-gpu") -> str:
-        assert run("site")[0] == 0
-        return (repository / f"report/site/{gpu}/{name}.md").read_text()
+        built = render.written(data.read(repository / "report/data"), repository, lambda _: None)
+        whole = next(own.whole for machine, own in built if machine.gpu == gpu)
+        return "\n".join(whole[f"{name}.md"]) + "\n"
 
     return read
 
@@ -108,3 +109,11 @@ def add_small_scans(made: dict[str, Any], cub: float = 44.0) -> None:
             synthetic.add_cell(made, items, times, operation=operation)
     times = ours(bulk_pipeline=70.0) | libraries(cub_device_scan=90.0)
     synthetic.add_cell(made, 1 << 24, times, operation="inclusive_scan", operator="compose", input_type="affine")
+
+
+@pytest.fixture(scope="session")
+def committed_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the committed results: written once, for it takes half a minute."""
+    out = tmp_path_factory.mktemp("committed") / "site"
+    assert cli.main(["site", "--out", str(out), "--repository", "https://host.example/owner/rungs.git"]) == 0
+    return out

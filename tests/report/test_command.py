@@ -15,7 +15,7 @@ def shell(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     return subprocess.run([str(RUN), *arguments], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["render", "--help"], ["check", "--help"], ["compare", "--help"], ["test", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["render", "--help"], ["check", "--help"], ["compare", "--help"], ["site", "--help"], ["test", "--help"]])
 def test_help(arguments):
     done = shell(*arguments)
     assert done.returncode == 0 and "usage: report/run" in done.stdout and "exit codes" in done.stdout

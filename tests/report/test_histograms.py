@@ -43,7 +43,7 @@ def cell(made, times, items=1 << 24, input_type="i32", bins=256, distribution="u
 # ---- what a library cannot count
 
 
-def test_a_library_that_fails_is_told_and_no_win(repository, run, little, site_page):
+def test_a_library_that_fails_is_told_and_no_win(repository, run, little, whole_page):
     synthetic.write(repository / "report/data", little)
     code, out, err = run()
     assert (code, err) == (0, "") and "+ 1 where a library was wrong or refused + 0 rows refused" in out
@@ -51,7 +51,7 @@ def test_a_library_that_fails_is_told_and_no_win(repository, run, little, site_p
     told = section(page, "What CUB refuses or gets wrong")
     assert re.search(r"\| `cub_device_histogram` \| i8 histogram, 256 bins \| uniform \| 16 Mi \| wrong \| bin 0 counts 0", told)
     assert told.rstrip().endswith("| `overlapped_clear` |")
-    kinds = section(site_page("histograms_tables"), "Samples, bins and n")
+    kinds = section(whole_page("histograms"), "Samples, bins and n")
     assert re.search(r"\| i8 +\| +256 \| 16 Mi \| +wrong \| `overlapped_clear` +\| 13.0 µs \| +[\d.]+ % +\| +– \|", kinds)
     assert re.search(r"\| +\| +\| CUB +\| +wrong \| ", section(page, "Each distribution a column"))
     assert "Refused" not in (repository / "report/synthetic-gpu/index.md").read_text()
@@ -77,7 +77,7 @@ def test_any_other_failure_is_refused(repository, run, little, change):
     assert code == 1 and "was not verified" in err and "wrong or refused" not in out and "+ 1 rows refused" in out
 
 
-def test_a_fault_beside_a_right_cub(repository, run, site_page):
+def test_a_fault_beside_a_right_cub(repository, run, whole_page):
     """The expert's call counts rightly: there is a ratio, and the table names what CUB needed."""
     made = synthetic.document()
     cell(made, {"overlapped_clear": 10.0, "cub_device_histogram_expert": 15.0}, input_type="i8")
@@ -87,7 +87,7 @@ def test_a_fault_beside_a_right_cub(repository, run, site_page):
     assert run()[0] == 0
     page = page_of(repository)
     assert re.search(r"\| i8 histogram, 256 bins, cold +\| +1.50x \|", page)
-    assert re.search(r"\| i8 +\| +256 \| 16 Mi \| 15.0 µs \| `overlapped_clear` \| 10.0 µs \|.* 1.50x \|", site_page("histograms_tables"))
+    assert re.search(r"\| i8 +\| +256 \| 16 Mi \| 15.0 µs \| `overlapped_clear` \| 10.0 µs \|.* 1.50x \|", whole_page("histograms"))
     assert "negative samples" in section(page, "What CUB refuses or gets wrong")
 
 
@@ -152,13 +152,13 @@ def test_more_bins_than_many_may_cost_more(repository, run):
 # ---- the page
 
 
-def test_the_ladder_has_both_distributions(repository, run, little, site_page):
+def test_the_ladder_has_both_distributions(repository, run, little, whole_page):
     synthetic.write(repository / "report/data", little)
     assert run()[0] == 0
     told = section(page_of(repository), "The ladders at 16 Mi samples")
     assert "### u8, 256 bins, 16 Mi samples" in told and "### i32" not in told and "### f32" not in told
     assert re.search(r"^Only in `report/site/synthetic-gpu/histograms_tables.md`: .*i32, 256 bins, 16 Mi samples", told, re.MULTILINE)
-    whole = section(site_page("histograms_tables"), "The ladders at 16 Mi samples")
+    whole = section(whole_page("histograms"), "The ladders at 16 Mi samples")
     assert "### i32, 256 bins, 16 Mi samples" in whole and "### f32" not in whole
     assert re.search(r"\| `grid_stride` +\| the synthetic idea of grid stride +\| +30.0 µs \|[^|]+\| 10.0x \|.*\| +45.0 µs \|[^|]+\| 22.5x \|", told)
 

@@ -35,14 +35,8 @@ HISTOGRAM_HEADINGS = (
     "Where CUB wins, and where it is a tie",
     "Other ways of running",
 )
-# What report/run site writes of a GPU, and the headings of each page.
-MORE = ("What each rung gained, and why", "What each rung changed, and what that gained")
-TABLES = {
-    "index_tables.md": ("Where CUB wins, and where it is a tie", "Which variant to use", "Ceilings"),
-    "reductions_tables.md": ("The ladder: f32 sum, cold, 16 Mi items", "Error against speed", "Accuracy and repeatability", *MORE),
-    "scans_tables.md": ("The ladder: f32 inclusive sum, cold, 16 Mi items", "Error against speed", "Accuracy and repeatability", *MORE),
-    "histograms_tables.md": ("The ladders at 16 Mi samples", "How far from the limit", "Each distribution a column", *MORE),
-}
+# The sections that the site alone has.
+MORE = ("accuracy-and-repeatability", "what-each-rung-changed-and-what-that-gained")
 RUNS = [
     ("2030-01-02T030405Z-abc1234", "3.0.1", 1),
     ("2030-01-02T040405Z-abc1234", "3.0.1", 2),
@@ -146,24 +140,25 @@ def test_committed_pages_are_short_and_begin_with_what_they_hold(full, run):
         told = headings(page.splitlines(), level)
         assert [anchor for _, anchor in links_of(contents)] == [anchor for _, anchor in told] and len(told) > 3
         shown |= set(re.findall(r"\(charts/(\w+\.svg)\)", page))
-        for whole in re.findall(r"`report/site/synthetic-gpu/(\w+\.md)`", page):
-            assert whole in TABLES, (path, whole)
     assert shown == {path.name for path in (folder / "charts").glob("*")}, "a chart is committed where a page shows it"
 
 
-def test_what_a_page_leaves_out_is_in_the_tables_that_it_names(full, run):
+def test_what_a_page_leaves_out_is_on_the_page_of_the_site_that_it_names(full, run):
     run()
     assert run("site")[0] == 0
-    look_through(full / "report/site/synthetic-gpu", TABLES)
     named = 0
     for path in (full / "report/synthetic-gpu").glob("*.md"):
-        for tables, summaries in re.findall(r"^Only in `report/(site/synthetic-gpu/\w+\.md)`: (.*)\.$", path.read_text(), re.MULTILINE):
+        told = path.read_text()
+        assert all((full / where).is_file() for where in re.findall(r"`(report/site/[^`]+)`", told)), path
+        for tables, summaries in re.findall(r"^Only in `report/(site/synthetic-gpu/[\w/-]+\.html)`: (.*)\.$", told, re.MULTILINE):
             page = (full / "report" / tables).read_text()
             for summary in summaries.split("; "):
                 assert f"<summary>{summary}</summary>" in page, (path.name, tables, summary)
                 named += 1
     assert named > 20
-    assert "+  static constexpr int step_1 = 1;" in (full / "report/site/synthetic-gpu/reductions_tables.md").read_text(), "a rung's diff"
+    for topic, sections in (("reductions", MORE), ("scans", MORE), ("histograms", MORE[1:])):
+        assert all((full / f"report/site/synthetic-gpu/{topic}/{name}.html").is_file() for name in sections)
+    assert "+  static constexpr int step_1 = 1;" in (full / f"report/site/synthetic-gpu/reductions/{MORE[1]}.html").read_text(), "a rung's diff"
     assert "static constexpr int step_1" not in (full / "report/synthetic-gpu/reductions.md").read_text()
 
 
@@ -262,11 +257,11 @@ def test_banners(repository, run, small):
     assert run("site")[0] == 0
     pages = list((repository / "report/synthetic-gpu").glob("*.md"))
     assert len(pages) == 3
-    whole = list((repository / "report/site/synthetic-gpu").glob("*.md"))
-    assert len(whole) == 2
+    whole = list((repository / "report/site/synthetic-gpu").glob("*.html"))
+    assert len(whole) == 3
     for page in pages + whole:
         told = page.read_text()
-        assert "another process used the GPU &lt;b&gt;\\|&lt;/b&gt;" in told, page
+        assert "another process used the GPU &lt;b&gt;|&lt;/b&gt;" in told.replace("\\|", "|"), page
         assert "uncommitted changes" in told and "incomplete" in told, page
 
 
@@ -279,46 +274,45 @@ def test_hostile_text_stays_text(repository, run, small):
     assert run()[0] == 0 and run("site")[0] == 0
     page = "".join(path.read_text() for path in (repository / "report/synthetic-gpu").glob("*.md"))
     assert "<script>" not in page and "a \\| b &lt;/details&gt; \\[x\\](y) \\*z\\*" in page
-    live = (repository / "report/site/index.html").read_text()
-    assert "<img" not in live and "alert(1)</" not in live and live.count("</script>") == 2
+    for path in (repository / "report/site").rglob("*.html"):
+        live = path.read_text()
+        assert "<img" not in live and "alert(1)</" not in live and live.count("</script>") == (2 if path.parent.name == "explorer" else 0), path
 
 
-def test_a_source_outside_the_repository_is_not_read(repository, run, small, site_page):
+def test_a_source_outside_the_repository_is_not_read(repository, run, small, whole_page):
     for variant in small["variants"]:
         if variant["rung"] in ("grid_stride", "last_block"):
             variant["source"] = "../../../etc/passwd"
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    page = site_page("reductions_tables")
+    page = whole_page("reductions")
     assert "root:" not in page and "is not in the tree" in page
     assert "root:" not in (repository / "report/synthetic-gpu/reductions.md").read_text()
 
 
-def test_the_interactive_page_is_whole_and_needs_no_network(little, run):
+@pytest.mark.parametrize("gpu", ["synthetic-gpu", "synthetic-cpu"])
+def test_the_interactive_pages_are_whole_and_need_no_network(little, run, gpu):
     run("site")
-    live = (little / "report/site/index.html").read_text()
+    told = []
+    for path in sorted((little / f"report/site/{gpu}/explorer").glob("*.html")):
+        told.append(of_explorer(path))
+    rows = list(csv.DictReader((little / f"report/site/{gpu}/results.csv").open(newline="")))
+    assert sum(len(each["rows"]["place"]) for each in told) == len(rows) > 0, "one run each: every row is there once"
+    assert sorted(time for each in told for time in each["rows"]["time"]) == sorted(float(f"{float(row['median_us']):.4g}") for row in rows)
+
+
+def of_explorer(path):
+    """What the script of a page is told, of a page that has nothing else and asks nobody."""
+    live = path.read_text()
     script = re.search(r"<script>(.*?)</script>", live, flags=re.DOTALL)[1].replace("http://www.w3.org/2000/svg", "")
     for part in (script, re.sub(r"<script>.*?</script>", "", live, flags=re.DOTALL)):
-        assert not re.search(r"<(?:link|img|iframe|object)|\bsrc=|url\((?!#)|https?:|@import|\bfetch\(|XMLHttpRequest", part)
+        assert not re.search(r"<(?:img|iframe|object)|\bsrc=|url\((?!#)|https?:|@import|\bfetch\(|XMLHttpRequest", part)
     assert live.count("<script") == live.count("</script>") == 2
     ids = re.findall(r'\bid="([^"]+)"', live)
-    assert len(ids) == len(set(ids)), "charts beside each other share no clip path"
+    assert len(ids) == len(set(ids))
     told = json.loads(re.search(r'id="data">(.*?)</script>', live, flags=re.DOTALL)[1])
-    rows = list(csv.DictReader((little / "report/site/synthetic-gpu/results.csv").open(newline="")))
-    rows += list(csv.DictReader((little / "report/site/synthetic-cpu/results.csv").open(newline="")))
-    assert len(told["rows"]["items"]) == len(rows), "one run each: every row is there once"
-    assert {len(column) for column in told["rows"].values()} == {len(rows)}
-    assert sorted(told["rows"]["time"]) == sorted(float(f"{float(row['median_us']):.4g}") for row in rows)
-
-
-def test_the_site_links_to_pages_that_lie_elsewhere(little, run):
-    assert run("site", "--pages", "https://host.example/tree/report/")[0] == 0
-    live = (little / "report/site/index.html").read_text()
-    assert '<a href="https://host.example/tree/report/synthetic-gpu/reductions.md#how-far-from-the-limit">' in live and '<a href="synthetic-gpu/results.csv">' in live
-    assert '<a href="synthetic-gpu/reductions_tables.md">' in live
-    assert {path.name for path in (little / "report/site").rglob("*") if path.suffix not in (".md", ".svg")} == {
-        "index.html", "results.csv", "synthetic-gpu", "synthetic-cpu",
-    }  # fmt: skip
+    assert len({len(column) for column in told["rows"].values()}) == 1
+    return told
 
 
 def test_a_variant_looks_the_same_everywhere(full):
@@ -356,15 +350,17 @@ def test_charts_hold_no_generated_names(little):
     assert render.files(data.read(little / "report/data"), little) == first
 
 
-def test_a_launch_shape_is_no_rung(repository, run, small, site_page):
+def test_a_launch_shape_is_no_rung(repository, run, small, whole_page):
     """Whoever wants to see them filters for them on the interactive page."""
     small["variants"].append(synthetic.variant("handwritten", "launch_sweep", "shape_512x8", -1, block_threads=512))
     synthetic.add_cell(small, 1 << 24, {("handwritten", "shape_512x8"): 1.0 * 19.0})
     synthetic.write(repository / "report/data", small)
     assert run()[0] == 0
-    assert "shape_512x8" not in (repository / "report/synthetic-gpu/reductions.md").read_text() + site_page("reductions_tables")
-    live = (repository / "report/site/index.html").read_text()
-    assert re.search(r'"kind":"shapes","mark":"\w[^"]*","name":"shape_512x8"', live)
+    assert "shape_512x8" not in (repository / "report/synthetic-gpu/reductions.md").read_text() + whole_page("reductions")
+    assert run("site")[0] == 0
+    told = of_explorer(repository / "report/site/synthetic-gpu/explorer/reductions.html")
+    number, kinds = next((position, each["kind"]) for position, each in enumerate(told["variants"]) if each["name"] == "shape_512x8")
+    assert kinds == "shapes" and all(number not in each["first"] for each in told["problems"])
 
 
 # The most memory of this program alone: what getrusage tells of a new process may be its parent's.
@@ -395,7 +391,7 @@ def test_a_hundred_thousand_rows_take_half_a_minute_and_a_gigabyte(repository):
         code, seconds, kibibytes = done.stdout.split()[-3:]
         assert (code, done.stderr) == ("0", "")
         assert float(seconds) < 30 and int(kibibytes) < 1 << 20, done.stdout
-    assert (repository / "report/site/index.html").stat().st_size < 8 << 20
+    assert (repository / "report/site/synthetic-gpu/explorer/reductions.html").stat().st_size < 9 << 20
 
 
 def test_interrupted_writing_leaves_the_old_file(tmp_path, monkeypatch):
@@ -426,11 +422,11 @@ def skipped(items, reason):
 
 GOLDEN = (
     "index.md", *(f"synthetic-gpu/{name}.md" for name in ("index", "reductions", "scans", "histograms", "costs", "claims")),
-    *(f"site/synthetic-gpu/{name}" for name in (*TABLES, "results.csv")), "README.md",
+    "site/synthetic-gpu/results.csv", "README.md",
 )  # fmt: skip
 
 
-def test_golden(repository, run):
+def test_golden(repository, run, whole_page):
     """The pages of a small data set, word for word; REWRITE_GOLDEN=1 report/run test accepts what is written now."""
     for hour, cccl, cub in ((1, "3.0.1", 22.0), (2, "3.0.1", 22.4), (3, "3.6.0", 20.05)):
         made = synthetic.document(f"2030-01-02T{hour:02d}0000Z-abc1234", cccl)
@@ -447,9 +443,12 @@ def test_golden(repository, run):
         synthetic.write(repository / "report/data", made)
     synthetic.write_sources(repository)
     assert run("render", "--readme", str(repository / "README.md"))[0] == 0 and run("site")[0] == 0
+    texts = {name: (repository / name if name == "README.md" else repository / "report" / name).read_bytes() for name in GOLDEN}
+    for name in ("index", "reductions", "scans", "histograms"):
+        shown = set((repository / f"report/synthetic-gpu/{name}.md").read_text().splitlines())
+        texts[f"folded/{name}.md"] = "".join(f"{line}\n" for line in whole_page(name).splitlines() if line not in shown).encode()
     different = []
-    for name in GOLDEN:
-        written = (repository / name if name == "README.md" else repository / "report" / name).read_bytes()
+    for name, written in texts.items():
         golden = Path(__file__).with_name("golden") / name.replace("/", "_")
         if os.environ.get("REWRITE_GOLDEN"):
             golden.parent.mkdir(exist_ok=True)

@@ -268,14 +268,14 @@ def test_the_recommended_rung_is_best_at_its_worst(whole):
     assert one[setting][0].rung == "overlapped_clear" and one[setting][1].value == pytest.approx(20 / 11)
 
 
-def test_the_grid_tells_its_losses_and_what_cub_gets_wrong(whole, run, site_page):
+def test_the_grid_tells_its_losses_and_what_cub_gets_wrong(whole, run, whole_page):
     assert run()[0] == 0
     told = page(whole, "histograms").split("## The whole grid")[1].split("\n## ")[0]
     assert "The best rung is faster than CUB in 16 of 17 cells, level in 0, slower in 1; its lowest speed-up is 0.91x (i32, 4,096 bins, uniform, 64 Ki)." in told
     assert told.count("| i32     | 4,096 | 64 Ki | uniform") == 3  # by the best rung, the recommended one and the front door
     assert "The front door is faster than CUB in 0 of 1 cell, level in 0, slower in 1" in told
     assert "no win: 1 wrong" in told and "the best rung's speed-up / the recommended one's" in told
-    everything = site_page("histograms_tables").split("## The whole grid")[1].split("\n## ")[0]
+    everything = whole_page("histograms").split("## The whole grid")[1].split("\n## ")[0]
     assert "2.00x / 1.82x" in everything and "CUB wrong" in everything
     for items in (64 * KI, 16 * MI):
         assert (whole / f"report/synthetic-gpu/charts/histograms_heat_map_grid_{items}.svg").is_file()

@@ -3,17 +3,21 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const by = (id) => document.getElementById(id);
-  const state = { machine: "", operation: "", kind: "", shape: "", distribution: "", mode: "", n: "", y: "speedup", search: "", ours: true, cub: true, libraries: true, shapes: false };
-  const FILTERS = ["machine", "operation", "kind", "shape", "distribution", "mode"];
-  const MEASURES = {
-    speedup: { says: "speed-up over CUB", log: false, of: (row) => row.speedup, told: ratio },
-    percent: { says: "% of the measured ceiling", log: false, of: (row) => row.percent, told: (v) => significant(v) + " %" },
-    rate: { says: "GB/s", log: true, of: (row) => row.rate, told: significant },
-    time: { says: "µs", log: true, of: (row) => row.time, told: duration },
+  const FILTERS = ["operation", "kind", "shape", "distribution", "mode"];
+  const state = { operation: "", kind: "", shape: "", distribution: "", mode: "", n: "", y: data.measures[0].name, lines: "first", search: "" };
+  // Which lines the chart shows: see the select of that name.
+  const LINES = {
+    first: (row) => row.problem.first.has(row.variant),
+    ours: (row) => ["door", "ours", "cub"].includes(row.variant.kind),
+    libraries: (row) => row.variant.kind !== "shapes",
+    all: () => true,
   };
+  const WRITTEN = { ratio, percent: (value) => (value === null ? "–" : significant(value) + " %"), number: significant, time: duration };
+  const MEASURES = Object.fromEntries(data.measures.map((each) => [each.name, { ...each, log: each.unit === "number" || each.unit === "time", of: (row) => row[each.name] ?? null, told: WRITTEN[each.unit] }]));
   const VERDICTS = { FASTER: "faster", SAME: "tie", SLOWER: "CUB wins", AMBIGUOUS: "undecided" };
+  const KINDS = ["door", "cub", "ours", "libraries", "shapes"];
   const hidden = new Set();
-  let sort = { column: "items", down: false }, view = null, lines = [], cursor = null, problem = null, highlighted = null;
+  let sort = { column: "place", down: false }, view = null, lines = [], cursor = null, problem = null, highlighted = null;
 
   // ---- how numbers are written: as everywhere in the report
 
@@ -31,19 +35,26 @@
     if (us === null || us === undefined) return "–";
     return us >= 1e6 ? significant(us / 1e6) + " s" : us >= 1e3 ? significant(us / 1e3) + " ms" : significant(us) + " µs";
   }
+  const end = (value) => (value < 10 ? value.toFixed(3) : significant(value));
   function size(count) {
     for (const [unit, suffix] of [[2 ** 40, "Ti"], [2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki"]])
       if (count >= unit && count % unit === 0) return (count / unit).toLocaleString("en") + " " + suffix;
     return count.toLocaleString("en");
   }
 
+  // A place on the axis is a count, or the name of what stands there.
+  const named = (place) => (data.labels.length ? data.labels[Math.round(Math.log2(place))] || "" : size(place));
+
   // ---- data: columns of numbers, names by index
 
-  const rows = data.rows.items.map((items, i) => {
-    const at = (name) => data.rows[name][i];
-    const variant = data.variants[at("variant")];
-    const ends = at("speedup") === null ? null : [at("low"), at("high")];
-    return { items, variant, problem: data.problems[at("problem")], time: at("time"), rate: at("rate"), percent: at("percent"), speedup: at("speedup"), ends, verdict: data.verdicts[at("verdict")], error: at("error"), repeats: at("repeats") ? "yes" : "no" };
+  for (const each of data.problems) each.first = new Set(each.first.map((number) => data.variants[number]));
+  const rows = data.rows.place.map((_, i) => {
+    const row = Object.fromEntries(Object.entries(data.rows).map(([name, column]) => [name, column[i]]));
+    row.variant = data.variants[row.variant];
+    row.problem = data.problems[row.problem];
+    row.ends = (row.low ?? null) === null ? null : [row.low, row.high];
+    row.verdict = data.verdicts[row.verdict || 0];
+    return row;
   });
   const rowsOf = new Map(data.problems.map((each) => [each, []]));
   for (const row of rows) rowsOf.get(row.problem).push(row);
@@ -65,7 +76,7 @@
     }));
     select.closest("label").hidden = values.length < 2;
   }
-  function refilter() {
+  function refilter(first) {
     for (const name of FILTERS) {
       const values = choices(name);
       if (!values.includes(state[name])) state[name] = values[0];
@@ -78,15 +89,16 @@
       cursor = null;
       highlighted = null;
     }
-    const sizes = [...new Set(rowsOf.get(problem).map((row) => row.items))].sort((a, b) => a - b);
+    const sizes = [...new Set(rowsOf.get(problem).map((row) => row.place))].sort((a, b) => a - b);
     if (!sizes.map(String).includes(state.n)) state.n = "";
-    fill(by("n"), ["", ...sizes.map(String)], state.n, (value) => (value ? size(Number(value)) : "all"));
+    fill(by("n"), ["", ...sizes.map(String)], state.n, (value) => (value ? named(Number(value)) : "all"));
     by("y").value = state.y;
+    by("lines").value = state.lines;
     draw();
-    remember();
+    if (!first) remember();
   }
-  const shown = (row) =>
-    state[row.variant.kind] && row.variant.name.toLowerCase().includes(state.search.toLowerCase()) && !hidden.has(row.variant);
+  const offered = (row) => LINES[state.lines](row) && row.variant.name.toLowerCase().includes(state.search.toLowerCase());
+  const shown = (row) => offered(row) && !hidden.has(row.variant);
 
   // ---- the chart
 
@@ -116,15 +128,15 @@
     svg.replaceChildren();
     const own = rowsOf.get(problem);
     // Without CUB there is no speed-up, and without a roof no ceiling: then what there is.
-    const drawn = [state.y, "speedup", "rate", "time"].find((name) => own.some((row) => MEASURES[name].of(row) !== null));
+    const drawn = [state.y, ...Object.keys(MEASURES)].find((name) => own.some((row) => MEASURES[name].of(row) !== null)) || state.y;
     const measure = MEASURES[drawn];
     legend(own);
-    const points = own.filter((row) => shown(row) && row.items > 0 && measure.of(row) !== null);
-    const all = own.filter((row) => row.items > 0).map((row) => Math.log2(row.items));
+    const points = own.filter((row) => shown(row) && row.place > 0 && measure.of(row) !== null);
+    const all = own.filter((row) => row.place > 0).map((row) => Math.log2(row.place));
     const whole = all.length ? [Math.min(...all) - 0.3, Math.max(...all) + 0.3] : [0, 1];
     if (!view) view = whole;
-    const inside = points.filter((row) => Math.log2(row.items) >= view[0] && Math.log2(row.items) <= view[1]);
-    by("chart").setAttribute("aria-label", `${problem.says}: ${measure.says} over n, ${new Set(points.map((row) => row.variant)).size} variants. Arrow keys walk the points, plus and minus zoom, zero shows all.`);
+    const inside = points.filter((row) => Math.log2(row.place) >= view[0] && Math.log2(row.place) <= view[1]);
+    by("chart").setAttribute("aria-label", `${problem.says}: ${measure.says} over ${data.axis}, ${new Set(points.map((row) => row.variant)).size} variants. Arrow keys walk the points, plus and minus zoom, zero shows all.`);
     if (!inside.length) {
       add(svg, "text", { x: width / 2, y: height / 2, "text-anchor": "middle" }, "nothing to show: " + (points.length ? "zoom out" : "another measure, or more variants"));
       scale = null;
@@ -142,21 +154,21 @@
     [low, high] = [forward(low), forward(high)];
     const pad = (high - low || 1) * 0.06;
     [low, high] = [drawn === "percent" ? 0 : low - pad, high + pad];
-    const x = (items) => MARGIN.left + ((Math.log2(items) - view[0]) / (view[1] - view[0])) * (width - MARGIN.left - MARGIN.right);
+    const x = (place) => MARGIN.left + ((Math.log2(place) - view[0]) / (view[1] - view[0])) * (width - MARGIN.left - MARGIN.right);
     const y = (v) => height - MARGIN.bottom - ((forward(v) - low) / (high - low)) * (height - MARGIN.top - MARGIN.bottom);
     scale = { x, y, width, height };
 
-    const room = Math.max(1, Math.ceil((view[1] - view[0]) / ((width - MARGIN.left) / 62)));
+    const room = Math.max(1, Math.ceil((view[1] - view[0]) / ((width - MARGIN.left) / (data.labels.length ? 96 : 62))));
     for (let e = Math.ceil(view[0]); e <= view[1]; e++) {
       if (e % room || e < 0) continue;
       add(svg, "line", { class: "grid", x1: x(2 ** e), x2: x(2 ** e), y1: MARGIN.top, y2: height - MARGIN.bottom });
-      add(svg, "text", { x: x(2 ** e), y: height - MARGIN.bottom + 16, "text-anchor": "middle" }, size(2 ** e));
+      add(svg, "text", { x: x(2 ** e), y: height - MARGIN.bottom + 16, "text-anchor": "middle" }, named(2 ** e));
     }
     for (const v of ticks(low, high, measure.log)) {
       add(svg, "line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(v), y2: y(v) });
-      add(svg, "text", { x: MARGIN.left - 7, y: y(v) + 4, "text-anchor": "end" }, Number(v.toPrecision(3)).toLocaleString("en"));
+      add(svg, "text", { x: MARGIN.left - 7, y: y(v) + 4, "text-anchor": "end" }, Number(v.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }));
     }
-    add(svg, "text", { x: (MARGIN.left + width) / 2, y: height - 6, "text-anchor": "middle" }, "number of items");
+    add(svg, "text", { x: (MARGIN.left + width) / 2, y: height - 6, "text-anchor": "middle" }, data.axis);
     add(svg, "text", { x: 14, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${height / 2})` }, measure.says);
     const level = { speedup: 1, percent: 100 }[drawn];
     if (level) add(svg, "line", { class: "level", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(level), y2: y(level) });
@@ -165,16 +177,16 @@
     const plane = add(svg, "g", { "clip-path": "url(#inside)" });
 
     lines = [];
-    const variants = [...new Set(points.map((row) => row.variant))].sort((a, b) => (a.kind === "cub") - (b.kind === "cub"));
+    const variants = [...new Set(points.map((row) => row.variant))].sort((a, b) => KINDS.indexOf(b.kind) - KINDS.indexOf(a.kind));
     for (const variant of variants) {
-      const line = points.filter((row) => row.variant === variant).sort((a, b) => a.items - b.items);
+      const line = points.filter((row) => row.variant === variant).sort((a, b) => a.place - b.place);
       const faint = highlighted && highlighted !== variant;
-      const strong = highlighted === variant || variant.kind === "cub";
+      const strong = highlighted === variant || variant.kind === "cub" || variant.kind === "door";
       const group = add(plane, "g", { opacity: faint ? 0.25 : 1, "data-variant": variant.name });
-      const path = line.map((row, i) => `${i ? "L" : "M"}${x(row.items).toFixed(1)},${y(measure.of(row)).toFixed(1)}`).join("");
+      const path = line.map((row, i) => `${i ? "L" : "M"}${x(row.place).toFixed(1)},${y(measure.of(row)).toFixed(1)}`).join("");
       add(group, "path", { d: path, fill: "none", stroke: variant.colour, "stroke-width": strong ? 2.8 : 1.4, "stroke-dasharray": variant.dash });
       for (const row of line) {
-        const place = { row, x: x(row.items), y: y(measure.of(row)) };
+        const place = { row, x: x(row.place), y: y(measure.of(row)) };
         add(group, "path", { d: MARKS[variant.mark](3.4), transform: `translate(${place.x.toFixed(1)},${place.y.toFixed(1)})`, fill: variant.colour });
         if (place.x >= MARGIN.left && place.x <= width - MARGIN.right && place.y <= height - MARGIN.bottom) lines.push(place);
       }
@@ -208,9 +220,14 @@
     box.hidden = !place;
     if (!place) return;
     const row = place.row;
-    const said = [row.variant.name, `n = ${size(row.items)}: ${duration(row.time)}, ${significant(row.rate)} GB/s`];
-    if (row.percent !== null) said.push(`${significant(row.percent)} % of the ceiling`);
-    if (row.ends) said.push(`${ratio(row.speedup)} over CUB (${row.ends.map((v) => v.toFixed(3)).join(" to ")}) ${VERDICTS[row.verdict] || ""}`);
+    const said = [row.variant.name, `${data.axis}: ${named(row.place)}`];
+    for (const [name, each] of Object.entries(MEASURES)) {
+      const value = each.of(row);
+      if (value === null) continue;
+      const interval = row.ends && (name === "speedup" || name === "link") ? ` (${row.ends.map(end).join(" to ")})` : "";
+      const unit = { ratio: " " + each.says.replace("speed-up ", ""), percent: " of the ceiling", number: " " + each.says, time: "" }[each.unit];
+      said.push(each.told(value) + unit + interval + (name === "speedup" && row.verdict ? ", " + VERDICTS[row.verdict] : ""));
+    }
     box.replaceChildren(...said.map((line, i) => Object.assign(document.createElement(i ? "div" : "strong"), { textContent: line })));
     const left = place.x > scale.width / 2 ? place.x - box.offsetWidth - 14 : place.x + 14;
     box.style.left = Math.max(2, Math.min(left, scale.width - box.offsetWidth - 2)) + "px";
@@ -270,22 +287,16 @@
     by("in").onclick = () => zoom(0.7);
     by("out").onclick = () => zoom(1.4);
     by("whole").onclick = () => { view = null; draw(); };
-    for (const name of [...FILTERS, "n", "y"]) by(name).onchange = (event) => { state[name] = event.target.value; refilter(); };
+    for (const name of [...FILTERS, "n", "y", "lines"]) by(name).onchange = (event) => { state[name] = event.target.value; refilter(); };
     by("search").oninput = (event) => { state.search = event.target.value; draw(); remember(); };
-    for (const name of ["ours", "cub", "libraries", "shapes"]) by(name).onchange = (event) => { state[name] = event.target.checked; draw(); remember(); };
     window.addEventListener("resize", draw);
-    by("theme").onclick = () => {
-      const dark = getComputedStyle(document.documentElement).colorScheme === "dark" || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
-      document.documentElement.dataset.theme = dark ? "light" : "dark";
-      by("theme").textContent = dark ? "Dark" : "Light";
-    };
   }
   function walk(key) {
     if (!cursor) return at(lines[0]);
     const same = (place) => place.row.variant === cursor.row.variant;
     const sorted = key === "ArrowLeft" || key === "ArrowRight"
       ? lines.filter(same).sort((a, b) => a.x - b.x)
-      : lines.filter((place) => place.row.items === cursor.row.items).sort((a, b) => b.y - a.y);
+      : lines.filter((place) => place.row.place === cursor.row.place).sort((a, b) => b.y - a.y);
     const place = sorted.findIndex((each) => each.row === cursor.row);
     const next = sorted[place + (key === "ArrowRight" || key === "ArrowUp" ? 1 : -1)];
     if (next) at(next);
@@ -294,8 +305,8 @@
   // ---- legend and table
 
   function legend(own) {
-    const there = new Set(own.map((row) => row.variant));
-    const variants = data.variants.filter((variant) => there.has(variant) && state[variant.kind]);
+    const there = new Set(own.filter(offered).map((row) => row.variant));
+    const variants = data.variants.filter((variant) => there.has(variant)).sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
     by("legend").replaceChildren(...variants.map((variant) => {
       const button = document.createElement("button");
       button.type = "button";
@@ -312,24 +323,26 @@
       return button;
     }));
   }
+  const ORDINARY = "speedup" in MEASURES;
   const COLUMNS = [
-    ["items", "n", (row) => size(row.items), (row) => row.items],
+    ["place", data.axis, (row) => named(row.place), (row) => row.place],
     ["variant", "variant", (row) => row.variant.name, (row) => row.variant.name],
-    ["time", "time", (row) => duration(row.time), (row) => row.time],
-    ["rate", "GB/s", (row) => significant(row.rate), (row) => row.rate],
-    ["percent", "% of ceiling", (row) => significant(row.percent), (row) => row.percent],
-    ["speedup", "over CUB", (row) => ratio(row.speedup), (row) => row.speedup],
-    ["interval", "interval", (row) => (row.ends ? row.ends.map((v) => v.toFixed(3)).join(" to ") : ""), (row) => (row.ends ? row.ends[0] : null)],
-    ["verdict", "verdict", (row) => VERDICTS[row.verdict] || "", (row) => VERDICTS[row.verdict] || null],
-    ["error", "error", (row) => (row.error === null ? "–" : significant(row.error)), (row) => row.error],
-    ["repeats", "repeats", (row) => row.repeats, (row) => row.repeats],
+    ...Object.values(MEASURES).map((each) => [each.name, { time: "time", ratio: each.says.replace("speed-up ", ""), percent: "% of ceiling" }[each.unit] || each.says, (row) => each.told(each.of(row)), each.of]),
+    ...(rows.some((row) => row.ends) ? [["interval", "interval", (row) => (row.ends ? row.ends.map(end).join(" to ") : ""), (row) => (row.ends ? row.ends[0] : null)]] : []),
+    ...(ORDINARY
+      ? [
+          ["verdict", "verdict", (row) => VERDICTS[row.verdict] || "", (row) => VERDICTS[row.verdict] || null],
+          ["error", "error", (row) => significant(row.error), (row) => row.error],
+          ["repeats", "same bits", (row) => (row.repeats ? "yes" : "no"), (row) => row.repeats],
+        ]
+      : []),
   ];
   function table() {
-    const own = rowsOf.get(problem).filter((row) => shown(row) && (!state.n || String(row.items) === state.n));
+    const own = rowsOf.get(problem).filter((row) => shown(row) && (!state.n || String(row.place) === state.n));
     const [, , , value] = COLUMNS.find(([name]) => name === sort.column);
     own.sort((a, b) => {
       const [p, q] = [value(a), value(b)];
-      if (p === q) return a.items - b.items || a.time - b.time;
+      if (p === q) return a.place - b.place || (a.time ?? a.link) - (b.time ?? b.link);
       if (p === null || p === undefined) return 1;
       if (q === null || q === undefined) return -1;
       return (p < q ? -1 : 1) * (sort.down ? -1 : 1);
@@ -355,7 +368,7 @@
     by("head").replaceChildren(head);
     by("body").replaceChildren(...own.map((row) => {
       const tr = document.createElement("tr");
-      if (row.variant.kind === "cub") tr.className = "cub";
+      if (row.variant.kind === "cub" || row.variant.kind === "door") tr.className = "strong";
       for (const [name, , told] of COLUMNS) {
         const td = document.createElement("td");
         td.textContent = told(row);
@@ -374,16 +387,15 @@
 
   // ---- the address remembers what is shown, so that a view can be sent to somebody
 
+  const initial = { ...state };
   function remember() {
-    const kept = Object.entries(state).filter(([name, value]) => value !== "" && value !== (name !== "shapes" && typeof value === "boolean"));
-    history.replaceState(null, "", "#" + new URLSearchParams(kept.map(([k, v]) => [k, String(v)])));
+    history.replaceState(null, "", "#" + new URLSearchParams(Object.entries(state).filter(([name, value]) => value !== initial[name])));
   }
-  for (const [name, value] of new URLSearchParams(location.hash.slice(1)))
-    if (name in state) state[name] = typeof state[name] === "boolean" ? value === "true" : value;
-  if (!(state.y in MEASURES)) state.y = "speedup";
-  for (const name of ["ours", "cub", "libraries", "shapes"]) by(name).checked = state[name];
+  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) if (name in state) state[name] = value;
+  if (!(state.y in MEASURES)) state.y = initial.y;
+  if (!(state.lines in LINES)) state.lines = initial.lines;
   by("search").value = state.search;
   by("body").parentElement.addEventListener("pointerleave", () => { highlighted = null; light(); });
   listen();
-  refilter();
+  refilter(true);
 })();
