@@ -25,12 +25,19 @@ inline void check(cudaError_t error) {
 // Calls of ranks wait for each other. Whoever waits for them says so here, and is ended if it takes long.
 inline heartbeat pulse;
 
+// Copies host memory to a device. The copy has arrived when it returns: cudaMemcpy alone may return earlier, and streams
+// that do not wait for the legacy stream would read what was there before.
+inline void upload(void* to, const void* from, std::size_t num_bytes) {
+  check(cudaMemcpy(to, from, num_bytes, cudaMemcpyHostToDevice));
+  check(cudaStreamSynchronize(cudaStreamLegacy));
+}
+
 class memory {
  public:
   memory() = default;
   explicit memory(std::size_t bytes) { check(cudaMalloc(&bytes_, bytes)); }
   explicit memory(const std::vector<unsigned char>& host) : memory(host.size() + 1) {
-    check(cudaMemcpy(bytes_, host.data(), host.size(), cudaMemcpyHostToDevice));
+    upload(bytes_, host.data(), host.size());
   }
   memory(memory&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)) {}
   memory& operator=(memory&& other) noexcept {

@@ -56,7 +56,7 @@ std::string reduce_in_turn(const rungs::across::member& member) {
     if (record.op != catalog::op::plus || record.type != catalog::scalar::f32) continue;
     for (const std::size_t num_items : {std::size_t{1}, std::size_t{1001}, most_items}) {
       const auto items = items_of(record.type, items::whole, member.rank, num_items, num_items);
-      check(cudaMemcpy(in.get(), items.data(), items.size(), cudaMemcpyHostToDevice));
+      upload(in.get(), items.data(), items.size());
       check(record.all_reduce(member, in.get(), out.get(), num_items, nullptr));
       std::vector<unsigned char> found(items.size());
       check(cudaMemcpy(found.data(), out.get(), found.size(), cudaMemcpyDeviceToHost));

@@ -180,7 +180,7 @@ TEST_F(AcrossGpus, GraphsReplayWithNewItems) {
       for (std::size_t i = 0; i < num_items; ++i) sums[i] += item_of<float>(items::whole, r, i, replay);
       crew.fill(r, crew.out(r), num_bytes);
       check(cudaStreamSynchronize(crew.streams[r]));
-      check(cudaMemcpy(crew.out(r), items.data(), num_bytes, cudaMemcpyHostToDevice));
+      upload(crew.out(r), items.data(), num_bytes);
     });
     crew.each([&](int r) { check(cudaGraphLaunch(graphs[r], crew.streams[r])); });
     crew.wait("a replay");
@@ -205,7 +205,7 @@ TEST_F(AcrossGpus, PlannedCallsAreRightOnBothSidesOfEveryChoice) {
         const auto items = across::items_of(catalog::scalar::f32, items::rounded, r, num_items, 1);
         crew.fill(r, crew.out(r), num_items * 4);
         check(cudaStreamSynchronize(crew.streams[r]));
-        check(cudaMemcpy(crew.in(r), items.data(), items.size(), cudaMemcpyHostToDevice));
+        upload(crew.in(r), items.data(), items.size());
       });
       crew.each([&](int r) {
         check(rungs::across::all_reduce(crew.member(r), reinterpret_cast<const float*>(crew.in(r)),
@@ -242,7 +242,7 @@ void expect_exact_sums(float_format format) {
     std::size_t before = 0;
     crew.each([&](int r) {
       counts[r] = r + 1 == num_ranks ? num_items - before : r == 1 ? 0 : num_items / num_ranks + 3 * r;
-      check(cudaMemcpy(crew.in(r), items.data() + before, counts[r] * sizeof(T), cudaMemcpyHostToDevice));
+      upload(crew.in(r), items.data() + before, counts[r] * sizeof(T));
       before += counts[r];
       check(rungs::across::exact_sum(nullptr, bytes[r], crew.member(r), reinterpret_cast<const T*>(crew.in(r)),
                                      reinterpret_cast<T*>(crew.out(r)), counts[r], crew.streams[r]));

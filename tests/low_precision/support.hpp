@@ -35,6 +35,8 @@ class buffer {
   T* data() const { return reinterpret_cast<T*>(memory_) + offset_; }
   void write(const std::vector<T>& items) const {
     EXPECT_EQ(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    // Streams that do not wait for the legacy stream must find it there.
+    EXPECT_EQ(cudaStreamSynchronize(cudaStreamLegacy), cudaSuccess);
   }
   std::vector<T> read() const {
     std::vector<unsigned char> all(bytes());

@@ -39,6 +39,8 @@ class guarded {
   T* data() const { return memory_ + offset_; }
   void write(const std::vector<T>& items) {
     EXPECT_EQ(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    // Streams that do not wait for the legacy stream must find it there.
+    EXPECT_EQ(cudaStreamSynchronize(cudaStreamLegacy), cudaSuccess);
   }
   std::vector<T> read() const {
     std::vector<unsigned char> all(bytes());

@@ -242,6 +242,7 @@ TEST_F(TopKCalls, GraphsReplayWithNewKeys) {
     }
     cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
+    EXPECT_EQ(workspace.release(stream), cudaSuccess);
     cudaStreamDestroy(stream);
   }
 }
