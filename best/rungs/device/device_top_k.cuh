@@ -12,7 +12,7 @@
 //                                      matrix{d_columns, num_rows, k}, k, stream);
 //
 // keys          float, __half, __nv_bfloat16, int or unsigned in the device's memory, at any address. An array or a row
-//               has fewer than 2^32.
+//               has fewer than 2^32 - 8,192.
 // values        random-access iterators, for matrices those that matrix holds; or columns_as_values for the indices of
 //               the keys, as any integer.
 // k             any. Where there are fewer keys, all of them are the result, as in CUB.
