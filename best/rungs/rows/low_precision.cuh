@@ -44,8 +44,8 @@
 // scale, 2^-126, 2^-127 or 0, and codes of zeros with their signs. Codes of 0 keep their sign. The global scale is a
 // float from 2^-100 to 2^100.
 //
-// Compile without -ftz=true where float items or scales may be subnormal. <rungs/rungs.cuh> leaves this header out:
-// <cuda_fp8.h> takes half a second to compile.
+// Compile without -ftz=true where float items or scales may be subnormal. rungs::DeviceReduce takes fp8, too, but
+// converts one item at a time: 4.5 instructions an item in SASS of sm_90, and 2.8 here.
 #pragma once
 
 #include "rungs/production/low_precision/quantise.cuh"
