@@ -56,18 +56,11 @@ void visit_calls(const places& at, Visit visit) {
   visit(
       "InclusiveSum", [](auto&&... all) { return DeviceScan::InclusiveSum(all...); }, d_in, d_out, n);
   visit(
-      "InclusiveSum in place", [](auto&&... all) { return DeviceScan::InclusiveSum(all...); }, d_out, count);
-  visit(
-      "ExclusiveScan", [](auto&&... all) { return DeviceScan::ExclusiveScan(all...); }, d_in, d_out, plus{}, 3.0f,
-      count);
-  visit(
       "ExclusiveScan in place", [](auto&&... all) { return DeviceScan::ExclusiveScan(all...); }, d_out, plus{}, 3.0f,
       n);
   visit(
       "HistogramEven", [](auto&&... all) { return DeviceHistogram::HistogramEven(all...); }, d_in, d_histogram, 11,
       -500.0f, 500.0f, count);
-  visit(
-      "Sum of segments", [](auto&&... all) { return DeviceSegmentedReduce::Sum(all...); }, d_in, d_out, n / 100, 100);
   visit(
       "Reduce between offsets", [](auto&&... all) { return DeviceSegmentedReduce::Reduce(all...); }, d_in, d_out, 10,
       at.d_offsets, at.d_offsets + 1, plus{}, 3.0f);
