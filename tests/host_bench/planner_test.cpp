@@ -146,8 +146,8 @@ std::vector<record> operator+(std::vector<record> all, const std::vector<record>
 
 // Something of everything: sums and extremes on the host, and what enters no grid and a roof, which is in no plan.
 std::vector<record> a_catalog() {
-  auto all = flat_catalog() + histogram_catalog() + rows_catalog() + norms_catalog() + dots_catalog() + places_catalog() +
-             atomics_catalog() + chain_catalog();
+  auto all = flat_catalog() + histogram_catalog() + rows_catalog() + norms_catalog() + dots_catalog() +
+             places_catalog() + atomics_catalog() + chain_catalog();
   for (const op combine : {op::plus, op::minimum}) {
     all.push_back(fakes::record("host_serial", does_nothing, scalar::f32));
     all.back().op = combine;
