@@ -264,9 +264,10 @@ def test_sections_keep_their_names_when_the_data_differ():
 
 def test_a_cell_that_is_prose_wraps_and_numbers_stand_right():
     places = markdown.Places(lambda to: None, lambda name: None, lambda source: None)
-    table = ["| | >n | what |".replace(">", ""), "|---|--:|---|", f"| a | 1 | {'long ' * 12}<br>short |"]
+    table = ["| | >n | what |".replace(">", ""), "|---|--:|---|", f"| a | 1 | {'long ' * 12}<br>short |", "| [not so short](b.md) | | thirty signs or a little more |"]
     told = markdown.html(markdown.sections(table)[0], places)
     assert '<td class="r">1</td>' in told and '<td class="long">long' in told and '<th class="r" scope="col">n</th>' in told.replace('scope="col" class="r"', 'class="r" scope="col"')
+    assert '<td class="mid">thirty' in told and "<td>not so short" in told
     assert told.startswith('<div class="scroll" role="group" tabindex="0"') and "<th></th>" not in told
 
 
