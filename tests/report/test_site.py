@@ -231,15 +231,17 @@ def test_a_run_with_uncommitted_changes_names_no_source(repository, run, small):
 def test_a_page_of_all_gpus_is_found_without_any_list(little, monkeypatch, run):
     """Whatever the report writes, the site has."""
     written = render.committed
-    page = "# Across GPUs\n\nWhat differs. It differs.\n\n## Winners: two\n\n| a | >b |\n|---|--:|\n| `x` | [r](synthetic-gpu/reductions.md#the-sweep-over-n) |\n"
-    monkeypatch.setattr(render, "committed", lambda *given: written(*given) | {"across.md": page})
+    page = "# Across GPUs\n\nWhat differs. It differs.\n\n## Winners: two\n\n| a | >b |\n|---|--:|\n| `x` | [r](synthetic-gpu/reductions.md#the-sweep-over-n) |\n\n![Both](charts/both.svg)\n"
+    more = {"across.md": page, "charts/both.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path id="s0" d="M0,0h1"/></svg>'}
+    monkeypatch.setattr(render, "committed", lambda *given: written(*given) | more)
     assert run("site")[0] == 0
     out = little / "report/site"
     assert '<a href="across.html">Across GPUs</a>' in (out / "index.html").read_text() and "What differs." in (out / "index.html").read_text()
     assert 'href="across/winners.html"' in (out / "across.html").read_text()
     told = (out / "across/winners.html").read_text()
+    assert '<path id="both_s0"' in told and "Both</figcaption>" in told
     assert "<h1>Winners: two</h1>" in told and '<a href="../synthetic-gpu/reductions/the-sweep-over-n.html">r</a>' in told
-    assert 'href="../across.html"' in (out / "synthetic-gpu/reductions.html").read_text() or 'href="across.html"' not in told
+    assert 'href="../across.html"' in (out / "synthetic-gpu/reductions.html").read_text()
 
 
 def test_the_home_has_what_the_readme_says(little, run):
