@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from rungs_report.page import short, slug
 
 READER = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
-LONG = 48  # characters from which a cell of a table is prose, and wraps
+LONG, SHORT = 48, 24  # characters from which a cell of a table is prose, and wraps; and from which it does so on a phone
 ID = re.compile(r'\bid="([^"]+)"')
 DIFF = {"+": "add", "-": "cut", "@": "at"}
 
@@ -137,8 +137,8 @@ def _cell(opened: Token, closed: Token, content: Token) -> None:
             opened.tag = closed.tag = "td"
     # Where a line breaks by itself, each part counts.
     longest = max(map(len, re.split(r"<br>", plain_cell(content.content))), default=0)
-    if longest > LONG:
-        kinds.append("long")
+    if longest > SHORT:
+        kinds.append("long" if longest > LONG else "mid")
     if kinds:
         opened.attrSet("class", " ".join(kinds))
 

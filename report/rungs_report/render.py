@@ -69,7 +69,7 @@ def site(collection: Collection, root: Path, repository: str | None, told: Calla
     built = list(written(collection, root, told))
     report = committed(collection, root, built)
     markdown = {path: content.splitlines() for path, content in report.items() if path.endswith(".md")}
-    drawn: dict[str, tuple[str, str]] = {}
+    drawn = {path: (sites.inlined(content, Path(path).stem), "") for path, content in report.items() if path.endswith(".svg")}
     rows: dict[str, str] = {}
     for machine, own in built:
         markdown |= {f"{machine.gpu}/{name}": lines for name, lines in own.whole.items()}

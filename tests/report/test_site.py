@@ -231,15 +231,17 @@ def test_a_run_with_uncommitted_changes_names_no_source(repository, run, small):
 def test_a_page_of_all_gpus_is_found_without_any_list(little, monkeypatch, run):
     """Whatever the report writes, the site has."""
     written = render.committed
-    page = "# Across GPUs\n\nWhat differs. It differs.\n\n## Winners: two\n\n| a | >b |\n|---|--:|\n| `x` | [r](synthetic-gpu/reductions.md#the-sweep-over-n) |\n"
-    monkeypatch.setattr(render, "committed", lambda *given: written(*given) | {"across.md": page})
+    page = "# Across GPUs\n\nWhat differs. It differs.\n\n## Winners: two\n\n| a | >b |\n|---|--:|\n| `x` | [r](synthetic-gpu/reductions.md#the-sweep-over-n) |\n\n![Both](charts/both.svg)\n"
+    more = {"across.md": page, "charts/both.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path id="s0" d="M0,0h1"/></svg>'}
+    monkeypatch.setattr(render, "committed", lambda *given: written(*given) | more)
     assert run("site")[0] == 0
     out = little / "report/site"
     assert '<a href="across.html">Across GPUs</a>' in (out / "index.html").read_text() and "What differs." in (out / "index.html").read_text()
     assert 'href="across/winners.html"' in (out / "across.html").read_text()
     told = (out / "across/winners.html").read_text()
+    assert '<path id="both_s0"' in told and "Both</figcaption>" in told
     assert "<h1>Winners: two</h1>" in told and '<a href="../synthetic-gpu/reductions/the-sweep-over-n.html">r</a>' in told
-    assert 'href="../across.html"' in (out / "synthetic-gpu/reductions.html").read_text() or 'href="across.html"' not in told
+    assert 'href="../across.html"' in (out / "synthetic-gpu/reductions.html").read_text()
 
 
 def test_the_home_has_what_the_readme_says(little, run):
@@ -264,9 +266,10 @@ def test_sections_keep_their_names_when_the_data_differ():
 
 def test_a_cell_that_is_prose_wraps_and_numbers_stand_right():
     places = markdown.Places(lambda to: None, lambda name: None, lambda source: None)
-    table = ["| | >n | what |".replace(">", ""), "|---|--:|---|", f"| a | 1 | {'long ' * 12}<br>short |"]
+    table = ["| | >n | what |".replace(">", ""), "|---|--:|---|", f"| a | 1 | {'long ' * 12}<br>short |", "| [not so short](b.md) | | thirty signs or a little more |"]
     told = markdown.html(markdown.sections(table)[0], places)
     assert '<td class="r">1</td>' in told and '<td class="long">long' in told and '<th class="r" scope="col">n</th>' in told.replace('scope="col" class="r"', 'class="r" scope="col"')
+    assert '<td class="mid">thirty' in told and "<td>not so short" in told
     assert told.startswith('<div class="scroll" role="group" tabindex="0"') and "<th></th>" not in told
 
 
