@@ -113,7 +113,7 @@ const rule* first_that_fits(const std::string& table, const problem& of) {
   return found == rules->second.end() ? nullptr : &*found;
 }
 
-const json& decide(const std::string& plan, const std::string& what, const problem& of) {
+const json& decide(const std::string& plan, const char* what, const problem& of) {
   static const json nothing = json::array();
   const rule* found = plan.empty() ? nullptr : first_that_fits(plan + "_" + what, of);
   if (found == nullptr) found = first_that_fits(what, of);

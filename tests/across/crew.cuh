@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "across/oracle.hpp"
+#include "arrived.hpp"
 #include "rungs/across/windows.cuh"
 #include "watchdog.hpp"
 
@@ -25,10 +26,10 @@ inline void check(cudaError_t error) {
 // Calls of ranks wait for each other. Whoever waits for them says so here, and is ended if it takes long.
 inline heartbeat pulse;
 
-// Copies host memory to a device. The copy has arrived when it returns: cudaMemcpy alone may return earlier, and streams
-// that do not wait for the legacy stream would read what was there before.
+// Copies host memory to a device. The copy has arrived when it returns: cudaMemcpy alone may return earlier, and
+// streams that do not wait for the legacy stream would read what was there before.
 inline void upload(void* to, const void* from, std::size_t num_bytes) {
-  check(cudaMemcpy(to, from, num_bytes, cudaMemcpyHostToDevice));
+  check(arrived(cudaMemcpy(to, from, num_bytes, cudaMemcpyHostToDevice)));
   check(cudaStreamSynchronize(cudaStreamLegacy));
 }
 

@@ -11,6 +11,7 @@
 #include "across/crew.cuh"
 #include "across/processes.hpp"
 #include "across_catalog.hpp"
+#include "arrived.hpp"
 #include "on_a_gpu.hpp"
 #include "oracles/exact_sum.hpp"
 #include "text.hpp"
@@ -247,7 +248,7 @@ void expect_exact_sums(float_format format) {
       check(rungs::across::exact_sum(nullptr, bytes[r], crew.member(r), reinterpret_cast<const T*>(crew.in(r)),
                                      reinterpret_cast<T*>(crew.out(r)), counts[r], crew.streams[r]));
       storage.emplace_back(bytes[r]);
-      check(cudaMemset(storage.back().get(), 0x5a, bytes[r]));
+      check(arrived(cudaMemset(storage.back().get(), 0x5a, bytes[r])));
     });
     check(cudaDeviceSynchronize());
     for (int repeat = 0; repeat < 3; ++repeat) {

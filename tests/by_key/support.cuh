@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "arrived.hpp"
 #include "generic/support.cuh"
 
 namespace rungs::tests {
@@ -56,7 +57,7 @@ class outputs {
                       << front.size() + reversed.size() << " is wrong";
         break;
       }
-    ASSERT_EQ(cudaMemset(all_.items, 0xa5, size_ * sizeof(T)), cudaSuccess);
+    ASSERT_EQ(arrived(cudaMemset(all_.items, 0xa5, size_ * sizeof(T))), cudaSuccess);
   }
 
  private:
@@ -91,7 +92,7 @@ class OnAGpu : public testing::Test {
       if (bytes > held_) {
         ASSERT_EQ(cudaFree(storage_), cudaSuccess);
         ASSERT_EQ(cudaMalloc(&storage_, bytes + 1), cudaSuccess);
-        ASSERT_EQ(cudaMemset(storage_, 0xa5, bytes + 1), cudaSuccess);
+        ASSERT_EQ(arrived(cudaMemset(storage_, 0xa5, bytes + 1)), cudaSuccess);
         held_ = bytes;
       }
       void* const odd = storage_ + 1;

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 
+#include "arrived.hpp"
 #include "exact/calls.hpp"
 #include "exact/items.hpp"
 #include "on_a_gpu.hpp"
@@ -35,14 +36,14 @@ class device_bytes {
   device_bytes& operator=(const device_bytes&) = delete;
 
   void write(const std::vector<unsigned char>& host) const {
-    EXPECT_EQ(cudaMemcpy(memory_, host.data(), host.size(), cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemcpy(memory_, host.data(), host.size(), cudaMemcpyHostToDevice)), cudaSuccess);
   }
   std::vector<unsigned char> read(std::size_t bytes) const {
     std::vector<unsigned char> host(bytes);
     EXPECT_EQ(cudaMemcpy(host.data(), memory_, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
     return host;
   }
-  void fill(int byte, std::size_t bytes) const { EXPECT_EQ(cudaMemset(memory_, byte, bytes), cudaSuccess); }
+  void fill(int byte, std::size_t bytes) const { EXPECT_EQ(arrived(cudaMemset(memory_, byte, bytes)), cudaSuccess); }
   unsigned char* get() const { return static_cast<unsigned char*>(memory_); }
 
  private:

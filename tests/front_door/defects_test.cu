@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "arrived.hpp"
 #include "front_door/gpu_test.cuh"
 #include "front_door/lambdas.hpp"
 #include "progress/green_context.hpp"
@@ -55,7 +56,7 @@ TEST_F(Defects, AWorkspaceThatEndsEarlyKeepsItsMemoryFromOthers) {
   ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
   progress::residents beside(1, 1024);
   const device_array<unsigned char> d_copy(num_bytes);
-  ASSERT_EQ(cudaMemset(d_copy.get(), 0, num_bytes), cudaSuccess);
+  ASSERT_EQ(arrived(cudaMemset(d_copy.get(), 0, num_bytes)), cudaSuccess);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 
   auto used = std::make_unique<workspace>();
@@ -204,7 +205,7 @@ TEST_F(Defects, AScanOfBytesReadsNothingBehindThem) {
     unsigned char* d_memory = nullptr;
     ASSERT_EQ(cudaMalloc(&d_memory, allocated), cudaSuccess);
     unsigned char* const d_in = d_memory + (allocated - n);
-    ASSERT_EQ(cudaMemcpy(d_in, host.data(), n, cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(arrived(cudaMemcpy(d_in, host.data(), n, cudaMemcpyHostToDevice)), cudaSuccess);
     expect_in_both_forms("InclusiveSum, n = " + std::to_string(n), sums, d_out, [&](auto&... storage) {
       return DeviceScan::InclusiveSum(storage..., static_cast<const unsigned char*>(d_in), d_out.get(), n, stream_);
     });

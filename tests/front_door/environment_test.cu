@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "arrived.hpp"
 #include "front_door/environment_calls.cuh"
 #include "front_door/gpu_test.cuh"
 
@@ -35,8 +36,8 @@ class Environments : public GpuTest {
     ASSERT_EQ(cudaMalloc(&d_in_, n * sizeof(float)), cudaSuccess);
     ASSERT_EQ(cudaMalloc(&d_offsets_, offsets.size() * sizeof(int)), cudaSuccess);
     ASSERT_EQ(cudaMalloc(&d_out_, n * sizeof(float)), cudaSuccess);
-    ASSERT_EQ(cudaMemcpy(d_in_, input_.data(), n * sizeof(float), cudaMemcpyHostToDevice), cudaSuccess);
-    ASSERT_EQ(cudaMemcpy(d_offsets_, offsets.data(), offsets.size() * sizeof(int), cudaMemcpyHostToDevice),
+    ASSERT_EQ(arrived(cudaMemcpy(d_in_, input_.data(), n * sizeof(float), cudaMemcpyHostToDevice)), cudaSuccess);
+    ASSERT_EQ(arrived(cudaMemcpy(d_offsets_, offsets.data(), offsets.size() * sizeof(int), cudaMemcpyHostToDevice)),
               cudaSuccess);
   }
   void TearDown() override {
@@ -52,7 +53,7 @@ class Environments : public GpuTest {
   template <class Enqueue>
   std::vector<unsigned char> output_of(const std::string& what, Enqueue enqueue) {
     std::vector<unsigned char> bytes(n * sizeof(float));
-    EXPECT_EQ(cudaMemcpy(d_out_, input_.data(), bytes.size(), cudaMemcpyHostToDevice), cudaSuccess) << what;
+    EXPECT_EQ(arrived(cudaMemcpy(d_out_, input_.data(), bytes.size(), cudaMemcpyHostToDevice)), cudaSuccess) << what;
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << what;
     EXPECT_EQ(enqueue(), cudaSuccess) << what;
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << what;
@@ -133,9 +134,10 @@ TEST_F(Environments, RunToRunScansRepeatAtEveryAddress) {
     const device_array<float> d_in(num_items + 4), d_out(num_items + 4);
     std::vector<float> first;
     for (const std::size_t offset : {0, 1, 3, 0}) {
-      ASSERT_EQ(cudaMemcpy(d_in.get() + offset, host.data(), num_items * sizeof(float), cudaMemcpyHostToDevice),
-                cudaSuccess);
-      ASSERT_EQ(cudaMemset(d_out.get(), 0xa5, (num_items + 4) * sizeof(float)), cudaSuccess);
+      ASSERT_EQ(
+          arrived(cudaMemcpy(d_in.get() + offset, host.data(), num_items * sizeof(float), cudaMemcpyHostToDevice)),
+          cudaSuccess);
+      ASSERT_EQ(arrived(cudaMemset(d_out.get(), 0xa5, (num_items + 4) * sizeof(float))), cudaSuccess);
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       ASSERT_EQ(DeviceScan::InclusiveSum(d_in.read() + offset, d_out.get() + offset, num_items, run_to_run{stream_}),
                 cudaSuccess);

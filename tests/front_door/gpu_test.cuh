@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "arrived.hpp"
 #include "front_door/stage.cuh"
 #include "on_a_gpu.hpp"
 
@@ -23,7 +24,7 @@ void expect_in_both_forms(const std::string& what, const std::vector<T>& expecte
     workspace workspace;
     void *d_temp_storage = nullptr, *of_size = nullptr;
     std::size_t temp_storage_bytes = 0;
-    cudaError_t error = cudaMemset(d_out.get(), 0xa5, expected.size() * sizeof(T));
+    cudaError_t error = arrived(cudaMemset(d_out.get(), 0xa5, expected.size() * sizeof(T)));
     if (error == cudaSuccess) error = cudaDeviceSynchronize();
     if (error == cudaSuccess && !has_workspace) error = call(of_size, temp_storage_bytes);
     if (error == cudaSuccess && !has_workspace) error = cudaMalloc(&d_temp_storage, temp_storage_bytes);

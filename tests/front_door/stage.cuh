@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arrived.hpp"
 #include "front_door/programs.hpp"
 
 namespace rungs::tests {
@@ -17,12 +18,12 @@ class device_array {
  public:
   explicit device_array(const std::vector<T>& host) : num_items_(host.size()) {
     cudaMalloc(&items_, (num_items_ + 1) * sizeof(T));
-    cudaMemcpy(items_, host.data(), num_items_ * sizeof(T), cudaMemcpyHostToDevice);
+    arrived(cudaMemcpy(items_, host.data(), num_items_ * sizeof(T), cudaMemcpyHostToDevice));
     cudaStreamSynchronize(nullptr);  // the copy may return before the items are there
   }
   explicit device_array(std::size_t num_items) : num_items_(num_items) {
     cudaMalloc(&items_, (num_items_ + 1) * sizeof(T));
-    cudaMemset(items_, 0xa5, num_items_ * sizeof(T));
+    arrived(cudaMemset(items_, 0xa5, num_items_ * sizeof(T)));
   }
   ~device_array() { cudaFree(items_); }
   device_array(const device_array&) = delete;
@@ -61,7 +62,7 @@ class stage {
     std::size_t temp_storage_bytes = 0;
     error = call(d_temp_storage, temp_storage_bytes);
     if (error == cudaSuccess) error = cudaMalloc(&d_temp_storage, temp_storage_bytes);
-    if (error == cudaSuccess) error = cudaMemset(d_temp_storage, 0x5a, temp_storage_bytes);
+    if (error == cudaSuccess) error = arrived(cudaMemset(d_temp_storage, 0x5a, temp_storage_bytes));
     if (error == cudaSuccess) error = call(d_temp_storage, temp_storage_bytes);
     if (error == cudaSuccess) error = cudaDeviceSynchronize();
     cudaFree(d_temp_storage);

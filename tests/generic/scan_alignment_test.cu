@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "arrived.hpp"
 #include "generic/support.cuh"
 #include "rungs/cluster/scans/02_compact_cluster.cuh"
 #include "rungs/scans/10_one_block.cuh"
@@ -94,13 +95,14 @@ class ScanAlignment : public Generic<Scan> {
                                 32769u, 100'003u, 196'613u, 1'200'000u, 1'200'002u}) {
       for (std::size_t in_offset = 0; in_offset < 4; ++in_offset) {
         auto* const in = reinterpret_cast<In*>(reinterpret_cast<char*>(d_in.items) + in_offset * in_unit);
-        ASSERT_EQ(cudaMemcpy(in, items.data(), n * sizeof(In), cudaMemcpyHostToDevice), cudaSuccess);
+        ASSERT_EQ(arrived(cudaMemcpy(in, items.data(), n * sizeof(In), cudaMemcpyHostToDevice)), cudaSuccess);
         for (std::size_t out_offset = 0; out_offset < 4; ++out_offset) {
           if (n > 100'000 && (in_offset + 2 * out_offset + n) % 3 != 0 && in_offset != out_offset) continue;
           auto* const out =
               reinterpret_cast<Out*>(reinterpret_cast<char*>(d_out.items + margin) + out_offset * out_unit);
-          ASSERT_EQ(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice),
-                    cudaSuccess);
+          ASSERT_EQ(
+              arrived(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice)),
+              cudaSuccess);
           this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
             return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(in), out, Op{}, init, n);
           });
@@ -113,9 +115,10 @@ class ScanAlignment : public Generic<Scan> {
           }
           if constexpr (std::is_same_v<In, Out>) {
             if (in_offset != 0) continue;
-            ASSERT_EQ(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice),
-                      cudaSuccess);
-            ASSERT_EQ(cudaMemcpy(out, items.data(), n * sizeof(In), cudaMemcpyHostToDevice), cudaSuccess);
+            ASSERT_EQ(
+                arrived(cudaMemcpy(out - margin, marks.data(), (n + 2 * margin) * sizeof(Out), cudaMemcpyHostToDevice)),
+                cudaSuccess);
+            ASSERT_EQ(arrived(cudaMemcpy(out, items.data(), n * sizeof(In), cudaMemcpyHostToDevice)), cudaSuccess);
             this->expect_success([&](void* d_temp_storage, std::size_t& bytes) {
               return Scan::exclusive_scan(d_temp_storage, bytes, static_cast<const In*>(out), out, Op{}, init, n);
             });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arrived.hpp"
 #include "rungs/operators.cuh"
 #include "rungs/workspace.cuh"
 
@@ -37,7 +38,7 @@ template <class T>
 struct device_vector {
   explicit device_vector(const std::vector<T>& host) {
     EXPECT_EQ(cudaMalloc(&items, host.size() * sizeof(T) + 1), cudaSuccess);
-    EXPECT_EQ(cudaMemcpy(items, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemcpy(items, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice)), cudaSuccess);
   }
   ~device_vector() { cudaFree(items); }
   device_vector(const device_vector&) = delete;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "arrived.hpp"
 #include "on_a_gpu.hpp"
 
 namespace rungs::tests {
@@ -25,7 +26,7 @@ class buffer {
  public:
   explicit buffer(std::size_t num_items, std::size_t offset = 0) : num_items_(num_items), offset_(margin + offset) {
     EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
-    EXPECT_EQ(cudaMemset(memory_, canary, bytes()), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemset(memory_, canary, bytes())), cudaSuccess);
   }
   explicit buffer(const std::vector<T>& items, std::size_t offset = 0) : buffer(items.size(), offset) { write(items); }
   ~buffer() { cudaFree(memory_); }
@@ -34,9 +35,7 @@ class buffer {
 
   T* data() const { return reinterpret_cast<T*>(memory_) + offset_; }
   void write(const std::vector<T>& items) const {
-    EXPECT_EQ(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-    // Streams that do not wait for the legacy stream must find it there.
-    EXPECT_EQ(cudaStreamSynchronize(cudaStreamLegacy), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice)), cudaSuccess);
   }
   std::vector<T> read() const {
     std::vector<unsigned char> all(bytes());

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "arrived.hpp"
+
 namespace rungs::tests {
 namespace {
 
@@ -40,10 +42,10 @@ class buffer {
  public:
   buffer(std::size_t num_items, std::size_t offset = 0) : num_items_(num_items), offset_(offset + margin) {
     EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
-    EXPECT_EQ(cudaMemset(memory_, canary, bytes()), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemset(memory_, canary, bytes())), cudaSuccess);
   }
   explicit buffer(const std::vector<T>& items, std::size_t offset = 0) : buffer(items.size(), offset) {
-    EXPECT_EQ(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice)), cudaSuccess);
   }
   ~buffer() { cudaFree(memory_); }
   buffer(const buffer&) = delete;
@@ -474,7 +476,7 @@ TEST(RowsOfFloats, ReplayedInAGraph) {
   ASSERT_EQ(cudaGraphInstantiate(&replayed, graph, 0), cudaSuccess);
   for (const unsigned seed : {1, 2, 3}) {
     const auto items = random_items<float>(2 * columns, seed);
-    ASSERT_EQ(cudaMemcpy(in.data(), items.data(), items.size() * 4, cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(arrived(cudaMemcpy(in.data(), items.data(), items.size() * 4, cudaMemcpyHostToDevice)), cudaSuccess);
     ASSERT_EQ(cudaGraphLaunch(replayed, stream), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     const auto results = out.read();

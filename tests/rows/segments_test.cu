@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "arrived.hpp"
 #include "generic/support.cuh"
 
 namespace rungs::tests {
@@ -33,7 +34,7 @@ cudaError_t in_two_phases(Call call) {
   EXPECT_GT(bytes, 0u);
   unsigned char* storage = nullptr;
   EXPECT_EQ(cudaMalloc(&storage, bytes + 1), cudaSuccess);
-  EXPECT_EQ(cudaMemset(storage, 0xa5, bytes + 1), cudaSuccess);
+  EXPECT_EQ(arrived(cudaMemset(storage, 0xa5, bytes + 1)), cudaSuccess);
   std::size_t too_few = bytes - 1;
   EXPECT_EQ(call(storage + 1, too_few), cudaErrorInvalidValue);
   cudaError_t error = call(storage + 1, bytes);
@@ -491,7 +492,8 @@ TEST_F(Segments, OffsetsInAReplayedGraph) {
   ASSERT_EQ(cudaGraphInstantiate(&runnable, graph, 0), cudaSuccess);
   for (unsigned replay = 2; replay < 5; ++replay) {
     const auto items = small_items<int>(num_items, replay);
-    ASSERT_EQ(cudaMemcpy(in.items, items.data(), num_items * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
+    ASSERT_EQ(arrived(cudaMemcpy(in.items, items.data(), num_items * sizeof(int), cudaMemcpyHostToDevice)),
+              cudaSuccess);
     ASSERT_EQ(cudaGraphLaunch(runnable, stream), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     const auto found = out.read(n);

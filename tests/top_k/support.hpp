@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "arrived.hpp"
 #include "on_a_gpu.hpp"
 
 namespace rungs::tests {
@@ -27,7 +28,7 @@ class guarded {
  public:
   explicit guarded(std::size_t num_items, std::size_t offset = 0) : num_items_(num_items), offset_(offset + margin) {
     EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
-    EXPECT_EQ(cudaMemset(memory_, canary, bytes()), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemset(memory_, canary, bytes())), cudaSuccess);
   }
   explicit guarded(const std::vector<T>& items, std::size_t offset = 0) : guarded(items.size(), offset) {
     write(items);
@@ -38,9 +39,7 @@ class guarded {
 
   T* data() const { return memory_ + offset_; }
   void write(const std::vector<T>& items) {
-    EXPECT_EQ(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
-    // Streams that do not wait for the legacy stream must find it there.
-    EXPECT_EQ(cudaStreamSynchronize(cudaStreamLegacy), cudaSuccess);
+    EXPECT_EQ(arrived(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice)), cudaSuccess);
   }
   std::vector<T> read() const {
     std::vector<unsigned char> all(bytes());
@@ -70,7 +69,7 @@ cudaError_t in_two_phases(Call call) {
   if (const cudaError_t error = call(static_cast<void*>(nullptr), bytes)) return error;
   EXPECT_GT(bytes, 0u);
   const guarded<unsigned char> storage(bytes, 1);
-  EXPECT_EQ(cudaMemset(storage.data(), 0xff, bytes), cudaSuccess);
+  EXPECT_EQ(arrived(cudaMemset(storage.data(), 0xff, bytes)), cudaSuccess);
   std::size_t too_few = bytes - 1;
   EXPECT_EQ(call(storage.data(), too_few), cudaErrorInvalidValue);
   cudaError_t error = call(storage.data(), bytes);
