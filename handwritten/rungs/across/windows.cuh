@@ -10,11 +10,13 @@
 //                                         streams[rank]);
 //   }
 //
-// Calls of all ranks wait for each other on the device. So nothing between the calls of two ranks may wait for the
-// device: no copy from pageable memory, no allocation, no kernel whose code is not loaded yet
-// (CUDA_MODULE_LOADING=EAGER loads all at the start). Ranks that share a GPU must be able to run at once: on streams of
-// their own, and with blocks that are all resident, which the default number of blocks ensures on a GPU that does
-// nothing else.
+// Calls of all ranks wait for each other on the device. A host thread that calls for several ranks must not wait for a
+// device between these calls. So it may not copy from pageable memory, allocate, or launch a kernel whose code is not
+// loaded yet (CUDA_MODULE_LOADING=EAGER loads all at the start).
+//
+// A block waits for blocks of its own index only. Ranks that share a GPU need streams of their own, and room for the
+// blocks of all of them at once. The default number of blocks leaves that room on a GPU that does nothing else. A rank
+// alone on its GPU may have more blocks than are resident: they start in the order of their indices.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,12 +25,12 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "rungs/across/member.cuh"
 #include "rungs/across/parts/layout.cuh"
-#include "rungs/parts/tags.cuh"
 
 namespace rungs::RUNGS_ABI::across {
 
@@ -251,7 +253,10 @@ class windows {
   }
 
   static card describe(const window_options& options) {
-    static const unsigned long long process = rungs::parts::draw_tag();
+    static const unsigned long long process = [] {
+      std::random_device device;
+      return static_cast<unsigned long long>(device()) << 32 | device();
+    }();
     card made;
     std::memset(static_cast<void*>(&made), 0, sizeof(made));  // also between members, which are compared
     cudaDeviceProp properties{};

@@ -69,7 +69,7 @@ __device__ void store_whole(void* to, const vector<T>& items) {
 }
 
 // Vectors of a window, or of the caller's items. `whole`: the caller's are aligned, and no item of the last is missing.
-// Else his items are taken one by one, and those behind the last are zeros that nobody stores.
+// Else the caller's items are taken one by one; those behind the last are zeros that nobody stores.
 template <class T, bool whole>
 struct span {
   char* begin;
