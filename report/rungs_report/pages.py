@@ -238,14 +238,20 @@ def index(collection: Collection) -> list[str]:
 
 
 def readme_block(collection: Collection, looks: dict[Variant, Style], links: str) -> list[str]:
-    """What stands between the README's markers: per GPU the chart and the table. links: from the README to the report."""
+    """What stands between the README's markers: the chart and the table of the GPU that was measured most, and a sentence for each other.
+
+    links: from the README to the report.
+    """
     lines: list[str] = []
-    for machine in collection.machines:
-        heads = mains(machine, topics.of(machine)) if machine.device else []
-        if not heads:
-            continue
+    measured = [machine for machine in collection.machines if machine.device and mains(machine, topics.of(machine))]
+    for machine in sorted(measured, key=lambda machine: -sum(len(run.rows) for run in machine.runs)):
+        heads = mains(machine, topics.of(machine))
         one = "One " if machine.card else ""
-        lines += [f"**{one}{text(machine.name)}, the best rung at each n. {headlines(machine)}.**", ""]
+        told = f"{one}{text(machine.name)}, the best rung at each n. {headlines(machine)}."
+        if lines:
+            lines += [f"{told} [All pages]({links}{machine.gpu}/index.md).", ""]
+            continue
+        lines += [f"**{told}**", ""]
         chart = charts.headline(machine, looks, [(topic.name, problem) for topic, problem in heads], "headline")
         if chart:
             lines += [f"![{text(chart.title)}]({links}{machine.gpu}/charts/headline.svg)", ""]
