@@ -77,7 +77,7 @@ def site(collection: Collection, root: Path, repository: str | None, told: Calla
             path = f"{machine.gpu}/charts/{chart.name}.svg"
             drawn[path] = (sites.inlined(report.get(path) or charts.svg(chart), f"{machine.gpu}_{chart.name}"), words.text(chart.title))
         rows[f"{machine.gpu}/{ROWS}"] = results_csv(machine)
-    machines = [(machine, own.answers) for machine, own in built] + [(machine, []) for machine in pages.without_suite(collection)]
+    machines = [(machine, own.answers) for machine, own in built] + [(machine, []) for machine in collection.without_suite]
     told("writing the site")
     return sites.made(sites.Site(machines, markdown, drawn, charts.styles(collection.machines), root, repository)) | rows
 
