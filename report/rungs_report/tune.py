@@ -188,7 +188,7 @@ def _measured(collection: data.Collection) -> list[tuple[int, Machine]]:
     found = [(int(machine.device["compute_capability"]), machine) for machine in collection.machines if machine.device]
     capabilities = [capability for capability, _ in found]
     if len(set(capabilities)) != len(capabilities):
-        raise Unusable("two GPUs of one compute capability, and a table has one row for both; name the results of one with --data DIR")
+        raise Unusable("two GPUs of one compute capability, and a table has one row for both; name the runs of one with --runs, or its results with --data DIR")
     return sorted(found, key=lambda pair: pair[0])
 
 

@@ -228,17 +228,18 @@ inline long_plan plan_long_results(const parts::device_limits& limits, const can
           nullptr};
 }
 
-// Sorts all rows' candidates. `sorted` is where they lie then.
-inline cudaError_t sort_long_results(const long_plan& plan, const candidate*& sorted, cudaStream_t stream) {
+// Sorts all rows' candidates. `sorted` is where they lie then. A template, so that its kernels are in those programs
+// alone that call it.
+template <class Plan>
+cudaError_t sort_long_results(const Plan& plan, const candidate*& sorted, cudaStream_t stream) {
   const std::size_t row_tiles = parts::ceil_div(plan.k, long_results::tile_items);
   const std::size_t row_blocks = parts::ceil_div(plan.k, long_results::writing_threads);
-  cudaError_t error = parts::launch(sort_tiles_kernel<long_plan>, plan.num_rows * row_tiles,
-                                    long_results::block_threads, stream, plan, static_cast<unsigned>(row_tiles));
+  cudaError_t error = parts::launch(sort_tiles_kernel<Plan>, plan.num_rows * row_tiles, long_results::block_threads,
+                                    stream, plan, static_cast<unsigned>(row_tiles));
   candidate *from = plan.d_candidates, *to = plan.d_others;
   for (std::size_t run = long_results::tile_items; error == cudaSuccess && run < plan.k; run *= 2) {
-    error =
-        parts::launch(merge_runs_kernel<long_plan>, plan.num_rows * row_blocks, long_results::writing_threads, stream,
-                      plan, static_cast<const candidate*>(from), to, static_cast<unsigned>(row_blocks), run);
+    error = parts::launch(merge_runs_kernel<Plan>, plan.num_rows * row_blocks, long_results::writing_threads, stream,
+                          plan, static_cast<const candidate*>(from), to, static_cast<unsigned>(row_blocks), run);
     candidate* const merged = to;
     to = from;
     from = merged;
