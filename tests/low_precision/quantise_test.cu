@@ -101,10 +101,10 @@ void check(const shape& of, const std::vector<T>& items, float global_scale = 1)
   const std::size_t stride = of.columns + of.padding, code_columns = of.columns / Call::codes_per_byte,
                     code_stride = code_columns + of.code_padding, groups = of.columns / Call::group;
   ASSERT_EQ(items.size(), of.rows * stride);
-  const buffer<T> in(items, of.offset);
-  const buffer<std::uint8_t> codes(of.rows * code_stride, of.code_offset),
+  const guarded<T> in(items, of.offset);
+  const guarded<std::uint8_t> codes(of.rows * code_stride, of.code_offset),
       scales(of.rows * groups * Call::scale_bytes, Call::scale_bytes);
-  const buffer<float> global(std::vector<float>{global_scale});
+  const guarded<float> global(std::vector<float>{global_scale});
   ASSERT_EQ(Call::quantise(matrix<const T>{in.data(), of.rows, of.columns, stride}, codes.data(), code_stride,
                            scales.data(), global_scale == 1 ? nullptr : global.data()),
             cudaSuccess);
@@ -247,9 +247,9 @@ void check_rows() {
     auto items = drawn_items<T>(of.rows * stride, ++seed);
     for (std::size_t i = 0; i < items.size(); ++i)
       if (i / stride % 3 != 0 && !std::isfinite(static_cast<float>(items[i]))) items[i] = T(1.5f);
-    const buffer<T> in(items, of.offset);
-    const buffer<std::uint8_t> codes(of.rows * code_stride, of.code_offset);
-    const buffer<Scale> scales(of.rows);
+    const guarded<T> in(items, of.offset);
+    const guarded<std::uint8_t> codes(of.rows * code_stride, of.code_offset);
+    const guarded<Scale> scales(of.rows);
     ASSERT_EQ(
         lp::quantise_fp8_rows(matrix<const T>{in.data(), of.rows, of.columns, stride},
                               matrix{reinterpret_cast<__nv_fp8_e4m3*>(codes.data()), of.rows, of.columns, code_stride},
@@ -276,8 +276,8 @@ using LowPrecisionQuantise = OnAGpu;
 TEST_F(LowPrecisionQuantise, AGraphIsReplayedWithOtherItems) {
   using call = call_of<scheme::nvfp4>;
   const std::size_t columns = 4096, rows = 33;
-  const buffer<__nv_bfloat16> in(rows * columns);
-  const buffer<std::uint8_t> codes(rows * columns / 2), scales(rows * columns / 16);
+  const guarded<__nv_bfloat16> in(rows * columns);
+  const guarded<std::uint8_t> codes(rows * columns / 2), scales(rows * columns / 16);
   cudaStream_t stream;
   cudaGraph_t graph;
   cudaGraphExec_t replayed;

@@ -58,17 +58,17 @@ struct exact_sum {
 };
 
 template <class F>
-const F* as(const buffer<std::uint8_t>& codes) {
+const F* as(const guarded<std::uint8_t>& codes) {
   return reinterpret_cast<const F*>(codes.data());
 }
 
 // call(storage, bytes) twice, the second time with storage that holds anything.
 template <class Call>
-float in_two_phases(Call call, const buffer<float>& out) {
+float in_two_phases(Call call, const guarded<float>& out) {
   std::size_t needed = 0;
   EXPECT_EQ(call(nullptr, needed), cudaSuccess);
   EXPECT_GT(needed, 0u);
-  const buffer<std::uint8_t> storage(needed, 1);
+  const guarded<std::uint8_t> storage(needed, 1);
   EXPECT_EQ(call(storage.data(), needed), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   storage.read();
@@ -76,14 +76,14 @@ float in_two_phases(Call call, const buffer<float>& out) {
 }
 
 template <class F>
-float sum_of(const buffer<std::uint8_t>& codes, std::size_t n) {
-  const buffer<float> out(1);
+float sum_of(const guarded<std::uint8_t>& codes, std::size_t n) {
+  const guarded<float> out(1);
   return in_two_phases(
       [&](void* storage, std::size_t& size) { return lp::sum(storage, size, as<F>(codes), out.data(), n); }, out);
 }
 template <class F>
-float abs_max_of(const buffer<std::uint8_t>& codes, std::size_t n) {
-  const buffer<float> out(1);
+float abs_max_of(const guarded<std::uint8_t>& codes, std::size_t n) {
+  const guarded<float> out(1);
   return in_two_phases(
       [&](void* storage, std::size_t& size) { return lp::abs_max(storage, size, as<F>(codes), out.data(), n); }, out);
 }
@@ -97,8 +97,8 @@ TYPED_TEST(Fp8, EveryCodeAlone) {
   const auto format = format_of<TypeParam>;
   bytes codes(256);
   for (int code = 0; code < 256; ++code) codes[code] = static_cast<std::uint8_t>(code);
-  const buffer<std::uint8_t> in(codes);
-  const buffer<float> sums(256), maxima(256);
+  const guarded<std::uint8_t> in(codes);
+  const guarded<float> sums(256), maxima(256);
   const matrix rows{as<TypeParam>(in), 256, 1};
   ASSERT_EQ(lp::sum(rows, sums.data()), cudaSuccess);
   ASSERT_EQ(lp::abs_max(rows, maxima.data()), cudaSuccess);
@@ -126,14 +126,14 @@ TYPED_TEST(Fp8, Arrays) {
     float first = 0;
     for (const std::size_t offset : {0, 1, 6, 15}) {
       SCOPED_TRACE(std::to_string(n) + " items, offset " + std::to_string(offset));
-      const buffer<std::uint8_t> in(codes, offset);
+      const guarded<std::uint8_t> in(codes, offset);
       const float sum = sum_of<TypeParam>(in, n);
       EXPECT_NEAR(sum, exact.sum, bound(lp::array_height(n), exact.magnitudes));
       if (offset == 0) first = sum;
       EXPECT_EQ(std::bit_cast<unsigned>(first), std::bit_cast<unsigned>(sum)) << "other bits at another address";
       EXPECT_EQ(abs_max_of<TypeParam>(in, n), exact.greatest);
       workspace workspace;
-      const buffer<float> out(2);
+      const guarded<float> out(2);
       ASSERT_EQ(lp::sum(workspace, as<TypeParam>(in), out.data(), n), cudaSuccess);
       ASSERT_EQ(lp::abs_max(workspace, as<TypeParam>(in), out.data() + 1, n), cudaSuccess);
       const auto kept = out.read();
@@ -151,8 +151,8 @@ TYPED_TEST(Fp8, NoItemIsLost) {
   for (const std::size_t n : {std::size_t{4099}, 3 * std::size_t{production::tile_bytes} + 77}) {
     const bytes codes = random_codes(n, 11, one, four - one + 1, 0x80);
     const exact_sum exact(format, codes.data(), n);
-    EXPECT_EQ(sum_of<TypeParam>(buffer<std::uint8_t>(codes, 3), n), exact.sum);
-    EXPECT_EQ(sum_of<TypeParam>(buffer<std::uint8_t>(codes), n), exact.sum);
+    EXPECT_EQ(sum_of<TypeParam>(guarded<std::uint8_t>(codes, 3), n), exact.sum);
+    EXPECT_EQ(sum_of<TypeParam>(guarded<std::uint8_t>(codes), n), exact.sum);
   }
 }
 
@@ -174,8 +174,8 @@ TYPED_TEST(Fp8, Rows) {
     SCOPED_TRACE(std::to_string(of.rows) + " x " + std::to_string(of.columns) + ", stride " +
                  std::to_string(of.stride) + ", offset " + std::to_string(of.offset));
     const bytes codes = random_codes(of.rows * of.stride, 5, 0, format.num_finite, 0x80);
-    const buffer<std::uint8_t> in(codes, of.offset);
-    const buffer<float> sums(of.rows), maxima(of.rows), alone(1);
+    const guarded<std::uint8_t> in(codes, of.offset);
+    const guarded<float> sums(of.rows), maxima(of.rows), alone(1);
     const matrix rows{as<TypeParam>(in), of.rows, of.columns, of.stride};
     ASSERT_EQ(lp::sum(rows, sums.data()), cudaSuccess);
     ASSERT_EQ(lp::abs_max(rows, maxima.data()), cudaSuccess);
@@ -270,9 +270,9 @@ TYPED_TEST(Fp4, EveryCodeWithEveryScale) {
       codes[row * group_bytes + place / 2] = static_cast<std::uint8_t>(row % 16 << (place % 2 * 4));
       scales[row] = scale_of_code<scale>(static_cast<int>(row / 16));
     }
-    const buffer<std::uint8_t> in(codes);
-    const buffer<scale> of_groups(scales);
-    const buffer<float> out(num_rows);
+    const guarded<std::uint8_t> in(codes);
+    const guarded<scale> of_groups(scales);
+    const guarded<float> out(num_rows);
     const matrix packed{static_cast<const std::uint8_t*>(in.data()), num_rows, group_bytes};
     ASSERT_EQ(lp::dequantising_sum<fixture::group>(packed, of_groups.data(), out.data()), cudaSuccess);
     const auto found = out.read();
@@ -290,7 +290,7 @@ TYPED_TEST(Fp4, Arrays) {
   using fixture = TestFixture;
   constexpr int group = fixture::group;
   const std::size_t tile = production::tile_bytes, one = fixture::group_bytes;
-  const buffer<float> global(std::vector<float>{0.25f});
+  const guarded<float> global(std::vector<float>{0.25f});
   for (const std::size_t n : {std::size_t{0}, one, 2 * one, 3 * one, tile - one, tile, tile + one, 5 * tile + 3 * one,
                               1030 * tile + 5 * one}) {
     bytes codes;
@@ -298,12 +298,12 @@ TYPED_TEST(Fp4, Arrays) {
     fixture::draw(n, 21, codes, scales);
     double sum, magnitudes;
     fixture::exact(codes.data(), scales.data(), n, sum, magnitudes);
-    const buffer<typename fixture::scale> of_groups(scales, 1);
+    const guarded<typename fixture::scale> of_groups(scales, 1);
     float first = 0;
     for (const std::size_t offset : {0, 1, 10}) {
       SCOPED_TRACE(std::to_string(n) + " bytes, offset " + std::to_string(offset));
-      const buffer<std::uint8_t> in(codes, offset);
-      const buffer<float> out(1);
+      const guarded<std::uint8_t> in(codes, offset);
+      const guarded<float> out(1);
       const float found = in_two_phases(
           [&](void* storage, std::size_t& size) {
             return lp::dequantising_sum<group>(storage, size, in.data(), of_groups.data(), out.data(), 2 * n);
@@ -332,9 +332,9 @@ TYPED_TEST(Fp4, Rows) {
       fixture::draw(rows * stride, 31, codes, unused);
       bytes others;
       fixture::draw(rows * columns, 32, others, scales);
-      const buffer<std::uint8_t> in(codes, padding);
-      const buffer<typename fixture::scale> of_groups(scales);
-      const buffer<float> out(rows);
+      const guarded<std::uint8_t> in(codes, padding);
+      const guarded<typename fixture::scale> of_groups(scales);
+      const guarded<float> out(rows);
       ASSERT_EQ(
           lp::dequantising_sum<fixture::group>(matrix{in.data(), rows, columns, stride}, of_groups.data(), out.data()),
           cudaSuccess);
@@ -353,11 +353,11 @@ using LowPrecisionSums = OnAGpu;
 
 TEST_F(LowPrecisionSums, AGraphIsReplayedWithOtherCodes) {
   const std::size_t n = 300'001;
-  const buffer<std::uint8_t> in(n);
-  const buffer<float> out(1);
+  const guarded<std::uint8_t> in(n);
+  const guarded<float> out(1);
   std::size_t size = 0;
   ASSERT_EQ(lp::sum(nullptr, size, as<__nv_fp8_e4m3>(in), out.data(), n), cudaSuccess);
-  const buffer<std::uint8_t> storage(size);
+  const guarded<std::uint8_t> storage(size);
   cudaStream_t stream;
   cudaGraph_t graph;
   cudaGraphExec_t replayed;

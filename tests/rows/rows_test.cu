@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "arrived.hpp"
+#include "guarded.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -35,42 +36,6 @@ template <class T>
 constexpr double rounding = std::is_same_v<T, float>    ? 0x1p-24
                             : std::is_same_v<T, __half> ? 0x1p-11
                                                         : 0x1p-8;
-
-// Memory of the device with canaries on both sides of what a call may write.
-template <class T>
-class buffer {
- public:
-  buffer(std::size_t num_items, std::size_t offset = 0) : num_items_(num_items), offset_(offset + margin) {
-    EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
-    EXPECT_EQ(arrived(cudaMemset(memory_, canary, bytes())), cudaSuccess);
-  }
-  explicit buffer(const std::vector<T>& items, std::size_t offset = 0) : buffer(items.size(), offset) {
-    EXPECT_EQ(arrived(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice)), cudaSuccess);
-  }
-  ~buffer() { cudaFree(memory_); }
-  buffer(const buffer&) = delete;
-  buffer& operator=(const buffer&) = delete;
-
-  T* data() const { return memory_ + offset_; }
-  std::vector<T> read() const {
-    std::vector<unsigned char> all(bytes());
-    EXPECT_EQ(cudaMemcpy(all.data(), memory_, bytes(), cudaMemcpyDeviceToHost), cudaSuccess);
-    for (std::size_t i = 0; i < bytes(); ++i) {
-      const bool inside = i >= offset_ * sizeof(T) && i < (offset_ + num_items_) * sizeof(T);
-      if (!inside) EXPECT_EQ(all[i], canary) << "written outside, at byte " << i;
-    }
-    std::vector<T> items(num_items_);
-    std::memcpy(items.data(), all.data() + offset_ * sizeof(T), num_items_ * sizeof(T));
-    return items;
-  }
-
- private:
-  static constexpr std::size_t margin = 64;
-  static constexpr unsigned char canary = 0xa5;
-  std::size_t bytes() const { return (num_items_ + offset_ + margin) * sizeof(T); }
-  T* memory_ = nullptr;
-  std::size_t num_items_, offset_;
-};
 
 template <class T>
 std::vector<T> random_items(std::size_t n, unsigned seed, float scale = 4) {
@@ -148,7 +113,7 @@ struct Rows : testing::Test {
     for (const shape& of : shapes()) {
       SCOPED_TRACE(name(of));
       const std::vector<T> items = random_items<T>(of.num_rows * of.stride, 7);
-      const buffer<T> in(items, of.offset), out(items.size(), of.offset);
+      const guarded<T> in(items, of.offset), out(items.size(), of.offset);
       const rows::matrix source{in.data(), of.num_rows, of.num_columns, of.stride};
       const rows::matrix target{out.data(), of.num_rows, of.num_columns, of.stride};
       ASSERT_EQ(call(source, target), cudaSuccess);
@@ -207,7 +172,7 @@ TYPED_TEST(Rows, LayerNorm) {
   using T = TypeParam;
   const std::size_t most = 70001 * 16;
   const std::vector<T> weights = random_items<T>(most, 8, 1), biases = random_items<T>(most, 9, 1);
-  const buffer<T> weight(weights, 1), bias(biases, 3), aligned_weight(weights), aligned_bias(biases);
+  const guarded<T> weight(weights, 1), bias(biases, 3), aligned_weight(weights), aligned_bias(biases);
   for (const bool aligned : {true, false})
     TestFixture::for_all_shapes(
         [&](const auto& in, const auto& out) {
@@ -253,7 +218,7 @@ TEST(RowsOfFloats, VarianceBesideALargeMean) {
     std::vector<float> items = random_items<float>(columns, 3, 1);
     for (float& item : items) item += 10000;
     const exact_row exact(items.data(), columns);
-    const buffer<float> in(items), out(columns), means(1), scales(1);
+    const guarded<float> in(items), out(columns), means(1), scales(1);
     rows::norm_options<float> options;
     options.d_means = means.data();
     options.d_scales = scales.data();
@@ -271,7 +236,7 @@ TYPED_TEST(Rows, ResidualIsUpdatedAndScaled) {
     const std::vector<T> added = random_items<T>(3 * columns, 4), before = random_items<T>(3 * columns, 5);
     std::vector<T> sums(added.size());
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = item_of<T>(value_of(added[i]) + value_of(before[i]));
-    const buffer<T> in(added), residual(before), expected_in(sums), out(sums.size()), expected(sums.size());
+    const guarded<T> in(added), residual(before), expected_in(sums), out(sums.size()), expected(sums.size());
     rows::norm_options<T> options;
     options.residual = rows::matrix{residual.data(), 3, columns};
     ASSERT_EQ(rows::rms_norm(rows::matrix{in.data(), 3, columns}, rows::matrix{out.data(), 3, columns}, options),
@@ -290,9 +255,9 @@ TYPED_TEST(Rows, LogSumExpAndCrossEntropy) {
     const std::vector<T> items = random_items<T>(of.num_rows * of.stride, 11);
     std::vector<int> targets(of.num_rows);
     for (std::size_t row = 0; row < of.num_rows; ++row) targets[row] = static_cast<int>(row * 7919 % of.num_columns);
-    const buffer<T> in(items, of.offset);
-    const buffer<int> target(targets), arg_max(of.num_rows);
-    const buffer<float> alone(of.num_rows), losses(of.num_rows), together(of.num_rows), plain(of.num_rows);
+    const guarded<T> in(items, of.offset);
+    const guarded<int> target(targets), arg_max(of.num_rows);
+    const guarded<float> alone(of.num_rows), losses(of.num_rows), together(of.num_rows), plain(of.num_rows);
     const rows::matrix logits{in.data(), of.num_rows, of.num_columns, of.stride};
     rows::cross_entropy_results<int> also;
     also.d_arg_max = arg_max.data();
@@ -317,10 +282,10 @@ TYPED_TEST(Rows, LogSumExpAndCrossEntropy) {
 
 TYPED_TEST(Rows, TargetsThatAreNoColumns) {
   using T = TypeParam;
-  const buffer<T> in(random_items<T>(4 * 10, 1));
+  const guarded<T> in(random_items<T>(4 * 10, 1));
   const std::vector<long long> targets = {-100, 10, -1, 9};
-  const buffer<long long> target(targets);
-  const buffer<float> losses(4);
+  const guarded<long long> target(targets);
+  const guarded<float> losses(4);
   ASSERT_EQ(rows::cross_entropy(rows::matrix{in.data(), 4, 10}, target.data(), losses.data()), cudaSuccess);
   const auto loss = losses.read();
   EXPECT_EQ(loss[0], 0);
@@ -342,9 +307,9 @@ TYPED_TEST(Rows, InfinitiesAndNan) {
     items[one_infinite * columns + at] = item_of<T>(infinity);
     items[one_nan * columns + at] = item_of<T>(NAN);
     for (std::size_t i = 0; i < columns; ++i) items[huge * columns + i] = item_of<T>(60000);
-    const buffer<T> in(items), out(items.size());
-    const buffer<float> sums(num_rows), losses(num_rows);
-    const buffer<int> target(std::vector<int>(num_rows, 0)), arg_max(num_rows);
+    const guarded<T> in(items), out(items.size());
+    const guarded<float> sums(num_rows), losses(num_rows);
+    const guarded<int> target(std::vector<int>(num_rows, 0)), arg_max(num_rows);
     rows::cross_entropy_results<int> also;
     also.d_arg_max = arg_max.data();
     const rows::matrix source{in.data(), std::size_t{num_rows}, columns};
@@ -381,8 +346,8 @@ TYPED_TEST(Rows, BitsDependOnTheRowAlone) {
     const std::vector<T> row = random_items<T>(columns, 6);
     std::vector<T> many = random_items<T>(batch * columns, 5);
     std::memcpy(&many[(batch - 1) * columns], row.data(), columns * sizeof(T));
-    const buffer<T> alone(row), among(many, 1), out_alone(columns), out_among(many.size(), 3);
-    const buffer<float> sum_alone(1), sum_among(batch);
+    const guarded<T> alone(row), among(many, 1), out_alone(columns), out_among(many.size(), 3);
+    const guarded<float> sum_alone(1), sum_among(batch);
     const rows::matrix one{alone.data(), 1, columns}, all{among.data(), batch, columns};
     const rows::matrix out_one{out_alone.data(), 1, columns}, out_all{out_among.data(), batch, columns};
     const auto expect_same = [&](cudaError_t first, cudaError_t second) {
@@ -410,8 +375,8 @@ TYPED_TEST(Rows, MergedAttention) {
       for (unsigned part = 0; part < parts; ++part) scores[part * rows + 3] = -infinity;  // masked everywhere
       scores[4] = -infinity;                                                              // in the first part
       for (std::size_t i = 0; i < columns; ++i) outputs[4 * columns + i] = item_of<T>(NAN);
-      const buffer<T> from(outputs), out(rows * columns);
-      const buffer<float> score(scores), merged(rows);
+      const guarded<T> from(outputs), out(rows * columns);
+      const guarded<float> score(scores), merged(rows);
       ASSERT_EQ(rows::merge_attention(from.data(), score.data(), parts, rows, columns, out.data(), merged.data()),
                 cudaSuccess);
       const auto results = out.read();
@@ -443,8 +408,8 @@ TYPED_TEST(Rows, MergedAttention) {
 
 TYPED_TEST(Rows, BadArgumentsAreRefused) {
   using T = TypeParam;
-  const buffer<T> memory(100);
-  const buffer<float> sums(10);
+  const guarded<T> memory(100);
+  const guarded<float> sums(10);
   const rows::matrix good{memory.data(), 10, 10};
   EXPECT_EQ(rows::softmax(good, rows::matrix{memory.data(), 10, 9}), cudaErrorInvalidValue);
   EXPECT_EQ(rows::softmax(good, rows::matrix{memory.data(), 10, 10, 9}), cudaErrorInvalidValue);
@@ -465,7 +430,7 @@ TEST(RowsOfFloats, ReplayedInAGraph) {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no usable GPU";
   const std::size_t columns = 40000;
-  const buffer<float> in(2 * columns), out(2 * columns);
+  const guarded<float> in(2 * columns), out(2 * columns);
   cudaStream_t stream;
   cudaGraph_t graph;
   cudaGraphExec_t replayed;

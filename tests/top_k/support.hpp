@@ -18,48 +18,10 @@
 #include <vector>
 
 #include "arrived.hpp"
+#include "guarded.hpp"
 #include "on_a_gpu.hpp"
 
 namespace rungs::tests {
-
-// Memory of the device with canaries on both sides of what a call may write. `offset` items make it unaligned.
-template <class T>
-class guarded {
- public:
-  explicit guarded(std::size_t num_items, std::size_t offset = 0) : num_items_(num_items), offset_(offset + margin) {
-    EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
-    EXPECT_EQ(arrived(cudaMemset(memory_, canary, bytes())), cudaSuccess);
-  }
-  explicit guarded(const std::vector<T>& items, std::size_t offset = 0) : guarded(items.size(), offset) {
-    write(items);
-  }
-  ~guarded() { cudaFree(memory_); }
-  guarded(const guarded&) = delete;
-  guarded& operator=(const guarded&) = delete;
-
-  T* data() const { return memory_ + offset_; }
-  void write(const std::vector<T>& items) {
-    EXPECT_EQ(arrived(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice)), cudaSuccess);
-  }
-  std::vector<T> read() const {
-    std::vector<unsigned char> all(bytes());
-    EXPECT_EQ(cudaMemcpy(all.data(), memory_, bytes(), cudaMemcpyDeviceToHost), cudaSuccess);
-    std::size_t outside = 0;
-    for (std::size_t i = 0; i < bytes(); ++i)
-      outside += (i < offset_ * sizeof(T) || i >= (offset_ + num_items_) * sizeof(T)) && all[i] != canary;
-    EXPECT_EQ(outside, 0u) << "bytes were written outside";
-    std::vector<T> items(num_items_);
-    std::memcpy(items.data(), all.data() + offset_ * sizeof(T), num_items_ * sizeof(T));
-    return items;
-  }
-
- private:
-  static constexpr std::size_t margin = 64;
-  static constexpr unsigned char canary = 0xa5;
-  std::size_t bytes() const { return (num_items_ + offset_ + margin) * sizeof(T); }
-  T* memory_ = nullptr;
-  std::size_t num_items_, offset_;
-};
 
 // call(d_temp_storage, temp_storage_bytes) in two phases, on storage at an odd address that holds anything. One byte
 // less has to be refused, and nothing may be written behind it.
