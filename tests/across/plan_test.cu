@@ -106,8 +106,10 @@ TEST(AcrossPlan, TheWayDependsOnBytesAndRanks) {
   EXPECT_EQ(planned::choose((1 << 20) + 1, 2), way::two_shot);
   for (int num_ranks = 3; num_ranks <= 8; ++num_ranks)  // the more ranks, the less of one shot
     EXPECT_LT(planned::most_of_one_shot(num_ranks), planned::most_of_one_shot(num_ranks - 1));
-  EXPECT_EQ(planned::choose(64 << 10, 8), way::one_shot);
-  EXPECT_EQ(planned::choose(128 << 10, 8), way::two_shot);
+  EXPECT_EQ(planned::choose(512 << 10, 4), way::one_shot);
+  EXPECT_EQ(planned::choose((512 << 10) + 1, 4), way::two_shot);
+  EXPECT_EQ(planned::choose(128 << 10, 8), way::one_shot);
+  EXPECT_EQ(planned::choose(256 << 10, 8), way::two_shot);
 }
 
 }  // namespace
