@@ -16,6 +16,9 @@ std::optional<device_facts> find_device(std::string& why_not) {
     return std::nullopt;
   }
   check(error);
+#ifdef RUNGS_QUICK_BUILD
+  throw std::runtime_error("a quick build has no kernels for the GPU: configure with -DRUNGS_QUICK_BUILD=OFF");
+#endif
   device_facts facts;
   check(cudaGetDevice(&facts.ordinal));
   cudaDeviceProp properties;

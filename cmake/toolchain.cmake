@@ -31,3 +31,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(APPEND RUNGS_MISTAKEN_WARNINGS $<$<COMPILE_LANGUAGE:CXX>:-Wno-${warning}> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-${warning}>)
   endforeach()
 endif()
+
+# For device code that never runs, as that of a quick build.
+set(RUNGS_SYNTAX_ONLY -Xcompiler=-O0)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
+  list(PREPEND RUNGS_SYNTAX_ONLY -fdevice-syntax-only)
+endif()
+if(RUNGS_QUICK_BUILD)
+  add_compile_definitions(RUNGS_QUICK_BUILD)
+endif()

@@ -4,23 +4,23 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace rungs::tests {
 
+// Ends the program where there is a GPU and a quick build (RUNGS_QUICK_BUILD) has left out the kernels to run on it.
 inline bool has_gpu() {
   int count = 0;
   const bool has_one = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
   cudaGetLastError();
-  return has_one;
-}
-
-// Says so where the kernels were compiled quickly (RUNGS_QUICK_TESTS): on a GPU they prove little of the kernels that a
-// user's compiler makes, and their times prove nothing.
-inline void tell_if_quick() {
-#ifdef RUNGS_QUICK_TESTS
-  std::printf(
-      "note: these kernels were compiled with -Ofc=max; configure with -DRUNGS_QUICK_TESTS=OFF to run them on a GPU\n");
+#ifdef RUNGS_QUICK_BUILD
+  if (has_one) {
+    std::fputs("This is a quick build, without kernels: configure with -DRUNGS_QUICK_BUILD=OFF to use the GPU.\n",
+               stderr);
+    std::exit(2);
+  }
 #endif
+  return has_one;
 }
 
 }  // namespace rungs::tests

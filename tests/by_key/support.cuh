@@ -73,7 +73,7 @@ class outputs {
 class OnAGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (no_gpu()) GTEST_SKIP() << "no usable GPU";
+    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   }
   void TearDown() override { cudaFree(storage_); }
 

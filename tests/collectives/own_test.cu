@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "front_door/stage.cuh"
+#include "on_a_gpu.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -23,10 +24,7 @@ namespace {
 class Collectives : public ::testing::Test {
  protected:
   void SetUp() override {
-    int count = 0;
-    const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-    cudaGetLastError();
-    if (none) GTEST_SKIP() << "no usable GPU";
+    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   }
 };
 

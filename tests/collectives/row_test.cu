@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "front_door/stage.cuh"
+#include "on_a_gpu.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -165,10 +166,7 @@ void check_lengths() {
 }
 
 TEST(RowCollective, TellsEveryThreadOfARow) {
-  int count = 0;
-  const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-  cudaGetLastError();
-  if (none) GTEST_SKIP() << "no usable GPU";
+  if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   check_lengths<1, 32>();
   check_lengths<4, 96>();
   check_lengths<32, 32>();

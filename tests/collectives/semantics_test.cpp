@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "front_door/programs.hpp"
+#include "on_a_gpu.hpp"
 
 namespace rungs::tests {
 
@@ -12,10 +13,7 @@ std::vector<outcome> collectives_by_rungs();
 namespace {
 
 TEST(CollectivesSemantics, AreCubs) {
-  int count = 0;
-  const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-  cudaGetLastError();
-  if (none) GTEST_SKIP() << "no usable GPU";
+  if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   const auto by_cub = collectives_by_cub(), by_rungs = collectives_by_rungs();
   ASSERT_FALSE(by_cub.empty());
   ASSERT_EQ(by_cub.size(), by_rungs.size());

@@ -254,7 +254,6 @@ int main_of(int argc, const char* const* argv) {
                 static_cast<unsigned long long>(num_skipped));
     return require_gpu ? 3 : 0;
   }
-  tests::tell_if_quick();
   program program(wanted);
   return single->count() > 0 ? program.run_one(one, times) : program.run();
 }

@@ -263,7 +263,6 @@ int main_of(int argc, const char* const* argv) {
     std::printf("no usable GPU: skipped\n0 passed, 0 failed, 1 skipped\n");
     return require_gpu ? 3 : 0;
   }
-  tests::tell_if_quick();
   program program(num_threads, seed, hang_seconds);
   ballast most;
   most.take_all_but(left_over * mebi);

@@ -9,22 +9,16 @@
 #include <vector>
 
 #include "arrived.hpp"
+#include "on_a_gpu.hpp"
 #include "rungs/operators.cuh"
 #include "rungs/workspace.cuh"
 
 namespace rungs::tests {
 
-inline bool no_gpu() {
-  int count = 0;
-  const bool none = cudaGetDeviceCount(&count) != cudaSuccess || count == 0;
-  cudaGetLastError();
-  return none;
-}
-
 // Why a variant cannot be tested here; empty where it can.
 template <class Variant>
 std::string why_not_here() {
-  if (no_gpu()) return "no usable GPU";
+  if (!has_gpu()) return "no usable GPU";
   if constexpr (requires { Variant::min_cc; }) {
     cudaDeviceProp device{};
     EXPECT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);

@@ -17,6 +17,7 @@
 #include "gpu/large_memory.hpp"
 #include "gpu/library_faults.hpp"
 #include "gpu/study_examination.hpp"
+#include "on_a_gpu.hpp"
 #include "plan/covering_array.hpp"
 #include "text.hpp"
 
@@ -1191,7 +1192,7 @@ const std::string& no_gpu_reason() {
     const cudaError_t status = cudaGetDeviceCount(&count);
     cudaGetLastError();
     if (status != cudaSuccess) return text("no usable GPU: ", cudaGetErrorString(status));
-    if (count == 0) return std::string("no usable GPU: none found");
+    if (!has_gpu()) return std::string("no usable GPU: none found");
     return std::string();
   }();
   return reason;

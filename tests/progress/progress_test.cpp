@@ -152,7 +152,6 @@ class Progress : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!has_gpu()) return;
-    tell_if_quick();
     all_ = std::make_unique<everything>();
   }
   static void TearDownTestSuite() { all_.reset(); }

@@ -17,6 +17,7 @@
 
 #include "arrived.hpp"
 #include "guarded.hpp"
+#include "on_a_gpu.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -76,8 +77,7 @@ struct exact_row {
 template <class T>
 struct Rows : testing::Test {
   void SetUp() override {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no usable GPU";
+    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   }
 
   struct shape {
@@ -212,8 +212,7 @@ TYPED_TEST(Rows, RmsNorm) {
 
 // The mean is 10,000 times the deviation: E[x²] - mean² would be noise.
 TEST(RowsOfFloats, VarianceBesideALargeMean) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no usable GPU";
+  if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   for (const std::size_t columns : {7, 2048, 100000}) {
     std::vector<float> items = random_items<float>(columns, 3, 1);
     for (float& item : items) item += 10000;
@@ -427,8 +426,7 @@ TYPED_TEST(Rows, BadArgumentsAreRefused) {
 }
 
 TEST(RowsOfFloats, ReplayedInAGraph) {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no usable GPU";
+  if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   const std::size_t columns = 40000;
   const guarded<float> in(2 * columns), out(2 * columns);
   cudaStream_t stream;

@@ -45,7 +45,7 @@ cudaError_t in_two_phases(Call call) {
 
 struct Segments : testing::Test {
   void SetUp() override {
-    if (no_gpu()) GTEST_SKIP() << "no usable GPU";
+    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   }
 };
 
