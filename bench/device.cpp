@@ -6,7 +6,7 @@
 
 namespace rungs::bench {
 
-std::optional<device_facts> find_device(std::string& why_not) {
+std::optional<device_facts> find_device(std::string& why_not, int ordinal) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
@@ -19,8 +19,12 @@ std::optional<device_facts> find_device(std::string& why_not) {
 #ifdef RUNGS_QUICK_BUILD
   throw std::runtime_error("a quick build has no kernels for the GPU: configure with -DRUNGS_QUICK_BUILD=OFF");
 #endif
+  if (ordinal >= count)
+    throw usage_error("--device: there is no GPU " + std::to_string(ordinal) + "; CUDA counts " +
+                      std::to_string(count));
+  check(cudaSetDevice(ordinal));
   device_facts facts;
-  check(cudaGetDevice(&facts.ordinal));
+  facts.ordinal = ordinal;
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, facts.ordinal));
   facts.name = properties.name;

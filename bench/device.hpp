@@ -24,8 +24,9 @@ struct device_facts {
   double peak_gb_per_s() const { return 2.0 * memory_clock_khz * (memory_bus_bits / 8) * 1e-6; }
 };
 
-// The current device; empty with the reason where there is no usable GPU (no driver, or no device). Other errors throw.
-std::optional<device_facts> find_device(std::string& why_not);
+// The device of this number, from then on the current one; empty with the reason where there is no usable GPU (no
+// driver, or no device). Other errors throw.
+std::optional<device_facts> find_device(std::string& why_not, int ordinal = 0);
 
 template <auto destroy>
 struct destroyer {

@@ -263,7 +263,7 @@ int run(int argc, char** argv) {
 
   const environment surroundings;  // before the first CUDA call
   std::string why_no_device;
-  const auto device = find_device(why_no_device);
+  const auto device = find_device(why_no_device, given.device);
   if (given.list) {
     for (const auto& one : make_plan(records, given.wanted, device ? device : imaginary_device(), "").cases) {
       if (one.asked_for) std::cout << one.name << '\n';

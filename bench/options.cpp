@@ -131,6 +131,15 @@ std::pair<int, int> parse_shard(const std::string& text) {
   throw usage_error("--shard: '" + text + "' is not i/n with 1 <= i <= n");
 }
 
+int parse_device(const std::string& text) {
+  int device = -1;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, device);
+  if (error != std::errc{} || rest != end || device < 0)
+    throw usage_error("--device: '" + text + "' is not the number of a GPU: 0, 1 ...");
+  return device;
+}
+
 bool is_true(const std::string& value) { return value.empty() || value == "true" || value == "1" || value == "yes"; }
 
 }  // namespace
@@ -184,6 +193,10 @@ parsed parse_options(int argc, const char* const* argv) {
   };
   option("--filter", "REGEX", "Only cases whose name contains a match of this regular expression",
          [&](const std::string& text) { wanted.filter = text; });
+  option("--beside", "RUNG", "Only what a rung of this name solves, and the rung however slow it is",
+         [&](const std::string& text) { wanted.beside = text; });
+  option("--device", "N", "Which GPU, as CUDA counts them; default 0",
+         [&](const std::string& text) { given.device = parse_device(text); });
   app.add_flag("--list", given.list, "Print the names of the cases and exit");
   app.add_option("--budget", given.budget_seconds,
                  "Wall time of the whole run; every case gets its share, and what none is left for is left out")

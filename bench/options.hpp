@@ -13,6 +13,7 @@ namespace rungs::bench {
 struct options {
   selection wanted;
   bool list = false, profile = false, require_gpu = false, strict = false;
+  int device = 0;
   std::optional<double> budget_seconds;
   std::filesystem::path out;              // empty: report/data/<gpu>/ in the source tree
   std::vector<std::string> google;        // Google Benchmark's flags, validated, as --name=value

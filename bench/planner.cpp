@@ -377,6 +377,9 @@ void add(run_plan& plan, problem about, std::vector<bench_case> cases) {
 run_plan make_plan(std::span<const catalog::record> records, const selection& wanted,
                    const std::optional<device_facts>& device, const std::string& why_no_device) {
   refuse_unknown_types(records, wanted);
+  const auto is_wanted = [&](const catalog::record& one) { return one.rung == wanted.beside; };
+  if (!wanted.beside.empty() && std::ranges::none_of(records, is_wanted))
+    throw usage_error("--beside: no rung is called '" + wanted.beside + "'; --list shows their names");
   const std::regex filter = compile(wanted.filter);
   const device_facts target = device.value_or(imaginary_device());
 
@@ -386,11 +389,14 @@ run_plan make_plan(std::span<const catalog::record> records, const selection& wa
   for (const auto& [line, members] : lines_of(records, wanted)) {
     const bool answered = std::ranges::any_of(members, [](const auto* one) { return is_front_door(*one); });
     if (wanted.grid == grid::held_out && !answered) continue;
+    const bool solved = std::ranges::any_of(members, [&](const auto* one) { return is_wanted(*one); });
+    if (!wanted.beside.empty() && !solved) continue;
     for (problem& about : visits(settings_of(line, wanted, target), wanted.grid != grid::none)) {
       const std::size_t size = about.num_items;
       about.every_rung =
           wanted.grid == grid::none && (wanted.full || !wanted.sizes.empty() || rules::wants_every_rung(about));
       about.most_rungs = most_rungs(wanted.grid);
+      about.beside = wanted.beside;
       auto cases = matching_cases(about, members, modes_of(about, wanted), wanted, filter, target);
       num_matching += cases.size();
       if (cases.empty()) continue;

@@ -31,6 +31,7 @@ constexpr std::string_view name(grid value) {
 
 struct selection {
   std::string filter = {};                       // ECMAScript regular expression searched in a case's name; empty: all
+  std::string beside = {};                       // name of a rung: only what it solves, and it always; empty: all
   std::vector<mode> modes = {};                  // empty: the default suite's
   std::vector<std::size_t> sizes = {};           // likewise
   std::vector<std::string> types = {};           // "f32" or "f16:f32"; likewise
@@ -49,6 +50,7 @@ struct problem {
   std::size_t num_items = 0;
   bool on_host = false;
   bool every_rung = false;     // else only baselines and what a pilot finds fast
+  std::string beside = {};     // this rung as well
   std::size_t most_rungs = 0;  // then no more than so many of those that ask alike of their storage; 0: all
   std::vector<mode> modes = {};
   std::vector<const catalog::record*> contenders = {};

@@ -197,7 +197,8 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
   for (entrant& one : entrants) {
     const bool baseline = histogram && !about.on_host ? is_cub(*one.bound.record)
                                                       : one.bound.record->family == catalog::family::library_baselines;
-    const bool always = baseline || about.every_rung || (about.most_rungs > 0 && is_front_door(*one.bound.record));
+    const bool always = baseline || about.every_rung || one.bound.record->rung == about.beside ||
+                        (about.most_rungs > 0 && is_front_door(*one.bound.record));
     if (!one.out && one.defect.empty() && !always) rungs.push_back(&one);
   }
   std::stable_sort(rungs.begin(), rungs.end(),

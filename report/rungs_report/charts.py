@@ -11,6 +11,7 @@ from typing import Any
 
 import altair as alt
 import vl_convert
+from altair.utils import schemapi
 
 from rungs_report import compare, words
 from rungs_report.data import Cell, Machine, Variant
@@ -24,6 +25,15 @@ CUB_COLOUR, YARDSTICK_COLOUR, CEILING_COLOUR = "#D55E00", "#9A7B64", INK
 MARKS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ((1, 0), (6, 3), (2, 2))
 WIDTH, HEIGHT, LABEL_PIXELS = 640, 330, 13
+
+
+def check_grammar(whether: bool) -> None:
+    """Whether each part of a chart is held against Vega-Lite's schema when it is made, which takes longer than all else of a page. Off
+    until asked for: the tests of the committed pages do."""
+    (schemapi.enable_debug_mode if whether else schemapi.disable_debug_mode)()
+
+
+check_grammar(False)
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ class Drawing:
         resolve = alt.Resolve(scale=alt.ScaleResolveMap(color="independent")) if independent else alt.Undefined
         # All at once: each further call on a layered chart would copy every layer of it.
         layered = alt.layer(*layers, config=CONFIG, width=WIDTH, height=height, resolve=resolve)
-        spec = layered.to_dict(validate=True)
+        spec = layered.to_dict(validate=schemapi.DEBUG_MODE)
         spec.pop("usermeta", None)
         return Chart(name, title, {**spec, "datasets": self.datasets})
 

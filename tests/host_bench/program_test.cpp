@@ -104,6 +104,10 @@ const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
                             {"--grid=everything", "held_out"},
                             {"--filter=(", "'('"},
                             {"--filter=no_such_case", "'no_such_case'"},
+                            {"--beside=nobody", "'nobody'"},
+                            {"--device=x", "'x'"},
+                            {"--device=-1", "'-1'"},
+                            {"--device=1.5", "'1.5'"},
                             {"--shard=0/2", "'0/2'"},
                             {"--shard=3/2", "'3/2'"},
                             {"--shard=x", "'x'"},
@@ -132,6 +136,14 @@ TEST_F(Program, AGridHasSizesAndBinsOfItsOwn) {
     EXPECT_EQ(got.code, exit_usage) << argument;
     EXPECT_NE(got.err.find("cold"), std::string::npos) << got.err;
   }
+}
+
+TEST_F(Program, BesideARungIsWhatItSolves) {
+  const auto all = run({"--list"}), beside = run({"--list", "--beside=host_serial_scan"});
+  ASSERT_EQ(beside.code, exit_ok) << beside.err;
+  EXPECT_NE(beside.out.find("/host_serial_scan/"), std::string::npos);
+  EXPECT_EQ(beside.out.find("reduce/"), std::string::npos);
+  EXPECT_NE(all.out.find("reduce/"), std::string::npos);
 }
 
 TEST_F(Program, AnEmptyValueTakesNoFlagForIt) {
