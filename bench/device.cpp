@@ -17,7 +17,7 @@ std::optional<device_facts> find_device(std::string& why_not, int ordinal) {
   }
   check(error);
 #ifdef RUNGS_QUICK_BUILD
-  throw std::runtime_error("a quick build has no kernels for the GPU: configure with -DRUNGS_QUICK_BUILD=OFF");
+  throw usage_error("a quick build has no kernels for the GPU: configure with -DRUNGS_QUICK_BUILD=OFF");
 #endif
   if (ordinal >= count)
     throw usage_error("--device: there is no GPU " + std::to_string(ordinal) + "; CUDA counts " +
