@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 
@@ -22,9 +23,11 @@ catalog::record record_of(catalog::family family, const char* rung, catalog::cal
   return {.family = family, .ladder = "by_key", .rung = rung, .call = call};
 }
 
-std::vector<unsigned char> read(const void* from, std::size_t num_bytes) {
+std::vector<unsigned char> read(const void* from, std::size_t num_bytes, const event_bench& with) {
   std::vector<unsigned char> bytes(num_bytes);
-  if (num_bytes != 0) check(cudaMemcpy(bytes.data(), from, num_bytes, cudaMemcpyDeviceToHost));
+  if (num_bytes == 0) return bytes;
+  check(cudaMemcpyAsync(bytes.data(), from, num_bytes, cudaMemcpyDeviceToHost, with.stream()));
+  with.synchronize();
   return bytes;
 }
 
@@ -62,7 +65,8 @@ study::found_outputs study::look(const cell& about) {
   const places at = places_of(about.items, each.first_out, each.second_out);
   const char* const out = static_cast<const char*>(out_.get());
   int count = 0;
-  if (!is_scan(about.about.operation)) check(cudaMemcpy(&count, out + at.behind, sizeof count, cudaMemcpyDeviceToHost));
+  if (!is_scan(about.about.operation))
+    std::memcpy(&count, read(out + at.behind, sizeof count, bench_).data(), sizeof count);
   if (count < 0 || static_cast<std::size_t>(count) > about.items)
     throw std::runtime_error("the number of outputs is " + std::to_string(count));
   found_outputs found{static_cast<std::size_t>(count)};
@@ -88,10 +92,11 @@ std::string study::defect_by_host(const cell& about, const found_outputs& found)
   const places at = places_of(about.items, each.first_out, each.second_out);
   const char* const out = static_cast<const char*>(out_.get());
   const std::size_t outputs = num_outputs(about, found.count);
-  std::string defect = difference("first output", right.first, read(out, outputs * each.first_out), each.first_out);
+  std::string defect =
+      difference("first output", right.first, read(out, outputs * each.first_out, bench_), each.first_out);
   if (defect.empty())
-    defect =
-        difference("second output", right.second, read(out + at.second_at, outputs * each.second_out), each.second_out);
+    defect = difference("second output", right.second, read(out + at.second_at, outputs * each.second_out, bench_),
+                        each.second_out);
   return defect;
 }
 
