@@ -106,19 +106,19 @@ measured_cell study::measure(const cell& about, double seconds, std::vector<omis
   found.by_host = about.items <= items_of_host;
   const item_sizes sizes = sizes_of(about.about);
   char* const in = static_cast<char*>(in_.get());
+  char* const second_in = in + places_of(about.items, sizes.first_in, sizes.second_in).second_at;
   catalog::arguments arguments;
   arguments.d_in = in;
-  arguments.d_second = in + places_of(about.items, sizes.first_in, sizes.second_in).second_at;
+  arguments.d_second = second_in;
   arguments.d_out = out_.get();
   arguments.num_items = about.items;
-  check(fill(about.about, about.items, in, in + places_of(about.items, sizes.first_in, sizes.second_in).second_at,
-             bench_.stream()));
+  check(fill(about.about, about.items, in, second_in, bench_.stream()));
   bench_.synchronize();
 
   const calls both = calls_of(about.about);
   if (both.rungs == nullptr || both.cub == nullptr) throw std::logic_error(name_of(about) + " has no calls");
   std::optional<entry> cub, rungs;
-  // Before anything else is known, an error of a call is that of its library.
+  // An error of a call is that of its library, and the other goes on.
   const auto begin = [&](std::optional<entry>& one, const catalog::record& record, result& outcome) {
     try {
       one.emplace(record, arguments, bench_.stream());
@@ -151,7 +151,7 @@ measured_cell study::measure(const cell& about, double seconds, std::vector<omis
                              : "the outputs are not CUB's";
   }
   if (!rungs && !cub) return found;
-  found.outputs = num_outputs(about, (cub ? cub : rungs)->first.count);
+  found.outputs = num_outputs(about, (found.rungs.verified ? rungs : cub ? cub : rungs)->first.count);
 
   const bool times_rungs = rungs && found.rungs.verified, times_cub = cub && found.cub.verified;
   catalog::arguments moved = arguments;

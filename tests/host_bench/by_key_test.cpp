@@ -213,5 +213,14 @@ TEST(by_key, what_is_wrong_has_no_time) {
   EXPECT_EQ(told["results"][1]["median_us"], 15);
 }
 
+TEST(by_key, without_a_sample_at_the_full_clock_there_is_no_time) {
+  measured_cell one = a_cell(1 << 16, 10, 15, 15);
+  one.rungs.samples.clear();
+  const json told = to_json(std::vector<measured_cell>{one})[0];
+  EXPECT_FALSE(told.contains("speedup"));
+  EXPECT_FALSE(told["results"][0].contains("median_us"));
+  EXPECT_EQ(told["results"][0]["samples"], 0);
+}
+
 }  // namespace
 }  // namespace rungs::bench::by_key

@@ -109,6 +109,13 @@ def test_a_wrong_result_of_cub_has_no_time(page):
     assert re.search(r"\| i32 +\| 64 Ki +\| +5\.00 µs, 80\.0 % \|", text)
 
 
+def test_without_a_sample_at_the_full_clock_there_is_no_time(page):
+    made = document()
+    del made["cells"][0]["speedup"]
+    made["cells"][0]["results"][0] = {"name": "rungs", "verified": True, "storage_bytes": 1, "samples": 0}
+    assert re.search(r"\| i32 +\| 64 Ki +\| +– \| +8\.00 µs", page(made))
+
+
 def test_what_a_reader_must_know_stands_first(page):
     text = page(document() | {"commit": "abc1234-dirty", "complete": False, "banners": ["another process used the GPU"]})
     for said in ("another process used the GPU", "uncommitted changes", "is incomplete"):
