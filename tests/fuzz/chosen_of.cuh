@@ -2,10 +2,19 @@
 #pragma once
 
 #include "fuzz/by_key_of.cuh"
+#include "fuzz/check.hpp"
 #include "rungs/device/device_partition.cuh"
 #include "rungs/device/device_select.cuh"
 
 namespace rungs::fuzz {
+
+// In place, what lies behind the chosen items may be anything: it becomes canaries.
+template <class Item>
+__global__ void forget_behind(Item* d_items, const int* d_count, u64 num_items) {
+  const u64 stride = u64{gridDim.x} * blockDim.x;
+  for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < num_items; i += stride)
+    if (*d_count >= 0 && i >= static_cast<u64>(*d_count)) memset(static_cast<void*>(d_items + i), canary, sizeof(Item));
+}
 
 // Flag: void, where a predicate chooses.
 template <class Item, class Flag>
@@ -25,7 +34,7 @@ class chosen final : public by_key_kind<runs_of<Item>, flags_or_none<Item, Flag>
     const auto n = static_cast<long long>(one.n);
     const auto* const flags = base::second_of(one, at);
     const chosen_by_bits predicate = predicate_of(one);
-    return with_storage(by, [&](auto&... storage) {
+    const cudaError_t error = with_storage(by, [&](auto&... storage) {
       if constexpr (is_partition && has_flags)
         return DevicePartition::Flagged(storage..., in, flags, out, count, n, stream);
       else if constexpr (is_partition)
@@ -37,6 +46,10 @@ class chosen final : public by_key_kind<runs_of<Item>, flags_or_none<Item, Flag>
         return one.in_place ? DeviceSelect::If(storage..., out, count, n, predicate, stream)
                             : DeviceSelect::If(storage..., in, out, count, n, predicate, stream);
     });
+    const bool asks_for_size = by.keeper == nullptr && by.d_temp_storage == nullptr;
+    if (error != cudaSuccess || asks_for_size || !one.in_place || one.n == 0) return error;
+    forget_behind<<<num_blocks(one.n), 256, 0, stream>>>(out, count, one.n);
+    return cudaGetLastError();
   }
   std::vector<unsigned char> expected(const fuzz_case& one, u64 shot, unsigned char filler) const override {
     const std::vector<Item> items = base::first_items(one, shot);
@@ -54,8 +67,6 @@ class chosen final : public by_key_kind<runs_of<Item>, flags_or_none<Item, Flag>
     if (is_partition)
       for (std::size_t i = items.size(); i-- > 0;)
         if (!is_chosen[i]) outputs.push_back(items[i]);
-    if (one.in_place)  // what lies behind stays
-      for (std::size_t i = count; i < items.size(); ++i) outputs.push_back(items[i]);
     return base::region(one, filler, outputs, {}, count);
   }
 };
