@@ -111,6 +111,14 @@ def parser() -> argparse.ArgumentParser:
     add("files", nargs="+", **file, help="what rungs_across --out=FILE wrote, or bench_torch_across.py, here or on another machine")
     add("--data", **folder, default=DATA, help="where DIR/<gpu>/across_<GPUs>.json.gz is written, torch's as symm_mem_<GPUs>.json.gz (default: report/data)")
     add = command(
+        write_by_key,
+        "by-key",
+        "check what rungs_by_key wrote, and install it as data",
+        "Checks runs of rungs_by_key and writes each as data, by the CCCL that it ran beside. Refuses wrong results of ours.",
+    )
+    add("files", nargs="+", **file, help="what rungs_by_key --out=FILE wrote, here or on another machine")
+    add("--data", **folder, default=DATA, help="where DIR/<gpu>/by_key_<CCCL>.json.gz is written (default: report/data)")
+    add = command(
         compare_results,
         "compare",
         "compare two runs on one GPU (SLOW, FAST, SAME, AMBIGUOUS by interval and noise floor), or two GPUs, each against its own"
@@ -302,6 +310,21 @@ def write_across(options: argparse.Namespace) -> int:
     return OK
 
 
+def write_by_key(options: argparse.Namespace) -> int:
+    documents = []
+    for file in options.files:
+        try:
+            documents.append(data.read_by_key(file, None))
+        except data.Refused as refusal:
+            raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
+    for document in documents:
+        path = options.data / document["gpu"] / f"by_key_{document['versions']['cccl']}{data.PACKED}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        render.write(path, errors.packed(document))
+        say(f"{path}: {words.plural(len(document['cells']), 'cell')} beside CUB {document['versions']['cccl']}")
+    return OK
+
+
 def compare_results(options: argparse.Namespace) -> int:
     a, b = (versus.side(named, options.data, complain) for named in (options.A, options.B))
     lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
@@ -364,7 +387,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return WRONG
     except OSError as error:
-        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data"}.get(options.command, "--out")
+        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data", "by-key": "--data"}.get(options.command, "--out")
         complain(f"{error.filename}: {error.strerror}; what is written there can go elsewhere, by {place}")
     except KeyboardInterrupt:
         complain("interrupted; every file is whole")

@@ -30,6 +30,7 @@ FACTS = frozenset(form for name in (SASS, COUNTERS, ACCURACY) for form in (name,
 TORCH = "torch*.json*"  # what python/bench_torch.py writes, of one run or several
 ACROSS = "across*.json*"  # what report/run across installs of rungs_across, one for each number of GPUs
 BESIDE_ACROSS = "symm_mem*.json*"  # and of python/bench_torch_across.py
+BY_KEY = "by_key*.json*"  # what report/run by-key installs of rungs_by_key, one for each CCCL
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -216,6 +217,7 @@ class Machine:
     torch: list[dict[str, Any]] = field(default_factory=list)  # runs beside torch, the earliest first
     across: list[dict[str, Any]] = field(default_factory=list)  # runs across GPUs, the fewest GPUs first
     beside_across: list[dict[str, Any]] = field(default_factory=list)  # torch's, by GPUs likewise
+    by_key: list[dict[str, Any]] = field(default_factory=list)  # runs of rungs_by_key, the earliest first
     grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
@@ -272,6 +274,8 @@ class Machine:
     @property
     def name(self) -> str:
         if not self.runs:
+            if self.by_key:
+                return str(self.by_key[-1]["device"]["name"])
             return str(self.torch[-1]["environment"]["gpu"] if self.torch else self.across[-1]["devices"][0]["name"])
         context = self.runs[-1].context
         named = context["device"] or context.get("host") or {}
@@ -312,7 +316,7 @@ class Collection:
     rows_in: int
     twins: int
     faults: int = 0  # cases without a time by a library's fault
-    without_suite: list[Machine] = field(default_factory=list)  # GPUs with runs beside torch or across GPUs, and none of the suite
+    without_suite: list[Machine] = field(default_factory=list)  # GPUs with runs beside torch, across GPUs or by key, and none of the suite
 
     @property
     def rows_out(self) -> int:
@@ -352,7 +356,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS))) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS, BY_KEY))) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
 def facts(folder: Path, name: str) -> Path | None:
@@ -674,6 +678,51 @@ def read_beside_across(path: Path, gpu: str | None) -> dict[str, Any]:
     return document
 
 
+def by_key_fault(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Why a run of rungs_by_key is not believed, and what to do; or None. No schema can ask this."""
+    again = "measure again with rungs_by_key"
+    if not document["cells"]:
+        return "has no cells", again
+    seen = set()
+    for cell in document["cells"]:
+        where = f"{cell['operation']} {cell['keys']} {cell['values'] or ''}".strip() + f", {cell['items']} items"
+        if ("chosen_percent" in cell) == ("mean_run" in cell):
+            return f"does not tell of {where} what is chosen or how long runs are", again
+        about = (cell["operation"], cell["keys"], cell["values"], cell["items"], cell.get("chosen_percent"), cell.get("mean_run"))
+        names = [each["name"] for each in cell["results"]]
+        if about in seen or len(set(names)) != len(names):
+            return f"has {where} twice", again
+        seen.add(about)
+        for result in cell["results"]:
+            if not result["verified"]:
+                if result["name"] == "rungs":
+                    return f"holds a result that is wrong: {result['name']} at {where}", "its kernel is at fault, and the tests may tell more"
+                continue
+            if result.get("samples") == 0 and "median_us" not in result:
+                continue  # none was taken at the full clock
+            if "median_us" not in result or "samples" not in result:
+                return f"lacks the time of {result['name']} at {where}", again
+            if not 0 < result.get("low_us", 0) <= result["median_us"] <= result.get("high_us", 0) or result["samples"] < 1:
+                return f"has a median outside its own interval: {result['name']} at {where}", again
+        if "speedup" in cell:
+            times = {each["name"]: each["median_us"] for each in cell["results"] if each["verified"] and "median_us" in each}
+            if len(times) != 2 or not math.isclose(cell["speedup"]["value"], times["cub"] / times["rungs"], rel_tol=1e-6):
+                return f"has a speed-up that is not of its times at {where}", again
+    return None
+
+
+def read_by_key(path: Path, gpu: str | None) -> dict[str, Any]:
+    """A run of rungs_by_key. gpu: the folder that it lies in."""
+    document = parse(path)
+    if fault := schema.fault(document, "by_key"):
+        raise Refused(fault, "rungs_by_key writes it anew")
+    if gpu not in (None, document["gpu"]):
+        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    if fault := by_key_fault(document):
+        raise Refused(*fault)
+    return document
+
+
 # ---- reading a directory
 
 
@@ -762,6 +811,7 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
     alone: dict[str, Machine] = {}
     for pattern, kept, read_one in (
         (TORCH, "torch", read_torch), (ACROSS, "across", read_across), (BESIDE_ACROSS, "beside_across", read_beside_across),
+        (BY_KEY, "by_key", read_by_key),
     ):  # fmt: skip
         for path in sorted(data.glob(f"*/{pattern}")):
             gpu = path.parent.name
@@ -774,9 +824,10 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
         machine.torch.sort(key=lambda run: run["environment"]["began"])
         machine.across.sort(key=lambda run: (run["ranks"], run["run"]))
         machine.beside_across.sort(key=lambda run: (run["ranks"], run["environment"]["began"]))
+        machine.by_key.sort(key=lambda run: run["run"])
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in (machines | alone).items():
         machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
-    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across]
+    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across or alone[gpu].by_key]
     return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults, without_suite)

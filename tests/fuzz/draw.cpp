@@ -25,6 +25,7 @@ constexpr field all_fields[] = {
     {"rows", &fuzz_case::rows, 1, 4096},
     {"gap", &fuzz_case::gap, 0, 64},
     {"bins", &fuzz_case::bins, 1, 1 << 17},
+    {"runs", &fuzz_case::runs, 0, 20},
     {"n", &fuzz_case::n, 0, (u64{64} << 20) + 64},
     {"values", &fuzz_case::values, 0, special_values},
     {"levels", &fuzz_case::levels, 0, 2},
@@ -95,6 +96,7 @@ void draw_common(dice& dice, fuzz_case& drawn, const traits& of) {
       drawn.n /= drawn.rows;
     }
   }
+  if (of.family == family::by_key) drawn.runs = dice.one_in(3) ? 0 : dice.below(21);
   if (!dice.one_in(3)) drawn.in_offset = dice.below(16);
   if (!dice.one_in(3)) drawn.out_offset = dice.below(16);
   drawn.in_place = dice.one_in(3);
@@ -122,9 +124,10 @@ fuzz_case valid(fuzz_case drawn, std::span<const traits> kinds) {
     drawn.bins = 1;
     drawn.levels = 0;
   }
+  if (of.family != family::by_key) drawn.runs = 0;
   if (of.in_bytes == 0) drawn.in_offset = 0;
   if (drawn.in_place) drawn.in_offset = 0;  // it begins where the output does
-  const std::size_t out_bytes = of.family == family::scan ? of.out_bytes : 0;
+  const std::size_t out_bytes = of.family == family::scan || of.family == family::by_key ? of.out_bytes : 0;
   const std::size_t item_bytes = std::max({of.in_bytes * of.channels, out_bytes, std::size_t{1}});
   const bool is_huge = drawn.n >= huge_from && item_bytes <= 4 && drawn.rows == 1;
   if (!is_huge)

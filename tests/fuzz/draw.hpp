@@ -23,7 +23,7 @@ inline constexpr u64 mixed(u64 seed, u64 counter) {
   return z ^ z >> 31;
 }
 
-enum class family { reduction, scan, histogram };
+enum class family { reduction, scan, histogram, by_key };
 
 // What drawing has to know of a kind of call.
 struct traits {
@@ -60,6 +60,7 @@ struct fuzz_case {
   u64 fresh = 0;                                // a workspace of its own
   u64 refusal = 0;                              // first a call with one byte too few
   u64 bins = 1, levels = 0, rows = 1, gap = 0;  // of histograms; the gap between rows, in samples
+  u64 runs = 0;                                 // of equal keys or flags: they have 2^runs items in the mean
 
   bool operator==(const fuzz_case&) const = default;
 };

@@ -216,7 +216,8 @@ int main_of(int argc, const char* const* argv) {
   std::string case_text;
   bool as_drawn = false, lists = false, require_gpu = false;
   CLI::App app(
-      "rungs_fuzz: random calls of rungs::DeviceReduce, DeviceScan and DeviceHistogram, checked against the host");
+      "rungs_fuzz: random calls of rungs::DeviceReduce, DeviceScan, DeviceHistogram, DeviceSelect, DevicePartition and "
+      "DeviceRunLengthEncode, checked against the host");
   app.footer(
       "Exit status: 0 all passed or were skipped, 1 a case failed, 2 the command line is wrong, 3 no GPU where "
       "required.");

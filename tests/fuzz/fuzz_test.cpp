@@ -23,6 +23,7 @@ fuzz_case small_case(std::size_t kind, u64 seed) {
   one.gap = seed % 5;
   one.values = seed % (special_values + 1);
   one.levels = seed % 3;
+  one.runs = seed % 7;
   return valid(one, all_traits());
 }
 
@@ -193,6 +194,63 @@ TEST(Fuzz, OfNoItemsTheResultIsTheOneOfTheHeader) {
   EXPECT_EQ(as<int>(arg).front(), std::numeric_limits<int>::max());
   EXPECT_EQ(as<long long>(arg).back(), 1);
   EXPECT_TRUE(result("scan.inclusive_sum.i32").empty());
+}
+
+// Of the same keys and values: lengths add up, what is longer than one item is not trivial, and sums end where scans
+// do.
+TEST(Fuzz, CallsOnRunsAgree) {
+  u64 num_longer = 0, num_runs = 0;
+  for (u64 seed = 0; seed < 100; ++seed) {
+    u64 n = 0;
+    // Of a kind with outputs of 32 bits: the first ones, the second ones behind them, and their number.
+    const auto outputs = [&](const char* name) {
+      const fuzz_case one = small_case(kind_called(name), seed);
+      n = one.n;
+      return as<int>(kinds()[one.kind]->expected(one, 0, canary));
+    };
+    const auto encoded = outputs("encode.i32.i32"), longer = outputs("non_trivial_runs.i32.i32.i32");
+    const auto sums = outputs("reduce_by_key.sum.i32.i32"), scan = outputs("scan_by_key.inclusive_sum.i32.i32");
+    const auto unique = outputs("select.unique.i32");
+    const auto count = static_cast<std::size_t>(encoded[2 * n]);
+    ASSERT_EQ(static_cast<std::size_t>(sums[2 * n]), count);
+    ASSERT_EQ(static_cast<std::size_t>(unique[n]), count);
+    std::size_t end = 0, kept = 0;
+    for (std::size_t run = 0; run < count; ++run) {
+      const int length = encoded[n + run];
+      ASSERT_GT(length, 0);
+      ASSERT_EQ(encoded[run], sums[run]);
+      ASSERT_EQ(encoded[run], unique[run]);
+      if (length > 1) {
+        ASSERT_EQ(static_cast<std::size_t>(longer[kept]), end);
+        ASSERT_EQ(longer[n + kept], length);
+        ++kept;
+      }
+      end += static_cast<std::size_t>(length);
+      ASSERT_EQ(scan[end - 1], sums[n + run]);
+    }
+    ASSERT_EQ(end, n);
+    ASSERT_EQ(static_cast<std::size_t>(longer[2 * n]), kept);
+    num_longer += kept;
+    num_runs += count;
+  }
+  EXPECT_GT(num_longer, 500u);
+  EXPECT_GT(num_runs, num_longer + 500);
+}
+
+// Of every rate of flags and predicates some cases choose nothing, some everything, and some a part.
+TEST(Fuzz, SelectionsChooseSomeAllAndNothing) {
+  for (const char* name : {"select.flagged.i32", "select.if.i32", "partition.flagged.i32"}) {
+    u64 num_none = 0, num_all = 0, num_some = 0;
+    for (u64 seed = 0; seed < 200; ++seed) {
+      const fuzz_case one = small_case(kind_called(name), mixed(31, seed));
+      const auto outputs = as<int>(kinds()[one.kind]->expected(one, 0, canary));
+      const auto count = static_cast<u64>(outputs[one.n]);
+      (count == 0 ? num_none : count == one.n ? num_all : num_some) += 1;
+    }
+    EXPECT_GT(num_none, 10u) << name;
+    EXPECT_GT(num_all, 10u) << name;
+    EXPECT_GT(num_some, 10u) << name;
+  }
 }
 
 // Samples within the levels are all counted, whatever these are; and nearly all drawn samples are.

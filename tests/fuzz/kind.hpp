@@ -72,5 +72,10 @@ void add_scans(kind_table&);
 void add_struct_scans(kind_table&);
 void add_operators(kind_table&);
 void add_histograms(kind_table&);
+void add_selections(kind_table&);
+void add_partitions(kind_table&);
+void add_runs(kind_table&);
+void add_reductions_by_key(kind_table&);
+void add_scans_by_key(kind_table&);
 
 }  // namespace rungs::fuzz

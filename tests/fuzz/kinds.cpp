@@ -11,6 +11,11 @@ const kind_table& kinds() {
     add_struct_scans(made);
     add_operators(made);
     add_histograms(made);
+    add_selections(made);
+    add_partitions(made);
+    add_runs(made);
+    add_reductions_by_key(made);
+    add_scans_by_key(made);
     return made;
   }();
   return all;

@@ -1,0 +1,106 @@
+#include "by_key/cells.hpp"
+
+#include <cmath>
+
+namespace rungs::bench::by_key {
+namespace {
+
+constexpr double alike = 4.01;
+constexpr std::size_t enough_twins = 5;
+
+std::optional<ratio> twin_of(const measured_cell& cell) {
+  if (!cell.cub.is_timed() || cell.twin.empty()) return std::nullopt;
+  return ratio_of_medians(cell.cub.samples, cell.twin, ratio_confidence);
+}
+
+json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+json named(const cell& about) {
+  const problem& of = about.about;
+  json told{{"operation", name(of.operation)}, {"keys", catalog::name(of.keys)}};
+  told["values"] = of.values == catalog::scalar::none ? json(nullptr) : json(catalog::name(of.values));
+  if (has_percent(of.operation))
+    told["chosen_percent"] = of.structure;
+  else
+    told["mean_run"] = of.structure == 0 ? about.items : of.structure;
+  told["items"] = about.items;
+  return told;
+}
+
+json outcome(const char* name, const result& one, double copy_us) {
+  json told{{"name", name}, {"verified", one.verified}};
+  if (!one.defect.empty()) told["defect"] = one.defect;
+  told["storage_bytes"] = one.storage_bytes;
+  if (one.verified && one.samples.empty()) told["samples"] = 0;  // none at the full clock
+  if (!one.is_timed()) return told;
+  const auto about = summarise(one.samples);
+  told["median_us"] = about.median;
+  told["low_us"] = about.low;
+  told["high_us"] = about.high;
+  told["iqr_us"] = about.iqr;
+  told["min_us"] = about.min;
+  told["samples"] = about.count;
+  told["percent_of_copy"] = finite(100 * copy_us / about.median);
+  return told;
+}
+
+}  // namespace
+
+std::vector<double> noise_floors(const std::vector<measured_cell>& cells) {
+  std::vector<double> floors;
+  for (const measured_cell& own : cells) {
+    std::vector<double> near, all;
+    for (const measured_cell& other : cells) {
+      if (&other == &own) continue;
+      const auto twin = twin_of(other);
+      if (!twin) continue;
+      all.push_back(twin->value);
+      const double apart = static_cast<double>(other.bytes()) / static_cast<double>(own.bytes());
+      if (apart >= 1 / alike && apart <= alike) near.push_back(twin->value);
+    }
+    floors.push_back(noise_floor(near.size() >= enough_twins ? near : all));
+  }
+  return floors;
+}
+
+json to_json(const std::vector<measured_cell>& cells) {
+  const auto floors = noise_floors(cells);
+  json all = json::array();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const measured_cell& cell = cells[i];
+    json told = named(cell.about);
+    told["outputs"] = cell.outputs;
+    told["bytes"] = cell.bytes();
+    told["compared_with"] = cell.by_host ? "host" : "cub";
+    told["noise_floor"] = floors[i];
+    const double copy_us = cell.copy.empty() ? std::nan("") : median(cell.copy);
+    told["copy_us"] = finite(copy_us);
+    if (const auto twin = twin_of(cell))
+      told["twin"] = {{"ratio", twin->value}, {"low", finite(twin->low)}, {"high", finite(twin->high)}};
+    told["results"] = json::array();
+    if (cell.rungs.ran) told["results"].push_back(outcome("rungs", cell.rungs, copy_us));
+    if (cell.cub.ran) told["results"].push_back(outcome("cub", cell.cub, copy_us));
+    if (cell.rungs.is_timed() && cell.cub.is_timed()) {
+      const ratio speedup = ratio_of_medians(cell.cub.samples, cell.rungs.samples, ratio_confidence);
+      told["speedup"] = {{"value", speedup.value},
+                         {"low", finite(speedup.low)},
+                         {"high", finite(speedup.high)},
+                         {"verdict", verdict(speedup, floors[i])}};
+    }
+    all.push_back(told);
+  }
+  return all;
+}
+
+json to_json(const std::vector<omission>& omissions) {
+  json all = json::array();
+  for (const omission& each : omissions) {
+    json told = named(each.about);
+    told["name"] = each.name;
+    told["reason"] = each.reason;
+    all.push_back(told);
+  }
+  return all;
+}
+
+}  // namespace rungs::bench::by_key

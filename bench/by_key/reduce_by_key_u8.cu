@@ -1,0 +1,7 @@
+#include "by_key/reduce_by_key.cuh"
+
+namespace rungs::bench::by_key {
+
+calls reduce_calls_of_u8(const problem& about) { return reduce_calls_of<unsigned char>(about); }
+
+}  // namespace rungs::bench::by_key

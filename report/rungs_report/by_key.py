@@ -1,0 +1,183 @@
+"""Selections, partitions, run lengths and calls on runs of equal keys beside CUB's, from what rungs_by_key wrote. All numbers of a cell come
+from one process, whose contenders took turns."""
+
+import statistics
+from collections.abc import Iterable
+from typing import Any
+
+from rungs_report import words
+from rungs_report.data import Machine
+from rungs_report.page import Page, quoted
+from rungs_report.words import code, table, text
+
+Run = dict[str, Any]
+Cell = dict[str, Any]
+Result = dict[str, Any]
+NAMES = {
+    "select_flagged": "DeviceSelect::Flagged", "select_if": "DeviceSelect::If", "partition_flagged": "DevicePartition::Flagged",
+    "partition_if": "DevicePartition::If", "unique": "DeviceSelect::Unique", "unique_by_key": "DeviceSelect::UniqueByKey",
+    "encode": "DeviceRunLengthEncode::Encode", "non_trivial_runs": "DeviceRunLengthEncode::NonTrivialRuns",
+    "reduce_by_key": "DeviceReduce::ReduceByKey", "inclusive_sum_by_key": "DeviceScan::InclusiveSumByKey",
+    "exclusive_sum_by_key": "DeviceScan::ExclusiveSumByKey",
+}  # fmt: skip
+SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
+ONE_RUN = 1 << 60  # orders behind all lengths
+
+
+def runs(machine: Machine) -> list[Run]:
+    """The latest beside each CCCL."""
+    return list({run["versions"]["cccl"]: run for run in machine.by_key}.values())
+
+
+def measured(machine: Machine) -> bool:
+    return bool(machine.by_key)
+
+
+def result(cell: Cell, name: str) -> Result | None:
+    return next((each for each in cell["results"] if each["name"] == name and "median_us" in each), None)
+
+
+def structure(cell: Cell) -> tuple[int, str]:
+    """How many items are chosen, or how long runs are: what orders it, and what the page calls it."""
+    if "chosen_percent" in cell:
+        return cell["chosen_percent"], f"{cell['chosen_percent']} % chosen"
+    if cell["mean_run"] == cell["items"]:
+        return ONE_RUN, "one run"
+    return cell["mean_run"], "runs of 1" if cell["mean_run"] == 1 else f"runs of {cell['mean_run']:,} in the mean"
+
+
+def types(cell: Cell) -> str:
+    return f"{cell['keys']}, {cell['values']}" if cell["values"] else cell["keys"]
+
+
+def groups(run: Run) -> dict[str, list[Cell]]:
+    """The cells by operation, as CUB's headers order them."""
+    found = {name: [cell for cell in run["cells"] if cell["operation"] == name] for name in NAMES}
+    return {name: cells for name, cells in found.items() if cells}
+
+
+def beside(run: Run) -> str:
+    return f"CUB {run['versions']['cccl']}"
+
+
+def banners(page: Page) -> list[str]:
+    notes = []
+    for run in runs(page.machine):
+        notes += [f"Run {code(run['run'])}: {text(said)}." for said in run["banners"]]
+        if run["commit"].endswith("-dirty"):
+            notes.append(f"Run {code(run['run'])} was built from a tree with uncommitted changes ({code(run['commit'])}).")
+        if not run["complete"]:
+            notes.append(f"Run {code(run['run'])} is incomplete: its budget ended before every cell was sampled.")
+    refused = [refusal for refusal in page.machine.refusals if not refusal.expected and "/by_key" in refusal.file]
+    return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
+
+
+def tally(found: Iterable[Cell]) -> str:
+    verdicts = [cell["speedup"]["verdict"] for cell in found]
+    return " / ".join(str(verdicts.count(each)) for each in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS"))
+
+
+def where(cell: Cell) -> str:
+    return f"{types(cell)}, {structure(cell)[1]}, {words.size(cell['items'])} items"
+
+
+def findings(page: Page) -> list[str]:
+    """A line for each call, and what was verified."""
+    lines = []
+    for run in runs(page.machine):
+        rows = []
+        for name, found in groups(run).items():
+            compared = [cell for cell in found if "speedup" in cell]
+            if not compared:
+                continue
+            ratios = [cell["speedup"]["value"] for cell in compared]
+            least = min(compared, key=lambda cell: cell["speedup"]["value"])
+            rows.append(
+                [
+                    code(NAMES[name]),
+                    words.ratio(statistics.geometric_mean(ratios)),
+                    f"{words.ratio(min(ratios))} ({where(least)})",
+                    words.ratio(max(ratios)),
+                    tally(compared),
+                ]
+            )
+        lines += [*table(["", f">over {text(beside(run))}", "least", ">most", ">faster / tie / slower / undecided"], rows), ""] if rows else []
+        lines += [verified(run), ""]
+    return lines
+
+
+def verified(run: Run) -> str:
+    """What follows from the file having been believed: wrong results of ours refuse it."""
+    by_host = sum(cell["compared_with"] == "host" for cell in run["cells"])
+    lines = (
+        f"Beside {text(beside(run))}: our outputs were right in all cells. In {by_host:,} of {words.plural(len(run['cells']), 'cell')} the host made the right outputs, too;"
+        " in the others ours equal CUB's, bit for bit. Sums of floats are of whole numbers, so that they are exact."
+    )
+    wrong = [cell for cell in run["cells"] if any(each["name"] == "cub" and not each["verified"] for each in cell["results"])]
+    return lines + (f" CUB's outputs were wrong in {words.plural(len(wrong), 'cell')}, first at {where(wrong[0])} of {code(NAMES[wrong[0]['operation']])}." if wrong else "")
+
+
+def told(cell: Cell | None) -> str:
+    """Our time, the speed-up and the share of the copy."""
+    own = result(cell, "rungs") if cell else None
+    if not own:
+        return words.UNKNOWN
+    speedup = cell.get("speedup")
+    parts = [words.time(own["median_us"]), *([words.ratio(speedup["value"]) + SAID[speedup["verdict"]]] if speedup else [])]
+    return ", ".join([*parts, *([words.percent(own["percent_of_copy"])] if own["percent_of_copy"] is not None else [])])
+
+
+def times(page: Page) -> list[str]:
+    """A table of each call: types and items down, what is chosen or how long runs are across."""
+    lines = []
+    for run in runs(page.machine):
+        for name, found in groups(run).items():
+            columns = sorted({structure(cell) for cell in found})
+            rows = []
+            for about in dict.fromkeys((types(cell), cell["items"]) for cell in sorted(found, key=lambda cell: (types(cell), cell["items"]))):
+                own = {structure(cell): cell for cell in found if (types(cell), cell["items"]) == about}
+                rows.append([about[0], words.size(about[1]), *(told(own.get(column)) for column in columns)])
+            lines += [f"## {NAMES[name]} beside {text(beside(run))}", ""]
+            lines += [*table(["types", ">items", *(f">{column[1]}" for column in columns)], rows), ""]
+    return lines
+
+
+def left_out(page: Page) -> list[str]:
+    rows = []
+    for run in runs(page.machine):
+        reasons: dict[tuple[str, str, str], int] = {}
+        for each in run["skipped"]:
+            about = (each["name"], each["operation"], each["reason"])
+            reasons[about] = reasons.get(about, 0) + 1
+        rows += [[text(beside(run)), name, code(NAMES.get(operation, operation)), str(count), text(reason)] for (name, operation, reason), count in reasons.items()]
+    return ["## What was not run", "", *table(["run beside", "whose call", "", ">cells", "why"], rows), ""] if rows else []
+
+
+def how(page: Page) -> list[str]:
+    """What was measured, and with what."""
+    rows = [
+        [
+            text(run["run"]),
+            text(run["device"]["card"]),
+            text(run["versions"]["driver"] or words.UNKNOWN),
+            text(run["versions"]["cccl"]),
+            text(run["versions"]["nvcc"]),
+            code(run["commit"]),
+            str(len(run["cells"])),
+        ]
+        for run in runs(page.machine)
+    ]
+    floors = [100 * cell["noise_floor"] for run in runs(page.machine) for cell in run["cells"]]
+    return [
+        "## How this was measured",
+        "",
+        "A field tells our time, how many times as fast as CUB's that is, and the share of the copy: the time of a kernel that copies as many bytes as the call"
+        " has to read and write, over ours. `rungs_by_key` times both libraries' calls cold: a clean flush comes before each sample, and all contenders of a cell take turns."
+        " Storage is allocated before. Times are medians. Run lengths are random but for runs of 1 and one run.",
+        "",
+        "A speed-up is a tie where its interval holds 1, or where it is below the noise; it is undecided where the interval is wider than 10 %. The noise is how far CUB lies"
+        f" from itself, entered twice in other cells of like size: {words.percent(min(floors))} to {words.percent(max(floors))}.",
+        "",
+        *table(["run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"], rows),
+        "",
+    ]
