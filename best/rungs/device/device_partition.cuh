@@ -14,6 +14,7 @@
 #error "rungs needs three include roots: add -I handwritten and -I cluster beside -I best, or use the installed package"
 #endif
 
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/selecting.cuh"
 #include "rungs/workspace.cuh"
 
@@ -52,6 +53,17 @@ struct DevicePartition {
                         cudaStream_t stream = nullptr) {
     return partition(kept{workspace}, d_in, production::chosen_by_item<SelectOp>{select_op}, d_out, d_num_selected_out,
                      num_items, stream);
+  }
+
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh). Results are the same in every environment.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Flagged(Arguments&&... arguments) {
+    return device::in_one_phase<5>([](auto, auto&... all) { return Flagged(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t If(Arguments&&... arguments) {
+    return device::in_one_phase<5>([](auto, auto&... all) { return If(all...); }, arguments...);
   }
 
  private:

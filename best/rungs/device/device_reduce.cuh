@@ -386,6 +386,10 @@ struct DeviceReduce {
     return device::in_one_phase<6>([](auto, auto&... all) { return ArgMinLastMax(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ReduceByKey(Arguments&&... arguments) {
+    return device::in_one_phase<7>([](auto, auto&... all) { return ReduceByKey(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ExactSum(Arguments&&... arguments) {
     return device::in_one_phase<3>([](auto, auto&... all) { return ExactSum(all...); }, arguments...);
   }
