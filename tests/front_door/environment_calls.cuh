@@ -38,6 +38,9 @@ struct nearer_to_zero {
 struct is_positive {
   __host__ __device__ bool operator()(float x) const { return x > 0; }
 };
+struct nearly_zero {
+  __host__ __device__ bool operator()(float x) const { return x > -1; }
+};
 struct same_sign {
   __host__ __device__ bool operator()(float a, float b) const { return (a < 0) == (b < 0); }
 };
@@ -80,7 +83,7 @@ void visit_calls(const places& at, Visit visit) {
       "ExclusiveSegmentedScan", [](auto&&... all) { return DeviceSegmentedScan::ExclusiveSegmentedScan(all...); }, d_in,
       d_out, at.d_offsets, at.d_offsets + 1, 10, plus{}, 3.0f);
 
-  // Of a quarter of the items: then there is room for three outputs, and for a number behind.
+  // Of a quarter of the items: then there is room for three outputs, and for numbers behind.
   const std::size_t quarter = n / 4;
   float* const d_second = at.out<float>(n);
   int* const d_counts = at.out<int>(2 * n);
@@ -99,6 +102,9 @@ void visit_calls(const places& at, Visit visit) {
   visit(
       "Partition If", [](auto&&... all) { return DevicePartition::If(all...); }, d_in, d_out, d_num, quarter,
       is_positive{});
+  visit(
+      "Partition in three", [](auto&&... all) { return DevicePartition::If(all...); }, d_in, d_out, d_second,
+      at.out<float>(2 * n), d_num, quarter, is_positive{}, nearly_zero{});
   visit(
       "Encode", [](auto&&... all) { return DeviceRunLengthEncode::Encode(all...); }, d_in, d_out, d_counts, d_num,
       quarter);
