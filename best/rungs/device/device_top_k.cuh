@@ -5,6 +5,7 @@
 //   rungs::DeviceTopK::MaxPairs(d_temp_storage, temp_storage_bytes, d_keys_in, d_keys_out, d_values_in, d_values_out,
 //                               num_items, k, stream);
 //   rungs::DeviceTopK::MaxKeys(workspace, d_keys_in, d_keys_out, num_items, k, stream);  // simpler
+//   rungs::DeviceTopK::MaxKeys(d_keys_in, d_keys_out, num_items, k, environment);
 //
 //   using rungs::rows::matrix;
 //   rungs::DeviceBatchedTopK::MaxPairs(workspace, matrix{d_keys_in, num_rows, num_columns, stride},
