@@ -21,9 +21,10 @@
 // scan_op       associative; it need not commute. It sees only items, init and what it has made of them.
 // d_out may be d_in where an output has the index of its item; else they do not overlap. What lies in gaps stays.
 //
-// All lengths are equally fast: blocks take equal shares of all items. Items are read twice where they belong to a
-// segment that its share does not end, such as one that is longer than a share. No block waits for another one but in
-// the first of three launches, and there for blocks of lower indices.
+// Blocks take equal shares of all items, whatever the lengths. Items are read twice where they belong to a segment that
+// its share does not end, such as one that is longer than a share. There are three launches. In the first, blocks wait
+// for blocks of lower indices, which start first. In the others no block waits for another one. What blocks tell each
+// other bears a tag of the call (parts/tags.cuh). A captured call is four launches.
 //
 // Integers are exact. Sums of floats have the same bits each time on one GPU, at any address and alignment; they depend
 // on the segments before. An output is off by at most production::segmented_scan_height(items of all segments,
