@@ -14,6 +14,7 @@
 #include "rungs/device/device_run_length_encode.cuh"
 #include "rungs/device/device_scan.cuh"
 #include "rungs/device/device_segmented_reduce.cuh"
+#include "rungs/device/device_segmented_scan.cuh"
 #include "rungs/device/device_select.cuh"
 #include "rungs/device/device_top_k.cuh"
 #include "rungs/rows/cross_entropy.cuh"

@@ -80,6 +80,11 @@ TEST_F(Contract, NoItems) {
   expect_nothing();
   run([&](auto&&... s) { return DevicePartition::If(s..., none, out.get(), num.get(), 0, is_odd{}); });
   expect_nothing();
+  outputs<unsigned> nums(2, 0);
+  run([&](auto&&... s) {
+    return DevicePartition::If(s..., none, out.get(), more.get(), out.get(), nums.get(), 0, is_odd{}, is_odd{});
+  });
+  nums.expect({0, 0});
   run([&](auto&&... s) {
     return DeviceReduce::ReduceByKey(s..., none, out.get(), none, more.get(), num.get(), plus{}, 0);
   });

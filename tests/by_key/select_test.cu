@@ -32,6 +32,12 @@ struct is_chosen {
     return number_of(item) % 3 == 1;
   }
 };
+struct is_even {
+  template <class T>
+  __host__ __device__ bool operator()(const T& item) const {
+    return number_of(item) % 2 == 0;
+  }
+};
 struct is_seven {
   __host__ __device__ bool operator()(short flag) const { return flag == 7; }
 };
@@ -116,6 +122,20 @@ class Select : public OnAGpu {
       return DevicePartition::Flagged(storage..., in.get(), d_flags.get(), out.get(), num.get(), n);
     });
     expect(chosen, others);
+
+    // In three parts, of which the second one has what the first one has left.
+    std::vector<T> even, odd;
+    for (const T& item : others) (is_even{}(item) ? even : odd).push_back(item);
+    outputs<T> out_even(n, 1), out_odd(n, offset);
+    outputs<unsigned> nums(2, 0);
+    run([&](auto&&... storage) {
+      return DevicePartition::If(storage..., in.get(), out.get(), out_even.get(), out_odd.get(), nums.get(), n,
+                                 is_chosen{}, is_even{});
+    });
+    nums.expect({static_cast<unsigned>(chosen.size()), static_cast<unsigned>(even.size())});
+    out.expect(chosen);
+    out_even.expect(even);
+    out_odd.expect(odd);
 
     // In place, what lies behind the chosen items may be anything.
     const auto expect_in_place = [&](auto call) {

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <rungs/device/device_histogram.cuh>
+#include <rungs/device/device_partition.cuh>
 #include <rungs/device/device_reduce.cuh>
+#include <rungs/device/device_run_length_encode.cuh>
 #include <rungs/device/device_scan.cuh>
 #include <rungs/device/device_segmented_reduce.cuh>
+#include <rungs/device/device_segmented_scan.cuh>
+#include <rungs/device/device_select.cuh>
+#include <rungs/device/device_top_k.cuh>
 #include <rungs/device/environments.cuh>
 
 #include <cstddef>
@@ -28,6 +33,16 @@ struct doubled {
 };
 struct nearer_to_zero {
   __host__ __device__ bool operator()(float a, float b) const { return a * a < b * b; }
+};
+
+struct is_positive {
+  __host__ __device__ bool operator()(float x) const { return x > 0; }
+};
+struct nearly_zero {
+  __host__ __device__ bool operator()(float x) const { return x > -1; }
+};
+struct same_sign {
+  __host__ __device__ bool operator()(float a, float b) const { return (a < 0) == (b < 0); }
 };
 
 // Calls visit(name, function, arguments...). One call or more of each kernel family; kernels are few.
@@ -64,6 +79,44 @@ void visit_calls(const places& at, Visit visit) {
   visit(
       "Reduce between offsets", [](auto&&... all) { return DeviceSegmentedReduce::Reduce(all...); }, d_in, d_out, 10,
       at.d_offsets, at.d_offsets + 1, plus{}, 3.0f);
+  visit(
+      "ExclusiveSegmentedScan", [](auto&&... all) { return DeviceSegmentedScan::ExclusiveSegmentedScan(all...); }, d_in,
+      d_out, at.d_offsets, at.d_offsets + 1, 10, plus{}, 3.0f);
+
+  // Of a quarter of the items: then there is room for three outputs, and for numbers behind.
+  const std::size_t quarter = n / 4;
+  float* const d_second = at.out<float>(n);
+  int* const d_counts = at.out<int>(2 * n);
+  unsigned* const d_num = at.out<unsigned>(3 * n);
+  visit(
+      "Select If", [](auto&&... all) { return DeviceSelect::If(all...); }, d_in, d_out, d_num, quarter, is_positive{});
+  visit(
+      "Select Flagged in place", [](auto&&... all) { return DeviceSelect::Flagged(all...); }, d_out, d_in, d_num,
+      quarter);
+  visit(
+      "UniqueByKey", [](auto&&... all) { return DeviceSelect::UniqueByKey(all...); }, d_in, d_in, d_out, d_second,
+      d_num, quarter);
+  visit(
+      "UniqueByKey by an equality", [](auto&&... all) { return DeviceSelect::UniqueByKey(all...); }, d_in, d_in, d_out,
+      d_second, d_num, quarter, same_sign{});
+  visit(
+      "Partition If", [](auto&&... all) { return DevicePartition::If(all...); }, d_in, d_out, d_num, quarter,
+      is_positive{});
+  visit(
+      "Partition in three", [](auto&&... all) { return DevicePartition::If(all...); }, d_in, d_out, d_second,
+      at.out<float>(2 * n), d_num, quarter, is_positive{}, nearly_zero{});
+  visit(
+      "Encode", [](auto&&... all) { return DeviceRunLengthEncode::Encode(all...); }, d_in, d_out, d_counts, d_num,
+      quarter);
+  visit(
+      "ReduceByKey", [](auto&&... all) { return DeviceReduce::ReduceByKey(all...); }, d_in, d_out, d_in, d_second,
+      d_num, plus{}, quarter);
+  visit(
+      "InclusiveScanByKey by an equality", [](auto&&... all) { return DeviceScan::InclusiveScanByKey(all...); }, d_in,
+      d_in, d_out, plus{}, n, same_sign{});
+  visit(
+      "MaxPairs", [](auto&&... all) { return DeviceTopK::MaxPairs(all...); }, d_in, d_out, columns_as_values{},
+      d_counts, quarter, 50);
 }
 
 // A resource that keeps count of itself, and may throw.

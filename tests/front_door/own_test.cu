@@ -258,6 +258,52 @@ TEST_F(FrontDoor, BothExtremaOfOneRead) {
   EXPECT_EQ(read(d_indices, 2), (std::vector<long long>{1, 1}));
 }
 
+// By an order of the caller's, in which many items are equivalent: their squares count.
+struct lesser_square {
+  __host__ __device__ bool operator()(int a, int b) const { return a * a < b * b; }
+};
+TEST_F(FrontDoor, ExtremaByAnOrder) {
+  std::mt19937 random(2);
+  for (const std::size_t num_items : {1ul, 33ul, 1'000ul, 16'385ul, 100'003ul, 1'000'000ul}) {
+    SCOPED_TRACE(num_items);
+    std::vector<int> host(num_items);
+    for (int& item : host) item = static_cast<int>(random() % 41) - 20;
+    long long least = 0, greatest = 0, last_greatest = 0;
+    for (std::size_t i = 0; i < num_items; ++i) {
+      const auto square = [&](long long at) {
+        return host[static_cast<std::size_t>(at)] * host[static_cast<std::size_t>(at)];
+      };
+      const auto at = static_cast<long long>(i);
+      if (square(at) < square(least)) least = at;
+      if (square(at) > square(greatest)) greatest = at;
+      if (square(at) >= square(last_greatest)) last_greatest = at;
+    }
+    const device_array<int> d_in(host), d_items(std::size_t{2});
+    const device_array<long long> d_indices(std::size_t{2});
+    int *const d_min = d_items.get(), *const d_max = d_min + 1;
+    long long *const d_min_at = d_indices.get(), *const d_max_at = d_min_at + 1;
+    const auto n = static_cast<long long>(num_items);
+    const auto expect = [&](cudaError_t error, long long expected_max) {
+      ASSERT_EQ(error, cudaSuccess);
+      EXPECT_EQ(read(d_indices, 2), (std::vector<long long>{least, expected_max}));
+      EXPECT_EQ(read(d_items, 2), (std::vector<int>{host[static_cast<std::size_t>(least)],
+                                                    host[static_cast<std::size_t>(expected_max)]}));
+      ASSERT_EQ(cudaMemset(d_indices.get(), 0, 2 * sizeof(long long)), cudaSuccess);
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    };
+    expect(
+        DeviceReduce::ArgMinMax(workspace_, d_in.read(), d_min, d_min_at, d_max, d_max_at, n, lesser_square{}, stream_),
+        greatest);
+    expect(DeviceReduce::ArgMinLastMax(workspace_, d_in.read(), d_min, d_min_at, d_max, d_max_at, n, lesser_square{},
+                                       stream_),
+           last_greatest);
+    expect(DeviceReduce::ArgMinMax(d_in.read(), d_min, d_min_at, d_max, d_max_at, n, lesser_square{}, stream_),
+           greatest);
+    ASSERT_EQ(DeviceReduce::ArgMin(workspace_, d_in.read(), d_min, d_min_at, n, lesser_square{}, stream_), cudaSuccess);
+    expect(DeviceReduce::ArgMax(workspace_, d_in.read(), d_max, d_max_at, n, lesser_square{}, stream_), greatest);
+  }
+}
+
 TEST_F(FrontDoor, ExtremaOfHalvesPropagateNaN) {
   std::vector<__half> host(5000, __half(1.0f));
   host[321] = __half(std::numeric_limits<float>::quiet_NaN());

@@ -1,9 +1,14 @@
 // Calls in the single-phase form. With -DWRONG=0 all are right, whatever type a count has; any other number makes one
 // wrong, and the compiler has to say what is wrong (wrong_calls).
 #include <rungs/device/device_histogram.cuh>
+#include <rungs/device/device_partition.cuh>
 #include <rungs/device/device_reduce.cuh>
+#include <rungs/device/device_run_length_encode.cuh>
 #include <rungs/device/device_scan.cuh>
 #include <rungs/device/device_segmented_reduce.cuh>
+#include <rungs/device/device_segmented_scan.cuh>
+#include <rungs/device/device_select.cuh>
+#include <rungs/device/device_top_k.cuh>
 #include <rungs/device/environments.cuh>
 
 #include <type_traits>
@@ -56,8 +61,18 @@ template cudaError_t right(std::size_t, cudaStream_t, workspace&);
 
 #if WRONG == 0
 // The names that environment_calls.cuh leaves out.
-void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, const float* d_levels) {
+struct equal_enough_to_zero {
+  __host__ __device__ bool operator()(float x) const { return x == 0; }
+};
+struct equal_enough {
+  __host__ __device__ bool operator()(float a, float b) const { return a == b; }
+};
+void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, const float* d_levels, workspace& keeper) {
   const int n = 10;
+  const auto is_chosen = equal_enough_to_zero{};
+  const rows::matrix<const float> keys{d_in, 2, 10};
+  const rows::matrix<float> results{d_out, 2, 3};
+  const rows::matrix<unsigned> columns{d_histogram, 2, 3};
   const std::size_t stride = 40;
   unsigned* const d_histograms[] = {d_histogram, d_histogram + 10};
   const int num_levels[] = {11, 11};
@@ -70,6 +85,8 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
       DeviceReduce::ArgMax(d_in, d_out, d_index, n, stream),
       DeviceReduce::ArgMinMax(d_in, d_out, d_index, d_out + 1, d_index + 1, n, gpu_to_gpu{stream}),
       DeviceReduce::ArgMinLastMax(d_in, d_out, d_index, d_out + 1, d_index + 1, n),
+      DeviceReduce::ArgMinMax(d_in, d_out, d_index, d_out + 1, d_index + 1, n, equal_enough{}),
+      DeviceReduce::ArgMinLastMax(d_in, d_out, d_index, d_out + 1, d_index + 1, n, equal_enough{}, run_to_run{stream}),
       DeviceReduce::ExactDot(d_in, d_in, d_out, n, stream),
       DeviceScan::ExclusiveScan(d_in, d_out, plus{}, 3, n, stream),
       DeviceScan::ExclusiveSum(d_in, d_out, n, stream),
@@ -90,6 +107,45 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
       DeviceSegmentedReduce::Max(d_in, d_out, n, d_index, d_index + 1, stream),
       DeviceSegmentedReduce::ArgMin(d_in, d_pairs, n, n, stream),
       DeviceSegmentedReduce::ArgMax(d_in, d_pairs, n, d_index, d_index + 1),
+      DeviceSegmentedScan::ExclusiveSegmentedSum(d_in, d_out, d_index, d_index + 1, n, run_to_run{stream}),
+      DeviceSegmentedScan::ExclusiveSegmentedSum(d_in, d_out, d_index, d_index + 1, d_index, n, keeper),
+      DeviceSegmentedScan::InclusiveSegmentedSum(d_histogram, d_histogram, d_index, d_index + 1, n, gpu_to_gpu{stream}),
+      DeviceSegmentedScan::InclusiveSegmentedSum(d_in, d_out, d_index, d_index + 1, d_index, n),
+      DeviceSegmentedScan::InclusiveSegmentedScan(d_in, d_out, d_index, d_index + 1, n, maximum{}, gpu_to_gpu{stream}),
+      DeviceSegmentedScan::InclusiveSegmentedScan(d_in, d_out, d_index, d_index + 1, d_index, n, own_sum{}, stream),
+      DeviceSegmentedScan::InclusiveSegmentedScanInit(d_in, d_out, d_index, d_index + 1, n, own_sum{}, 1.0f, stream),
+      DeviceSegmentedScan::InclusiveSegmentedScanInit(d_in, d_out, d_index, d_index + 1, d_index, n, plus{}, 1.0f),
+      DeviceSegmentedScan::ExclusiveSegmentedScan(d_in, d_out, d_index, d_index + 1, d_index, n, plus{}, 1.0f, stream),
+      DeviceSelect::Flagged(d_in, d_in, d_out, d_histogram, n, stream),
+      DeviceSelect::Flagged(d_out, d_in, d_histogram, n, stream),
+      DeviceSelect::If(d_in, d_out, d_histogram, n, is_chosen),
+      DeviceSelect::If(d_out, d_histogram, n, is_chosen, gpu_to_gpu{stream}),
+      DeviceSelect::FlaggedIf(d_in, d_in, d_out, d_histogram, n, is_chosen, keeper),
+      DeviceSelect::FlaggedIf(d_out, d_in, d_histogram, n, is_chosen),
+      DeviceSelect::Unique(d_in, d_out, d_histogram, n, stream),
+      DeviceSelect::UniqueByKey(d_in, d_in, d_out, d_out, d_histogram, n),
+      DeviceSelect::UniqueByKey(d_in, d_in, d_out, d_out, d_histogram, n, keeper),
+      DeviceSelect::UniqueByKey(d_in, d_in, d_out, d_out, d_histogram, n, equal_enough{}, stream),
+      DevicePartition::Flagged(d_in, d_in, d_out, d_histogram, n, run_to_run{stream}),
+      DevicePartition::If(d_in, d_out, d_histogram, n, is_chosen),
+      DevicePartition::If(d_in, d_out, d_out, d_out, d_histogram, n, is_chosen, is_chosen, keeper),
+      DeviceRunLengthEncode::Encode(d_in, d_out, d_histogram, d_histogram, n, stream),
+      DeviceRunLengthEncode::NonTrivialRuns(d_in, d_index, d_histogram, d_histogram, n),
+      DeviceReduce::ReduceByKey(d_in, d_out, d_in, d_out, d_histogram, own_sum{}, n, gpu_to_gpu{stream}),
+      DeviceScan::InclusiveSumByKey(d_in, d_in, d_out, n),
+      DeviceScan::InclusiveSumByKey(d_in, d_in, d_out, n, stream),
+      DeviceScan::ExclusiveSumByKey(d_in, d_in, d_out, n, equal_enough{}),
+      DeviceScan::ExclusiveSumByKey(d_in, d_in, d_out, n, keeper),
+      DeviceScan::InclusiveScanByKey(d_in, d_in, d_out, plus{}, n, equal_enough{}, stream),
+      DeviceScan::ExclusiveScanByKey(d_in, d_in, d_out, plus{}, 1.0f, n, run_to_run{stream}),
+      DeviceTopK::MaxKeys(d_in, d_out, n, 3),
+      DeviceTopK::MinKeys(d_in, d_out, n, 3, stream, top_k_order::unsorted),
+      DeviceTopK::MaxPairs(d_in, d_out, d_in, d_out, n, 3, run_to_run{stream}, top_k_order::unsorted),
+      DeviceTopK::MinPairs(d_in, d_out, columns_as_values{}, d_histogram, n, 3, top_k_order::unsorted),
+      DeviceBatchedTopK::MaxKeys(keys, results, 3, stream),
+      DeviceBatchedTopK::MinKeys(keys, results, 3, keeper, top_k_order::unsorted),
+      DeviceBatchedTopK::MaxPairs(keys, results, keys, results, 3),
+      DeviceBatchedTopK::MinPairs(keys, results, columns_as_values{}, columns, 3, stream),
   };
   (void)errors;
 }
@@ -114,6 +170,13 @@ cudaError_t wrong() {
 #elif WRONG == 8
   const workspace keeper;
   return DeviceReduce::Sum(d_in, d_out, 10, keeper);
+#elif WRONG == 9
+  const int* const d_offsets = nullptr;
+  return DeviceSegmentedScan::InclusiveSegmentedSum(d_in, d_out, d_offsets, d_offsets, 10, gpu_to_gpu{});
+#elif WRONG == 10
+  const int* const d_offsets = nullptr;
+  return DeviceSegmentedScan::InclusiveSegmentedScan(d_in, d_out, d_offsets, d_offsets, d_offsets, 10, own_sum{},
+                                                     gpu_to_gpu{});
 #endif
   return cudaSuccess;
 }

@@ -251,6 +251,43 @@ struct DeviceReduce {
     return both_extrema<true>(kept{workspace}, d_in, d_min_out, d_min_index_out, d_max_out, d_max_index_out, num_items,
                               stream);
   }
+  // The same by compare_op(a, b), which says whether a precedes b. Of no items: index 1 and items as value-initialised.
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT, class CompareOpT, class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMinMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                               MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                               MaxIndexIteratorT d_max_index_out, long long num_items, CompareOpT compare_op,
+                               cudaStream_t stream = nullptr) {
+    return both_extrema_by<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
+                                  d_max_index_out, num_items, compare_op, stream);
+  }
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT, class CompareOpT, class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMinMax(workspace& workspace, InputIteratorT d_in, MinOutIteratorT d_min_out,
+                               MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                               MaxIndexIteratorT d_max_index_out, long long num_items, CompareOpT compare_op,
+                               cudaStream_t stream = nullptr) {
+    return both_extrema_by<false>(kept{workspace}, d_in, d_min_out, d_min_index_out, d_max_out, d_max_index_out,
+                                  num_items, compare_op, stream);
+  }
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT, class CompareOpT, class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMinLastMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
+                                   MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out,
+                                   MaxOutIteratorT d_max_out, MaxIndexIteratorT d_max_index_out, long long num_items,
+                                   CompareOpT compare_op, cudaStream_t stream = nullptr) {
+    return both_extrema_by<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
+                                 d_max_index_out, num_items, compare_op, stream);
+  }
+  template <class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT, class MaxOutIteratorT,
+            class MaxIndexIteratorT, class CompareOpT, class = device::if_compares<CompareOpT, InputIteratorT>>
+  static cudaError_t ArgMinLastMax(workspace& workspace, InputIteratorT d_in, MinOutIteratorT d_min_out,
+                                   MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                                   MaxIndexIteratorT d_max_index_out, long long num_items, CompareOpT compare_op,
+                                   cudaStream_t stream = nullptr) {
+    return both_extrema_by<true>(kept{workspace}, d_in, d_min_out, d_min_index_out, d_max_out, d_max_index_out,
+                                 num_items, compare_op, stream);
+  }
 
   // *d_out = the exact sum of the items, rounded once, to nearest, ties to even: the same bits in any order, on any
   // grid, alignment and GPU. Items are float, double, __half or __nv_bfloat16, and so is the result, of the same type
@@ -379,11 +416,21 @@ struct DeviceReduce {
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMinMax(Arguments&&... arguments) {
-    return device::in_one_phase<6>([](auto, auto&... all) { return ArgMinMax(all...); }, arguments...);
+    using compare_op = device::argument_of<6, Arguments...>;
+    constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
+    return device::in_one_phase<(has_order ? 7 : 6)>([](auto, auto&... all) { return ArgMinMax(all...); },
+                                                     arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ArgMinLastMax(Arguments&&... arguments) {
-    return device::in_one_phase<6>([](auto, auto&... all) { return ArgMinLastMax(all...); }, arguments...);
+    using compare_op = device::argument_of<6, Arguments...>;
+    constexpr bool has_order = device::compares<compare_op, device::argument_of<0, Arguments...>>;
+    return device::in_one_phase<(has_order ? 7 : 6)>([](auto, auto&... all) { return ArgMinLastMax(all...); },
+                                                     arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ReduceByKey(Arguments&&... arguments) {
+    return device::in_one_phase<7>([](auto, auto&... all) { return ReduceByKey(all...); }, arguments...);
   }
   template <class... Arguments, class = device::if_one_phase<Arguments...>>
   [[nodiscard]] static cudaError_t ExactSum(Arguments&&... arguments) {
@@ -543,6 +590,23 @@ struct DeviceReduce {
       return by(device::ranked_place{});
     else
       return by(device::indexed<item>{});
+  }
+
+  template <bool last_greatest, class Storage, class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT,
+            class MaxOutIteratorT, class MaxIndexIteratorT, class CompareOpT>
+  static cudaError_t both_extrema_by(Storage storage, InputIteratorT d_in, MinOutIteratorT d_min_out,
+                                     MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
+                                     MaxIndexIteratorT d_max_index_out, long long num_items, CompareOpT compare_op,
+                                     cudaStream_t stream) {
+    using item = parts::item_of<InputIteratorT>;
+    using place = device::indexed<item>;
+    using order = device::both_extrema_by<CompareOpT>;
+    const device::parting_both<last_greatest, item, InputIteratorT, MinOutIteratorT, MinIndexIteratorT, MaxOutIteratorT,
+                               MaxIndexIteratorT>
+        results{d_in, d_min_out, d_min_index_out, d_max_out, d_max_index_out, item{}, item{}};
+    return among_places(storage, device::placed_twice<last_greatest, item, place, InputIteratorT>{d_in}, results,
+                        num_items, order{{compare_op}, {compare_op}},
+                        order::template identity<device::both_places<place>>(), stream);
   }
 
   template <class Storage, class ItemsT, class OutputIteratorT, class ReductionOpT, class Place>

@@ -5,8 +5,8 @@
 //   rungs::DeviceRunLengthEncode::Encode(workspace, d_in, d_unique_out, d_counts_out, d_num_runs_out, num_items,
 //                                        stream);                                                   // simpler
 //
-// Both forms, errors, streams, graphs and progress are as those of rungs::DeviceSelect (device_select.cuh). The storage
-// takes 32 bytes for each tile of 1024 to 4096 items; a tile has 256 or 512 items of more than 16 bytes.
+// All three forms, errors, streams, graphs and progress are as those of rungs::DeviceSelect (device_select.cuh). The
+// storage takes 32 bytes for each tile of 1024 to 4096 items; a tile has 256 or 512 items of more than 16 bytes.
 //
 // d_in            num_items items: any random-access iterator.
 // d_unique_out, d_counts_out, d_offsets_out, d_lengths_out
@@ -21,6 +21,7 @@
 #endif
 
 #include "rungs/device/parts/compaction.cuh"
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/production/compaction/run_length_kernel.cuh"
 #include "rungs/workspace.cuh"
 
@@ -60,6 +61,17 @@ struct DeviceRunLengthEncode {
                                     LengthsOutputIteratorT d_lengths_out, NumRunsOutputIteratorT d_num_runs_out,
                                     NumItemsT num_items, cudaStream_t stream = nullptr) {
     return encode<true>(kept{workspace}, d_in, d_offsets_out, d_lengths_out, d_num_runs_out, num_items, stream);
+  }
+
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh). Results are the same in every environment.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Encode(Arguments&&... arguments) {
+    return device::in_one_phase<5>([](auto, auto&... all) { return Encode(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t NonTrivialRuns(Arguments&&... arguments) {
+    return device::in_one_phase<5>([](auto, auto&... all) { return NonTrivialRuns(all...); }, arguments...);
   }
 
  private:

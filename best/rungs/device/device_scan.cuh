@@ -292,6 +292,23 @@ struct device_scan {
     return device::in_one_phase<(is_in_place ? 4 : 5)>(
         [](auto required, auto&... all) { return repeating<required.value>::ExclusiveScan(all...); }, arguments...);
   }
+  // Behind num_items may stand an equality_op, and behind that the environment.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t InclusiveSumByKey(Arguments&&... arguments) {
+    return device::by_key_in_one_phase<4>([](auto&&... all) { return InclusiveSumByKey(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExclusiveSumByKey(Arguments&&... arguments) {
+    return device::by_key_in_one_phase<4>([](auto&&... all) { return ExclusiveSumByKey(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t InclusiveScanByKey(Arguments&&... arguments) {
+    return device::by_key_in_one_phase<5>([](auto&&... all) { return InclusiveScanByKey(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t ExclusiveScanByKey(Arguments&&... arguments) {
+    return device::by_key_in_one_phase<6>([](auto&&... all) { return ExclusiveScanByKey(all...); }, arguments...);
+  }
 
  private:
   template <determinism required>

@@ -3,14 +3,15 @@
 //   rungs::DeviceSelect::If(d_temp_storage, temp_storage_bytes, d_in, d_out, d_num_selected_out, num_items,
 //                           select_op, stream);                                                          // as CUB's
 //   rungs::DeviceSelect::If(workspace, d_in, d_out, d_num_selected_out, num_items, select_op, stream);   // simpler
+//   rungs::DeviceSelect::If(d_in, d_out, d_num_selected_out, num_items, select_op, environment);   // as CUB's, newer
 //
-// Every call exists in both forms, and Flagged, If and FlaggedIf also in place: with one iterator d_data for d_in and
+// Every call exists in three forms, and Flagged, If and FlaggedIf also in place: with one iterator d_data for d_in and
 // d_out. The first is CUB's contract: a call with a null d_temp_storage only answers the size, the storage may hold
 // anything, and nothing is allocated. In the second a rungs::workspace keeps the storage, and may allocate (see there).
-// Neither waits for the device; both may be captured, the second once the workspace is large enough. Any number of host
-// threads may call at once, each with its own storage or workspace. cudaErrorInvalidValue means storage that is too
-// small, cudaErrorNotPermitted (in a checked build) a workspace that is misused; else what the runtime answered to a
-// launch is returned.
+// None waits for the device; all may be captured, the second once the workspace is large enough. The third allocates on
+// the stream, or as its environment says (parts/environment.cuh). Any number of host threads may call at once, each
+// with its own storage or workspace. cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a
+// checked build) a workspace that is misused; else what the runtime answered to a launch is returned.
 //
 // Blocks wait only for blocks of lower indices, which start first, as CUB's calls assume, too. What blocks tell each
 // other bears a tag of the call; storage that holds it by chance is met with a probability below 2^-42 a call for 2^30
@@ -36,6 +37,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/selecting.cuh"
 #include "rungs/workspace.cuh"
 
@@ -182,6 +184,35 @@ struct DeviceSelect {
                                  cudaStream_t stream = nullptr) {
     return UniqueByKey(workspace, d_keys_in, d_values_in, d_keys_out, d_values_out, d_num_selected_out, num_items,
                        device::equal_items{}, stream);
+  }
+
+  // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
+  // (parts/environment.cuh). Results are the same in every environment.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Flagged(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return Flagged(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t If(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<2, Arguments...> ? 4 : 5)>(
+        [](auto, auto&... all) { return If(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t FlaggedIf(Arguments&&... arguments) {
+    return device::in_one_phase<(device::is_count<3, Arguments...> ? 5 : 6)>(
+        [](auto, auto&... all) { return FlaggedIf(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t Unique(Arguments&&... arguments) {
+    return device::in_one_phase<4>([](auto, auto&... all) { return Unique(all...); }, arguments...);
+  }
+  // Behind num_items may stand an equality_op, and behind that the environment.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t UniqueByKey(Arguments&&... arguments) {
+    using next = device::argument_of<6, Arguments...>;
+    return device::in_one_phase<(std::is_void_v<next> || device::stands_for_environment<next> ? 6 : 7)>(
+        [](auto, auto&... all) { return UniqueByKey(all...); }, arguments...);
   }
 
  private:

@@ -5,6 +5,7 @@
 //   rungs::DeviceTopK::MaxPairs(d_temp_storage, temp_storage_bytes, d_keys_in, d_keys_out, d_values_in, d_values_out,
 //                               num_items, k, stream);
 //   rungs::DeviceTopK::MaxKeys(workspace, d_keys_in, d_keys_out, num_items, k, stream);  // simpler
+//   rungs::DeviceTopK::MaxKeys(d_keys_in, d_keys_out, num_items, k, environment);
 //
 //   using rungs::rows::matrix;
 //   rungs::DeviceBatchedTopK::MaxPairs(workspace, matrix{d_keys_in, num_rows, num_columns, stride},
@@ -24,7 +25,7 @@
 // number: it comes first among the greatest and last among the least, as in torch.topk. All NaN are equal, and -0
 // equals 0. Keys come out with the bits that they came in with.
 //
-// Both forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where k
+// The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where k
 // exceeds 32 or a row has more than 1,024 keys:
 //   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
 //   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row
@@ -48,6 +49,7 @@
 #include <type_traits>
 
 #include "rungs/contract.cuh"
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/production/top_k/top_k.cuh"
 #include "rungs/rows/matrix.cuh"
@@ -96,6 +98,25 @@ cudaError_t top_k(Storage storage, const rows::matrix<const Key>& in, const rows
                                  parts::at_most(k, in.num_columns), order == top_k_order::sorted, stream);
       },
       stream);
+}
+
+// The single-phase form: call(storage..., arguments..., stream, order).
+template <std::size_t num_arguments, class Call, class... Arguments>
+cudaError_t top_k_in_one_phase(Call call, Arguments&... arguments) {
+  constexpr std::size_t count = sizeof...(Arguments);
+  if constexpr (std::is_same_v<argument_of<count - 1, Arguments...>, top_k_order>)
+    return with_last_first<count - 1>(
+        [&](top_k_order order, auto&... others) {
+          return in_one_phase<num_arguments>(
+              [&](auto required, auto&... all) {
+                return call(all..., required.value == determinism::not_guaranteed ? order : top_k_order::sorted);
+              },
+              others...);
+        },
+        arguments...);
+  else
+    return in_one_phase<num_arguments>([&](auto, auto&... all) { return call(all..., top_k_order::sorted); },
+                                       arguments...);
 }
 
 using top_k_pair = storage_pair<top_k_calls>;
@@ -165,6 +186,25 @@ class DeviceTopK {
                               NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
     return choose<false>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out),
                          num_items, k, order, stream);
+  }
+
+  // The single-phase form of each call: no storage, the same arguments, and behind them an environment or nothing, and
+  // an order or nothing (parts/environment.cuh). Where bits have to repeat, the order is sorted.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MaxKeys(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<4>([](auto&&... all) { return MaxKeys(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MinKeys(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<4>([](auto&&... all) { return MinKeys(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MaxPairs(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<6>([](auto&&... all) { return MaxPairs(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MinPairs(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<6>([](auto&&... all) { return MinPairs(all...); }, arguments...);
   }
 
  private:
@@ -249,6 +289,25 @@ class DeviceBatchedTopK {
                               const ValuesIn& values_in, const rows::matrix<Value>& values_out, std::size_t k,
                               cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
     return pairs<false, Key>(device::top_k_kept{workspace}, keys_in, keys_out, values_in, values_out, k, order, stream);
+  }
+
+  // The single-phase form of each call: no storage, the same arguments, and behind them an environment or nothing, and
+  // an order or nothing (parts/environment.cuh). Where bits have to repeat, the order is sorted.
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MaxKeys(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<3>([](auto&&... all) { return MaxKeys(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MinKeys(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<3>([](auto&&... all) { return MinKeys(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MaxPairs(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<5>([](auto&&... all) { return MaxPairs(all...); }, arguments...);
+  }
+  template <class... Arguments, class = device::if_one_phase<Arguments...>>
+  [[nodiscard]] static cudaError_t MinPairs(Arguments&&... arguments) {
+    return device::top_k_in_one_phase<5>([](auto&&... all) { return MinPairs(all...); }, arguments...);
   }
 
  private:

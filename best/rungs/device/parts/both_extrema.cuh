@@ -81,6 +81,22 @@ struct both_extrema {
   }
 };
 
+// The same by an order of the caller's.
+template <class CompareOpT>
+struct both_extrema_by {
+  first_by<true, CompareOpT> least;
+  first_by<false, CompareOpT> greatest;
+
+  template <class Both, class Place = decltype(std::declval<Both>().least)>
+  static __host__ __device__ constexpr Both identity() {
+    return {{{}, -1}, {{}, -1}};
+  }
+  template <class Place>
+  __device__ both_places<Place> operator()(const both_places<Place>& a, const both_places<Place>& b) const {
+    return {least(a.least, b.least), greatest(a.greatest, b.greatest)};
+  }
+};
+
 // Where both are written as four results. Items that have ranks are read once more.
 template <bool last_greatest, class T, class InputIteratorT, class MinOutIteratorT, class MinIndexIteratorT,
           class MaxOutIteratorT, class MaxIndexIteratorT>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "rungs/device/parts/compaction.cuh"
+#include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/called.cuh"
@@ -93,6 +94,22 @@ cudaError_t scan_by_key(Storage storage, KeysInputIteratorT d_keys_in, ValuesInp
     return run_by_key<carried>(storage, d_keys_in, d_values_in, num_items, as_folding<carried>(op), equality_op, output,
                                stream);
   });
+}
+
+// The single-phase form of a scan by key: behind num_arguments may stand an equality_op, and behind that an
+// environment.
+template <std::size_t num_arguments, class Call, class... Arguments>
+cudaError_t by_key_in_one_phase(Call call, Arguments&... arguments) {
+  using next = argument_of<num_arguments, Arguments...>;
+  if constexpr (!std::is_void_v<next> && !stands_for_environment<next>) {
+    return in_one_phase<num_arguments + 1>([&](auto, auto&... all) { return call(all...); }, arguments...);
+  } else {
+    const auto with_equality = [&](auto, auto&... all) {
+      return with_last_first<sizeof...(all) - 1>(
+          [&](cudaStream_t stream, auto&... others) { return call(others..., equal_items{}, stream); }, all...);
+    };
+    return in_one_phase<num_arguments>(with_equality, arguments...);
+  }
 }
 
 }  // namespace rungs::RUNGS_ABI::device

@@ -202,6 +202,12 @@ inline constexpr bool is_environment =
     stream_query<Environment>::is_answered || has_resource<Environment> || is_resource<Environment> ||
     resource_query<Environment>::is_answered || is_known_environment<Environment>;
 
+// Whether argument i is an environment, and no operator. There may be none.
+template <class T>
+inline constexpr bool stands_for_environment = is_environment<T> || std::is_convertible_v<T&, workspace&>;
+template <>
+inline constexpr bool stands_for_environment<void> = false;
+
 // Whether these are the arguments of the single-phase form. Of two phases, the second argument is a std::size_t that
 // can be written. A sum in place has a count there, and at most three arguments.
 template <class... Arguments>
@@ -263,10 +269,11 @@ cudaError_t in_environment(Call call, Environment& environment, Arguments&... ar
   }
 }
 
+// call(the last argument, the others...), where num_before arguments precede the last one.
 template <std::size_t num_before, class Call, class First, class... Others>
 cudaError_t with_last_first(Call call, First& first, Others&... others) {
   if constexpr (num_before == 0)
-    return in_environment(call, first, others...);
+    return call(first, others...);
   else
     return with_last_first<num_before - 1>(call, others..., first);
 }
@@ -279,7 +286,8 @@ cudaError_t in_one_phase(Call call, Arguments&... arguments) {
     const cudaStream_t default_stream = nullptr;
     return in_environment(call, default_stream, arguments...);
   } else if constexpr (sizeof...(Arguments) == num_arguments + 1) {
-    return with_last_first<num_arguments>(call, arguments...);
+    return with_last_first<num_arguments>(
+        [&](auto& environment, auto&... others) { return in_environment(call, environment, others...); }, arguments...);
   } else {
     static_assert(
         sizeof...(Arguments) == num_arguments,
