@@ -20,7 +20,7 @@ def test_pages_come_from_the_data(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 PAGES = (
-    "index.md", "reductions.md", "scans.md", "histograms.md", "dots.md", "extrema.md", "rows.md", "torch.md", "accuracy.md", "across.md", "costs.md", "claims.md",
+    "index.md", "reductions.md", "scans.md", "histograms.md", "dots.md", "extrema.md", "rows.md", "torch.md", "accuracy.md", "across.md", "by_key.md", "costs.md", "claims.md",
 )  # fmt: skip
 
 
