@@ -35,7 +35,7 @@ template <bool only_longer_, class InputIteratorT, class FirstOutputIteratorT, c
 struct run_lengths {
   static constexpr bool only_longer = only_longer_;  // only runs of two items at least, with their positions
   using item = held_of<parts::item_of<InputIteratorT>>;
-  using shape = tile_shape<sizeof(item), 4>;
+  using shape = tile_shape<sizeof(item), 4, 8>;
   static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
 
   InputIteratorT d_in;

@@ -103,7 +103,7 @@ struct selection {
   using input_iterator = InputIteratorT;
   using item = held_of<parts::item_of<InputIteratorT>>;
   static constexpr rejected others = others_;
-  using shape = tile_shape<sizeof(item), 8>;
+  using shape = tile_shape<sizeof(item), 8, 8>;
   static constexpr std::size_t tile_bytes = sizeof(item) * shape::tile_items;
   static constexpr bool is_staged = tile_bytes <= 32 * 1024;
   // Resident on a multiprocessor: while some wait for what precedes them, others read.

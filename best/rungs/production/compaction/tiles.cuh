@@ -19,13 +19,17 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Rows of as many neighbours as a lane reads by one vector, at most 64 bytes of the widest item for each lane.
-template <std::size_t widest_bytes, int most_neighbours>
+// Rows of as many neighbours as a lane reads by one vector: at most 64 bytes of the widest item for each lane, or 128
+// where what is held beside such items leaves room for eight rows of 8-byte ones.
+template <std::size_t widest_bytes, int most_neighbours, int rows_of_8_bytes = 4>
 struct tile_shape {
   static constexpr int block_threads = 256, num_warps = block_threads / parts::warp_threads;
   static constexpr int widest_vector = widest_bytes <= 2 ? 8 : widest_bytes <= 4 ? 4 : widest_bytes <= 8 ? 2 : 1;
   static constexpr int neighbours = widest_vector < most_neighbours ? widest_vector : most_neighbours;
-  static constexpr int num_rows = widest_bytes <= 16 ? 4 : widest_bytes <= 32 ? 2 : 1;
+  static constexpr int num_rows = widest_bytes > 4 && widest_bytes <= 8 ? rows_of_8_bytes
+                                  : widest_bytes <= 16                  ? 4
+                                  : widest_bytes <= 32                  ? 2
+                                                                        : 1;
   static constexpr int row_items = neighbours * parts::warp_threads, warp_items = row_items * num_rows;
   static constexpr int tile_items = warp_items * num_warps;
   static_assert(num_rows * neighbours <= 32 && tile_items <= 0x10000, "flags of a lane fill a word, places a short");
