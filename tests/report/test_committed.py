@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rungs_report import cli, data
+from rungs_report import charts, cli, data
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = [file for folder in sorted((REPOSITORY / "report" / "data").glob("*/")) for file in data.result_files(folder)]
@@ -16,7 +16,11 @@ CELL = ("operation", "operator", "input_type", "accumulator_type", "items", "sha
 def test_pages_come_from_the_data(capsys: pytest.CaptureFixture[str]) -> None:
     if not RESULTS:
         pytest.skip("no results are committed")
-    assert cli.main(["check", "--root", str(REPOSITORY)]) == 0, capsys.readouterr()
+    charts.check_grammar(True)
+    try:
+        assert cli.main(["check", "--root", str(REPOSITORY)]) == 0, capsys.readouterr()
+    finally:
+        charts.check_grammar(False)
 
 
 PAGES = (
