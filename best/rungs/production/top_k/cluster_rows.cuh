@@ -1,0 +1,480 @@
+// The greatest k of each of few long rows, by a thread-block cluster a row.
+//
+// The blocks of a cluster copy the row into their shared memory. Warps of all blocks take turns, 512 bytes each, so the
+// blocks' shares are alike. With C blocks, a block knows a bound that ceil(k / C) of its keys reach. The least of all
+// blocks' bounds is reached by k keys of the row, and of random ones by few more: these are the candidates. Each block
+// sorts its own. Then it copies the peers' sorted candidates, and the rank of a candidate is the sum of its ranks among
+// each block's.
+//
+// The bound is the greatest that a histogram tells, of the maxima of small groups of keys. Its bins widen with the
+// distance from the block's greatest key: there are 64 for each power of two.
+//
+// Where many keys are equal, or the greatest lie in few blocks, too many keys may reach that bound. Then the cluster
+// finds the k-th candidate digit by digit, from the top, by histograms over all blocks.
+//
+// Source: distributed shared memory for top-k is in flashinfer's fast_topk_clusters and in cub::DeviceBatchedTopK,
+// which count digits there from the beginning. A bound from groups' maxima is the idea of warp_rows.cuh.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/production/top_k/block_selection.cuh"
+#include "rungs/production/top_k/warp_rows.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+struct cluster_rows_plan {
+  candidate_layout layout;
+  unsigned num_columns, k;
+  unsigned capacity;           // of a block's candidates
+  unsigned gathered_capacity;  // of all blocks' candidates in place of the keys
+  bool counts_vectors;         // a group is the 16 bytes of a load, else all keys of a thread
+  int cluster_blocks;
+  std::size_t dynamic_bytes;
+};
+
+// How many of a thread block's candidates reach what: in bins behind the block's greatest key.
+struct distance_bins {
+  static constexpr int digit_bits = 6;
+  static constexpr unsigned num_bins = (33 - digit_bits) << digit_bits;
+  static_assert(num_bins <= 1 << block_selection::digit_bits);
+
+  static __host__ __device__ unsigned bin_of(unsigned distance, int leading_zeros) {
+    const int shift = 31 - leading_zeros - digit_bits;
+    return shift <= 0 ? distance : (static_cast<unsigned>(shift) << digit_bits) + (distance >> shift);
+  }
+  // The greatest distance in the bin.
+  static __host__ __device__ unsigned last_of(unsigned bin) {
+    const unsigned shift = bin >> digit_bits > 1 ? (bin >> digit_bits) - 1 : 0;
+    return ((bin - (shift << digit_bits) + 1) << shift) - 1;
+  }
+};
+
+// What a block keeps beside its keys and its candidates. Peers write thresholds and counts.
+struct cluster_row_memory {
+  block_selection selection;
+  unsigned thresholds[cluster::parts::greatest_cluster_blocks], counts[cluster::parts::greatest_cluster_blocks];
+};
+
+// A block's share of a row, in its shared memory as integers of the order. Places are in units of 16 bytes.
+template <class Order>
+class cluster_share {
+  using Storage = typename Order::Storage;
+  static constexpr unsigned lanes = parts::warp_threads, block_threads = block_selection::block_threads;
+
+ public:
+  static constexpr unsigned vector_items = 16 / sizeof(Storage);
+  struct vector {
+    unsigned keys[vector_items];
+    __device__ unsigned greatest() const {
+      unsigned all = keys[0];
+#pragma unroll
+      for (unsigned i = 1; i < vector_items; ++i) all = max(all, keys[i]);
+      return all;
+    }
+  };
+
+  __device__ cluster_share(const keys_of_rows<Order>& keys, std::size_t row, unsigned num_columns, unsigned rank,
+                           unsigned num_blocks, uint4* shared)
+      : order_(keys.order),
+        from_(keys.row(row)),
+        size_(num_columns),
+        rank_(rank),
+        num_blocks_(num_blocks),
+        shared_(shared) {
+    before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(Storage));
+    const unsigned segments = (size_ + before_ + lanes * vector_items - 1) / (lanes * vector_items);
+    places_ = rank < segments ? (segments - rank - 1) / num_blocks * lanes + lanes : 0;
+  }
+
+  // Vectors that lie in the row as a whole come asynchronously. The others come by keys, and those that are not in the
+  // row are 0, the least.
+  __device__ void begin_copies() const {
+    for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
+      const unsigned first = column_of(place);
+      if (is_whole(first)) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(cluster::parts::shared_address(shared_ + place)),
+                     "l"(from_ + first)
+                     : "memory");
+      } else {
+        Storage items[vector_items];
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i)
+          items[i] = first + i < size_ ? static_cast<Storage>(order_(from_[first + i])) : 0;
+        memcpy(shared_ + place, items, sizeof(uint4));
+      }
+    }
+  }
+  // Turns the thread's keys into the order's integers, and returns the greatest.
+  __device__ unsigned end_copies() const {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    unsigned greatest = 0;
+    for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
+      if (is_whole(column_of(place))) {
+        Storage items[vector_items];
+        memcpy(items, shared_ + place, sizeof(uint4));
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i) items[i] = static_cast<Storage>(order_(items[i]));
+        memcpy(shared_ + place, items, sizeof(uint4));
+      }
+      greatest = max(greatest, at(place).greatest());
+    }
+    return greatest;
+  }
+
+  // take(vector, column of its first key) for each of the thread's vectors.
+  template <class Take>
+  __device__ void for_each(Take take) const {
+    constexpr int at_once = 4;
+    for (unsigned first = threadIdx.x; first < places_; first += at_once * block_threads) {
+      vector read[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i)
+        if (first + i * block_threads < places_) read[i] = at(first + i * block_threads);
+#pragma unroll
+      for (int i = 0; i < at_once; ++i)
+        if (first + i * block_threads < places_) take(read[i], column_of(first + i * block_threads));
+    }
+  }
+  __device__ bool has(unsigned column) const { return column < size_; }
+  __device__ unsigned num_places() const { return places_; }
+
+ private:
+  // Of a vector's first key. Those before the row wrap to numbers beyond any size.
+  __device__ unsigned column_of(unsigned place) const {
+    return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;
+  }
+  __device__ bool is_whole(unsigned first) const { return first < size_ && size_ - first >= vector_items; }
+  __device__ vector at(unsigned place) const {
+    Storage items[vector_items];
+    memcpy(items, shared_ + place, sizeof(uint4));
+    vector result;
+#pragma unroll
+    for (unsigned i = 0; i < vector_items; ++i) result.keys[i] = items[i];
+    return result;
+  }
+
+  const Order order_;
+  const Storage* const from_;
+  const unsigned size_, rank_, num_blocks_;
+  uint4* const shared_;
+  unsigned before_, places_;  // keys from a multiple of 16 bytes to the first; places that the block has
+};
+
+// A bound that at least `wanted` of the block's keys reach, or 0. All threads call it, with the greatest of their keys,
+// behind a barrier that follows the clearing of the bins.
+template <class Share>
+__device__ unsigned bound_of_share(const Share& share, unsigned greatest, unsigned wanted, bool counts_vectors,
+                                   block_selection& selection) {
+  constexpr unsigned last_bin = (1 << block_selection::digit_bits) - 1;
+  const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+  const unsigned of_warp = warp_all_reduce(greatest, maximum{});
+  if (lane == 0) selection.of_warps[warp] = of_warp;
+  __syncthreads();
+  unsigned top = 0;
+#pragma unroll
+  for (int w = 0; w < block_selection::warps; ++w) top = max(top, selection.of_warps[w]);
+  const auto count = [&](unsigned key) {
+    const unsigned distance = top - key;
+    atomicAdd(selection.bins + (last_bin - distance_bins::bin_of(distance, __clz(static_cast<int>(distance)))), 1u);
+  };
+  if (counts_vectors)
+    share.for_each([&](const typename Share::vector& read, unsigned) { count(read.greatest()); });
+  else
+    count(greatest);
+  __syncthreads();
+  if (counts_vectors && share.num_places() < wanted) return 0;
+  selection.find_digit(wanted);
+  const unsigned distance = distance_bins::last_of(last_bin - selection.digit);
+  return distance < top ? top - distance : 0;
+}
+
+// The k-th candidate's upper bits: a bound that k candidates of the row reach. Digits from the top, counted by all
+// blocks; each adds up its part of the bins, and writes the sums to all.
+template <class Share>
+__device__ candidate exact_bound(const Share& share, const cluster_rows_plan& plan, unsigned rank,
+                                 block_selection& selection) {
+  candidate prefix = 0;
+  const int bits = plan.layout.bits();
+  int shift = bits;
+  unsigned needed = plan.k;
+  do {
+    const int seen = shift, width = min(shift, block_selection::digit_bits);
+    shift -= width;
+    reinterpret_cast<uint4*>(selection.bins)[threadIdx.x] = uint4{0, 0, 0, 0};
+    __syncthreads();
+    share.for_each([&](const typename Share::vector& read, unsigned first) {
+#pragma unroll
+      for (unsigned i = 0; i < Share::vector_items; ++i) {
+        if (!share.has(first + i)) continue;
+        const candidate each = plan.layout.make(read.keys[i], first + i);
+        if (seen == bits || each >> seen == prefix)
+          atomicAdd(selection.bins + (static_cast<unsigned>(each >> shift) & ((1u << width) - 1)), 1u);
+      }
+    });
+    cluster::parts::meet();
+    const unsigned part = (1u << block_selection::digit_bits) / plan.cluster_blocks;
+    if (threadIdx.x < part) {
+      unsigned* const bin = selection.bins + rank * part + threadIdx.x;
+      unsigned sum = 0;
+#pragma unroll 4
+      for (int peer = 0; peer < plan.cluster_blocks; ++peer) sum += *cluster::parts::of_rank(bin, peer);
+#pragma unroll 4
+      for (int peer = 0; peer < plan.cluster_blocks; ++peer) *cluster::parts::of_rank(bin, peer) = sum;
+    }
+    cluster::parts::meet();
+    selection.find_digit(needed);
+    prefix = prefix << width | selection.digit;
+    needed -= selection.above;
+  } while (selection.inside != needed);
+  return prefix << shift;
+}
+
+// Appends the block's candidates from `bound` on to `held`; counts also those that it has no room for. All threads call
+// it, and leave behind a barrier.
+template <class Share>
+__device__ void collect_candidates(const Share& share, const candidate_layout& layout, candidate bound, candidate* held,
+                                   unsigned capacity, unsigned& size) {
+  if (threadIdx.x == 0) size = 0;
+  __syncthreads();
+  const unsigned least = layout.key_of(bound);
+  share.for_each([&](const typename Share::vector& read, unsigned first) {
+    if (read.greatest() < least) return;
+#pragma unroll
+    for (unsigned i = 0; i < Share::vector_items; ++i) {
+      const candidate each = layout.make(read.keys[i], first + i);
+      if (read.keys[i] < least || each < bound || !share.has(first + i)) continue;
+      const unsigned place = atomicAdd(&size, 1u);
+      if (place < capacity) held[place] = each;
+    }
+  });
+  __syncthreads();
+}
+
+// Sorts held[0] to held[size - 1], the greatest first. `scratch` has as much room. All threads call it, behind a
+// barrier, and leave behind one.
+__device__ inline void sort_candidates(candidate* held, candidate* scratch, unsigned size) {
+  constexpr unsigned block_threads = block_selection::block_threads, lanes = parts::warp_threads;
+  const unsigned lane = threadIdx.x % lanes;
+  // Few: four lanes count how many come before a candidate.
+  constexpr unsigned counting = 4, at_once = block_threads / counting;
+  if (size <= 2 * at_once) {
+    candidate own[2];
+    unsigned before[2] = {0, 0};
+#pragma unroll
+    for (unsigned i = 0; i < 2; ++i) {
+      const unsigned from = i * at_once + threadIdx.x / counting;
+      if (i * at_once >= size) continue;
+      own[i] = from < size ? held[from] : 0;
+#pragma unroll 4
+      for (unsigned other = lane % counting; other < size; other += counting) before[i] += held[other] > own[i];
+#pragma unroll
+      for (unsigned distance = 1; distance < counting; distance *= 2)
+        before[i] += __shfl_xor_sync(parts::full_mask, before[i], distance);
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < 2; ++i)
+      if (lane % counting == 0 && i * at_once + threadIdx.x / counting < size) held[before[i]] = own[i];
+    __syncthreads();
+    return;
+  }
+
+  // More: warps sort runs of 32, and runs merge in pairs. They begin where the last merge ends in `held`.
+  int merges = 0;
+  while (lanes << merges < size) ++merges;
+  candidate *from = merges % 2 == 0 ? held : scratch, *to = merges % 2 == 0 ? scratch : held;
+  for (unsigned first = threadIdx.x - lane; first < size; first += block_threads) {
+    candidate value = first + lane < size ? held[first + lane] : 0;
+#pragma unroll
+    for (unsigned run = 2; run <= lanes; run *= 2)
+#pragma unroll
+      for (unsigned stride = run / 2; stride > 0; stride /= 2) {
+        const candidate other = __shfl_xor_sync(parts::full_mask, value, stride);
+        const bool takes_greater = ((lane & stride) == 0) == ((lane & run) == 0);
+        value = (other > value) == takes_greater ? other : value;
+      }
+    if (first + lane < size) from[first + lane] = value;
+  }
+  __syncthreads();
+  for (unsigned run = lanes; run < size; run *= 2) {
+    for (unsigned own = threadIdx.x; own < size; own += block_threads) {
+      const candidate value = from[own];
+      const unsigned other_begin = (own / run ^ 1) * run;
+      unsigned low = min(other_begin, size), high = min(other_begin + run, size);
+      const unsigned begin = low;
+      while (low < high) {
+        const unsigned middle = (low + high) / 2;
+        if (from[middle] > value)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      to[(own / (2 * run)) * (2 * run) + own % run + (low - begin)] = value;
+    }
+    __syncthreads();
+    candidate* const merged = to;
+    to = from;
+    from = merged;
+  }
+}
+
+template <class Order, class Output>
+__global__ void __launch_bounds__(block_selection::block_threads, 2)
+    cluster_rows_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ Output output,
+                        const __grid_constant__ cluster_rows_plan plan) {
+#if __CUDA_ARCH__ >= 900
+  using cluster::parts::of_rank;
+  constexpr unsigned block_threads = block_selection::block_threads, lanes = parts::warp_threads;
+  extern __shared__ __align__(16) unsigned char cluster_rows_memory[];
+  auto& own = reinterpret_cast<cluster_row_memory&>(*cluster_rows_memory);
+  auto* const held = reinterpret_cast<candidate*>(cluster_rows_memory + sizeof(cluster_row_memory));
+  auto* const gathered = held + plan.capacity;  // where the keys lie before
+  const unsigned rank = cluster::parts::block_rank(), num_blocks = plan.cluster_blocks;
+  const std::size_t row = blockIdx.x / num_blocks;
+  cluster::parts::arrive_started();
+
+  // The row comes, and a block's bound of it.
+  const cluster_share<Order> share(keys, row, plan.num_columns, rank, num_blocks, reinterpret_cast<uint4*>(gathered));
+  share.begin_copies();
+  reinterpret_cast<uint4*>(own.selection.bins)[threadIdx.x] = uint4{0, 0, 0, 0};
+  const unsigned greatest = share.end_copies();
+  const unsigned bound_of_block =
+      bound_of_share(share, greatest, (plan.k + num_blocks - 1) / num_blocks, plan.counts_vectors, own.selection);
+
+  // The least bound of all blocks.
+  cluster::parts::wait();
+  if (threadIdx.x < num_blocks) *of_rank(own.thresholds + rank, threadIdx.x) = bound_of_block;
+  cluster::parts::meet();
+  unsigned least = own.thresholds[0];
+#pragma unroll 4
+  for (unsigned peer = 1; peer < num_blocks; ++peer) least = min(least, own.thresholds[peer]);
+  candidate bound = static_cast<candidate>(least) << plan.layout.index_bits;
+
+  // Sorted candidates in all blocks. Where there is no room for all, the k of the exact bound.
+  unsigned begin, size;  // of the candidates that this lane looks into, among the gathered
+  const unsigned list = threadIdx.x % num_blocks;
+  for (bool is_exact = false;; is_exact = true) {
+    collect_candidates(share, plan.layout, bound, held, plan.capacity, own.selection.size);
+    const unsigned found = own.selection.size;
+    if (found <= plan.capacity) sort_candidates(held, gathered, found);
+    if (threadIdx.x < num_blocks) *of_rank(own.counts + rank, threadIdx.x) = found;
+    cluster::parts::meet();
+    unsigned total = 0, most = 0;
+#pragma unroll 4
+    for (unsigned peer = 0; peer < num_blocks; ++peer) {
+      const unsigned count = own.counts[peer];
+      if (peer == list) {
+        begin = total;
+        size = count;
+      }
+      total += count + count % 2;  // copied by 16 bytes
+      most = max(most, count);
+    }
+    if (is_exact || (most <= plan.capacity && total <= plan.gathered_capacity)) break;
+    share.begin_copies();
+    share.end_copies();
+    bound = exact_bound(share, plan, rank, own.selection);
+  }
+
+  // All blocks' candidates come to each. A warp copies from one peer.
+  {
+    const unsigned warp = threadIdx.x / lanes, peer = warp % num_blocks, step = block_threads / num_blocks;
+    const unsigned from = __shfl_sync(parts::full_mask, begin, peer), count = __shfl_sync(parts::full_mask, size, peer);
+    const uint4* const there = reinterpret_cast<const uint4*>(of_rank(held, peer));
+    auto* const here = reinterpret_cast<uint4*>(gathered + from);
+#pragma unroll 4
+    for (unsigned i = warp / num_blocks * lanes + threadIdx.x % lanes; i < (count + 1) / 2; i += step)
+      here[i] = there[i];
+  }
+  cluster::parts::arrive();  // peers may leave
+  __syncthreads();
+
+  // Ranks: a lane for each block's candidates. Then the results.
+  const unsigned num_own = own.counts[rank];
+  unsigned* const ranks = own.selection.bins;
+  constexpr unsigned tile_items = 1 << block_selection::digit_bits;
+  for (unsigned tile = 0; tile < num_own; tile += tile_items) {
+    const unsigned in_tile = min(num_own - tile, tile_items);
+    for (unsigned first = 0; first < in_tile; first += block_threads / num_blocks) {
+      const unsigned index = first + threadIdx.x / num_blocks;
+      const candidate value = index < in_tile ? held[tile + index] : 0;
+      unsigned low = begin, high = index < in_tile ? begin + size : begin;
+      while (low < high) {
+        const unsigned middle = (low + high) / 2;
+        if (gathered[middle] > value)
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      unsigned before = low - begin;
+      for (unsigned distance = 1; distance < num_blocks; distance *= 2)
+        before += __shfl_xor_sync(parts::full_mask, before, distance);
+      if (list == 0 && index < in_tile) ranks[index] = before;
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < in_tile; i += block_threads)
+      if (ranks[i] < plan.k) output.write(row, ranks[i], plan.layout.column_of(held[tile + i]));
+    __syncthreads();
+  }
+  cluster::parts::wait();
+#endif
+}
+
+// Which rows a cluster takes, and how.
+struct cluster_rows {
+  static constexpr std::size_t most_k = 4096, least_columns = 32 * 1024, most_columns = 1 << 20, most_rows = 256;
+  // With fewer columns a block of sixteen would have less to do than the cluster costs.
+  static constexpr std::size_t wide_columns = 64 * 1024;
+  static constexpr std::size_t slack = 512;  // candidates of a block beyond k
+
+  // Whether it is worth it, and a block has room. `cluster_blocks` is 0 where the device has no clusters.
+  template <class Order, class Output>
+  static cudaError_t fit(const parts::device_limits& limits, const candidate_layout& layout, std::size_t num_rows,
+                         std::size_t num_columns, std::size_t k, cluster_rows_plan& plan) {
+    plan.cluster_blocks = 0;
+    if (limits.cc < 90 || k > most_k || num_columns < least_columns || num_columns > most_columns ||
+        num_rows > most_rows)
+      return cudaSuccess;
+    int blocks = cluster::parts::portable_cluster_blocks;
+    if (num_columns >= wide_columns &&
+        num_rows * cluster::parts::greatest_cluster_blocks <= static_cast<std::size_t>(limits.multiprocessors))
+      blocks = cluster::parts::greatest_cluster_blocks;
+    const cudaError_t error =
+        cluster::parts::fit_cluster(cluster_rows_kernel<Order, Output>, block_selection::block_threads, blocks);
+    if (error != cudaSuccess) return error == cudaErrorNotSupported ? cudaSuccess : error;
+
+    constexpr std::size_t segment_bytes = parts::warp_threads * sizeof(uint4);
+    const std::size_t row_bytes = (num_columns - 1) * (Order::bits / 8) + sizeof(uint4);  // from a multiple of 16 on
+    const std::size_t share_bytes = parts::ceil_div(parts::ceil_div(row_bytes, segment_bytes), blocks) * segment_bytes;
+    const std::size_t capacity = (k + slack + 1) / 2 * 2;
+    const std::size_t gathered_bytes = (capacity + k + slack) / 2 * 2 * sizeof(candidate);
+    const std::size_t keys_bytes = share_bytes > gathered_bytes ? share_bytes : gathered_bytes;
+    const std::size_t bytes = sizeof(cluster_row_memory) + capacity * sizeof(candidate) + keys_bytes;
+    if (bytes > limits.shared_bytes) return cudaSuccess;
+    plan = {layout,
+            static_cast<unsigned>(num_columns),
+            static_cast<unsigned>(k),
+            static_cast<unsigned>(capacity),
+            static_cast<unsigned>(keys_bytes / sizeof(candidate)),
+            4 * parts::ceil_div(k, blocks) > block_selection::block_threads,
+            blocks,
+            bytes};
+    return cudaSuccess;
+  }
+};
+
+template <class Order, class Output>
+cudaError_t launch_cluster_rows(const keys_of_rows<Order>& keys, const Output& output, std::size_t num_rows,
+                                const cluster_rows_plan& plan, cudaStream_t stream) {
+  return cluster::parts::launch_clusters(cluster_rows_kernel<Order, Output>, num_rows,
+                                         {plan.cluster_blocks, block_selection::block_threads, plan.dynamic_bytes},
+                                         stream, keys, output, plan);
+}
+
+}  // namespace rungs::RUNGS_ABI::production
