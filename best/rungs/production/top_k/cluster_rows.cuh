@@ -24,7 +24,8 @@
 #include "rungs/cluster/parts/peers.cuh"
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/production/top_k/block_selection.cuh"
-#include "rungs/production/top_k/warp_rows.cuh"
+#include "rungs/production/top_k/candidate_sort.cuh"
+#include "rungs/production/top_k/distance_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -36,23 +37,6 @@ struct cluster_rows_plan {
   bool counts_vectors;         // a group is the 16 bytes of a load, else all keys of a thread
   int cluster_blocks;
   std::size_t dynamic_bytes;
-};
-
-// How many of a thread block's candidates reach what: in bins behind the block's greatest key.
-struct distance_bins {
-  static constexpr int digit_bits = 6;
-  static constexpr unsigned num_bins = (33 - digit_bits) << digit_bits;
-  static_assert(num_bins <= 1 << block_selection::digit_bits);
-
-  static __host__ __device__ unsigned bin_of(unsigned distance, int leading_zeros) {
-    const int shift = 31 - leading_zeros - digit_bits;
-    return shift <= 0 ? distance : (static_cast<unsigned>(shift) << digit_bits) + (distance >> shift);
-  }
-  // The greatest distance in the bin.
-  static __host__ __device__ unsigned last_of(unsigned bin) {
-    const unsigned shift = bin >> digit_bits > 1 ? (bin >> digit_bits) - 1 : 0;
-    return ((bin - (shift << digit_bits) + 1) << shift) - 1;
-  }
 };
 
 // What a block keeps beside its keys and its candidates. Peers write thresholds and counts.
@@ -69,12 +53,19 @@ class cluster_share {
 
  public:
   static constexpr unsigned vector_items = 16 / sizeof(Storage);
+  // Keys of one place.
   struct vector {
-    unsigned keys[vector_items];
+    uint4 held;
+
+    __device__ unsigned operator[](unsigned index) const {
+      Storage items[vector_items];
+      memcpy(items, &held, sizeof(held));
+      return items[index];
+    }
     __device__ unsigned greatest() const {
-      unsigned all = keys[0];
+      unsigned all = (*this)[0];
 #pragma unroll
-      for (unsigned i = 1; i < vector_items; ++i) all = max(all, keys[i]);
+      for (unsigned i = 1; i < vector_items; ++i) all = max(all, (*this)[i]);
       return all;
     }
   };
@@ -150,14 +141,7 @@ class cluster_share {
     return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;
   }
   __device__ bool is_whole(unsigned first) const { return first < size_ && size_ - first >= vector_items; }
-  __device__ vector at(unsigned place) const {
-    Storage items[vector_items];
-    memcpy(items, shared_ + place, sizeof(uint4));
-    vector result;
-#pragma unroll
-    for (unsigned i = 0; i < vector_items; ++i) result.keys[i] = items[i];
-    return result;
-  }
+  __device__ vector at(unsigned place) const { return {shared_[place]}; }
 
   const Order order_;
   const Storage* const from_;
@@ -167,31 +151,17 @@ class cluster_share {
 };
 
 // A bound that at least `wanted` of the block's keys reach, or 0. All threads call it, with the greatest of their keys,
-// behind a barrier that follows the clearing of the bins.
+// having cleared the bins.
 template <class Share>
 __device__ unsigned bound_of_share(const Share& share, unsigned greatest, unsigned wanted, bool counts_vectors,
                                    block_selection& selection) {
-  constexpr unsigned last_bin = (1 << block_selection::digit_bits) - 1;
-  const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
-  const unsigned of_warp = warp_all_reduce(greatest, maximum{});
-  if (lane == 0) selection.of_warps[warp] = of_warp;
-  __syncthreads();
-  unsigned top = 0;
-#pragma unroll
-  for (int w = 0; w < block_selection::warps; ++w) top = max(top, selection.of_warps[w]);
-  const auto count = [&](unsigned key) {
-    const unsigned distance = top - key;
-    atomicAdd(selection.bins + (last_bin - distance_bins::bin_of(distance, __clz(static_cast<int>(distance)))), 1u);
-  };
-  if (counts_vectors)
-    share.for_each([&](const typename Share::vector& read, unsigned) { count(read.greatest()); });
-  else
-    count(greatest);
-  __syncthreads();
   if (counts_vectors && share.num_places() < wanted) return 0;
-  selection.find_digit(wanted);
-  const unsigned distance = distance_bins::last_of(last_bin - selection.digit);
-  return distance < top ? top - distance : 0;
+  return distance_bins::bound(wanted, greatest, selection, [&](auto count) {
+    if (counts_vectors)
+      share.for_each([&](const typename Share::vector& read, unsigned) { count(read.greatest()); });
+    else
+      count(greatest);
+  });
 }
 
 // The k-th candidate's upper bits: a bound that k candidates of the row reach. Digits from the top, counted by all
@@ -206,13 +176,13 @@ __device__ candidate exact_bound(const Share& share, const cluster_rows_plan& pl
   do {
     const int seen = shift, width = min(shift, block_selection::digit_bits);
     shift -= width;
-    reinterpret_cast<uint4*>(selection.bins)[threadIdx.x] = uint4{0, 0, 0, 0};
+    distance_bins::clear(selection);
     __syncthreads();
     share.for_each([&](const typename Share::vector& read, unsigned first) {
 #pragma unroll
       for (unsigned i = 0; i < Share::vector_items; ++i) {
         if (!share.has(first + i)) continue;
-        const candidate each = plan.layout.make(read.keys[i], first + i);
+        const candidate each = plan.layout.make(read[i], first + i);
         if (seen == bits || each >> seen == prefix)
           atomicAdd(selection.bins + (static_cast<unsigned>(each >> shift) & ((1u << width) - 1)), 1u);
       }
@@ -247,81 +217,13 @@ __device__ void collect_candidates(const Share& share, const candidate_layout& l
     if (read.greatest() < least) return;
 #pragma unroll
     for (unsigned i = 0; i < Share::vector_items; ++i) {
-      const candidate each = layout.make(read.keys[i], first + i);
-      if (read.keys[i] < least || each < bound || !share.has(first + i)) continue;
+      const candidate each = layout.make(read[i], first + i);
+      if (read[i] < least || each < bound || !share.has(first + i)) continue;
       const unsigned place = atomicAdd(&size, 1u);
       if (place < capacity) held[place] = each;
     }
   });
   __syncthreads();
-}
-
-// Sorts held[0] to held[size - 1], the greatest first. `scratch` has as much room. All threads call it, behind a
-// barrier, and leave behind one.
-__device__ inline void sort_candidates(candidate* held, candidate* scratch, unsigned size) {
-  constexpr unsigned block_threads = block_selection::block_threads, lanes = parts::warp_threads;
-  const unsigned lane = threadIdx.x % lanes;
-  // Few: four lanes count how many come before a candidate.
-  constexpr unsigned counting = 4, at_once = block_threads / counting;
-  if (size <= 2 * at_once) {
-    candidate own[2];
-    unsigned before[2] = {0, 0};
-#pragma unroll
-    for (unsigned i = 0; i < 2; ++i) {
-      const unsigned from = i * at_once + threadIdx.x / counting;
-      if (i * at_once >= size) continue;
-      own[i] = from < size ? held[from] : 0;
-#pragma unroll 4
-      for (unsigned other = lane % counting; other < size; other += counting) before[i] += held[other] > own[i];
-#pragma unroll
-      for (unsigned distance = 1; distance < counting; distance *= 2)
-        before[i] += __shfl_xor_sync(parts::full_mask, before[i], distance);
-    }
-    __syncthreads();
-#pragma unroll
-    for (unsigned i = 0; i < 2; ++i)
-      if (lane % counting == 0 && i * at_once + threadIdx.x / counting < size) held[before[i]] = own[i];
-    __syncthreads();
-    return;
-  }
-
-  // More: warps sort runs of 32, and runs merge in pairs. They begin where the last merge ends in `held`.
-  int merges = 0;
-  while (lanes << merges < size) ++merges;
-  candidate *from = merges % 2 == 0 ? held : scratch, *to = merges % 2 == 0 ? scratch : held;
-  for (unsigned first = threadIdx.x - lane; first < size; first += block_threads) {
-    candidate value = first + lane < size ? held[first + lane] : 0;
-#pragma unroll
-    for (unsigned run = 2; run <= lanes; run *= 2)
-#pragma unroll
-      for (unsigned stride = run / 2; stride > 0; stride /= 2) {
-        const candidate other = __shfl_xor_sync(parts::full_mask, value, stride);
-        const bool takes_greater = ((lane & stride) == 0) == ((lane & run) == 0);
-        value = (other > value) == takes_greater ? other : value;
-      }
-    if (first + lane < size) from[first + lane] = value;
-  }
-  __syncthreads();
-  for (unsigned run = lanes; run < size; run *= 2) {
-    for (unsigned own = threadIdx.x; own < size; own += block_threads) {
-      const candidate value = from[own];
-      const unsigned other_begin = (own / run ^ 1) * run;
-      unsigned low = min(other_begin, size), high = min(other_begin + run, size);
-      const unsigned begin = low;
-      while (low < high) {
-        const unsigned middle = (low + high) / 2;
-        if (from[middle] > value)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      to[(own / (2 * run)) * (2 * run) + own % run + (low - begin)] = value;
-    }
-    __syncthreads();
-    candidate* const merged = to;
-    to = from;
-    from = merged;
-  }
 }
 
 template <class Order, class Output>
@@ -342,7 +244,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   // The row comes, and a block's bound of it.
   const cluster_share<Order> share(keys, row, plan.num_columns, rank, num_blocks, reinterpret_cast<uint4*>(gathered));
   share.begin_copies();
-  reinterpret_cast<uint4*>(own.selection.bins)[threadIdx.x] = uint4{0, 0, 0, 0};
+  distance_bins::clear(own.selection);
   const unsigned greatest = share.end_copies();
   const unsigned bound_of_block =
       bound_of_share(share, greatest, (plan.k + num_blocks - 1) / num_blocks, plan.counts_vectors, own.selection);
@@ -433,7 +335,7 @@ struct cluster_rows {
   static constexpr std::size_t wide_columns = 64 * 1024;
   static constexpr std::size_t slack = 512;  // candidates of a block beyond k
 
-  // Whether it is worth it, and a block has room. `cluster_blocks` is 0 where the device has no clusters.
+  // Whether it is worth it, and a block has room. plan.cluster_blocks is 0 where not.
   template <class Order, class Output>
   static cudaError_t fit(const parts::device_limits& limits, const candidate_layout& layout, std::size_t num_rows,
                          std::size_t num_columns, std::size_t k, cluster_rows_plan& plan) {
@@ -448,24 +350,28 @@ struct cluster_rows {
     const cudaError_t error =
         cluster::parts::fit_cluster(cluster_rows_kernel<Order, Output>, block_selection::block_threads, blocks);
     if (error != cudaSuccess) return error == cudaErrorNotSupported ? cudaSuccess : error;
+    const cluster_rows_plan fitting = of_blocks(layout, num_columns, k, blocks);
+    if (fitting.dynamic_bytes <= limits.shared_bytes) plan = fitting;
+    return cudaSuccess;
+  }
 
+  static cluster_rows_plan of_blocks(const candidate_layout& layout, std::size_t num_columns, std::size_t k,
+                                     int blocks) {
     constexpr std::size_t segment_bytes = parts::warp_threads * sizeof(uint4);
-    const std::size_t row_bytes = (num_columns - 1) * (Order::bits / 8) + sizeof(uint4);  // from a multiple of 16 on
+    const std::size_t key_bytes = static_cast<std::size_t>(layout.key_bits) / 8;
+    const std::size_t row_bytes = (num_columns - 1) * key_bytes + sizeof(uint4);  // from a multiple of 16 on
     const std::size_t share_bytes = parts::ceil_div(parts::ceil_div(row_bytes, segment_bytes), blocks) * segment_bytes;
     const std::size_t capacity = (k + slack + 1) / 2 * 2;
     const std::size_t gathered_bytes = (capacity + k + slack) / 2 * 2 * sizeof(candidate);
     const std::size_t keys_bytes = share_bytes > gathered_bytes ? share_bytes : gathered_bytes;
-    const std::size_t bytes = sizeof(cluster_row_memory) + capacity * sizeof(candidate) + keys_bytes;
-    if (bytes > limits.shared_bytes) return cudaSuccess;
-    plan = {layout,
+    return {layout,
             static_cast<unsigned>(num_columns),
             static_cast<unsigned>(k),
             static_cast<unsigned>(capacity),
             static_cast<unsigned>(keys_bytes / sizeof(candidate)),
             4 * parts::ceil_div(k, blocks) > block_selection::block_threads,
             blocks,
-            bytes};
-    return cudaSuccess;
+            sizeof(cluster_row_memory) + capacity * sizeof(candidate) + keys_bytes};
   }
 };
 
