@@ -31,19 +31,6 @@ struct block_selection {
     if (wanted) held[first + __popc(lanes & ((1u << lane) - 1))] = value;
   }
 
-  // The same where there is room for `capacity`. `size` counts those beyond it, too. Returns false where there is one.
-  __device__ bool append(candidate* held, unsigned capacity, bool wanted, candidate value) {
-    const unsigned lane = threadIdx.x % parts::warp_threads;
-    const unsigned lanes = __ballot_sync(parts::full_mask, wanted);
-    if (lanes == 0) return true;
-    unsigned first = 0;
-    if (lane == 0) first = atomicAdd(&size, __popc(lanes));
-    first = __shfl_sync(parts::full_mask, first, 0);
-    const unsigned place = first + __popc(lanes & ((1u << lane) - 1));
-    if (wanted && place < capacity) held[place] = value;
-    return first + __popc(lanes) <= capacity;
-  }
-
   // Leaves the greatest k of num_held > k candidates, whose bits from `bits` on are 0. Returns a lower bound of theirs
   // that no other reaches. All threads call it, behind a barrier, and leave behind one. `size` is k then.
   __device__ candidate keep(candidate* held, unsigned num_held, unsigned k, int bits) {

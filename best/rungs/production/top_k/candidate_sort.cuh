@@ -38,8 +38,10 @@ __device__ inline void sort_candidates(candidate* held, candidate* scratch, unsi
 
   // More: warps sort runs of 32, and runs merge in pairs. They begin where the last merge ends in `held`.
   int merges = 0;
+#pragma unroll 1
   while (lanes << merges < size) ++merges;
   candidate *from = merges % 2 == 0 ? held : scratch, *to = merges % 2 == 0 ? scratch : held;
+#pragma unroll 1
   for (unsigned first = threadIdx.x - lane; first < size; first += block_threads) {
     candidate value = first + lane < size ? held[first + lane] : 0;
 #pragma unroll
@@ -53,12 +55,15 @@ __device__ inline void sort_candidates(candidate* held, candidate* scratch, unsi
     if (first + lane < size) from[first + lane] = value;
   }
   __syncthreads();
+#pragma unroll 1
   for (unsigned run = lanes; run < size; run *= 2) {
+#pragma unroll 1
     for (unsigned own = threadIdx.x; own < size; own += block_threads) {
       const candidate value = from[own];
       const unsigned other_begin = (own / run ^ 1) * run;
       unsigned low = min(other_begin, size), high = min(other_begin + run, size);
       const unsigned begin = low;
+#pragma unroll 1
       while (low < high) {
         const unsigned middle = (low + high) / 2;
         if (from[middle] > value)

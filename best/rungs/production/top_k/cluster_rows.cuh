@@ -86,6 +86,7 @@ class cluster_share {
   // Vectors that lie in the row as a whole come asynchronously. The others come by keys, and those that are not in the
   // row are 0, the least.
   __device__ void begin_copies() const {
+#pragma unroll 1
     for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
       const unsigned first = column_of(place);
       if (is_whole(first)) {
@@ -94,7 +95,7 @@ class cluster_share {
                      : "memory");
       } else {
         Storage items[vector_items];
-#pragma unroll
+#pragma unroll 1
         for (unsigned i = 0; i < vector_items; ++i)
           items[i] = first + i < size_ ? static_cast<Storage>(order_(from_[first + i])) : 0;
         memcpy(shared_ + place, items, sizeof(uint4));
@@ -105,6 +106,7 @@ class cluster_share {
   __device__ unsigned end_copies() const {
     asm volatile("cp.async.wait_all;" ::: "memory");
     unsigned greatest = 0;
+#pragma unroll 1
     for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
       if (is_whole(column_of(place))) {
         Storage items[vector_items];
@@ -121,16 +123,8 @@ class cluster_share {
   // take(vector, column of its first key) for each of the thread's vectors.
   template <class Take>
   __device__ void for_each(Take take) const {
-    constexpr int at_once = 4;
-    for (unsigned first = threadIdx.x; first < places_; first += at_once * block_threads) {
-      vector read[at_once];
-#pragma unroll
-      for (int i = 0; i < at_once; ++i)
-        if (first + i * block_threads < places_) read[i] = at(first + i * block_threads);
-#pragma unroll
-      for (int i = 0; i < at_once; ++i)
-        if (first + i * block_threads < places_) take(read[i], column_of(first + i * block_threads));
-    }
+#pragma unroll 1
+    for (unsigned place = threadIdx.x; place < places_; place += block_threads) take(at(place), column_of(place));
   }
   __device__ bool has(unsigned column) const { return column < size_; }
   __device__ unsigned num_places() const { return places_; }
@@ -192,9 +186,9 @@ __device__ candidate exact_bound(const Share& share, const cluster_rows_plan& pl
     if (threadIdx.x < part) {
       unsigned* const bin = selection.bins + rank * part + threadIdx.x;
       unsigned sum = 0;
-#pragma unroll 4
+#pragma unroll 1
       for (int peer = 0; peer < plan.cluster_blocks; ++peer) sum += *cluster::parts::of_rank(bin, peer);
-#pragma unroll 4
+#pragma unroll 1
       for (int peer = 0; peer < plan.cluster_blocks; ++peer) *cluster::parts::of_rank(bin, peer) = sum;
     }
     cluster::parts::meet();
@@ -253,73 +247,70 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   cluster::parts::wait();
   if (threadIdx.x < num_blocks) *of_rank(own.thresholds + rank, threadIdx.x) = bound_of_block;
   cluster::parts::meet();
-  unsigned least = own.thresholds[0];
-#pragma unroll 4
-  for (unsigned peer = 1; peer < num_blocks; ++peer) least = min(least, own.thresholds[peer]);
+  const unsigned lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
+  const unsigned least = warp_all_reduce(lane < num_blocks ? own.thresholds[lane] : 0xffffffff, minimum{});
   candidate bound = static_cast<candidate>(least) << plan.layout.index_bits;
 
   // Sorted candidates in all blocks. Where there is no room for all, the k of the exact bound.
-  unsigned begin, size;  // of the candidates that this lane looks into, among the gathered
-  const unsigned list = threadIdx.x % num_blocks;
+  unsigned behind;  // the candidates of the lane's block and those before, as they are gathered
   for (bool is_exact = false;; is_exact = true) {
     collect_candidates(share, plan.layout, bound, held, plan.capacity, own.selection.size);
     const unsigned found = own.selection.size;
     if (found <= plan.capacity) sort_candidates(held, gathered, found);
     if (threadIdx.x < num_blocks) *of_rank(own.counts + rank, threadIdx.x) = found;
     cluster::parts::meet();
-    unsigned total = 0, most = 0;
-#pragma unroll 4
-    for (unsigned peer = 0; peer < num_blocks; ++peer) {
-      const unsigned count = own.counts[peer];
-      if (peer == list) {
-        begin = total;
-        size = count;
-      }
-      total += count + count % 2;  // copied by 16 bytes
-      most = max(most, count);
+    const unsigned count = lane < num_blocks ? own.counts[lane] : 0;
+    behind = count + count % 2;  // copied by 16 bytes
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const unsigned before = __shfl_up_sync(parts::full_mask, behind, distance);
+      if (lane >= distance) behind += before;
     }
-    if (is_exact || (most <= plan.capacity && total <= plan.gathered_capacity)) break;
+    const unsigned total = __shfl_sync(parts::full_mask, behind, lanes - 1);
+    if (is_exact || (total <= plan.gathered_capacity && warp_all_reduce(count, maximum{}) <= plan.capacity)) break;
     share.begin_copies();
     share.end_copies();
     bound = exact_bound(share, plan, rank, own.selection);
   }
 
-  // All blocks' candidates come to each. A warp copies from one peer.
-  {
-    const unsigned warp = threadIdx.x / lanes, peer = warp % num_blocks, step = block_threads / num_blocks;
-    const unsigned from = __shfl_sync(parts::full_mask, begin, peer), count = __shfl_sync(parts::full_mask, size, peer);
-    const uint4* const there = reinterpret_cast<const uint4*>(of_rank(held, peer));
-    auto* const here = reinterpret_cast<uint4*>(gathered + from);
-#pragma unroll 4
-    for (unsigned i = warp / num_blocks * lanes + threadIdx.x % lanes; i < (count + 1) / 2; i += step)
-      here[i] = there[i];
-  }
-  cluster::parts::arrive();  // peers may leave
-  __syncthreads();
+  // All blocks' candidates come to each. A warp copies from one peer, with others where there are fewer peers.
+  const unsigned peer = warp % num_blocks, peer_lane = warp / num_blocks * lanes + lane;
+  const unsigned step = block_threads / num_blocks;
+  const unsigned size = own.counts[peer];
+  const candidate* const list = gathered + (__shfl_sync(parts::full_mask, behind, peer) - (size + size % 2));
+  const auto* const there = reinterpret_cast<const uint4*>(of_rank(held, peer));
+#pragma unroll 1
+  for (unsigned i = peer_lane; i < (size + 1) / 2; i += step)
+    reinterpret_cast<uint4*>(const_cast<candidate*>(list))[i] = there[i];
+  cluster::parts::arrive();  // when all have, peers may leave
 
-  // Ranks: a lane for each block's candidates. Then the results.
+  // The rank of a candidate is the sum of those among each block's. A warp looks into what it has copied: neighbours
+  // among sorted candidates take the same way there.
   const unsigned num_own = own.counts[rank];
   unsigned* const ranks = own.selection.bins;
   constexpr unsigned tile_items = 1 << block_selection::digit_bits;
+#pragma unroll 1
   for (unsigned tile = 0; tile < num_own; tile += tile_items) {
     const unsigned in_tile = min(num_own - tile, tile_items);
-    for (unsigned first = 0; first < in_tile; first += block_threads / num_blocks) {
-      const unsigned index = first + threadIdx.x / num_blocks;
-      const candidate value = index < in_tile ? held[tile + index] : 0;
-      unsigned low = begin, high = index < in_tile ? begin + size : begin;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < in_tile; i += block_threads) ranks[i] = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (unsigned i = peer_lane; i < in_tile; i += step) {
+      const candidate value = held[tile + i];
+      unsigned low = 0, high = size;
+#pragma unroll 1
       while (low < high) {
         const unsigned middle = (low + high) / 2;
-        if (gathered[middle] > value)
+        if (list[middle] > value)
           low = middle + 1;
         else
           high = middle;
       }
-      unsigned before = low - begin;
-      for (unsigned distance = 1; distance < num_blocks; distance *= 2)
-        before += __shfl_xor_sync(parts::full_mask, before, distance);
-      if (list == 0 && index < in_tile) ranks[index] = before;
+      atomicAdd(ranks + i, low);
     }
     __syncthreads();
+#pragma unroll 1
     for (unsigned i = threadIdx.x; i < in_tile; i += block_threads)
       if (ranks[i] < plan.k) output.write(row, ranks[i], plan.layout.column_of(held[tile + i]));
     __syncthreads();
@@ -330,9 +321,10 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 
 // Which rows a cluster takes, and how.
 struct cluster_rows {
-  static constexpr std::size_t most_k = 4096, least_columns = 32 * 1024, most_columns = 1 << 20, most_rows = 256;
-  // With fewer columns a block of sixteen would have less to do than the cluster costs.
+  static constexpr std::size_t most_k = 4096, least_columns = 32 * 1024, most_columns = 1 << 20;
+  // Rows of fewer columns have at most eight blocks, of which two share a multiprocessor.
   static constexpr std::size_t wide_columns = 64 * 1024;
+  static constexpr int least_blocks = 4, resident_short_shares = 2;
   static constexpr std::size_t slack = 512;  // candidates of a block beyond k
 
   // Whether it is worth it, and a block has room. plan.cluster_blocks is 0 where not.
@@ -340,13 +332,17 @@ struct cluster_rows {
   static cudaError_t fit(const parts::device_limits& limits, const candidate_layout& layout, std::size_t num_rows,
                          std::size_t num_columns, std::size_t k, cluster_rows_plan& plan) {
     plan.cluster_blocks = 0;
-    if (limits.cc < 90 || k > most_k || num_columns < least_columns || num_columns > most_columns ||
-        num_rows > most_rows)
-      return cudaSuccess;
+    if (limits.cc < 90 || k > most_k || num_columns < least_columns || num_columns > most_columns) return cudaSuccess;
+    // The most blocks that are resident at once, and have enough to do. Sixteen need most of a GPC.
+    using cluster::parts::greatest_cluster_blocks;
+    const std::size_t multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    const bool is_short = num_columns < wide_columns;
     int blocks = cluster::parts::portable_cluster_blocks;
-    if (num_columns >= wide_columns &&
-        num_rows * cluster::parts::greatest_cluster_blocks <= static_cast<std::size_t>(limits.multiprocessors))
-      blocks = cluster::parts::greatest_cluster_blocks;
+    if (!is_short && num_rows * greatest_cluster_blocks <= multiprocessors / 2) blocks = greatest_cluster_blocks;
+    while (num_rows * static_cast<std::size_t>(blocks) > multiprocessors * (is_short ? resident_short_shares : 1)) {
+      blocks /= 2;
+      if (blocks < least_blocks) return cudaSuccess;
+    }
     const cudaError_t error =
         cluster::parts::fit_cluster(cluster_rows_kernel<Order, Output>, block_selection::block_threads, blocks);
     if (error != cudaSuccess) return error == cudaErrorNotSupported ? cudaSuccess : error;

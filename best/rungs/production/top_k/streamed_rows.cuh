@@ -1,9 +1,12 @@
 // The greatest k of a row, or of a part of it, by a block that reads it once.
 //
-// The block holds candidates in shared memory, and knows a threshold that the greatest k so far reach. What it reads
-// behind them has to exceed the threshold, or is dropped at once. When the room for candidates is nearly full, the
-// greatest k stay, and the threshold rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates. Of
-// ascending ones all are candidates: the result is the same, but later.
+// First it reads a sample of its keys, which tells a threshold that a few more than k keys reach. Those it keeps in shared
+// memory, as candidates, and drops all others. Its threads need no barrier before the end.
+//
+// Where fewer than k keys reach the threshold, or more than there is room for, it begins anew without a sample: its
+// threshold is what the greatest k so far reach. When the room is nearly full, the greatest k stay, and the threshold
+// rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates: the
+// result is the same, but later.
 //
 // Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and a
 // second launch chooses among those of a row.
@@ -100,6 +103,24 @@ class key_stream {
     }
     return true;
   }
+  // Calls take(candidate) for each of the thread's keys in the chunk that is at least `bound`.
+  template <class Take>
+  __device__ void select_reaching(const chunk& loaded, unsigned index, unsigned bound, Take take) const {
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) {
+      const unsigned first = place(index, v);
+      Storage items[vector_items];
+      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+      unsigned keys[vector_items], greatest = 0;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) greatest = max(greatest, keys[i] = order_(items[i]));
+      if (greatest < bound) continue;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i)
+        if (keys[i] >= bound && first + i < size_) take(layout_.make(keys[i], first_column_ + first + i));
+    }
+  }
+
   // The thread's `index`-th vector of a sample: pieces of 64 bytes, spread evenly over the stream. Those that do not
   // lie in it as a whole are none.
   static constexpr unsigned sampled_items = vector_items;
@@ -248,7 +269,6 @@ __device__ bool keep_greatest_by_sample(const key_stream<Order>& stream, candida
   using chunk = typename key_stream<Order>::chunk;
   constexpr int on_their_way = key_stream<Order>::chunks_on_their_way;
   const unsigned num_chunks = stream.num_chunks();
-  const typename key_stream<Order>::threshold least{bound - 1, true};
   chunk pending[on_their_way];
 #pragma unroll
   for (int i = 0; i < on_their_way; ++i)
@@ -259,8 +279,10 @@ __device__ bool keep_greatest_by_sample(const key_stream<Order>& stream, candida
 #pragma unroll
     for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
     if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
-    stream.select(loaded, index, least, [&](bool exceeds, candidate each) {
-      has_room = selection.append(held, capacity, exceeds, each) && has_room;
+    stream.select_reaching(loaded, index, bound, [&](candidate each) {
+      const unsigned place = atomicAdd(&selection.size, 1u);
+      has_room = place < capacity;
+      if (has_room) held[place] = each;
     });
   }
   __syncthreads();
