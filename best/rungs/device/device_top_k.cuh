@@ -35,8 +35,8 @@
 //
 // Keys are read once up to that k, and up to nine times beyond. Rows with many equal keys are read twice.
 //
-// Source: the threshold of a block that takes no sample is the idea of warp selection (Johnson, Douze, Jegou 2017), with
-// a radix selection in place of sorting; the digits are those of AIR top-k (Zhang et al. 2023), which CUB uses.
+// Source: the threshold of a block that takes no sample is the idea of warp selection (Johnson, Douze, Jegou 2017),
+// with a radix selection in place of sorting; the digits are those of AIR top-k (Zhang et al. 2023), which CUB uses.
 #pragma once
 
 #if !__has_include("rungs/version.cuh") || !__has_include("rungs/cluster/parts/launch.cuh")

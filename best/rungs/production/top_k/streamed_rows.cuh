@@ -1,12 +1,12 @@
 // The greatest k of a row, or of a part of it, by a block that reads it once.
 //
-// First it reads a sample of its keys, which tells a threshold that a few more than k keys reach. Those it keeps in shared
-// memory, as candidates, and drops all others. Its threads need no barrier before the end.
+// First it reads a sample of its keys, which tells a threshold that a few more than k keys reach. Those it keeps in
+// shared memory, as candidates, and drops all others. Its threads need no barrier before the end.
 //
 // Where fewer than k keys reach the threshold, or more than there is room for, it begins anew without a sample: its
 // threshold is what the greatest k so far reach. When the room is nearly full, the greatest k stay, and the threshold
-// rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates: the
-// result is the same, but later.
+// rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates:
+// the result is the same, but later.
 //
 // Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and a
 // second launch chooses among those of a row.
