@@ -40,9 +40,9 @@ cudaError_t in_two_phases(Call call) {
   return error;
 }
 
-enum class keys_are { random, equal, few, ascending, descending, special, bits };
+enum class keys_are { random, equal, few, ascending, descending, special, bits, one_share };
 inline const char* name_of(keys_are kind) {
-  constexpr const char* names[] = {"random", "equal", "few", "ascending", "descending", "special", "bits"};
+  constexpr const char* names[] = {"random", "equal", "few", "ascending", "descending", "special", "bits", "one_share"};
   return names[static_cast<int>(kind)];
 }
 
@@ -96,6 +96,12 @@ std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
           const std::uint32_t values[] = {0, 1, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff};
           keys[i] = key_of_bits<T>(values[engine() % 6]);
         }
+        break;
+      }
+      case keys_are::one_share: {  // the greatest and the least in the same 512 bytes of each 8 KB
+        const double value = normal(engine);
+        const bool stands_out = i * sizeof(T) / 512 % 16 == 3;
+        keys[i] = key_of_value<T>(stands_out ? 50 * value : value);
         break;
       }
       case keys_are::bits:

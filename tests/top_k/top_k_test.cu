@@ -106,6 +106,22 @@ TYPED_TEST(TopK, ManyRowsAndFew) {
   this->expect_right({2, 512 * 1024, 4096, 1, 1}, keys_are::random, true);
 }
 
+// Clusters of 16 and 8 blocks, where the device has them. In some rows one block has all the greatest.
+TYPED_TEST(TopK, FewLongRows) {
+  for (const shape& of :
+       {shape{1, 32 * 1024, 100}, shape{2, 64 * 1024 + 5, 4096, 1, 1}, shape{1, 128 * 1024, 4095, 0, 1},
+        shape{9, 65'535, 1000, 3, 2}, shape{20, 40'001, 3}, shape{1, 1 << 20, 512, 0, 5}})
+    for (const keys_are kind :
+         {keys_are::random, keys_are::equal, keys_are::few, keys_are::special, keys_are::bits, keys_are::one_share})
+      this->expect_right(of, kind, of.num_columns % 2 == 0);
+}
+
+// A threshold from a sample: right, too low, or none.
+TYPED_TEST(TopK, ManyLongRows) {
+  for (const keys_are kind : {keys_are::random, keys_are::few, keys_are::one_share})
+    this->expect_right({258, 32 * 1024 + 3, 60, 1, 1}, kind, kind != keys_are::few);
+}
+
 TYPED_TEST(TopK, GreaterKThanABlockHolds) {
   for (const shape& of : {shape{3, 4097, 4097, 1, 1}, shape{2, 20'001, 5000, 0, 1}, shape{1, 50'000, 50'000},
                           shape{1, 131'072, 70'001, 0, 3}})

@@ -95,8 +95,8 @@ struct block_selection {
       }
   }
 
- private:
-  // Thread t has four bins, from the greatest on. All threads call it, and leave behind a barrier.
+  // The bin that the `needed`-th candidate is in, from the greatest bin on. Thread t has four bins. All threads call it
+  // behind a barrier, and leave behind one.
   __device__ void find_digit(unsigned needed) {
     const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
     const unsigned first = block_threads - 1 - threadIdx.x;

@@ -1,9 +1,12 @@
 // The greatest k of a row, or of a part of it, by a block that reads it once.
 //
-// The block holds candidates in shared memory, and knows a threshold that the greatest k so far reach. What it reads
-// behind them has to exceed the threshold, or is dropped at once. When the room for candidates is nearly full, the
-// greatest k stay, and the threshold rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates. Of
-// ascending ones all are candidates: the result is the same, but later.
+// First it reads a sample of its keys, which tells a threshold that a few more than k keys reach. Those it keeps in
+// shared memory, as candidates, and drops all others. Its threads need no barrier before the end.
+//
+// Where fewer than k keys reach the threshold, or more than there is room for, it begins anew without a sample: its
+// threshold is what the greatest k so far reach. When the room is nearly full, the greatest k stay, and the threshold
+// rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates:
+// the result is the same, but later.
 //
 // Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and a
 // second launch chooses among those of a row.
@@ -16,6 +19,8 @@
 
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/production/top_k/block_selection.cuh"
+#include "rungs/production/top_k/candidate_sort.cuh"
+#include "rungs/production/top_k/distance_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -96,6 +101,41 @@ class key_stream {
         take(first + i < size_ && (!least.is_set || key > least.key), layout_.make(key, first_column_ + first + i));
       }
     }
+    return true;
+  }
+  // Calls take(candidate) for each of the thread's keys in the chunk that is at least `bound`.
+  template <class Take>
+  __device__ void select_reaching(const chunk& loaded, unsigned index, unsigned bound, Take take) const {
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) {
+      const unsigned first = place(index, v);
+      Storage items[vector_items];
+      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+      unsigned keys[vector_items], greatest = 0;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) greatest = max(greatest, keys[i] = order_(items[i]));
+      if (greatest < bound) continue;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i)
+        if (keys[i] >= bound && first + i < size_) take(layout_.make(keys[i], first_column_ + first + i));
+    }
+  }
+
+  // The thread's `index`-th vector of a sample: pieces of 64 bytes, spread evenly over the stream. Those that do not
+  // lie in it as a whole are none.
+  static constexpr unsigned sampled_items = vector_items;
+  __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items]) const {
+    constexpr unsigned piece = 4;
+    const unsigned pieces = vectors_per_thread * (block_selection::block_threads / piece);
+    const unsigned step = size_ / (vector_items * piece * pieces);
+    const unsigned at = index * (block_selection::block_threads / piece) + threadIdx.x / piece;
+    const unsigned first = (at * step * piece + threadIdx.x % piece) * vector_items - before_;
+    if (first >= size_ || size_ - first < vector_items) return false;
+    const uint4 vector = *reinterpret_cast<const uint4*>(begin_ + first);
+    Storage items[vector_items];
+    memcpy(items, &vector, sizeof(uint4));
+#pragma unroll
+    for (unsigned i = 0; i < vector_items; ++i) keys[i] = order_(items[i]);
     return true;
   }
   // Later keys that equal the threshold lose to the k that reach it: their columns are greater.
@@ -190,11 +230,75 @@ __device__ void keep_greatest_of(const Stream& stream, candidate* held, block_se
   if (size > k) selection.keep(held, size, k, bits);
 }
 
+// How a block guesses a threshold before it reads its keys.
+struct sample_plan {
+  unsigned vectors_per_thread;  // none: it does not
+  unsigned wanted;              // so many of the sample reach the threshold
+};
+
+// The same by one read without barriers, behind a threshold that a sample tells. Returns false, with nothing held,
+// where fewer than k keys reach it, or more than there is room for.
+template <class Order>
+__device__ bool keep_greatest_by_sample(const key_stream<Order>& stream, candidate* held, block_selection& selection,
+                                        const sample_plan& plan, unsigned k, unsigned capacity, int bits) {
+  constexpr unsigned most_vectors = 4, items = key_stream<Order>::sampled_items;
+  if (plan.vectors_per_thread == 0) return false;
+  unsigned sampled[most_vectors][items], greatest = 0;
+#pragma unroll
+  for (unsigned v = 0; v < most_vectors; ++v) {
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) sampled[v][i] = 0;
+    if (v < plan.vectors_per_thread) stream.sample(v, plan.vectors_per_thread, sampled[v]);
+  }
+  distance_bins::clear(selection);
+  if (threadIdx.x == 0) selection.size = 0;
+#pragma unroll
+  for (unsigned v = 0; v < most_vectors; ++v)
+#pragma unroll
+    for (unsigned i = 0; i < items; ++i) greatest = max(greatest, sampled[v][i]);
+  const unsigned bound = distance_bins::bound(plan.wanted, greatest, selection, [&](auto count) {
+#pragma unroll
+    for (unsigned v = 0; v < most_vectors; ++v) {
+      if (v >= plan.vectors_per_thread) continue;
+#pragma unroll
+      for (unsigned i = 0; i < items; ++i) count(sampled[v][i]);
+    }
+  });
+  if (bound == 0) return false;
+
+  using chunk = typename key_stream<Order>::chunk;
+  constexpr int on_their_way = key_stream<Order>::chunks_on_their_way;
+  const unsigned num_chunks = stream.num_chunks();
+  chunk pending[on_their_way];
+#pragma unroll
+  for (int i = 0; i < on_their_way; ++i)
+    if (static_cast<unsigned>(i) < num_chunks) pending[i] = stream.load(i);
+  bool has_room = true;
+  for (unsigned index = 0; has_room && index < num_chunks; ++index) {
+    const chunk loaded = pending[0];
+#pragma unroll
+    for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
+    if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
+    stream.select_reaching(loaded, index, bound, [&](candidate each) {
+      const unsigned place = atomicAdd(&selection.size, 1u);
+      has_room = place < capacity;
+      if (has_room) held[place] = each;
+    });
+  }
+  __syncthreads();
+  const unsigned size = selection.size;
+  __syncthreads();  // all have read it
+  if (size < k || size > capacity) return false;
+  if (size > k) selection.keep(held, size, k, bits);
+  return true;
+}
+
 struct streamed_plan {
   candidate_layout layout;
   std::size_t num_rows;
   unsigned num_columns, k, num_parts, capacity;
   bool sorted;
+  sample_plan sample;
   candidate* d_candidates;  // k of each part of each row, where a row has several
 
   __device__ unsigned begin_of(unsigned part) const {
@@ -207,7 +311,7 @@ struct streamed_plan {
 
 template <class Output>
 __device__ void write_row(const streamed_plan& plan, candidate* held, const Output& output, std::size_t row) {
-  if (plan.sorted) block_selection::sort(held, plan.k);
+  if (plan.sorted) sort_candidates(held, held + plan.k, plan.k);  // the room is k + chunk_items
   for (unsigned i = threadIdx.x; i < plan.k; i += block_selection::block_threads)
     output.write(row, i, plan.layout.column_of(held[i]));
 }
@@ -225,7 +329,9 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   const std::size_t row = blockIdx.x / plan.num_parts;
   const unsigned part = blockIdx.x % plan.num_parts;
   const key_stream<Order> stream(keys, plan.layout, row, plan.begin_of(part), plan.begin_of(part + 1));
-  keep_greatest_of(stream, held, selection, plan.k, plan.capacity, plan.layout.bits());
+  const int bits = plan.layout.bits();
+  if (!keep_greatest_by_sample(stream, held, selection, plan.sample, plan.k, plan.capacity, bits))
+    keep_greatest_of(stream, held, selection, plan.k, plan.capacity, bits);
   if (plan.num_parts == 1) {
     write_row(plan, held, output, row);
   } else {
@@ -266,15 +372,32 @@ struct streamed_rows {
     const std::size_t balanced = static_cast<std::size_t>(std::sqrt(static_cast<double>(num_columns / k)));
     std::size_t num_parts = parts::at_most(resident / num_rows, parts::at_most(balanced, num_columns / chunk_items));
     if (num_parts < 1) num_parts = 1;
+    const std::size_t capacity = parts::at_most(wanted, most_candidates);
     plan = {layout,
             num_rows,
             static_cast<unsigned>(num_columns),
             static_cast<unsigned>(k),
             static_cast<unsigned>(num_parts),
-            static_cast<unsigned>(parts::at_most(wanted, most_candidates)),
+            static_cast<unsigned>(capacity),
             sorted,
+            sample_of(num_columns / num_parts, 128 / static_cast<unsigned>(layout.key_bits), k, capacity),
             nullptr};
     return true;
+  }
+  // Of n keys, those of a sample of s that reach a threshold are k s / n where k of all do, as their number is
+  // Poisson's. Four deviations more, and there are at least k. Likewise above, for the capacity.
+  static sample_plan sample_of(std::size_t n, unsigned vector_items, std::size_t k, std::size_t capacity) {
+    constexpr std::size_t least_keys = 32 * 1024, most_vectors = 4;
+    constexpr double keys_of_sampled = 64;
+    if (n < least_keys) return {0, 0};
+    const std::size_t of_vectors = std::size_t{block_selection::block_threads} * vector_items;
+    std::size_t vectors = parts::at_most(n / (of_vectors * static_cast<std::size_t>(keys_of_sampled)), most_vectors);
+    if (vectors < 1) vectors = 1;
+    const double ratio = static_cast<double>(n) / static_cast<double>(vectors * of_vectors);
+    const double expected = static_cast<double>(k) / ratio;
+    const double wanted = std::ceil(expected + 4 * std::sqrt(expected) + 4);
+    if ((wanted + 4 * std::sqrt(wanted) + 4) * ratio > static_cast<double>(capacity)) return {0, 0};
+    return {static_cast<unsigned>(vectors), static_cast<unsigned>(wanted)};
   }
   static std::size_t storage_bytes(const streamed_plan& plan) {
     return plan.num_parts > 1 ? plan.num_rows * plan.num_parts * plan.k * sizeof(candidate) : 0;

@@ -1,10 +1,12 @@
-// Which kernels find the greatest k of each row: a warp a row, blocks that read a row once, or a launch a digit.
+// Which kernels find the greatest k of each row: a warp a row, a cluster a row, blocks that read a row once, or a
+// launch a digit.
 #pragma once
 
 #include <cstddef>
 
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
+#include "rungs/production/top_k/cluster_rows.cuh"
 #include "rungs/production/top_k/long_results.cuh"
 #include "rungs/production/top_k/streamed_rows.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
@@ -32,6 +34,13 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
   error = limits.ask();
   if (error != cudaSuccess) return error;
   const candidate_layout layout(num_columns, Order::bits);
+  cluster_rows_plan clusters;
+  error = cluster_rows::fit<Order, Output>(limits, layout, num_rows, num_columns, k, clusters);
+  if (error != cudaSuccess) return error;
+  if (clusters.cluster_blocks > 0) {
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+    return launch_cluster_rows(keys, output, num_rows, clusters, stream);
+  }
   streamed_plan streamed;
   if (streamed_rows::fit(limits, layout, num_rows, num_columns, k, sorted, streamed)) {
     const std::size_t bytes = streamed_rows::storage_bytes(streamed);
