@@ -154,7 +154,7 @@ struct DeviceSelect {
       NumSelectedIteratorT d_num_selected_out, NumItemsT num_items, EqualityOpT equality_op,
       cudaStream_t stream = nullptr) {
     return unique(pair{d_temp_storage, temp_storage_bytes}, d_keys_in,
-                  production::values_too<ValueInputIteratorT, ValueOutputIteratorT>{d_values_in, d_values_out},
+                  production::values_too<ValueInputIteratorT, ValueOutputIteratorT>{d_values_in, d_values_out, false},
                   d_keys_out, d_num_selected_out, static_cast<std::int64_t>(num_items), equality_op, stream);
   }
   template <class KeyInputIteratorT, class ValueInputIteratorT, class KeyOutputIteratorT, class ValueOutputIteratorT,
@@ -173,7 +173,7 @@ struct DeviceSelect {
       ValueOutputIteratorT d_values_out, NumSelectedIteratorT d_num_selected_out, NumItemsT num_items,
       EqualityOpT equality_op, cudaStream_t stream = nullptr) {
     return unique(kept{workspace}, d_keys_in,
-                  production::values_too<ValueInputIteratorT, ValueOutputIteratorT>{d_values_in, d_values_out},
+                  production::values_too<ValueInputIteratorT, ValueOutputIteratorT>{d_values_in, d_values_out, false},
                   d_keys_out, d_num_selected_out, static_cast<std::int64_t>(num_items), equality_op, stream);
   }
   template <class KeyInputIteratorT, class ValueInputIteratorT, class KeyOutputIteratorT, class ValueOutputIteratorT,

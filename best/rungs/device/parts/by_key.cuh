@@ -12,7 +12,7 @@
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/called.cuh"
-#include "rungs/production/compaction/by_key_kernel.cuh"
+#include "rungs/production/compaction/by_key_rounds.cuh"
 
 namespace rungs::RUNGS_ABI::device {
 

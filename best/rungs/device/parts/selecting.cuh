@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "rungs/device/parts/compaction.cuh"
-#include "rungs/production/compaction/select_kernel.cuh"
+#include "rungs/production/compaction/select_rounds.cuh"
 
 namespace rungs::RUNGS_ABI::device {
 
@@ -42,6 +42,7 @@ cudaError_t select(Storage storage, InputIteratorT d_in, Criterion criterion, Va
   using selection = production::selection<others, std::remove_const_t<decltype(items)>, Criterion, Values,
                                           OutputIteratorT, NumSelectedIteratorT>;
   constexpr int neighbours = selection::shape::neighbours;
+  if constexpr (Values::is_any) values.by_vectors = production::is_aligned<neighbours>(values.d_in);
   const selection call{items,
                        criterion_aligned<Criterion>::template to<neighbours>(criterion),
                        values,

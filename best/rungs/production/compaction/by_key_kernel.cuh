@@ -57,6 +57,9 @@ struct by_key {
   static constexpr int least_blocks = widest_bytes <= 8 ? 4 : 1;
   static constexpr bool is_staged = !is_scan && (sizeof(key) + sizeof(T)) * shape::tile_items <= 36 * 1024;
 
+  // Whether many are faster in rounds (by_key_rounds.cuh).
+  static constexpr bool suits_rounds = !is_scan && widest_bytes <= 8 && sizeof(key) >= 4;
+
   struct memory {
     alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];
     alignas(16) unsigned char aggregates[is_staged ? sizeof(T) * shape::tile_items : 16];
@@ -104,31 +107,46 @@ struct warp_runs {
   T of_warp;                                     // aggregate of the last item
   bool begins;                                   // whether a run begins in the warp
 
-  // `starts` flags the items that continue no run: those that begin one, and those that are not there.
+  // `starts` flags the items that continue no run: those that begin one, and those that are not there. The shuffles of
+  // all rows are on their way at once; then the rows follow one behind the other.
   template <class Op>
   __device__ void scan(unsigned starts, Op op) {
     const int lane = threadIdx.x % parts::warp_threads;
-    continues = 0;
-    begins = false;
+    unsigned starting[Shape::num_rows], starting_up_to[Shape::num_rows];  // lanes in which a run begins
+    T through[Shape::num_rows];
 #pragma unroll
     for (int row = 0; row < Shape::num_rows; ++row) {
 #pragma unroll
       for (int k = 1; k < Shape::neighbours; ++k)
         if ((starts & Shape::bit(row, k)) == 0) values[row][k] = op(values[row][k - 1], values[row][k]);
-      const bool starts_here = (starts & row_counts<Shape>::of_row(row)) != 0;
-      const unsigned starting = __ballot_sync(parts::full_mask, starts_here);
-      const unsigned starting_up_to = starting & parts::full_mask >> (parts::warp_threads - 1 - lane);
-      const int begin = starting_up_to == 0 ? 0 : 31 - __clz(starting_up_to);
-      T through = values[row][Shape::neighbours - 1];
+      starting[row] = __ballot_sync(parts::full_mask, (starts & row_counts<Shape>::of_row(row)) != 0);
+      starting_up_to[row] = starting[row] & parts::full_mask >> (parts::warp_threads - 1 - lane);
+      through[row] = values[row][Shape::neighbours - 1];
+    }
 #pragma unroll
-      for (int offset = 1; offset < parts::warp_threads; offset *= 2) {
-        const T left = parts::shuffle_up(through, offset);
-        if (lane - offset >= begin) through = op(left, through);
+    for (int offset = 1; offset < parts::warp_threads; offset *= 2) {
+      T left[Shape::num_rows];
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row) left[row] = parts::shuffle_up(through[row], offset);
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row) {
+        const int begin = starting_up_to[row] == 0 ? 0 : 31 - __clz(starting_up_to[row]);
+        if (lane - offset >= begin) through[row] = op(left[row], through[row]);
       }
-      const bool continues_row = (starting_up_to & ~(1u << lane)) == 0;
-      T before = parts::shuffle_up(through, 1);
+    }
+    T of_row[Shape::num_rows];
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+      before_row[row] = parts::shuffle_up(through[row], 1);
+      of_row[row] = parts::shuffle_from(through[row], parts::warp_threads - 1);
+    }
+    continues = 0;
+    begins = false;
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+      const bool continues_row = (starting_up_to[row] & ~(1u << lane)) == 0;
+      T& before = before_row[row];
       if (row > 0 && continues_row) before = lane == 0 ? of_warp : op(of_warp, before);
-      before_row[row] = before;
       bool is_open = true;
 #pragma unroll
       for (int k = 0; k < Shape::neighbours; ++k) {
@@ -137,9 +155,8 @@ struct warp_runs {
         if (row > 0 || lane > 0) values[row][k] = op(before, values[row][k]);
         if (continues_row && !begins) continues |= Shape::bit(row, k);
       }
-      const T of_row = parts::shuffle_from(through, parts::warp_threads - 1);
-      of_warp = row > 0 && starting == 0 ? op(of_warp, of_row) : of_row;
-      begins = begins || starting != 0;
+      of_warp = row > 0 && starting[row] == 0 ? op(of_warp, of_row[row]) : of_row[row];
+      begins = begins || starting[row] != 0;
     }
   }
 };
@@ -153,6 +170,52 @@ __device__ auto before_warp_in_tile(const Memory& shared, unsigned warps_beginni
 #pragma unroll 1
   for (++i; i < warp; ++i) value = op(value, shared.of_warp[i]);
   return value;
+}
+
+// Each run that begins in a tile ends another one, whose aggregate is that of the item before. Of the tile's first such
+// run there may be more before the tile: what the tile adds to it is kept in `shared`.
+// take(rank in the tile, key, aggregate before)
+template <class Shape, class T, class Key, class Memory, class Op, class Take>
+__device__ void with_ended_runs(const warp_runs<Shape, T>& of_warp, const lane_rows<Shape, Key>& keys, unsigned heads,
+                                const row_counts<Shape>& counts, int runs_of_warps, int warp, const T& before_warp,
+                                Memory& shared, Op op, Take take) {
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    int rank = runs_of_warps + counts.before(row);
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k) {
+      if ((heads & Shape::bit(row, k)) == 0) continue;
+      const bool is_first_of_warp = row == 0 && k == 0 && threadIdx.x % parts::warp_threads == 0;
+      T ended = k == 0 ? of_warp.before_row[row] : of_warp.values[row][k - (k > 0)];
+      bool has_ended = true;
+      if (is_first_of_warp) {
+        ended = before_warp;
+        has_ended = warp > 0;
+      } else if (rank == runs_of_warps && warp > 0) {
+        ended = op(before_warp, ended);
+      }
+      if (rank == 0) {
+        shared.leading = ended;
+        shared.has_leading = has_ended;
+      }
+      take(rank++, keys(row, k), ended);
+    }
+  }
+}
+
+// Keeps the aggregate of the last item of all, and whether its run began before the tile.
+template <class Shape, class T, class Memory, class Op>
+__device__ void keep_last(const warp_runs<Shape, T>& of_warp, int last_place, int warp, const T& before_warp,
+                          bool begins_before_warp, Memory& shared, Op op) {
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row)
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k)
+      if (Shape::position(warp, row) + k == last_place) {
+        const bool is_open = (of_warp.continues & Shape::bit(row, k)) != 0;
+        shared.last = is_open && warp > 0 ? op(before_warp, of_warp.values[row][k]) : of_warp.values[row][k];
+        shared.last_continues = is_open && !begins_before_warp;
+      }
 }
 
 // Writes the lane's neighbours of a row.
@@ -177,6 +240,25 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
 #pragma unroll
   for (int k = 0; k < Shape::neighbours; ++k)
     if (position + k < left) write(to + static_cast<std::ptrdiff_t>(k), values[k]);
+}
+
+// Writes the keys of the runs that begin in a tile, and the aggregates of those that end there: the staged ones, and
+// those that only what precedes the tile completes.
+template <int block_threads, bool is_staged = true, class Call, class Memory, class Key, class T>
+__device__ void write_ended_runs(const Call& call, const Memory& shared, const Key* keys, const T* aggregates,
+                                 int num_runs, bool is_first_tile, bool is_last_tile) {
+  const auto before = static_cast<std::ptrdiff_t>(shared.runs_before);
+  const auto d_ended = call.output.d_aggregates_out + (before - 1);
+  if constexpr (is_staged) {
+    store_staged<block_threads>(keys, call.output.d_unique_out + before, num_runs);
+    for (int i = threadIdx.x; i < num_runs; i += block_threads)
+      if (i > 0) write(d_ended + static_cast<std::ptrdiff_t>(i), aggregates[i]);
+  }
+  if (threadIdx.x == 0 && !is_first_tile && num_runs > 0)
+    write(d_ended, shared.has_leading ? static_cast<T>(call.op(shared.before, shared.leading)) : shared.before);
+  if (threadIdx.x == 0 && is_last_tile)
+    write(d_ended + static_cast<std::ptrdiff_t>(num_runs),
+          shared.last_continues ? static_cast<T>(call.op(shared.before, shared.last)) : shared.last);
 }
 
 template <class Call>
@@ -213,24 +295,19 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
       for (int k = 0; k < shape::neighbours; ++k) of_warp.values[row][k] = accumulated<T>(values(row, k));
   }
   const unsigned present = flags_present<shape>(warp, left);
+  key before_keys = read_before_warp<shape, key>(call.d_keys_in, first, last, warp);
   parts::wait_until_cleared();
-  key before_tile = keys(0, 0);
   if constexpr (is_scan) {
     // Where the outputs replace the keys, the tile before may have replaced its last key: so it tells it.
     if (call.output.overwrites_keys) {
       if (threadIdx.x == shape::block_threads - 1 && !is_last_tile)
         last_keys.post(tile, keys(shape::num_rows - 1, shape::neighbours - 1), tag);
       if (threadIdx.x == 0 && tile > 0)
-        while (!last_keys.peek(tile - 1, before_tile, tag)) {
+        while (!last_keys.peek(tile - 1, before_keys, tag)) {
         }
-    } else if (threadIdx.x == 0 && tile > 0) {
-      before_tile = static_cast<key>(call.d_keys_in[static_cast<std::ptrdiff_t>(first) - 1]);
     }
-  } else if (threadIdx.x == 0 && tile > 0) {
-    before_tile = static_cast<key>(call.d_keys_in[static_cast<std::ptrdiff_t>(first) - 1]);
   }
-  const unsigned heads =
-      flags_of_heads<shape>(keys, call.d_keys_in, first, before_tile, warp, present, call.equality_op);
+  const unsigned heads = flags_of_heads<shape>(keys, before_keys, tile == 0, warp, present, call.equality_op);
 
   // What each warp knows by itself.
   of_warp.scan(heads | ~present, call.op);
@@ -259,31 +336,8 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     counts_of_tiles.post(tile, static_cast<unsigned long long>(runs_of_tile), tag,
                          tile > 0 ? parts::posted::aggregate : parts::posted::prefix);
 
-  // Each run that begins here ends another one, whose aggregate is that of the item before. Of the tile's first such
-  // run there may be more before the tile.
-  const auto with_heads = [&](auto take) {  // take(rank in the tile, key, aggregate before)
-#pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row) {
-      int rank = runs_of_warps + counts.before(row);
-#pragma unroll
-      for (int k = 0; k < shape::neighbours; ++k) {
-        if ((heads & shape::bit(row, k)) == 0) continue;
-        const bool is_first_of_warp = row == 0 && k == 0 && lane == 0;
-        T ended = k == 0 ? of_warp.before_row[row] : of_warp.values[row][k - (k > 0)];
-        bool has_ended = true;
-        if (is_first_of_warp) {
-          ended = before_warp;
-          has_ended = warp > 0;
-        } else if (rank == runs_of_warps && warp > 0) {
-          ended = call.op(before_warp, ended);
-        }
-        if (rank == 0) {
-          shared.leading = ended;
-          shared.has_leading = has_ended;
-        }
-        take(rank++, keys(row, k), ended);
-      }
-    }
+  const auto with_heads = [&](auto take) {
+    with_ended_runs<shape>(of_warp, keys, heads, counts, runs_of_warps, warp, before_warp, shared, call.op, take);
   };
   key* const staged_keys = reinterpret_cast<key*>(shared.keys);
   T* const staged = reinterpret_cast<T*>(shared.aggregates);
@@ -294,17 +348,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
         staged[rank] = ended;
       }
     });
-    if (is_last_tile) {
-#pragma unroll
-      for (int row = 0; row < shape::num_rows; ++row)
-#pragma unroll
-        for (int k = 0; k < shape::neighbours; ++k)
-          if (shape::position(warp, row) + k == left - 1) {
-            const bool is_open = (of_warp.continues & shape::bit(row, k)) != 0;
-            shared.last = is_open && warp > 0 ? call.op(before_warp, of_warp.values[row][k]) : of_warp.values[row][k];
-            shared.last_continues = is_open && !begins_before_warp;
-          }
-    }
+    if (is_last_tile) keep_last<shape>(of_warp, left - 1, warp, before_warp, begins_before_warp, shared, call.op);
   }
 
   // Hear of the tiles before.
@@ -331,25 +375,17 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   __syncthreads();
 
   if constexpr (!is_scan) {
-    const std::size_t before = shared.runs_before;
-    const auto d_unique = call.output.d_unique_out + static_cast<std::ptrdiff_t>(before);
-    const auto d_ended = call.output.d_aggregates_out + (static_cast<std::ptrdiff_t>(before) - 1);
-    if constexpr (Call::is_staged) {
-      store_staged<shape::block_threads>(staged_keys, d_unique, runs_of_tile);
-      for (int i = threadIdx.x; i < runs_of_tile; i += shape::block_threads)
-        if (i > 0) write(d_ended + static_cast<std::ptrdiff_t>(i), staged[i]);
-    } else {
+    if constexpr (!Call::is_staged) {
+      const auto d_unique = call.output.d_unique_out + static_cast<std::ptrdiff_t>(shared.runs_before);
+      const auto d_ended = call.output.d_aggregates_out + (static_cast<std::ptrdiff_t>(shared.runs_before) - 1);
       with_heads([&](int rank, const key& first_key, const T& ended) {
         write(d_unique + static_cast<std::ptrdiff_t>(rank), first_key);
         if (rank > 0) write(d_ended + static_cast<std::ptrdiff_t>(rank), ended);
       });
       __syncthreads();
     }
-    if (threadIdx.x == 0 && tile > 0 && runs_of_tile > 0)
-      write(d_ended, shared.has_leading ? static_cast<T>(call.op(shared.before, shared.leading)) : shared.before);
-    if (threadIdx.x == 0 && is_last_tile)
-      write(d_ended + static_cast<std::ptrdiff_t>(runs_of_tile),
-            shared.last_continues ? static_cast<T>(call.op(shared.before, shared.last)) : shared.last);
+    write_ended_runs<shape::block_threads, Call::is_staged>(call, shared, staged_keys, staged, runs_of_tile, tile == 0,
+                                                            is_last_tile);
   } else {
     // The run that began before the warp; tile 0 begins one with its first item.
     T before = before_warp;
@@ -383,29 +419,6 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
                               call.output.by_vectors);
     }
   }
-}
-
-// Storage: for each tile mailboxes for an accumulator, and for a count or a key; for each 32 tiles one more for an
-// accumulator.
-template <class Call>
-cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, const Call& call, cudaStream_t stream) {
-  using T = typename Call::accumulator;
-  using shape = typename Call::shape;
-  using counts = parts::mailboxes<unsigned long long>;
-  using keys = parts::mailboxes<typename Call::key>;
-  const std::size_t num_tiles = parts::ceil_div(call.num_items, shape::tile_items);
-  const std::size_t others_at = run_mailboxes<T>::bytes(num_tiles);
-  const std::size_t bytes = others_at + (Call::is_scan ? keys::bytes(num_tiles) : counts::bytes(num_tiles));
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-  if (Call::is_scan && num_tiles == 0) return cudaSuccess;
-  parts::opened_storage storage;
-  if (num_tiles > 0) error = storage.open(region, bytes, stream);
-  if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(by_key_kernel<Call>, num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0,
-                                  storage.clears, stream, call, run_mailboxes<T>::at(region, num_tiles),
-                                  counts(region + others_at), keys(region + others_at), storage.of_call);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

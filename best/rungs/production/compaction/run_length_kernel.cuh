@@ -35,7 +35,7 @@ template <bool only_longer_, class InputIteratorT, class FirstOutputIteratorT, c
 struct run_lengths {
   static constexpr bool only_longer = only_longer_;  // only runs of two items at least, with their positions
   using item = held_of<parts::item_of<InputIteratorT>>;
-  using shape = tile_shape<sizeof(item), 4, 8>;
+  using shape = tile_shape<sizeof(item), 8, 8>;
   static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
 
   InputIteratorT d_in;
@@ -87,21 +87,20 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   using item = typename Call::item;
   const auto items = read_tile<shape, item>(call.d_in, first, call.num_items - 1, warp, call.by_vectors);
   const unsigned present = flags_present<shape>(warp, left);
-  item item_before = items(0, 0);
-  const auto read = [&](std::size_t i) { return static_cast<item>(call.d_in[static_cast<std::ptrdiff_t>(i)]); };
-  if (threadIdx.x == 0 && tile > 0) item_before = read(first - 1);
-  const unsigned heads = flags_of_heads<shape>(items, call.d_in, first, item_before, warp, present, call.equality_op);
+  const std::size_t last = call.num_items - 1;
+  const auto before_warp = read_before_warp<shape, item>(call.d_in, first, last, warp);
+  item before_that = before_warp;
+  if (Call::only_longer && first + warp > 0)
+    before_that = read_before_warp<shape, item>(call.d_in, first - 1, last, warp);
+  const unsigned heads = flags_of_heads<shape>(items, before_warp, tile == 0, warp, present, call.equality_op);
 
   // Which of them close a run that counts: none of one item where only longer ones do.
   unsigned closing = heads;
   if (tile == 0 && threadIdx.x == 0) closing &= ~1u;
   if constexpr (Call::only_longer) {
-    const std::size_t at = first + shape::position(warp, 0);
-    bool begins_before = true;  // whether the item before a lane's first one begins a run
-    if (lane == 0 && at > 0 && (present & 1) != 0) {
-      auto equality_op = call.equality_op;
-      begins_before = !equality_op(value_of(read(at - 2)), value_of(read(at - 1)));
-    }
+    auto equality_op = call.equality_op;
+    // Whether the item before a lane's first one begins a run.
+    bool begins_before = !equality_op(value_of(before_that), value_of(before_warp));
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row) {
       const int last_begins_run = (heads & shape::bit(row, neighbours - 1)) != 0;

@@ -10,78 +10,11 @@
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
+#include "rungs/production/compaction/criteria.cuh"
 #include "rungs/production/compaction/tiles.cuh"
 #include "rungs/scans/09_warp_look_back.cuh"
 
 namespace rungs::RUNGS_ABI::production {
-
-// Criteria: the flags of a lane's items that are chosen, of those that are present.
-
-// A flag for each item, as it is or as an operator has it.
-template <class FlagIteratorT, class SelectOpT>
-struct chosen_by_flag {
-  static constexpr bool looks_at_neighbours = false;
-  FlagIteratorT d_flags;
-  SelectOpT select_op;
-  bool by_vectors;
-
-  template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const lane_rows<Shape, Held>&, InputIteratorT, std::size_t first, std::size_t last,
-                             int warp, unsigned present) const {
-    using flag = held_of<parts::item_of<FlagIteratorT>>;
-    SelectOpT own = select_op;  // which may not promise to stay as it is
-    const auto flags = read_tile<Shape, flag>(d_flags, first, last, warp, by_vectors);
-    unsigned chosen = 0;
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-      for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(flags(row, k)))))
-          chosen |= Shape::bit(row, k);
-    return chosen;
-  }
-};
-struct as_bool {
-  template <class Flag>
-  __device__ bool operator()(const Flag& flag) const {
-    return static_cast<bool>(flag);
-  }
-};
-
-template <class SelectOpT>
-struct chosen_by_item {
-  static constexpr bool looks_at_neighbours = false;
-  SelectOpT select_op;
-
-  template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT, std::size_t, std::size_t, int,
-                             unsigned present) const {
-    SelectOpT own = select_op;
-    unsigned chosen = 0;
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-      for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(items(row, k)))))
-          chosen |= Shape::bit(row, k);
-    return chosen;
-  }
-};
-
-// The first item of each run of equal ones.
-template <class EqualityOpT>
-struct chosen_as_first {
-  static constexpr bool looks_at_neighbours = true;
-  EqualityOpT equality_op;
-
-  template <class Shape, class Held, class InputIteratorT>
-  __device__ unsigned choose(const lane_rows<Shape, Held>& items, InputIteratorT d_in, std::size_t first, std::size_t,
-                             int warp, unsigned present) const {
-    Held before_tile = items(0, 0);
-    if (threadIdx.x == 0 && first > 0) before_tile = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first) - 1]);
-    return flags_of_heads<Shape>(items, d_in, first, before_tile, warp, present, equality_op);
-  }
-};
 
 // What goes with the chosen items.
 struct nothing_else {
@@ -92,6 +25,15 @@ struct values_too {
   static constexpr bool is_any = true;
   InputIteratorT d_in;
   OutputIteratorT d_out;
+  bool by_vectors;
+};
+template <class Values, class Item>
+struct value_held {
+  using named = Item;
+};
+template <class InputIteratorT, class OutputIteratorT, class Item>
+struct value_held<values_too<InputIteratorT, OutputIteratorT>, Item> {
+  using named = held_of<parts::item_of<InputIteratorT>>;
 };
 
 // Where the others go.
@@ -102,16 +44,27 @@ template <rejected others_, class InputIteratorT, class Criterion, class Values,
 struct selection {
   using input_iterator = InputIteratorT;
   using item = held_of<parts::item_of<InputIteratorT>>;
+  using value = typename value_held<Values, item>::named;
   static constexpr rejected others = others_;
+  static constexpr bool has_values = Values::is_any;
   using shape = tile_shape<sizeof(item), 8, 8>;
   static constexpr std::size_t tile_bytes = sizeof(item) * shape::tile_items;
+  static constexpr std::size_t value_bytes = has_values ? sizeof(value) * shape::tile_items : 0;
   static constexpr bool is_staged = tile_bytes <= 32 * 1024;
+  // Values are staged where items were, once these are written; else they are read one by one from their sources.
+  static constexpr bool stages_values = has_values && is_staged && value_bytes <= 32 * 1024;
   // Resident on a multiprocessor: while some wait for what precedes them, others read.
   static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;
+  // Whether many are faster in rounds (select_rounds.cuh): of items that are not too wide to be staged twice. With
+  // values they are not, nor are narrow ones of which all are written.
+  static constexpr bool suits_rounds =
+      !has_values && sizeof(item) <= 16 && (others == rejected::nowhere || sizeof(item) >= 4);
 
   struct memory {
-    alignas(16) unsigned char staged[is_staged ? tile_bytes + 16 : 16];
-    unsigned short sources[Values::is_any ? shape::tile_items : 1];
+    alignas(16) unsigned char staged[!is_staged
+                                         ? 16
+                                         : (stages_values && value_bytes > tile_bytes ? value_bytes : tile_bytes) + 16];
+    unsigned short sources[has_values && !stages_values ? shape::tile_items : 1];
     warp_counts<shape::num_warps> counts;
     unsigned long long before;
   };
@@ -145,10 +98,11 @@ __global__ void __launch_bounds__(Selection::shape::block_threads, Selection::le
   const std::size_t first = std::size_t{tile} * shape::tile_items;
   const int left = static_cast<int>(parts::at_most(call.num_items - first, shape::tile_items));
 
-  const auto items = read_tile<shape, item>(call.d_in, first, call.num_items - 1, warp, call.by_vectors);
+  const std::size_t last = call.num_items - 1;
+  const auto items = read_tile<shape, item>(call.d_in, first, last, warp, call.by_vectors);
+  const auto fetched = call.criterion.template fetch<shape, item>(call.d_in, first, last, warp);
   const unsigned present = flags_present<shape>(warp, left);
-  const unsigned chosen =
-      call.criterion.template choose<shape>(items, call.d_in, first, call.num_items - 1, warp, present);
+  const unsigned chosen = call.criterion.template choose<shape, item>(items, fetched, tile == 0, warp, present);
   const row_counts<shape> counts(chosen);
   if (lane == 0) shared.counts.of_warp[warp] = counts.of_warp();
   // In place, whoever is told of the tile's count may overwrite the tile: so all of it has been read before.
@@ -182,13 +136,18 @@ __global__ void __launch_bounds__(Selection::shape::block_threads, Selection::le
     }
   };
   item* const staged = reinterpret_cast<item*>(shared.staged);
-  if constexpr (Selection::is_staged || decltype(call.values)::is_any) {
+  constexpr bool by_sources = Selection::has_values && !Selection::stages_values;
+  if constexpr (Selection::is_staged || by_sources) {
     with_ranks([&](const item& value, int at, int rank, bool is_chosen) {
       const int slot = is_chosen ? rank : of_tile + rank;
       if constexpr (Selection::is_staged) staged[slot] = value;
-      if constexpr (decltype(call.values)::is_any) shared.sources[slot] = static_cast<unsigned short>(at);
+      if constexpr (by_sources) shared.sources[slot] = static_cast<unsigned short>(at);
     });
   }
+  std::conditional_t<Selection::stages_values, lane_rows<shape, typename Selection::value>, nothing_fetched> values;
+  if constexpr (Selection::stages_values)
+    values = read_flagged<shape, typename Selection::value>(call.values.d_in, first, last, chosen, warp,
+                                                            call.values.by_vectors);
   if (warp == 0) {
     unsigned long long before = 0;
     if (tile > 0) before = scans::prefix_before(mailboxes, tile, tag, plus{});
@@ -218,29 +177,25 @@ __global__ void __launch_bounds__(Selection::shape::block_threads, Selection::le
         *call.place_from_end(rejected_before + rank) = value_of(value);
     });
   }
-  if constexpr (decltype(call.values)::is_any) {
+  if constexpr (Selection::stages_values) {
+    using value = typename Selection::value;
+    value* const staged_values = reinterpret_cast<value*>(shared.staged);
+    __syncthreads();
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row) {
+      int rank = warps_before + counts.before(row);
+#pragma unroll
+      for (int k = 0; k < shape::neighbours; ++k)
+        if ((chosen & shape::bit(row, k)) != 0) staged_values[rank++] = values(row, k);
+    }
+    __syncthreads();
+    store_staged<shape::block_threads>(staged_values, call.values.d_out + static_cast<std::ptrdiff_t>(before), of_tile);
+  } else if constexpr (Selection::has_values) {
     const auto d_values = call.values.d_in + static_cast<std::ptrdiff_t>(first);
     const auto d_out = call.values.d_out + static_cast<std::ptrdiff_t>(before);
     for (int i = threadIdx.x; i < of_tile; i += shape::block_threads)
       *(d_out + static_cast<std::ptrdiff_t>(i)) = d_values[static_cast<std::ptrdiff_t>(shared.sources[i])];
   }
-}
-
-// Storage: a mailbox of 16 bytes for each tile.
-template <class Selection>
-cudaError_t select(void* d_temp_storage, std::size_t& temp_storage_bytes, const Selection& call, cudaStream_t stream) {
-  using mailboxes = parts::mailboxes<unsigned long long>;
-  using shape = typename Selection::shape;
-  const std::size_t num_tiles = parts::ceil_div(call.num_items, shape::tile_items);
-  const std::size_t bytes = mailboxes::bytes(num_tiles);
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-  parts::opened_storage storage;
-  if (num_tiles > 0) error = storage.open(region, bytes, stream);
-  if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(select_kernel<Selection>, num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0,
-                                  storage.clears, stream, call, mailboxes(region), storage.of_call);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

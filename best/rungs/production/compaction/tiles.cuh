@@ -19,17 +19,11 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Rows of as many neighbours as a lane reads by one vector: at most 64 bytes of the widest item for each lane, or 128
-// where what is held beside such items leaves room for eight rows of 8-byte ones.
-template <std::size_t widest_bytes, int most_neighbours, int rows_of_8_bytes = 4>
-struct tile_shape {
-  static constexpr int block_threads = 256, num_warps = block_threads / parts::warp_threads;
-  static constexpr int widest_vector = widest_bytes <= 2 ? 8 : widest_bytes <= 4 ? 4 : widest_bytes <= 8 ? 2 : 1;
-  static constexpr int neighbours = widest_vector < most_neighbours ? widest_vector : most_neighbours;
-  static constexpr int num_rows = widest_bytes > 4 && widest_bytes <= 8 ? rows_of_8_bytes
-                                  : widest_bytes <= 16                  ? 4
-                                  : widest_bytes <= 32                  ? 2
-                                                                        : 1;
+// A tile of a block: `num_warps` parts of `num_rows` rows, in which a lane has `neighbours` items.
+template <int neighbours_, int num_rows_, int num_warps_>
+struct rows_of_warps {
+  static constexpr int neighbours = neighbours_, num_rows = num_rows_, num_warps = num_warps_;
+  static constexpr int block_threads = num_warps * parts::warp_threads;
   static constexpr int row_items = neighbours * parts::warp_threads, warp_items = row_items * num_rows;
   static constexpr int tile_items = warp_items * num_warps;
   static_assert(num_rows * neighbours <= 32 && tile_items <= 0x10000, "flags of a lane fill a word, places a short");
@@ -41,6 +35,22 @@ struct tile_shape {
   // The flag of a lane's item in its word.
   static __device__ constexpr unsigned bit(int row, int k) { return 1u << (row * neighbours + k); }
 };
+
+// As many neighbours as a lane reads by one vector of the widest items.
+constexpr int vector_neighbours(std::size_t widest_bytes, int most_neighbours) {
+  const int vector = widest_bytes <= 2 ? 8 : widest_bytes <= 4 ? 4 : widest_bytes <= 8 ? 2 : 1;
+  return vector < most_neighbours ? vector : most_neighbours;
+}
+
+// The tile of a block that has only one: at most 64 bytes of the widest item for each lane, or 128 where what is held
+// beside such items leaves room for eight rows of 8-byte ones.
+constexpr int rows_of_one_tile(std::size_t widest_bytes, int rows_of_8_bytes) {
+  if (widest_bytes > 4 && widest_bytes <= 8) return rows_of_8_bytes;
+  return widest_bytes <= 16 ? 4 : widest_bytes <= 32 ? 2 : 1;
+}
+template <std::size_t widest_bytes, int most_neighbours, int rows_of_8_bytes = 4>
+struct tile_shape : rows_of_warps<vector_neighbours(widest_bytes, most_neighbours),
+                                  rows_of_one_tile(widest_bytes, rows_of_8_bytes), 8> {};
 
 // An item as a lane holds it: types that registers do not hold as they are travel as words.
 template <class Item>
@@ -169,9 +179,36 @@ __device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t fir
   return items;
 }
 
+// Those of the lane's items that are flagged; what the others are does not matter.
+template <class Shape, class Held, class InputIteratorT>
+__device__ lane_rows<Shape, Held> read_flagged(InputIteratorT d_in, std::size_t first, std::size_t last, unsigned flags,
+                                               int warp, bool by_vectors) {
+  constexpr int count = Shape::neighbours;
+  lane_rows<Shape, Held> items;
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    const std::size_t at = first + Shape::position(warp, row);
+    const unsigned of_row = flags >> (row * count) & ((1ull << count) - 1);
+    if constexpr (reads_vectors<InputIteratorT, Held, count>) {
+      if (by_vectors && of_row != 0 && at + count - 1 <= last) {
+        using vector = access<sizeof(Held) * count>;
+        items.rows[row] = neighbours_of<Held, count>(*reinterpret_cast<const vector*>(d_in + at));
+        continue;
+      }
+    }
+    Held read[count];
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+      if ((of_row >> k & 1) != 0) read[k] = static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(at + k)]);
+    items.rows[row] = neighbours_of<Held, count>(read);
+  }
+  return items;
+}
+
 // The flags of the lane's items that are there, where a tile has `left` items.
 template <class Shape>
 __device__ unsigned flags_present(int warp, int left) {
+  if (left >= Shape::tile_items) return parts::full_mask >> (32 - Shape::num_rows * Shape::neighbours);
   unsigned present = 0;
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row) {
@@ -183,23 +220,37 @@ __device__ unsigned flags_present(int warp, int left) {
   return present;
 }
 
-// The flags of the lane's items that differ from the one before; the first of all differs from nothing. `before_tile`
-// is the item before the tile. Items behind the last one differ from nothing, too.
-template <class Shape, class Held, class InputIteratorT, class EqualityOpT>
-__device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, InputIteratorT d_in, std::size_t first,
-                                   const Held& before_tile, int warp, unsigned present, EqualityOpT equality_op) {
+// The item before the warp's first one; there is none before the first of all.
+template <class Shape, class Held, class InputIteratorT>
+__device__ Held read_before_warp(InputIteratorT d_in, std::size_t first, std::size_t last, int warp) {
+  const std::size_t at = first + static_cast<std::size_t>(warp) * Shape::warp_items;
+  return static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(at == 0 ? 0 : parts::at_most(at - 1, last))]);
+}
+
+// The flags of the lane's items that differ from the one before; the first of all differs from nothing. `before_warp`
+// is the item before the warp's first one. Items behind the last one differ from nothing, too.
+template <class Shape, class Held, class EqualityOpT>
+__device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, const Held& before_warp, bool is_first_tile,
+                                   int warp, unsigned present, EqualityOpT equality_op) {
   const int lane = threadIdx.x % parts::warp_threads;
+  Held before_row[Shape::num_rows];
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    // Lane 0 gets what the last lane has of the row before.
+    const bool gives_row_before = row > 0 && lane == parts::warp_threads - 1;
+    Held given = items(row, Shape::neighbours - 1);
+    if (gives_row_before) given = items(row > 0 ? row - 1 : 0, Shape::neighbours - 1);
+    before_row[row] = parts::shuffle_from(given, (lane + parts::warp_threads - 1) % parts::warp_threads);
+    if (row == 0 && lane == 0) before_row[row] = before_warp;
+  }
   unsigned heads = 0;
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row) {
-    Held before = parts::shuffle_up(items(row, Shape::neighbours - 1), 1);
-    const int at = Shape::position(warp, row);
-    if (lane == 0 && (present & Shape::bit(row, 0)) != 0)
-      before = at == 0 ? before_tile : static_cast<Held>(d_in[static_cast<std::ptrdiff_t>(first + at - 1)]);
+    const Held before = before_row[row];
 #pragma unroll
     for (int k = 0; k < Shape::neighbours; ++k) {
       if ((present & Shape::bit(row, k)) == 0) continue;
-      const bool is_first = first == 0 && at + k == 0;
+      const bool is_first = is_first_tile && Shape::position(warp, row) + k == 0;
       const Held left = k == 0 ? before : items(row, k == 0 ? 0 : k - 1);
       if (is_first || !equality_op(value_of(left), value_of(items(row, k)))) heads |= Shape::bit(row, k);
     }
@@ -218,6 +269,7 @@ class row_counts {
   static_assert(static_cast<unsigned long long>(Shape::row_items) <= mask);
 
  public:
+  row_counts() = default;
   explicit __device__ row_counts(unsigned flags) {
     word counts = 0;
 #pragma unroll
