@@ -160,12 +160,25 @@ TEST_F(Runs, LongRuns) {
   }
 }
 
+// As many as are taken in rounds, with pairs of 8 to 16 bytes.
+TEST_F(Runs, ManyItems) {
+  expect_right<int, int>((1 << 24) + 4'097, -50, 1, plus{});
+  expect_right<long long, int>(12'000'011, -700, 0, plus{});
+  expect_right<long long, long long>(9'000'001, 4, 1, plus{});
+  expect_right<int, affine>(12'000'007, -50, 0, compose{});
+}
+
 // What every one of many calls makes of floats whose sums are rounded, at other places in memory, too; and how far it
 // is from the sum in double precision, by the height that is promised.
 TEST_F(Runs, RoundedSumsHaveTheSameBits) {
-  constexpr std::size_t n = 6'000'007;
-  for (const int length : {one_long_run, -2'000'000, -30'000, -50}) {
-    SCOPED_TRACE(testing::Message() << "runs of " << length);
+  struct shape {
+    std::size_t n;
+    int length;
+  };
+  constexpr std::size_t few = 6'000'007, in_rounds = 17'000'003;
+  for (const auto [n, length] : {shape{few, one_long_run}, shape{few, -2'000'000}, shape{few, -30'000}, shape{few, -50},
+                                 shape{in_rounds, one_long_run}, shape{in_rounds, -30'000}}) {
+    SCOPED_TRACE(testing::Message() << n << " items, runs of " << length);
     const std::vector<int> keys = in_runs<int>(n, length, [](int run) { return run; });
     std::vector<float> values(n);
     std::mt19937 random(5);

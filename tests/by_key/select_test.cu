@@ -17,6 +17,10 @@ template <>
 __host__ __device__ bundle<6> numbered(int number) {
   return {{number, 1, 2, 3, number * 7, -number}};
 }
+template <>
+__host__ __device__ bundle<4> numbered(int number) {
+  return {{number, -number, 5, number * 3}};
+}
 template <class T>
 __host__ __device__ int number_of(const T& item) {
   return static_cast<int>(item);
@@ -175,7 +179,13 @@ TEST_F(Select, ItemsOf4Bytes) { expect_right_everywhere<int>(); }
 TEST_F(Select, ItemsOf8Bytes) { expect_right_everywhere<long long>(); }
 TEST_F(Select, ItemsOf24Bytes) { expect_right_everywhere<bundle<6>>(); }
 
-TEST_F(Select, ManyItems) { expect_right<int>((1 << 24) + 1, pattern::random, 0); }
+// As many as are taken in rounds.
+TEST_F(Select, ManyItems) {
+  expect_right<int>((1 << 24) + 1, pattern::random, 0);
+  expect_right<int>((1 << 24) + 12'345, pattern::runs, 1);
+  expect_right<long long>((1 << 23) + 7, pattern::few, 0);
+  expect_right<bundle<4>>((1 << 22) + 3'071, pattern::runs, 0);
+}
 
 // Flags that are the items themselves, where both are replaced.
 TEST_F(Select, FlagsInPlace) {

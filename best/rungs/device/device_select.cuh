@@ -13,10 +13,11 @@
 // with its own storage or workspace. cudaErrorInvalidValue means storage that is too small, cudaErrorNotPermitted (in a
 // checked build) a workspace that is misused; else what the runtime answered to a launch is returned.
 //
-// Blocks wait only for blocks of lower indices, which start first, as CUB's calls assume, too. What blocks tell each
-// other bears a tag of the call; storage that holds it by chance is met with a probability below 2^-42 a call for 2^30
-// items (parts/tags.cuh). The storage takes 16 bytes for each tile of 1024 to 8192 items; a tile has 256 or 512 items
-// of more than 16 bytes.
+// Blocks wait only for blocks of lower indices, which start first, as CUB's calls assume, too. Of 64 MiB of items or
+// more (128 MiB of narrow ones), they wait for tiles that others have drawn before, and a block stays until none is
+// left. What blocks tell each other bears a tag of the call; storage that holds it by chance is met with a probability
+// below 2^-42 a call for 2^30 items (parts/tags.cuh). The storage takes 16 bytes for each tile of 1024 to 8192 items; a
+// tile has 256 or 512 items of more than 16 bytes.
 //
 // d_in                num_items items: any random-access iterator. Pointers to items of 1, 2, 4, 8 or 16 bytes are read
 //                     by vectors where they are aligned to them.
