@@ -1,0 +1,500 @@
+// A token of every row, drawn from the first tokens of the order by falling weight, exactly.
+//
+// A block has a row, or the blocks of a cluster have it together, each a share. They
+//   1. find the greatest item,
+//   2. add up the weights in bins, 64 for each power of two of the probability,
+//   3. for each cut, and for the draw, find the bin in which a sum is reached, list the bin's tokens, and find the
+//   token
+//      among them by bins again, of the range that they span.
+// Where a bin has more tokens than there is room for, as of equal logits, step 3 reads the share again instead of a
+// list.
+//
+// A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
+// takes its last token. So the draw goes by falling probability, as that of a sorted row does.
+//
+// All sums are of integers (weights.cuh), and a token's place in the order is an integer of its own. So nothing depends
+// on the number of blocks, the order of additions, or addresses.
+//
+// Source: bins of probability mass in place of a sort are known from radix top-p, as in TensorRT-LLM's AIR top-p.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/production/sampling/random.cuh"
+#include "rungs/production/sampling/row_share.cuh"
+#include "rungs/production/sampling/weight_bins.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+template <class T>
+struct sampling_task {
+  const T* data;
+  std::size_t stride;
+  unsigned num_columns;
+  int *tokens, *last_kept;  // the latter and probabilities may be null
+  float* probabilities;
+  const float* uniforms;  // null: random numbers by counting
+  random_source random;
+  const unsigned long long* offset;  // what is added to random's; may be null
+  float logit_factor;
+  bool of_logits, by_gumbel;
+  unsigned least_level;
+  unsigned top_k;  // 0: all
+  bool cuts_by_sum;
+  unsigned sum_share;  // in units of 2^-32
+};
+
+struct sampling_plan {
+  unsigned num_blocks;                   // of a row
+  bool resident;                         // whether its blocks keep it in shared memory
+  unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
+  std::size_t dynamic_bytes;
+};
+
+// What a block keeps beside its share and its lists. Peers write sizes and extremes.
+struct sampling_memory {
+  weight_bins coarse, fine;
+  bin_scan scan;
+  candidate extremes_of_warps[weight_bins::warps][2];
+  candidate extremes_of_blocks[cluster::parts::greatest_cluster_blocks][2];
+  unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
+};
+
+// The threads that have a row, and what they find out together. All of them call each function.
+class sampling_group {
+  static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
+
+ public:
+  __device__ sampling_group(sampling_memory& own, unsigned num_blocks) : own_(own), num_blocks_(num_blocks), rank_(0) {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks > 1) {
+      rank_ = cluster::parts::block_rank();
+      cluster::parts::arrive_started();
+      is_waiting_ = true;
+    }
+#endif
+  }
+  __device__ unsigned rank() const { return rank_; }
+  __device__ unsigned num_blocks() const { return num_blocks_; }
+
+  // Peers have done what they did before they arrived. A block may leave then.
+  __device__ void settle() {
+#if __CUDA_ARCH__ >= 900
+    if (is_waiting_) cluster::parts::wait();
+    is_waiting_ = false;
+#endif
+  }
+  __device__ void meet() {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks_ > 1) {
+      settle();
+      return cluster::parts::meet();
+    }
+#endif
+    __syncthreads();
+  }
+  __device__ void arrive() {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks_ > 1) {
+      cluster::parts::arrive();
+      is_waiting_ = true;
+    }
+#endif
+  }
+  template <class T>
+  __device__ T* of_rank(T* pointer, unsigned rank) const {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks_ > 1) return cluster::parts::of_rank(pointer, rank);
+#endif
+    return pointer;
+  }
+
+  // The least and the greatest of all threads of the block, or of the row.
+  template <bool across>
+  __device__ void share_extremes(candidate& least, candidate& greatest) {
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    of_lanes<lanes>(least, greatest);
+    if (lane == 0) {
+      own_.extremes_of_warps[warp][0] = least;
+      own_.extremes_of_warps[warp][1] = greatest;
+    }
+    __syncthreads();
+    least = own_.extremes_of_warps[lane % weight_bins::warps][0];
+    greatest = own_.extremes_of_warps[lane % weight_bins::warps][1];
+    of_lanes<weight_bins::warps>(least, greatest);
+    if (!across || num_blocks_ == 1) return __syncthreads();
+    settle();
+    if (threadIdx.x < num_blocks_) {
+      candidate* const there = of_rank(own_.extremes_of_blocks[rank_], threadIdx.x);
+      there[0] = least;
+      there[1] = greatest;
+    }
+    meet();
+    if (lane < num_blocks_) {
+      least = own_.extremes_of_blocks[lane][0];
+      greatest = own_.extremes_of_blocks[lane][1];
+    }
+    of_lanes<cluster::parts::greatest_cluster_blocks>(least, greatest);
+    least = __shfl_sync(parts::full_mask, least, 0);
+    greatest = __shfl_sync(parts::full_mask, greatest, 0);
+  }
+
+  // Adds up the bins of all blocks, in each of them. Threads that are neighbours share the blocks that have a bin.
+  __device__ void merge(weight_bins& bins) {
+    meet();
+    if (num_blocks_ == 1) return;
+    const unsigned part = weight_bins::num_bins / num_blocks_;
+    const unsigned sharing = part < block_threads ? block_threads / part : 1;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x / sharing; i < part; i += block_threads / sharing) {
+      const unsigned bin = rank_ * part + i;
+      token_mass all{0, 0};
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing) {
+        const token_mass each = of_rank(&bins, peer)->mass(bin);
+        all.sum += each.sum;
+        all.count += each.count;
+      }
+#pragma unroll 1
+      for (unsigned distance = 1; distance < sharing; distance *= 2) {
+        all.sum += __shfl_xor_sync(parts::full_mask, all.sum, distance);
+        all.count += __shfl_xor_sync(parts::full_mask, all.count, distance);
+      }
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
+        of_rank(&bins, peer)->set(bin, all);
+    }
+    meet();
+  }
+
+ private:
+  template <unsigned num_lanes>
+  static __device__ void of_lanes(candidate& least, candidate& greatest) {
+#pragma unroll
+    for (unsigned distance = 1; distance < num_lanes; distance *= 2) {
+      const candidate other_least = __shfl_xor_sync(parts::full_mask, least, distance);
+      const candidate other_greatest = __shfl_xor_sync(parts::full_mask, greatest, distance);
+      if (other_least < least) least = other_least;
+      if (other_greatest > greatest) greatest = other_greatest;
+    }
+  }
+
+  sampling_memory& own_;
+  unsigned num_blocks_, rank_;
+  bool is_waiting_ = false;
+};
+
+// The last token of a cut: what tokens have that come before, and with it.
+struct token_cut {
+  candidate last;
+  weight_sum up_to;
+};
+
+// Cuts of a row whose weights lie in own.coarse.
+template <class Share>
+class token_search {
+  static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
+  static constexpr unsigned no_bin = weight_bins::num_bins;
+
+ public:
+  // From the greatest level on.
+  static __device__ unsigned bin_of(unsigned level) { return (most_level - level) >> (level_bits - 6); }
+
+  __device__ token_search(const Share& share, const row_levels& levels, unsigned least_level, const sampling_plan& plan,
+                          sampling_memory& own, candidate* held, sampling_group& group)
+      : share_(share), levels_(levels), least_level_(least_level), plan_(plan), own_(own), held_(held), group_(group) {
+    list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
+  }
+
+  // The first token with which `target` is reached, of weights or of tokens. All threads call it.
+  __device__ token_cut find(bool by_count, weight_sum target) {
+    const found_bin coarse = own_.scan.find(own_.coarse, by_count, target);
+    if (coarse.bin != listed_bin_) list(coarse.bin);
+    const weight_sum needed = target - coarse.before.measure(by_count);
+    if (is_listed_)
+      return narrow<false>(
+          [&](auto take) {
+#pragma unroll 1
+            for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) take(list_[i]);
+          },
+          by_count, needed, coarse.before.sum);
+    return narrow<true>(
+        [&](auto take) {
+          share_.template for_each<1>([&](float value, unsigned column) {
+            if (is_in(value, coarse.bin)) take(token_candidate(value, column));
+          });
+        },
+        by_count, needed, coarse.before.sum);
+  }
+
+ private:
+  __device__ bool is_in(float value, unsigned bin) const {
+    const unsigned level = levels_.level(value);
+    return level >= least_level_ && bin_of(level) == bin;
+  }
+  __device__ unsigned weight_of(candidate token) const {
+    return weight_of_level(levels_.level(value_of_token(token)), levels_.of_logits);
+  }
+
+  // Lists the tokens of a bin in each block, if there is room.
+  __device__ void list(unsigned bin) {
+    group_.settle();  // peers have copied the list before
+    if (threadIdx.x == 0) own_.size = 0;
+    __syncthreads();
+    share_.for_each([&](float value, unsigned column) {
+      if (!is_in(value, bin)) return;
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    });
+    __syncthreads();
+    listed_bin_ = bin;
+    list_size_ = own_.size;
+    is_listed_ = list_size_ <= plan_.capacity;
+    const unsigned num_blocks = group_.num_blocks();
+    if (num_blocks == 1) return;
+
+    if (threadIdx.x < num_blocks) *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
+    group_.meet();
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    const unsigned size = lane < num_blocks ? own_.sizes[lane] : 0;
+    unsigned behind = size;  // the tokens of the lane's block and those before, as they are gathered
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const unsigned before = __shfl_up_sync(parts::full_mask, behind, distance);
+      if (lane >= distance) behind += before;
+    }
+    list_size_ = __shfl_sync(parts::full_mask, behind, lanes - 1);
+    is_listed_ = !__any_sync(parts::full_mask, size > plan_.capacity) && list_size_ <= plan_.gathered_capacity;
+    if (!is_listed_) return;
+    // A warp copies from one peer, with others where there are fewer peers.
+    const unsigned peer = warp % num_blocks, num_there = __shfl_sync(parts::full_mask, size, peer);
+    candidate* const to = list_ + __shfl_sync(parts::full_mask, behind - size, peer);
+    const candidate* const there = group_.of_rank(held_, peer);
+#pragma unroll 1
+    for (unsigned i = warp / num_blocks * lanes + lane; i < num_there; i += block_threads / num_blocks)
+      to[i] = there[i];
+    group_.arrive();
+    __syncthreads();
+  }
+
+  // for_each(take) takes tokens of a bin that the target lies in.
+  template <bool across, class ForEach>
+  __device__ token_cut narrow(ForEach for_each, bool by_count, weight_sum needed, weight_sum sum_before) {
+    candidate low = 0, high = ~candidate{0};
+    for (;;) {
+      candidate least = ~candidate{0}, greatest = 0;
+      for_each([&](candidate each) {
+        if (each < low || each > high) return;
+        if (each < least) least = each;
+        if (each > greatest) greatest = each;
+      });
+      group_.template share_extremes<across>(least, greatest);
+      low = least;
+      high = greatest;
+      if (low == high) break;
+      const int span = 64 - __clzll(static_cast<long long>(high - low));
+      const int shift = span > weight_bins::digit_bits ? span - weight_bins::digit_bits : 0;
+      own_.fine.clear();
+      __syncthreads();
+      for_each([&](candidate each) {
+        if (each >= low && each <= high)
+          own_.fine.add(static_cast<unsigned>((high - each) >> shift), weight_of(each), true);
+      });
+      if (across)
+        group_.merge(own_.fine);
+      else
+        __syncthreads();
+      const found_bin fine = own_.scan.find(own_.fine, by_count, needed);
+      needed -= fine.before.measure(by_count);
+      sum_before += fine.before.sum;
+      high -= static_cast<candidate>(fine.bin) << shift;
+      const candidate width = (candidate{1} << shift) - 1;
+      if (high - low > width) low = high - width;
+    }
+    return {high, sum_before + weight_of(high)};
+  }
+
+  const Share& share_;
+  const row_levels levels_;
+  const unsigned least_level_;
+  const sampling_plan& plan_;
+  sampling_memory& own_;
+  candidate* const held_;
+  candidate* list_;
+  sampling_group& group_;
+  unsigned listed_bin_ = no_bin, list_size_ = 0;
+  bool is_listed_ = false;
+};
+
+template <class T, bool resident>
+__device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                           unsigned char* shared) {
+  auto& own = *reinterpret_cast<sampling_memory*>(shared);
+  auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
+  auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
+  const T* const from = task.data + row * task.stride;
+  sampling_group group(own, plan.num_blocks);
+  const bool writes = group.rank() == 0 && threadIdx.x == 0;
+
+  using share_t = row_share<T, resident>;
+  const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, reinterpret_cast<uint4*>(behind_lists));
+  share.begin_copies();
+  own.coarse.clear();
+  share.end_copies();
+
+  // The greatest item, as an integer of the order.
+  float own_greatest = -INFINITY;
+  share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
+  candidate greatest = token_candidate(own_greatest, 0), least = greatest;
+  group.template share_extremes<true>(least, greatest);
+  const row_levels levels(value_of_token(greatest), task.logit_factor, task.of_logits);
+  if (levels.is_none()) {
+    if (writes) {
+      task.tokens[row] = -1;
+      if (task.last_kept != nullptr) task.last_kept[row] = -1;
+      if (task.probabilities != nullptr) task.probabilities[row] = 0;
+    }
+    return group.settle();
+  }
+
+  random_source random = task.random;
+  if (task.offset != nullptr) random.offset += *task.offset;
+  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  token_cut kept{0, 0};
+  unsigned token = 0;
+  if (cuts || !task.by_gumbel || task.probabilities != nullptr) {
+    share.for_each([&](float value, unsigned) {
+      const unsigned level = levels.level(value);
+      if (level >= task.least_level)
+        own.coarse.add(token_search<share_t>::bin_of(level), weight_of_level(level, task.of_logits), task.top_k > 0);
+    });
+    group.merge(own.coarse);
+    own.scan.find(own.coarse, false, 1);
+    const token_mass total = own.scan.total;
+    kept.up_to = total.sum;
+
+    token_search<share_t> search(share, levels, task.least_level, plan, own, held, group);
+    enum { of_tokens, of_weights, draw, end };
+#pragma unroll 1
+    for (int step = of_tokens; step < end; ++step) {
+      weight_sum target;
+      if (step == of_tokens) {
+        if (task.top_k == 0) continue;
+        target = task.top_k < total.count ? task.top_k : total.count;
+      } else if (step == of_weights) {
+        if (!task.cuts_by_sum && (task.top_k > 0 || !cuts)) continue;
+        target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+      } else {
+        if (task.by_gumbel) break;
+        const weight_sum fraction =
+            task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+        target = rounded::upper_product(kept.up_to, fraction) + 1;
+      }
+      const token_cut found = search.find(step == of_tokens, target);
+      if (step == draw)
+        token = column_of_token(found.last);
+      else
+        kept = found;
+    }
+  }
+
+  if (task.by_gumbel) {
+    candidate best = 0;
+    unsigned known = 0xffffffff;  // the four tokens of `words`
+    random_words words{};
+    share.template for_each<1>([&](float value, unsigned column) {
+      const unsigned level = levels.level(value);
+      if (level < task.least_level || token_candidate(value, column) < kept.last) return;
+      if (column / 4 != known) words = random.of_tokens(row, known = column / 4);
+      const unsigned low = column % 2 == 0 ? words.words[0] : words.words[1];
+      const unsigned high = column % 2 == 0 ? words.words[2] : words.words[3];
+      const candidate each = static_cast<candidate>(gumbel_score(level, column % 4 < 2 ? low : high)) << 32 |
+                             static_cast<unsigned>(~column);
+      if (each > best) best = each;
+    });
+    candidate unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+  }
+  if (writes) {
+    task.tokens[row] = static_cast<int>(token);
+    if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
+    if (task.probabilities != nullptr)
+      task.probabilities[row] =
+          static_cast<float>(static_cast<double>(weight_of_level(levels.level(to_float(from[token])), task.of_logits)) /
+                             static_cast<double>(kept.up_to));
+  }
+  group.settle();
+}
+
+template <class T, bool resident>
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+    sample_rows_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+  extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  sample_row<T, resident>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+}
+
+// How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
+// is read again from the second cache by two blocks a multiprocessor.
+struct sample_rows {
+  static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
+  static constexpr unsigned list_capacity = 2048, gathered_capacity = 4096;
+
+  template <class T>
+  static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
+                         sampling_plan& plan) {
+    using cluster::parts::greatest_cluster_blocks;
+    using cluster::parts::portable_cluster_blocks;
+    const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    const auto most_blocks = [&](std::size_t slots) {
+      int blocks = 1;
+      if (limits.cc < 90) return blocks;
+      const int most =
+          num_rows * greatest_cluster_blocks <= multiprocessors / 2 ? greatest_cluster_blocks : portable_cluster_blocks;
+      while (2 * blocks <= most && num_rows * 2 * blocks <= slots && num_columns >= 2 * blocks * least_columns)
+        blocks *= 2;
+      return blocks;
+    };
+    int blocks = most_blocks(multiprocessors);
+    if (blocks == greatest_cluster_blocks) {
+      const cudaError_t error =
+          cluster::parts::fit_cluster(sample_rows_kernel<T, true>, weight_bins::block_threads, blocks);
+      if (error != cudaSuccess) return error;
+    }
+    plan = of_blocks<T>(num_columns, blocks, true);
+    // Rows of one block may leave room for another one's.
+    if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
+    plan = of_blocks<T>(num_columns, most_blocks(2 * multiprocessors), false);
+    return plan.dynamic_bytes <= limits.shared_bytes ? cudaSuccess : cudaErrorNotSupported;
+  }
+
+  template <class T>
+  static sampling_plan of_blocks(std::size_t num_columns, int blocks, bool resident) {
+    const auto num_blocks = static_cast<unsigned>(blocks);
+    // The lists of a single block are the gathered ones.
+    const unsigned lists = num_blocks > 1 ? list_capacity + gathered_capacity : list_capacity;
+    const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
+    return {num_blocks, resident, list_capacity, gathered_capacity,
+            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+  }
+
+  template <class T>
+  static cudaError_t launch(const sampling_task<T>& task, std::size_t num_rows, const sampling_plan& plan,
+                            cudaStream_t stream) {
+    const auto with = [&](auto kernel) {
+      if (plan.num_blocks == 1)
+        return parts::launch_with_shared_memory(kernel, num_rows, weight_bins::block_threads, plan.dynamic_bytes,
+                                                stream, task, plan);
+      return cluster::parts::launch_clusters(
+          kernel, num_rows,
+          {static_cast<int>(plan.num_blocks), static_cast<int>(weight_bins::block_threads), plan.dynamic_bytes}, stream,
+          task, plan);
+    };
+    return plan.resident ? with(sample_rows_kernel<T, true>) : with(sample_rows_kernel<T, false>);
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI::production
