@@ -140,6 +140,7 @@ class sampling_group {
     of_lanes<cluster::parts::greatest_cluster_blocks>(least, greatest);
     least = __shfl_sync(parts::full_mask, least, 0);
     greatest = __shfl_sync(parts::full_mask, greatest, 0);
+    arrive();  // peers may write again
   }
 
   // Adds up the bins of all blocks, in each of them. Threads that are neighbours share the blocks that have a bin.
