@@ -21,11 +21,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rungs/cluster/parts/launch.cuh"
-#include "rungs/parts/shared_launch.cuh"
 #include "rungs/production/sampling/random.cuh"
+#include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
-#include "rungs/production/sampling/weight_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -54,138 +52,12 @@ struct sampling_plan {
   std::size_t dynamic_bytes;
 };
 
-// What a block keeps beside its share and its lists. Peers write sizes and extremes.
+// What a block keeps beside its share and its lists. Peers write sizes.
 struct sampling_memory {
   weight_bins coarse, fine;
   bin_scan scan;
-  candidate extremes_of_warps[weight_bins::warps][2];
-  candidate extremes_of_blocks[cluster::parts::greatest_cluster_blocks][2];
+  row_blocks_memory blocks;
   unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
-};
-
-// The threads that have a row, and what they find out together. All of them call each function.
-class sampling_group {
-  static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
-
- public:
-  __device__ sampling_group(sampling_memory& own, unsigned num_blocks) : own_(own), num_blocks_(num_blocks), rank_(0) {
-#if __CUDA_ARCH__ >= 900
-    if (num_blocks > 1) {
-      rank_ = cluster::parts::block_rank();
-      cluster::parts::arrive_started();
-      is_waiting_ = true;
-    }
-#endif
-  }
-  __device__ unsigned rank() const { return rank_; }
-  __device__ unsigned num_blocks() const { return num_blocks_; }
-
-  // Peers have done what they did before they arrived. A block may leave then.
-  __device__ void settle() {
-#if __CUDA_ARCH__ >= 900
-    if (is_waiting_) cluster::parts::wait();
-    is_waiting_ = false;
-#endif
-  }
-  __device__ void meet() {
-#if __CUDA_ARCH__ >= 900
-    if (num_blocks_ > 1) {
-      settle();
-      return cluster::parts::meet();
-    }
-#endif
-    __syncthreads();
-  }
-  __device__ void arrive() {
-#if __CUDA_ARCH__ >= 900
-    if (num_blocks_ > 1) {
-      cluster::parts::arrive();
-      is_waiting_ = true;
-    }
-#endif
-  }
-  template <class T>
-  __device__ T* of_rank(T* pointer, unsigned rank) const {
-#if __CUDA_ARCH__ >= 900
-    if (num_blocks_ > 1) return cluster::parts::of_rank(pointer, rank);
-#endif
-    return pointer;
-  }
-
-  // The least and the greatest of all threads of the block, or of the row.
-  template <bool across>
-  __device__ void share_extremes(candidate& least, candidate& greatest) {
-    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
-    of_lanes<lanes>(least, greatest);
-    if (lane == 0) {
-      own_.extremes_of_warps[warp][0] = least;
-      own_.extremes_of_warps[warp][1] = greatest;
-    }
-    __syncthreads();
-    least = own_.extremes_of_warps[lane % weight_bins::warps][0];
-    greatest = own_.extremes_of_warps[lane % weight_bins::warps][1];
-    of_lanes<weight_bins::warps>(least, greatest);
-    if (!across || num_blocks_ == 1) return __syncthreads();
-    settle();
-    if (threadIdx.x < num_blocks_) {
-      candidate* const there = of_rank(own_.extremes_of_blocks[rank_], threadIdx.x);
-      there[0] = least;
-      there[1] = greatest;
-    }
-    meet();
-    if (lane < num_blocks_) {
-      least = own_.extremes_of_blocks[lane][0];
-      greatest = own_.extremes_of_blocks[lane][1];
-    }
-    of_lanes<cluster::parts::greatest_cluster_blocks>(least, greatest);
-    least = __shfl_sync(parts::full_mask, least, 0);
-    greatest = __shfl_sync(parts::full_mask, greatest, 0);
-    arrive();  // peers may write again
-  }
-
-  // Adds up the bins of all blocks, in each of them. Threads that are neighbours share the blocks that have a bin.
-  __device__ void merge(weight_bins& bins) {
-    meet();
-    if (num_blocks_ == 1) return;
-    const unsigned part = weight_bins::num_bins / num_blocks_;
-    const unsigned sharing = part < block_threads ? block_threads / part : 1;
-#pragma unroll 1
-    for (unsigned i = threadIdx.x / sharing; i < part; i += block_threads / sharing) {
-      const unsigned bin = rank_ * part + i;
-      token_mass all{0, 0};
-#pragma unroll 4
-      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing) {
-        const token_mass each = of_rank(&bins, peer)->mass(bin);
-        all.sum += each.sum;
-        all.count += each.count;
-      }
-#pragma unroll 1
-      for (unsigned distance = 1; distance < sharing; distance *= 2) {
-        all.sum += __shfl_xor_sync(parts::full_mask, all.sum, distance);
-        all.count += __shfl_xor_sync(parts::full_mask, all.count, distance);
-      }
-#pragma unroll 4
-      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
-        of_rank(&bins, peer)->set(bin, all);
-    }
-    meet();
-  }
-
- private:
-  template <unsigned num_lanes>
-  static __device__ void of_lanes(candidate& least, candidate& greatest) {
-#pragma unroll
-    for (unsigned distance = 1; distance < num_lanes; distance *= 2) {
-      const candidate other_least = __shfl_xor_sync(parts::full_mask, least, distance);
-      const candidate other_greatest = __shfl_xor_sync(parts::full_mask, greatest, distance);
-      if (other_least < least) least = other_least;
-      if (other_greatest > greatest) greatest = other_greatest;
-    }
-  }
-
-  sampling_memory& own_;
-  unsigned num_blocks_, rank_;
-  bool is_waiting_ = false;
 };
 
 // The last token of a cut: what tokens have that come before, and with it.
@@ -205,7 +77,7 @@ class token_search {
   static __device__ unsigned bin_of(unsigned level) { return (most_level - level) >> (level_bits - 6); }
 
   __device__ token_search(const Share& share, const row_levels& levels, unsigned least_level, const sampling_plan& plan,
-                          sampling_memory& own, candidate* held, sampling_group& group)
+                          sampling_memory& own, candidate* held, row_blocks& group)
       : share_(share), levels_(levels), least_level_(least_level), plan_(plan), own_(own), held_(held), group_(group) {
     list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
   }
@@ -325,7 +197,7 @@ class token_search {
   sampling_memory& own_;
   candidate* const held_;
   candidate* list_;
-  sampling_group& group_;
+  row_blocks& group_;
   unsigned listed_bin_ = no_bin, list_size_ = 0;
   bool is_listed_ = false;
 };
@@ -337,7 +209,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
   auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
   const T* const from = task.data + row * task.stride;
-  sampling_group group(own, plan.num_blocks);
+  row_blocks group(own.blocks, plan.num_blocks);
   const bool writes = group.rank() == 0 && threadIdx.x == 0;
 
   using share_t = row_share<T, resident>;
@@ -447,20 +319,9 @@ struct sample_rows {
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                          sampling_plan& plan) {
-    using cluster::parts::greatest_cluster_blocks;
-    using cluster::parts::portable_cluster_blocks;
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
-    const auto most_blocks = [&](std::size_t slots) {
-      int blocks = 1;
-      if (limits.cc < 90) return blocks;
-      const int most =
-          num_rows * greatest_cluster_blocks <= multiprocessors / 2 ? greatest_cluster_blocks : portable_cluster_blocks;
-      while (2 * blocks <= most && num_rows * 2 * blocks <= slots && num_columns >= 2 * blocks * least_columns)
-        blocks *= 2;
-      return blocks;
-    };
-    int blocks = most_blocks(multiprocessors);
-    if (blocks == greatest_cluster_blocks) {
+    int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
+    if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_rows_kernel<T, true>, weight_bins::block_threads, blocks);
       if (error != cudaSuccess) return error;
@@ -468,7 +329,8 @@ struct sample_rows {
     plan = of_blocks<T>(num_columns, blocks, true);
     // Rows of one block may leave room for another one's.
     if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
-    plan = of_blocks<T>(num_columns, most_blocks(2 * multiprocessors), false);
+    const int more = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
+    plan = of_blocks<T>(num_columns, more, false);
     return plan.dynamic_bytes <= limits.shared_bytes ? cudaSuccess : cudaErrorNotSupported;
   }
 
