@@ -25,5 +25,6 @@
 #include "rungs/rows/routing.cuh"
 #include "rungs/rows/sampling.cuh"
 #include "rungs/rows/softmax.cuh"
+#include "rungs/rows/verification.cuh"
 #include "rungs/warp/warp_reduce.cuh"
 #include "rungs/warp/warp_scan.cuh"
