@@ -11,6 +11,11 @@ namespace rungs::RUNGS_ABI::production {
 struct random_words {
   unsigned words[4];
 
+  // By selects: an index into the array would keep it in memory.
+  __host__ __device__ unsigned word(unsigned index) const {
+    const unsigned low = index % 2 == 0 ? words[0] : words[1], high = index % 2 == 0 ? words[2] : words[3];
+    return index % 4 < 2 ? low : high;
+  }
   __host__ __device__ weight_sum fraction() const { return static_cast<weight_sum>(words[1]) << 32 | words[0]; }
 };
 

@@ -66,6 +66,11 @@ struct token_cut {
   weight_sum up_to;
 };
 
+// The sum of weights that a draw has to reach, of tokens that have `sum`.
+__device__ inline weight_sum draw_target(weight_sum sum, weight_sum fraction) {
+  return rounded::upper_product(sum, fraction) + 1;
+}
+
 // Cuts of a row whose weights lie in own.coarse.
 template <class Share>
 class token_search {
@@ -82,48 +87,68 @@ class token_search {
     list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
   }
 
-  // The first token with which `target` is reached, of weights or of tokens. All threads call it.
-  __device__ token_cut find(bool by_count, weight_sum target) {
+  // The first token with which `target` is reached, of weights or of tokens. All threads call it. Where a draw of
+  // `next` follows, the bins that it can lie in are listed in the same pass.
+  __device__ token_cut find(bool by_count, weight_sum target, bool has_next, weight_sum next) {
     const found_bin coarse = own_.scan.find(own_.coarse, by_count, target);
-    if (coarse.bin != listed_bin_) list(coarse.bin);
+    if (!listed_.has(coarse.bin) || !is_listed_) {
+      bins_of_list bins{coarse.bin, coarse.bin, coarse.bin};
+      if (has_next) {
+        // The cut's sum is more than that of the bins before, and at most that with the bin.
+        const weight_sum most = coarse.before.sum + own_.coarse.mass(coarse.bin).sum;
+        const found_bin first = own_.scan.find(own_.coarse, false, draw_target(coarse.before.sum, next));
+        bins.first = bins.last = first.bin;
+        if (first.before.sum + own_.coarse.mass(first.bin).sum < draw_target(most, next))
+          bins.last = own_.scan.find(own_.coarse, false, draw_target(most, next)).bin;
+      }
+      list(bins);
+      if (!is_listed_ && has_next) list({coarse.bin, coarse.bin, coarse.bin});
+    }
     const weight_sum needed = target - coarse.before.measure(by_count);
     if (is_listed_)
       return narrow<false>(
           [&](auto take) {
 #pragma unroll 1
-            for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) take(list_[i]);
+            for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
+              if (is_in(value_of_token(list_[i]), bins_of_list{coarse.bin, coarse.bin, coarse.bin})) take(list_[i]);
           },
           by_count, needed, coarse.before.sum);
     return narrow<true>(
         [&](auto take) {
           share_.template for_each<1>([&](float value, unsigned column) {
-            if (is_in(value, coarse.bin)) take(token_candidate(value, column));
+            if (is_in(value, {coarse.bin, coarse.bin, coarse.bin})) take(token_candidate(value, column));
           });
         },
         by_count, needed, coarse.before.sum);
   }
 
  private:
-  __device__ bool is_in(float value, unsigned bin) const {
+  // One bin, and those from `first` to `last`.
+  struct bins_of_list {
+    unsigned one, first, last;
+
+    __device__ bool has(unsigned bin) const { return bin == one || (bin >= first && bin <= last); }
+  };
+  __device__ bool is_in(float value, const bins_of_list& bins) const {
     const unsigned level = levels_.level(value);
-    return level >= least_level_ && bin_of(level) == bin;
+    return level >= least_level_ && bins.has(bin_of(level));
   }
   __device__ unsigned weight_of(candidate token) const {
     return weight_of_level(levels_.level(value_of_token(token)), levels_.of_logits);
   }
 
-  // Lists the tokens of a bin in each block, if there is room.
-  __device__ void list(unsigned bin) {
+  // Lists the tokens of bins in each block, if there is room.
+  __device__ void list(const bins_of_list& bins) {
     group_.settle();  // peers have copied the list before
     if (threadIdx.x == 0) own_.size = 0;
     __syncthreads();
     share_.for_each([&](float value, unsigned column) {
-      if (!is_in(value, bin)) return;
+      if (!is_in(value, bins)) return;
       const unsigned place = atomicAdd(&own_.size, 1u);
       if (place < plan_.capacity) held_[place] = token_candidate(value, column);
     });
     __syncthreads();
-    listed_bin_ = bin;
+    listed_ = bins;
     list_size_ = own_.size;
     is_listed_ = list_size_ <= plan_.capacity;
     const unsigned num_blocks = group_.num_blocks();
@@ -141,14 +166,15 @@ class token_search {
     }
     list_size_ = __shfl_sync(parts::full_mask, behind, lanes - 1);
     is_listed_ = !__any_sync(parts::full_mask, size > plan_.capacity) && list_size_ <= plan_.gathered_capacity;
-    if (!is_listed_) return;
-    // A warp copies from one peer, with others where there are fewer peers.
-    const unsigned peer = warp % num_blocks, num_there = __shfl_sync(parts::full_mask, size, peer);
-    candidate* const to = list_ + __shfl_sync(parts::full_mask, behind - size, peer);
-    const candidate* const there = group_.of_rank(held_, peer);
+    if (is_listed_) {
+      // A warp copies from one peer, with others where there are fewer peers.
+      const unsigned peer = warp % num_blocks, num_there = __shfl_sync(parts::full_mask, size, peer);
+      candidate* const to = list_ + __shfl_sync(parts::full_mask, behind - size, peer);
+      const candidate* const there = group_.of_rank(held_, peer);
 #pragma unroll 1
-    for (unsigned i = warp / num_blocks * lanes + lane; i < num_there; i += block_threads / num_blocks)
-      to[i] = there[i];
+      for (unsigned i = warp / num_blocks * lanes + lane; i < num_there; i += block_threads / num_blocks)
+        to[i] = there[i];
+    }
     group_.arrive();
     __syncthreads();
   }
@@ -198,7 +224,8 @@ class token_search {
   candidate* const held_;
   candidate* list_;
   row_blocks& group_;
-  unsigned listed_bin_ = no_bin, list_size_ = 0;
+  bins_of_list listed_{no_bin, no_bin, no_bin};
+  unsigned list_size_ = 0;
   bool is_listed_ = false;
 };
 
@@ -250,6 +277,9 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     kept.up_to = total.sum;
 
     token_search<share_t> search(share, levels, task.least_level, plan, own, held, group);
+    const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
+    weight_sum fraction = 0;
+    if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
     enum { of_tokens, of_weights, draw, end };
 #pragma unroll 1
     for (int step = of_tokens; step < end; ++step) {
@@ -258,15 +288,14 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
         if (task.top_k == 0) continue;
         target = task.top_k < total.count ? task.top_k : total.count;
       } else if (step == of_weights) {
-        if (!task.cuts_by_sum && (task.top_k > 0 || !cuts)) continue;
+        if (!cuts_again) continue;
         target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
       } else {
-        if (task.by_gumbel) break;
-        const weight_sum fraction =
-            task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
-        target = rounded::upper_product(kept.up_to, fraction) + 1;
+        if (!draws) break;
+        target = draw_target(kept.up_to, fraction);
       }
-      const token_cut found = search.find(step == of_tokens, target);
+      const token_cut found =
+          search.find(step == of_tokens, target, draws && step == (cuts_again ? of_weights : of_tokens), fraction);
       if (step == draw)
         token = column_of_token(found.last);
       else
@@ -282,10 +311,8 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
       const unsigned level = levels.level(value);
       if (level < task.least_level || token_candidate(value, column) < kept.last) return;
       if (column / 4 != known) words = random.of_tokens(row, known = column / 4);
-      const unsigned low = column % 2 == 0 ? words.words[0] : words.words[1];
-      const unsigned high = column % 2 == 0 ? words.words[2] : words.words[3];
-      const candidate each = static_cast<candidate>(gumbel_score(level, column % 4 < 2 ? low : high)) << 32 |
-                             static_cast<unsigned>(~column);
+      const candidate each =
+          static_cast<candidate>(gumbel_score(level, words.word(column))) << 32 | static_cast<unsigned>(~column);
       if (each > best) best = each;
     });
     candidate unused = best;

@@ -114,7 +114,7 @@ struct verify_drafts {
       if (lane < task.num_drafts) {
         token = drafted[lane];
         const double uniform =
-            uniforms != nullptr ? uniforms[lane] : random.of_tokens(request, lane / 4).words[lane % 4] * 0x1p-32;
+            uniforms != nullptr ? uniforms[lane] : random.of_tokens(request, lane / 4).word(lane) * 0x1p-32;
         stays = token >= 0 && static_cast<unsigned>(token) < task.num_columns &&
                 is_accepted(uniform, to_float(targets[lane * task.target_stride + token]),
                             to_float(drafts[lane * task.draft_stride + token]));
@@ -192,10 +192,14 @@ struct verify_drafts {
       const unsigned reached = __ballot_sync(parts::full_mask, up_to >= needed);
       if (reached != 0) {
         if (lane != static_cast<unsigned>(__ffs(static_cast<int>(reached)) - 1)) return;
+        unsigned token = first;
         weight_sum at = up_to - own_four;
-        int i = 0;
-        while ((at += each[i]) < needed) ++i;
-        tokens[num_accepted] = static_cast<int>(first) + i;
+#pragma unroll
+        for (int i = 0; i < 3; ++i) {
+          at += each[i];
+          token += at < needed;
+        }
+        tokens[num_accepted] = static_cast<int>(token);
         return;
       }
       needed -= __shfl_sync(parts::full_mask, up_to, lanes - 1);
