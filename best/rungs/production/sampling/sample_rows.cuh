@@ -152,7 +152,7 @@ class token_search {
     list_size_ = own_.size;
     is_listed_ = list_size_ <= plan_.capacity;
     const unsigned num_blocks = group_.num_blocks();
-    if (num_blocks == 1) return;
+    if (num_blocks == 1) return __syncthreads();
 
     if (threadIdx.x < num_blocks) *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
     group_.meet();
