@@ -88,8 +88,9 @@ class host_row {
  private:
   static std::uint32_t level_of(float value, float greatest, const sampling_rules& rules) {
     constexpr std::uint32_t most = 32u << 17;
-    if (value == greatest && greatest == INFINITY) return most;
-    if (std::isnan(value) || greatest == INFINITY) return 0;
+    if (std::isnan(value)) return 0;
+    greatest = std::fmin(greatest, FLT_MAX);
+    if (value > greatest) return most;
     if (rules.from_probabilities) {
       const float factor = 0x1p31f / greatest, scaled = value * factor;
       if (!(scaled > 0.5f)) return 0;

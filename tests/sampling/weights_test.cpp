@@ -14,12 +14,15 @@ using namespace rungs::production;
 TEST(SamplingWeights, AllLevelsRiseAndAreExact) {
   for (const bool of_logits : {true, false}) {
     SCOPED_TRACE(of_logits ? "logits" : "probabilities");
-    EXPECT_EQ(weight_of_level(0, of_logits), 0u);
-    EXPECT_EQ(weight_of_level(most_level, of_logits), most_weight);
+    const auto weight_of = [=](unsigned level) {
+      return of_logits ? weight_of_level<true>(level) : weight_of_level<false>(level);
+    };
+    EXPECT_EQ(weight_of(0), 0u);
+    EXPECT_EQ(weight_of(most_level), most_weight);
     std::size_t falls = 0, off = 0;
     unsigned before = 0;
     for (unsigned level = 1; level <= most_level; ++level) {
-      const unsigned weight = weight_of_level(level, of_logits);
+      const unsigned weight = weight_of(level);
       const double whole = std::ldexp(1.0, static_cast<int>(level >> level_bits) - 1),
                    part = (level & 0x1ffff) * 0x1p-17;
       const double right = whole * (of_logits ? std::exp2(part) : 1 + part);
@@ -38,17 +41,19 @@ TEST(SamplingWeights, LevelsAreLogarithmsOfProbabilities) {
   double worst = 0;
   for (int i = 0; i < 100000; ++i) {
     const float greatest = below(engine), value = greatest - below(engine), temperature = 0.25f + below(engine) / 10;
-    const row_levels levels(greatest, static_cast<float>(1.4426950408889634 / temperature), true);
+    const row_levels<true> levels(greatest, static_cast<float>(1.4426950408889634 / temperature));
     const double right = 32 + (double(value) - greatest) * 1.4426950408889634 / temperature;
     worst = std::max(worst, std::fabs(levels.level(value) * 0x1p-17 - std::max(right, 0.0)));
   }
   EXPECT_LE(worst, 0x1p-16);
-  const row_levels of_infinity(INFINITY, 1, true);
+  const row_levels<true> of_infinity(INFINITY, 1);
   EXPECT_EQ(of_infinity.level(INFINITY), most_level);
-  EXPECT_EQ(of_infinity.level(FLT_MAX), 0u);
-  const row_levels levels(1, 1.4426950f, true);
+  EXPECT_EQ(of_infinity.level(FLT_MAX), most_level);
+  EXPECT_EQ(of_infinity.level(1e38f), 0u);
+  EXPECT_EQ(of_infinity.level(NAN), 0u);
+  const row_levels<true> levels(1, 1.4426950f);
   for (const float nothing : {NAN, -NAN, -INFINITY, -100.0f}) EXPECT_EQ(levels.level(nothing), 0u);
-  const row_levels probabilities(0.5f, 1, false);
+  const row_levels<false> probabilities(0.5f, 1);
   for (const float nothing : {NAN, 0.0f, -0.5f, -INFINITY}) EXPECT_EQ(probabilities.level(nothing), 0u);
   EXPECT_EQ(probabilities.level(0.5f), most_level);
   EXPECT_EQ(probabilities.level(0.25f), most_level - (1u << level_bits));
@@ -65,9 +70,9 @@ TEST(SamplingWeights, SharesAndFractions) {
   EXPECT_EQ(fraction_of(1), ~weight_sum{0});
   EXPECT_EQ(rounded::upper_product(~weight_sum{0}, ~weight_sum{0}), ~weight_sum{0} - 1);
   for (const float share : {0.0f, 1e-9f, 0.1f, 0.5f, 1.0f}) {
-    const unsigned least = least_level_of(share, true);
-    EXPECT_GE(weight_of_level(least, true), share * 0x1p31);
-    EXPECT_TRUE(least == 1 || weight_of_level(least - 1, true) < share * 0x1p31);
+    const unsigned least = least_level_of<true>(share);
+    EXPECT_GE(weight_of_level<true>(least), share * 0x1p31);
+    EXPECT_TRUE(least == 1 || weight_of_level<true>(least - 1) < share * 0x1p31);
   }
 }
 

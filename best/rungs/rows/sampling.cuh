@@ -36,9 +36,9 @@
 // different
 //           offsets for independent draws. Where d_offset is not null, *d_offset is added to `offset` when the kernel
 //           runs, so that a graph draws anew in each replay.
-// None.     NaN is never drawn, nor is a logit of -inf, or a probability that is 0 or less. Where a row has +inf, its
-//           tokens of +inf have equal weights and all others none. A row without any such token, or of probabilities
-//           that are all less than 2^-96, gives -1.
+// None.     NaN is never drawn, nor is a logit of -inf, or a probability that is 0 or less. +inf counts as the greatest
+//           float: tokens of +inf have equal weights, and those far below have none. A row without any token that can
+//           be drawn, or of probabilities that are all less than 2^-96, gives -1.
 // Greedy.   temperature = 0 or top_k = 1: the first token of the order. top_p = 0 keeps this one alone, too.
 //
 // A row's result depends on the row, its number and `how` alone; with d_uniforms, not on its number either. It does not
@@ -110,7 +110,8 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
   task.logit_factor = factor < FLT_MAX ? static_cast<float>(factor) : FLT_MAX;
   task.of_logits = !how.from_probabilities;
   task.by_gumbel = how.draw == sampling_draw::gumbel;
-  task.least_level = production::least_level_of(how.min_p, task.of_logits);
+  task.least_level = how.from_probabilities ? production::least_level_of<false>(how.min_p)
+                                            : production::least_level_of<true>(how.min_p);
   task.top_k = is_greedy ? 1 : static_cast<unsigned>(how.top_k);
   task.cuts_by_sum = how.top_p < 1;
   task.sum_share = task.cuts_by_sum ? static_cast<unsigned>(std::ldexp(static_cast<double>(how.top_p), 32)) : 0;

@@ -60,9 +60,10 @@ class row_share {
 #endif
   }
 
-  // take(value, column) for each of the thread's items.
+  // take(values, column of the first) for each of the thread's vectors.
+  using values_of_vector = float[vector_items];
   template <int loads_at_once = most_loads, class Take>
-  __device__ void for_each(Take take) const {
+  __device__ void for_each_vector(Take take) const {
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; tile < places_; tile += loads_at_once * block_threads) {
       uint4 vectors[loads_at_once];
@@ -77,11 +78,34 @@ class row_share {
         if (place >= places_) break;
         T items[vector_items];
         memcpy(items, &vectors[v], sizeof(uint4));
-        const unsigned first = column_of(place);
+        values_of_vector values;
 #pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i) take(to_float(items[i]), first + i);
+        for (unsigned i = 0; i < vector_items; ++i) values[i] = to_float(items[i]);
+        take(values, column_of(place));
       }
     }
+  }
+  // take(value, column) for each of its items.
+  template <int loads_at_once = most_loads, class Take>
+  __device__ void for_each(Take take) const {
+    for_each_vector<loads_at_once>([&](const values_of_vector& values, unsigned first) {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) take(values[i], first + i);
+    });
+  }
+  // take(value, column) for those that `wanted(value)` says, which are few: they are read once more.
+  template <class Wanted, class Take>
+  __device__ void for_each_of(Wanted wanted, Take take) const {
+    for_each_vector([&](const values_of_vector& values, unsigned first) {
+      unsigned mask = 0;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) mask |= static_cast<unsigned>(wanted(values[i])) << i;
+#pragma unroll 1
+      for (; mask != 0; mask &= mask - 1) {
+        const unsigned column = first + __ffs(static_cast<int>(mask)) - 1;
+        take(to_float(from_[column]), column);
+      }
+    });
   }
 
  private:

@@ -72,7 +72,7 @@ __device__ inline weight_sum draw_target(weight_sum sum, weight_sum fraction) {
 }
 
 // Cuts of a row whose weights lie in own.coarse.
-template <class Share>
+template <class Share, bool of_logits>
 class token_search {
   static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
   static constexpr unsigned no_bin = weight_bins::num_bins;
@@ -81,8 +81,8 @@ class token_search {
   // From the greatest level on.
   static __device__ unsigned bin_of(unsigned level) { return (most_level - level) >> (level_bits - 6); }
 
-  __device__ token_search(const Share& share, const row_levels& levels, unsigned least_level, const sampling_plan& plan,
-                          sampling_memory& own, candidate* held, row_blocks& group)
+  __device__ token_search(const Share& share, const row_levels<of_logits>& levels, unsigned least_level,
+                          const sampling_plan& plan, sampling_memory& own, candidate* held, row_blocks& group)
       : share_(share), levels_(levels), least_level_(least_level), plan_(plan), own_(own), held_(held), group_(group) {
     list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
   }
@@ -134,7 +134,7 @@ class token_search {
     return level >= least_level_ && bins.has(bin_of(level));
   }
   __device__ unsigned weight_of(candidate token) const {
-    return weight_of_level(levels_.level(value_of_token(token)), levels_.of_logits);
+    return weight_of_level<of_logits>(levels_.level(value_of_token(token)));
   }
 
   // Lists the tokens of bins in each block, if there is room.
@@ -142,11 +142,11 @@ class token_search {
     group_.settle();  // peers have copied the list before
     if (threadIdx.x == 0) own_.size = 0;
     __syncthreads();
-    share_.for_each([&](float value, unsigned column) {
-      if (!is_in(value, bins)) return;
-      const unsigned place = atomicAdd(&own_.size, 1u);
-      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
-    });
+    share_.for_each_of([&](float value) { return is_in(value, bins); },
+                       [&](float value, unsigned column) {
+                         const unsigned place = atomicAdd(&own_.size, 1u);
+                         if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+                       });
     __syncthreads();
     listed_ = bins;
     list_size_ = own_.size;
@@ -217,7 +217,7 @@ class token_search {
   }
 
   const Share& share_;
-  const row_levels levels_;
+  const row_levels<of_logits> levels_;
   const unsigned least_level_;
   const sampling_plan& plan_;
   sampling_memory& own_;
@@ -229,7 +229,7 @@ class token_search {
   bool is_listed_ = false;
 };
 
-template <class T, bool resident>
+template <class T, bool resident, bool of_logits>
 __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                            unsigned char* shared) {
   auto& own = *reinterpret_cast<sampling_memory*>(shared);
@@ -240,6 +240,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   const bool writes = group.rank() == 0 && threadIdx.x == 0;
 
   using share_t = row_share<T, resident>;
+  using search_t = token_search<share_t, of_logits>;
   const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, reinterpret_cast<uint4*>(behind_lists));
   share.begin_copies();
   own.coarse.clear();
@@ -250,7 +251,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
   candidate greatest = token_candidate(own_greatest, 0), least = greatest;
   group.template share_extremes<true>(least, greatest);
-  const row_levels levels(value_of_token(greatest), task.logit_factor, task.of_logits);
+  const row_levels<of_logits> levels(value_of_token(greatest), task.logit_factor);
   if (levels.is_none()) {
     if (writes) {
       task.tokens[row] = -1;
@@ -269,14 +270,14 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     share.for_each([&](float value, unsigned) {
       const unsigned level = levels.level(value);
       if (level >= task.least_level)
-        own.coarse.add(token_search<share_t>::bin_of(level), weight_of_level(level, task.of_logits), task.top_k > 0);
+        own.coarse.add(search_t::bin_of(level), weight_of_level<of_logits>(level), task.top_k > 0);
     });
     group.merge(own.coarse);
     own.scan.find(own.coarse, false, 1);
     const token_mass total = own.scan.total;
     kept.up_to = total.sum;
 
-    token_search<share_t> search(share, levels, task.least_level, plan, own, held, group);
+    search_t search(share, levels, task.least_level, plan, own, held, group);
     const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
     weight_sum fraction = 0;
     if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
@@ -324,17 +325,17 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
     if (task.probabilities != nullptr)
       task.probabilities[row] =
-          static_cast<float>(static_cast<double>(weight_of_level(levels.level(to_float(from[token])), task.of_logits)) /
+          static_cast<float>(static_cast<double>(weight_of_level<of_logits>(levels.level(to_float(from[token])))) /
                              static_cast<double>(kept.up_to));
   }
   group.settle();
 }
 
-template <class T, bool resident>
+template <class T, bool resident, bool of_logits>
 __global__ void __launch_bounds__(weight_bins::block_threads, 2)
     sample_rows_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  sample_row<T, resident>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+  sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
 }
 
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
@@ -350,7 +351,7 @@ struct sample_rows {
     int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
-          cluster::parts::fit_cluster(sample_rows_kernel<T, true>, weight_bins::block_threads, blocks);
+          cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
       if (error != cudaSuccess) return error;
     }
     plan = of_blocks<T>(num_columns, blocks, true);
@@ -383,7 +384,9 @@ struct sample_rows {
           {static_cast<int>(plan.num_blocks), static_cast<int>(weight_bins::block_threads), plan.dynamic_bytes}, stream,
           task, plan);
     };
-    return plan.resident ? with(sample_rows_kernel<T, true>) : with(sample_rows_kernel<T, false>);
+    if (task.of_logits)
+      return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
+    return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);
   }
 };
 

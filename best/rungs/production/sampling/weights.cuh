@@ -9,6 +9,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -48,6 +49,11 @@ __device__ inline float greater(float a, float b) {  // the other one, where one
   asm("max.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
+__device__ inline float less(float a, float b) {
+  float result;
+  asm("min.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
 __device__ inline unsigned bits_of(float value) { return __float_as_uint(value); }
 __device__ inline float of_bits(unsigned bits) { return __uint_as_float(bits); }
 __device__ inline unsigned to_unsigned(float value) { return __float2uint_rn(value); }
@@ -60,6 +66,7 @@ __host__ __device__ inline float multiply(float a, float b) { return std::fma(a,
 __host__ __device__ inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 __host__ __device__ inline float divide(float a, float b) { return a / b; }
 __host__ __device__ inline float greater(float a, float b) { return std::fmax(a, b); }
+__host__ __device__ inline float less(float a, float b) { return std::fmin(a, b); }
 __host__ __device__ inline unsigned bits_of(float value) {
   unsigned bits;
   memcpy(&bits, &value, sizeof(bits));
@@ -88,10 +95,11 @@ inline constexpr unsigned most_level = 32u << level_bits, most_weight = 1u << 31
 // Rows whose greatest probability is less have no token.
 inline constexpr float least_greatest_probability = 0x1p-96f;
 
-__host__ __device__ inline unsigned weight_of_level(unsigned level, bool of_logits) {
+template <bool of_logits>
+__host__ __device__ unsigned weight_of_level(unsigned level) {
   // The level's fraction as f of a float 1 + f, and 2^f or 1 + f.
   float mantissa = rounded::of_bits((level & ((1u << level_bits) - 1)) << (23 - level_bits) | 0x3f800000);
-  if (of_logits) {
+  if constexpr (of_logits) {
     const float f = rounded::add(mantissa, -1);
     float power = rounded::fused(0x1.e974fap-10f, f, 0x1.277856p-7f);
     power = rounded::fused(power, f, 0x1.c91ce6p-5f);
@@ -102,41 +110,42 @@ __host__ __device__ inline unsigned weight_of_level(unsigned level, bool of_logi
   return rounded::to_unsigned(rounded::of_bits(rounded::bits_of(mantissa) + (((level >> level_bits) - 1) << 23)));
 }
 
-// What makes levels of a row's logits or probabilities.
+// What makes levels of a row's logits or probabilities. +inf counts as the greatest float.
+template <bool of_logits>
 struct row_levels {
   float greatest;  // of the row
   float factor;    // log2(e) / temperature, or 2^31 / greatest
-  bool of_logits;
 
-  __host__ __device__ row_levels(float greatest, float logit_factor, bool of_logits)
-      : greatest(greatest),
-        factor(of_logits ? logit_factor : rounded::divide(0x1p31f, greatest)),
-        of_logits(of_logits) {}
+  __host__ __device__ row_levels(float greatest_of_row, float logit_factor)
+      : greatest(greatest_of_row == INFINITY ? FLT_MAX : greatest_of_row),
+        factor(of_logits ? logit_factor : rounded::divide(0x1p31f, greatest)) {}
 
   __host__ __device__ bool is_none() const {
     return of_logits ? greatest == -INFINITY : !(greatest >= least_greatest_probability);
   }
   __host__ __device__ unsigned level(float value) const {
-    if (greatest == INFINITY) return value == greatest ? most_level : 0;
-    if (of_logits) {
+    if constexpr (of_logits) {
       // From 64 to 96, where a float's last bit is 2^-17. NaN becomes 64.
       const float binary = rounded::multiply(rounded::add(value, -greatest), factor);
-      return rounded::bits_of(rounded::add(rounded::greater(binary, -32), 96)) - rounded::bits_of(64);
+      const float within = rounded::less(rounded::greater(binary, -32), 0);
+      return rounded::bits_of(rounded::add(within, 96)) - rounded::bits_of(64);
+    } else {
+      const float scaled = rounded::multiply(value, factor);
+      if (!(scaled > 0.5f)) return 0;
+      constexpr int left_out = 23 - level_bits;  // bits of a float's fraction
+      const unsigned level = (rounded::bits_of(scaled) - rounded::bits_of(0.5f) + (1u << left_out) / 2) >> left_out;
+      return level < most_level ? level : most_level;
     }
-    const float scaled = rounded::multiply(value, factor);
-    if (!(scaled > 0.5f)) return 0;
-    const unsigned level =
-        (rounded::bits_of(scaled) - rounded::bits_of(0.5f) + (1u << (22 - level_bits))) >> (23 - level_bits);
-    return level < most_level ? level : most_level;
   }
 };
 
 // The least level whose weight reaches `share` of the greatest one, for 0 to 1; at least 1.
-inline unsigned least_level_of(float share, bool of_logits) {
+template <bool of_logits>
+unsigned least_level_of(float share) {
   unsigned low = 1, high = most_level;
   while (low < high) {
     const unsigned middle = (low + high) / 2;
-    if (static_cast<double>(weight_of_level(middle, of_logits)) >= std::ldexp(static_cast<double>(share), 31))
+    if (static_cast<double>(weight_of_level<of_logits>(middle)) >= std::ldexp(static_cast<double>(share), 31))
       high = middle;
     else
       low = middle + 1;
