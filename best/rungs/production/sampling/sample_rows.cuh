@@ -79,7 +79,8 @@ class token_search {
 
  public:
   // From the greatest level on.
-  static __device__ unsigned bin_of(unsigned level) { return (most_level - level) >> (level_bits - 6); }
+  static constexpr int bin_shift = level_bits - 6;
+  static __device__ unsigned bin_of(unsigned level) { return (most_level - level) >> bin_shift; }
 
   __device__ token_search(const Share& share, const row_levels<of_logits>& levels, unsigned least_level,
                           const sampling_plan& plan, sampling_memory& own, candidate* held, row_blocks& group)
@@ -101,22 +102,27 @@ class token_search {
         if (first.before.sum + own_.coarse.mass(first.bin).sum < draw_target(most, next))
           bins.last = own_.scan.find(own_.coarse, false, draw_target(most, next)).bin;
       }
-      list(bins);
-      if (!is_listed_ && has_next) list({coarse.bin, coarse.bin, coarse.bin});
+#pragma unroll 1
+      for (;; bins = {coarse.bin, coarse.bin, coarse.bin}) {  // alone, where there is no room for more
+        list(bins);
+        if (is_listed_ || !has_next) break;
+        has_next = false;
+      }
     }
+    const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
     const weight_sum needed = target - coarse.before.measure(by_count);
     if (is_listed_)
       return narrow<false>(
           [&](auto take) {
 #pragma unroll 1
             for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
-              if (is_in(value_of_token(list_[i]), bins_of_list{coarse.bin, coarse.bin, coarse.bin})) take(list_[i]);
+              if (of_bin.has(levels_.level(value_of_token(list_[i])))) take(list_[i]);
           },
           by_count, needed, coarse.before.sum);
     return narrow<true>(
         [&](auto take) {
           share_.template for_each<1>([&](float value, unsigned column) {
-            if (is_in(value, {coarse.bin, coarse.bin, coarse.bin})) take(token_candidate(value, column));
+            if (of_bin.has(levels_.level(value))) take(token_candidate(value, column));
           });
         },
         by_count, needed, coarse.before.sum);
@@ -127,12 +133,19 @@ class token_search {
   struct bins_of_list {
     unsigned one, first, last;
 
-    __device__ bool has(unsigned bin) const { return bin == one || (bin >= first && bin <= last); }
+    __device__ bool has(unsigned bin) const { return (bin == one) | ((bin >= first) & (bin <= last)); }
   };
-  __device__ bool is_in(float value, const bins_of_list& bins) const {
-    const unsigned level = levels_.level(value);
-    return level >= least_level_ && bins.has(bin_of(level));
-  }
+  // The levels of neighbouring bins, as far as tokens of them stay.
+  struct levels_of_bins {
+    unsigned least, width;
+
+    __device__ levels_of_bins(unsigned first, unsigned last, unsigned least_level) {
+      const unsigned greatest = most_level - (first << bin_shift);
+      least = max(most_level - ((last + 1) << bin_shift) + 1, least_level);
+      width = greatest - least;
+    }
+    __device__ bool has(unsigned level) const { return level - least <= width; }
+  };
   __device__ unsigned weight_of(candidate token) const {
     return weight_of_level<of_logits>(levels_.level(value_of_token(token)));
   }
@@ -142,11 +155,15 @@ class token_search {
     group_.settle();  // peers have copied the list before
     if (threadIdx.x == 0) own_.size = 0;
     __syncthreads();
-    share_.for_each_of([&](float value) { return is_in(value, bins); },
-                       [&](float value, unsigned column) {
-                         const unsigned place = atomicAdd(&own_.size, 1u);
-                         if (place < plan_.capacity) held_[place] = token_candidate(value, column);
-                       });
+    const levels_of_bins one(bins.one, bins.one, least_level_), some(bins.first, bins.last, least_level_);
+    const auto is_wanted = [&](float value) {
+      const unsigned level = levels_.level(value);
+      return one.has(level) | some.has(level);
+    };
+    share_.for_each_of(is_wanted, [&](float value, unsigned column) {
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    });
     __syncthreads();
     listed_ = bins;
     list_size_ = own_.size;
