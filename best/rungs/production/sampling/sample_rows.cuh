@@ -52,18 +52,19 @@ struct sampling_plan {
   std::size_t dynamic_bytes;
 };
 
+// The last token of a cut, and the sum of the weights up to it.
+struct token_cut {
+  candidate last;
+  weight_sum up_to;
+};
+
 // What a block keeps beside its share and its lists. Peers write sizes.
 struct sampling_memory {
   weight_bins coarse, fine;
   bin_scan scan;
   row_blocks_memory blocks;
   unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
-};
-
-// The last token of a cut: what tokens have that come before, and with it.
-struct token_cut {
-  candidate last;
-  weight_sum up_to;
+  token_cut cut;
 };
 
 // The sum of weights that a draw has to reach, of tokens that have `sum`.
@@ -76,6 +77,7 @@ template <class Share, bool of_logits>
 class token_search {
   static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
   static constexpr unsigned no_bin = weight_bins::num_bins;
+  static constexpr unsigned counting_lanes = 4, few_tokens = block_threads / counting_lanes;
 
  public:
   // From the greatest level on.
@@ -111,6 +113,7 @@ class token_search {
     }
     const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
     const weight_sum needed = target - coarse.before.measure(by_count);
+    if (is_listed_ && list_size_ <= few_tokens) return among_few(of_bin, by_count, needed, coarse.before.sum);
     if (is_listed_)
       return narrow<false>(
           [&](auto take) {
@@ -194,6 +197,37 @@ class token_search {
     }
     group_.arrive();
     __syncthreads();
+  }
+
+  // The same of few tokens in the list: four lanes add up what comes up to a token.
+  __device__ token_cut among_few(const levels_of_bins& of_bin, bool by_count, weight_sum needed,
+                                 weight_sum sum_before) {
+    unsigned* const weights = own_.fine.low;  // 0: of another bin
+    if (threadIdx.x < list_size_) {
+      const unsigned level = levels_.level(value_of_token(list_[threadIdx.x]));
+      weights[threadIdx.x] = of_bin.has(level) ? weight_of_level<of_logits>(level) : 0;
+    }
+    __syncthreads();
+    const unsigned index = threadIdx.x / counting_lanes;
+    const candidate own = index < list_size_ ? list_[index] : 0;
+    const unsigned own_weight = index < list_size_ ? weights[index] : 0;
+    token_mass up_to{0, 0};
+#pragma unroll 4
+    for (unsigned other = threadIdx.x % counting_lanes; other < list_size_; other += counting_lanes) {
+      if (list_[other] < own) continue;
+      up_to.sum += weights[other];
+      up_to.count += weights[other] != 0;
+    }
+#pragma unroll
+    for (unsigned distance = 1; distance < counting_lanes; distance *= 2) {
+      up_to.sum += __shfl_xor_sync(parts::full_mask, up_to.sum, distance);
+      up_to.count += __shfl_xor_sync(parts::full_mask, up_to.count, distance);
+    }
+    const weight_sum reached = up_to.measure(by_count), without = reached - (by_count ? 1 : own_weight);
+    if (own_weight != 0 && threadIdx.x % counting_lanes == 0 && without < needed && needed <= reached)
+      own_.cut = {own, sum_before + up_to.sum};
+    __syncthreads();
+    return own_.cut;
   }
 
   // for_each(take) takes tokens of a bin that the target lies in.
