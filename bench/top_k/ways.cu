@@ -1,5 +1,7 @@
 #include "top_k/ways.hpp"
 
+#include <cuda_bf16.h>
+
 #include <cuda/std/version>
 
 #if CCCL_VERSION >= 3003000
@@ -8,7 +10,9 @@
 #include <cuda/stream_ref>
 #endif
 #include "rungs/device/device_top_k.cuh"
+#include "rungs/rows/log_sum_exp.cuh"
 #include "rungs/rows/routing.cuh"
+#include "rungs/rows/sampling.cuh"
 
 namespace rungs::bench {
 namespace {
@@ -53,6 +57,29 @@ cudaError_t by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
 }
 #endif
 
+enum class sampling_way { top_p, all_tokens, gumbel };
+template <class T, sampling_way way>
+cudaError_t by_sampling(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a,
+                        cudaStream_t stream) {
+  char* region;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+  rows::sampling how;
+  how.seed = 1;
+  if (way == sampling_way::top_p) how.top_p = sampled_share;
+  if (way == sampling_way::gumbel) how.draw = rows::sampling_draw::gumbel;
+  return rows::sample(rows::matrix{static_cast<const T*>(a.d_in), a.num_rows, a.num_columns},
+                      static_cast<int*>(a.d_out), how, stream);
+}
+template <class T>
+cudaError_t by_reading(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+  char* region;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+  return rows::log_sum_exp(rows::matrix{static_cast<const T*>(a.d_in), a.num_rows, a.num_columns},
+                           static_cast<float*>(a.d_out), stream);
+}
+
 catalog::record way(catalog::family family, const char* rung, bool sorted, catalog::call_t call) {
   return {.family = family,
           .ladder = "top_k",
@@ -73,6 +100,18 @@ std::vector<catalog::record> ways_to_choose(const top_k_shape& shape) {
   if (shape.num_rows == 1) all.push_back(way(family::library_baselines, "cub_device_top_k", false, by_cub));
 #endif
   return all;
+}
+
+template <class T>
+std::vector<catalog::record> all_ways_to_sample() {
+  using catalog::family;
+  return {way(family::handwritten, "top_p", true, by_sampling<T, sampling_way::top_p>),
+          way(family::handwritten, "all_tokens", true, by_sampling<T, sampling_way::all_tokens>),
+          way(family::handwritten, "gumbel", true, by_sampling<T, sampling_way::gumbel>),
+          way(family::handwritten, "log_sum_exp", true, by_reading<T>)};
+}
+std::vector<catalog::record> ways_to_sample(const sampling_shape& shape) {
+  return shape.halves ? all_ways_to_sample<__nv_bfloat16>() : all_ways_to_sample<float>();
 }
 
 std::vector<const char*> ways_left_out() {

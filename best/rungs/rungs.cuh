@@ -23,6 +23,8 @@
 #include "rungs/rows/merge_attention.cuh"
 #include "rungs/rows/norms.cuh"
 #include "rungs/rows/routing.cuh"
+#include "rungs/rows/sampling.cuh"
 #include "rungs/rows/softmax.cuh"
+#include "rungs/rows/verification.cuh"
 #include "rungs/warp/warp_reduce.cuh"
 #include "rungs/warp/warp_scan.cuh"

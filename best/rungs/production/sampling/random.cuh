@@ -1,0 +1,92 @@
+// Random numbers by counting, and the noise of Gumbel draws from them. Integers and rounded steps: hosts and all GPUs
+// agree in every bit.
+//
+// Source: Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
+#pragma once
+
+#include "rungs/production/sampling/weights.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+struct random_words {
+  unsigned words[4];
+
+  // By selects: an index into the array would keep it in memory.
+  __host__ __device__ unsigned word(unsigned index) const {
+    const unsigned low = index % 2 == 0 ? words[0] : words[1], high = index % 2 == 0 ? words[2] : words[3];
+    return index % 4 < 2 ? low : high;
+  }
+  __host__ __device__ weight_sum fraction() const { return static_cast<weight_sum>(words[1]) << 32 | words[0]; }
+};
+
+__host__ __device__ inline random_words philox(const random_words& counter, unsigned long long key) {
+  unsigned a = counter.words[0], b = counter.words[1], c = counter.words[2], d = counter.words[3];
+  unsigned low = static_cast<unsigned>(key), high = static_cast<unsigned>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const unsigned long long of_a = 0xd2511f53ull * a, of_c = 0xcd9e8d57ull * c;
+    a = static_cast<unsigned>(of_c >> 32) ^ b ^ low;
+    b = static_cast<unsigned>(of_c);
+    c = static_cast<unsigned>(of_a >> 32) ^ d ^ high;
+    d = static_cast<unsigned>(of_a);
+    low += 0x9e3779b9;
+    high += 0xbb67ae85;
+  }
+  return {{a, b, c, d}};
+}
+
+// The numbers of one call. Row r draws by the words of {2^32 - 1, r, offset}, and token c of it has its noise from word
+// c % 4 of {c / 4, r, offset}.
+struct random_source {
+  unsigned long long seed, offset;
+
+  __host__ __device__ random_words of_row(unsigned row) const { return of_tokens(row, 0xffffffff); }
+  __host__ __device__ random_words of_tokens(unsigned row, unsigned four) const {
+    return philox({{four, row, static_cast<unsigned>(offset), static_cast<unsigned>(offset >> 32)}}, seed);
+  }
+};
+
+// log2(x) as a power and the rest of [-1/2, 1/2], which has a relative error of 2^-22.
+struct binary_logarithm {
+  int power;
+  float rest;
+
+  // Of 1 + f.
+  __host__ __device__ static float near_one(float f) {
+    float sum = rounded::fused(-0.14581165f, f, 0.23404235f);
+    sum = rounded::fused(sum, f, -0.24887687f);
+    sum = rounded::fused(sum, f, 0.2870987f);
+    sum = rounded::fused(sum, f, -0.36023962f);
+    sum = rounded::fused(sum, f, 0.48092324f);
+    sum = rounded::fused(sum, f, -0.7213528f);
+    sum = rounded::fused(sum, f, 1.4426949f);
+    return rounded::multiply(sum, f);
+  }
+  __host__ __device__ explicit binary_logarithm(float positive) {
+    constexpr unsigned root_of_half = 0x3f3504f3;
+    const unsigned from_root = rounded::bits_of(positive) - root_of_half;
+    power = static_cast<int>(from_root) >> 23;
+    rest = near_one(rounded::add(rounded::of_bits((from_root & 0x7fffff) + root_of_half), -1));
+  }
+};
+
+// 2^25 (8 - log2(-log2(u))) for u = (word + 1/2) / 2^32, rounded. It is between 0 and 1.4 * 2^30.
+__host__ __device__ inline unsigned gumbel_noise(unsigned word) {
+  constexpr unsigned begins_near_one = 0xb504f334;  // of u: sqrt(1/2)
+  float waited;                                     // -log2(u)
+  if (word >= begins_near_one) {
+    waited = -binary_logarithm::near_one(rounded::multiply(rounded::add(rounded::to_float(~word), 0.5f), -0x1p-32f));
+  } else {
+    const binary_logarithm of(rounded::multiply(rounded::add(rounded::to_float(word), 0.5f), 0x1p-32f));
+    waited = rounded::add(static_cast<float>(-of.power), -of.rest);
+  }
+  const binary_logarithm of(waited);
+  return (static_cast<unsigned>(8 - of.power) << 25) -
+         static_cast<unsigned>(rounded::to_int(rounded::multiply(of.rest, 0x1p25f)));
+}
+
+// What tokens compete with: log2 of the weight in units of 2^-25, and noise.
+__host__ __device__ inline unsigned gumbel_score(unsigned level, unsigned word) {
+  return (level << (25 - level_bits)) + gumbel_noise(word);
+}
+
+}  // namespace rungs::RUNGS_ABI::production

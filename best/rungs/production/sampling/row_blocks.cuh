@@ -1,0 +1,158 @@
+// The blocks that have a row together: one, or a cluster. What they find out is known to all their threads.
+#pragma once
+
+#include <cstddef>
+
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/production/sampling/weight_bins.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// What a block has for it. Peers write the extremes of blocks.
+struct row_blocks_memory {
+  candidate extremes_of_warps[weight_bins::warps][2];
+  candidate extremes_of_blocks[cluster::parts::greatest_cluster_blocks][2];
+};
+
+// All threads of all blocks call each function.
+class row_blocks {
+  static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
+
+ public:
+  __device__ row_blocks(row_blocks_memory& own, unsigned num_blocks) : own_(own), num_blocks_(num_blocks), rank_(0) {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks > 1) {
+      rank_ = cluster::parts::block_rank();
+      cluster::parts::arrive_started();
+      is_waiting_ = true;
+    }
+#endif
+  }
+  __device__ unsigned rank() const { return rank_; }
+  __device__ unsigned num_blocks() const { return num_blocks_; }
+
+  // Peers have done what they did before they arrived. A block may leave then.
+  __device__ void settle() {
+#if __CUDA_ARCH__ >= 900
+    if (is_waiting_) cluster::parts::wait();
+    is_waiting_ = false;
+#endif
+  }
+  __device__ void meet() {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks_ > 1) {
+      settle();
+      return cluster::parts::meet();
+    }
+#endif
+    __syncthreads();
+  }
+  __device__ void arrive() {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks_ > 1) {
+      cluster::parts::arrive();
+      is_waiting_ = true;
+    }
+#endif
+  }
+  template <class T>
+  __device__ T* of_rank(T* pointer, unsigned rank) const {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks_ > 1) return cluster::parts::of_rank(pointer, rank);
+#endif
+    return pointer;
+  }
+
+  // The least and the greatest of all threads of the block, or of the row.
+  template <bool across>
+  __device__ void share_extremes(candidate& least, candidate& greatest) {
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    of_lanes<lanes>(least, greatest);
+    if (lane == 0) {
+      own_.extremes_of_warps[warp][0] = least;
+      own_.extremes_of_warps[warp][1] = greatest;
+    }
+    __syncthreads();
+    least = own_.extremes_of_warps[lane % weight_bins::warps][0];
+    greatest = own_.extremes_of_warps[lane % weight_bins::warps][1];
+    of_lanes<weight_bins::warps>(least, greatest);
+    if (!across || num_blocks_ == 1) return __syncthreads();
+    settle();
+    if (threadIdx.x < num_blocks_) {
+      candidate* const there = of_rank(own_.extremes_of_blocks[rank_], threadIdx.x);
+      there[0] = least;
+      there[1] = greatest;
+    }
+    meet();
+    if (lane < num_blocks_) {
+      least = own_.extremes_of_blocks[lane][0];
+      greatest = own_.extremes_of_blocks[lane][1];
+    }
+    of_lanes<cluster::parts::greatest_cluster_blocks>(least, greatest);
+    least = __shfl_sync(parts::full_mask, least, 0);
+    greatest = __shfl_sync(parts::full_mask, greatest, 0);
+    arrive();  // peers may write again
+  }
+
+  // Adds up the bins of all blocks, in each of them. Threads that are neighbours share the blocks that have a bin.
+  __device__ void merge(weight_bins& bins) {
+    meet();
+    if (num_blocks_ == 1) return;
+    const unsigned part = weight_bins::num_bins / num_blocks_;
+    const unsigned sharing = part < block_threads ? block_threads / part : 1;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x / sharing; i < part; i += block_threads / sharing) {
+      const unsigned bin = rank_ * part + i;
+      token_mass all{0, 0};
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing) {
+        const token_mass each = of_rank(&bins, peer)->mass(bin);
+        all.sum += each.sum;
+        all.count += each.count;
+      }
+#pragma unroll 1
+      for (unsigned distance = 1; distance < sharing; distance *= 2) {
+        all.sum += __shfl_xor_sync(parts::full_mask, all.sum, distance);
+        all.count += __shfl_xor_sync(parts::full_mask, all.count, distance);
+      }
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
+        of_rank(&bins, peer)->set(bin, all);
+    }
+    meet();
+  }
+
+ private:
+  template <unsigned num_lanes>
+  static __device__ void of_lanes(candidate& least, candidate& greatest) {
+#pragma unroll
+    for (unsigned distance = 1; distance < num_lanes; distance *= 2) {
+      const candidate other_least = __shfl_xor_sync(parts::full_mask, least, distance);
+      const candidate other_greatest = __shfl_xor_sync(parts::full_mask, greatest, distance);
+      if (other_least < least) least = other_least;
+      if (other_greatest > greatest) greatest = other_greatest;
+    }
+  }
+
+  row_blocks_memory& own_;
+  unsigned num_blocks_, rank_;
+  bool is_waiting_ = false;
+};
+
+// The most blocks of a row, a power of two, so that those of all rows fit `slots`. A cluster of sixteen needs most of a
+// GPC, so it is for few rows.
+inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_rows, std::size_t slots,
+                           std::size_t most_blocks) {
+  using namespace cluster::parts;
+  if (limits.cc < 90) return 1;
+  const bool are_few = num_rows * greatest_cluster_blocks <= static_cast<std::size_t>(limits.multiprocessors) / 2;
+  const int most = are_few ? greatest_cluster_blocks : portable_cluster_blocks;
+  int blocks = 1;
+  while (2 * blocks <= most && num_rows * 2 * blocks <= slots && 2 * static_cast<std::size_t>(blocks) <= most_blocks)
+    blocks *= 2;
+  return blocks;
+}
+
+}  // namespace rungs::RUNGS_ABI::production

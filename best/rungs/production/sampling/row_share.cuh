@@ -1,0 +1,136 @@
+// A block's share of a row: in its shared memory, or read from the device's memory each time.
+//
+// Warps of all blocks of a cluster take turns, 512 bytes each. What is not in the row is NaN, which has no weight.
+// Which block has a column may depend on the row's address; nothing that is summed up or compared does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/warp.cuh"
+#include "rungs/production/rows/row_group.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+template <class T, bool resident>
+class row_share {
+  static constexpr unsigned lanes = parts::warp_threads;
+
+ public:
+  static constexpr unsigned block_threads = 512, vector_items = 16 / sizeof(T);
+  static constexpr int most_loads = resident ? 2 : 4;
+
+  __device__ row_share(const T* row, unsigned num_columns, unsigned rank, unsigned num_blocks, uint4* shared)
+      : from_(row), size_(num_columns), rank_(rank), num_blocks_(num_blocks), shared_(shared) {
+    before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(T));
+    const unsigned segments = (size_ + before_ + lanes * vector_items - 1) / (lanes * vector_items);
+    places_ = rank < segments ? (segments - rank - 1) / num_blocks * lanes + lanes : 0;
+  }
+
+  // Places of 16 bytes that a block needs for its share.
+  static std::size_t most_places(std::size_t num_columns, std::size_t num_blocks) {
+    const std::size_t segments = (num_columns + vector_items - 1 + lanes * vector_items - 1) / (lanes * vector_items);
+    return (segments + num_blocks - 1) / num_blocks * lanes;
+  }
+
+  // Brings what stays in shared memory. A thread reads its own places alone, so no barrier is needed.
+  __device__ void begin_copies() const {
+    if constexpr (resident) {
+#pragma unroll 1
+      for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
+#if __CUDA_ARCH__ >= 800
+        const unsigned first = column_of(place);
+        if (is_whole(first)) {
+          asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                           static_cast<unsigned>(__cvta_generic_to_shared(shared_ + place))),
+                       "l"(from_ + first)
+                       : "memory");
+          continue;
+        }
+#endif
+        shared_[place] = read(place);
+      }
+    }
+  }
+  __device__ void end_copies() const {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (resident) asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  }
+
+  // take(values, column of the first) for each of the thread's vectors.
+  using values_of_vector = float[vector_items];
+  template <int loads_at_once = most_loads, class Take>
+  __device__ void for_each_vector(Take take) const {
+#pragma unroll 1
+    for (unsigned tile = threadIdx.x; tile < places_; tile += loads_at_once * block_threads) {
+      uint4 vectors[loads_at_once];
+#pragma unroll
+      for (int v = 0; v < loads_at_once; ++v) {
+        const unsigned place = tile + v * block_threads;
+        if (place < places_) vectors[v] = resident ? shared_[place] : read(place);
+      }
+#pragma unroll
+      for (int v = 0; v < loads_at_once; ++v) {
+        const unsigned place = tile + v * block_threads;
+        if (place >= places_) break;
+        T items[vector_items];
+        memcpy(items, &vectors[v], sizeof(uint4));
+        values_of_vector values;
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i) values[i] = to_float(items[i]);
+        take(values, column_of(place));
+      }
+    }
+  }
+  // take(value, column) for each of its items.
+  template <int loads_at_once = most_loads, class Take>
+  __device__ void for_each(Take take) const {
+    for_each_vector<loads_at_once>([&](const values_of_vector& values, unsigned first) {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) take(values[i], first + i);
+    });
+  }
+  // take(value, column) for those that `wanted(value)` says, which are few: they are read once more.
+  template <class Wanted, class Take>
+  __device__ void for_each_of(Wanted wanted, Take take) const {
+    for_each_vector([&](const values_of_vector& values, unsigned first) {
+      unsigned mask = 0;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) mask |= static_cast<unsigned>(wanted(values[i])) << i;
+#pragma unroll 1
+      for (; mask != 0; mask &= mask - 1) {
+        const unsigned column = first + __ffs(static_cast<int>(mask)) - 1;
+        take(to_float(from_[column]), column);
+      }
+    });
+  }
+
+ private:
+  // Of a vector's first item. Those before the row wrap to numbers beyond any size.
+  __device__ unsigned column_of(unsigned place) const {
+    return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;
+  }
+  __device__ bool is_whole(unsigned first) const { return first < size_ && size_ - first >= vector_items; }
+  __device__ uint4 read(unsigned place) const {
+    const unsigned first = column_of(place);
+    if (is_whole(first)) return *reinterpret_cast<const uint4*>(from_ + first);
+    uint4 vector{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff};
+    T items[vector_items];
+    memcpy(items, &vector, sizeof(vector));
+#pragma unroll
+    for (unsigned i = 0; i < vector_items; ++i)
+      if (first + i < size_) items[i] = from_[first + i];
+    memcpy(&vector, items, sizeof(vector));
+    return vector;
+  }
+
+  const T* const from_;
+  const unsigned size_, rank_, num_blocks_;
+  uint4* const shared_;
+  unsigned before_, places_;  // items from a multiple of 16 bytes to the first; places that the block has
+};
+
+}  // namespace rungs::RUNGS_ABI::production

@@ -1,0 +1,444 @@
+// A token of every row, drawn from the first tokens of the order by falling weight, exactly.
+//
+// A block has a row, or the blocks of a cluster have it together, each a share. They
+//   1. find the greatest item,
+//   2. add up the weights in bins, 64 for each power of two of the probability,
+//   3. for each cut, and for the draw, find the bin in which a sum is reached, list the bin's tokens, and find the
+//   token
+//      among them by bins again, of the range that they span.
+// Where a bin has more tokens than there is room for, as of equal logits, step 3 reads the share again instead of a
+// list.
+//
+// A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
+// takes its last token. So the draw goes by falling probability, as that of a sorted row does.
+//
+// All sums are of integers (weights.cuh), and a token's place in the order is an integer of its own. So nothing depends
+// on the number of blocks, the order of additions, or addresses.
+//
+// Source: bins of probability mass in place of a sort are known from radix top-p, as in TensorRT-LLM's AIR top-p.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rungs/production/sampling/random.cuh"
+#include "rungs/production/sampling/row_blocks.cuh"
+#include "rungs/production/sampling/row_share.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+template <class T>
+struct sampling_task {
+  const T* data;
+  std::size_t stride;
+  unsigned num_columns;
+  int *tokens, *last_kept;  // the latter and probabilities may be null
+  float* probabilities;
+  const float* uniforms;  // null: random numbers by counting
+  random_source random;
+  const unsigned long long* offset;  // what is added to random's; may be null
+  float logit_factor;
+  bool of_logits, by_gumbel;
+  unsigned least_level;
+  unsigned top_k;  // 0: all
+  bool cuts_by_sum;
+  unsigned sum_share;  // in units of 2^-32
+};
+
+struct sampling_plan {
+  unsigned num_blocks;                   // of a row
+  bool resident;                         // whether its blocks keep it in shared memory
+  unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
+  std::size_t dynamic_bytes;
+};
+
+// The last token of a cut, and the sum of the weights up to it.
+struct token_cut {
+  candidate last;
+  weight_sum up_to;
+};
+
+// What a block keeps beside its share and its lists. Peers write sizes.
+struct sampling_memory {
+  weight_bins coarse, fine;
+  bin_scan scan;
+  row_blocks_memory blocks;
+  unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
+  token_cut cut;
+};
+
+// The sum of weights that a draw has to reach, of tokens that have `sum`.
+__device__ inline weight_sum draw_target(weight_sum sum, weight_sum fraction) {
+  return rounded::upper_product(sum, fraction) + 1;
+}
+
+// Cuts of a row whose weights lie in own.coarse.
+template <class Share, bool of_logits>
+class token_search {
+  static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
+  static constexpr unsigned no_bin = weight_bins::num_bins;
+  static constexpr unsigned counting_lanes = 4, few_tokens = block_threads / counting_lanes;
+
+ public:
+  // From the greatest level on.
+  static constexpr int bin_shift = level_bits - 6;
+  static __device__ unsigned bin_of(unsigned level) { return (most_level - level) >> bin_shift; }
+
+  __device__ token_search(const Share& share, const row_levels<of_logits>& levels, unsigned least_level,
+                          const sampling_plan& plan, sampling_memory& own, candidate* held, row_blocks& group)
+      : share_(share), levels_(levels), least_level_(least_level), plan_(plan), own_(own), held_(held), group_(group) {
+    list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
+  }
+
+  // The first token with which `target` is reached, of weights or of tokens. All threads call it. Where a draw of
+  // `next` follows, the bins that it can lie in are listed in the same pass.
+  __device__ token_cut find(bool by_count, weight_sum target, bool has_next, weight_sum next) {
+    const found_bin coarse = own_.scan.find(own_.coarse, by_count, target);
+    if (!listed_.has(coarse.bin) || !is_listed_) {
+      bins_of_list bins{coarse.bin, coarse.bin, coarse.bin};
+      if (has_next) {
+        // The cut's sum is more than that of the bins before, and at most that with the bin.
+        const weight_sum most = coarse.before.sum + own_.coarse.mass(coarse.bin).sum;
+        const found_bin first = own_.scan.find(own_.coarse, false, draw_target(coarse.before.sum, next));
+        bins.first = bins.last = first.bin;
+        if (first.before.sum + own_.coarse.mass(first.bin).sum < draw_target(most, next))
+          bins.last = own_.scan.find(own_.coarse, false, draw_target(most, next)).bin;
+      }
+#pragma unroll 1
+      for (;; bins = {coarse.bin, coarse.bin, coarse.bin}) {  // alone, where there is no room for more
+        list(bins);
+        if (is_listed_ || !has_next) break;
+        has_next = false;
+      }
+    }
+    const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
+    const weight_sum needed = target - coarse.before.measure(by_count);
+    if (is_listed_ && list_size_ <= few_tokens) return among_few(of_bin, by_count, needed, coarse.before.sum);
+    if (is_listed_)
+      return narrow<false>(
+          [&](auto take) {
+#pragma unroll 1
+            for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
+              if (of_bin.has(levels_.level(value_of_token(list_[i])))) take(list_[i]);
+          },
+          by_count, needed, coarse.before.sum);
+    return narrow<true>(
+        [&](auto take) {
+          share_.template for_each<1>([&](float value, unsigned column) {
+            if (of_bin.has(levels_.level(value))) take(token_candidate(value, column));
+          });
+        },
+        by_count, needed, coarse.before.sum);
+  }
+
+ private:
+  // One bin, and those from `first` to `last`.
+  struct bins_of_list {
+    unsigned one, first, last;
+
+    __device__ bool has(unsigned bin) const { return (bin == one) | ((bin >= first) & (bin <= last)); }
+  };
+  // The levels of neighbouring bins, as far as tokens of them stay.
+  struct levels_of_bins {
+    unsigned least, width;
+
+    __device__ levels_of_bins(unsigned first, unsigned last, unsigned least_level) {
+      const unsigned greatest = most_level - (first << bin_shift);
+      least = max(most_level - ((last + 1) << bin_shift) + 1, least_level);
+      width = greatest - least;
+    }
+    __device__ bool has(unsigned level) const { return level - least <= width; }
+  };
+  __device__ unsigned weight_of(candidate token) const {
+    return weight_of_level<of_logits>(levels_.level(value_of_token(token)));
+  }
+
+  // Lists the tokens of bins in each block, if there is room.
+  __device__ void list(const bins_of_list& bins) {
+    group_.settle();  // peers have copied the list before
+    if (threadIdx.x == 0) own_.size = 0;
+    __syncthreads();
+    const levels_of_bins one(bins.one, bins.one, least_level_), some(bins.first, bins.last, least_level_);
+    const auto is_wanted = [&](float value) {
+      const unsigned level = levels_.level(value);
+      return one.has(level) | some.has(level);
+    };
+    share_.for_each_of(is_wanted, [&](float value, unsigned column) {
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    });
+    __syncthreads();
+    listed_ = bins;
+    list_size_ = own_.size;
+    is_listed_ = list_size_ <= plan_.capacity;
+    const unsigned num_blocks = group_.num_blocks();
+    if (num_blocks == 1) return __syncthreads();
+
+    if (threadIdx.x < num_blocks) *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
+    group_.meet();
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    const unsigned size = lane < num_blocks ? own_.sizes[lane] : 0;
+    unsigned behind = size;  // the tokens of the lane's block and those before, as they are gathered
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const unsigned before = __shfl_up_sync(parts::full_mask, behind, distance);
+      if (lane >= distance) behind += before;
+    }
+    list_size_ = __shfl_sync(parts::full_mask, behind, lanes - 1);
+    is_listed_ = !__any_sync(parts::full_mask, size > plan_.capacity) && list_size_ <= plan_.gathered_capacity;
+    if (is_listed_) {
+      // A warp copies from one peer, with others where there are fewer peers.
+      const unsigned peer = warp % num_blocks, num_there = __shfl_sync(parts::full_mask, size, peer);
+      candidate* const to = list_ + __shfl_sync(parts::full_mask, behind - size, peer);
+      const candidate* const there = group_.of_rank(held_, peer);
+#pragma unroll 1
+      for (unsigned i = warp / num_blocks * lanes + lane; i < num_there; i += block_threads / num_blocks)
+        to[i] = there[i];
+    }
+    group_.arrive();
+    __syncthreads();
+  }
+
+  // The same of few tokens in the list: four lanes add up what comes up to a token.
+  __device__ token_cut among_few(const levels_of_bins& of_bin, bool by_count, weight_sum needed,
+                                 weight_sum sum_before) {
+    unsigned* const weights = own_.fine.low;  // 0: of another bin
+    if (threadIdx.x < list_size_) {
+      const unsigned level = levels_.level(value_of_token(list_[threadIdx.x]));
+      weights[threadIdx.x] = of_bin.has(level) ? weight_of_level<of_logits>(level) : 0;
+    }
+    __syncthreads();
+    const unsigned index = threadIdx.x / counting_lanes;
+    const candidate own = index < list_size_ ? list_[index] : 0;
+    const unsigned own_weight = index < list_size_ ? weights[index] : 0;
+    token_mass up_to{0, 0};
+#pragma unroll 4
+    for (unsigned other = threadIdx.x % counting_lanes; other < list_size_; other += counting_lanes) {
+      if (list_[other] < own) continue;
+      up_to.sum += weights[other];
+      up_to.count += weights[other] != 0;
+    }
+#pragma unroll
+    for (unsigned distance = 1; distance < counting_lanes; distance *= 2) {
+      up_to.sum += __shfl_xor_sync(parts::full_mask, up_to.sum, distance);
+      up_to.count += __shfl_xor_sync(parts::full_mask, up_to.count, distance);
+    }
+    const weight_sum reached = up_to.measure(by_count), without = reached - (by_count ? 1 : own_weight);
+    if (own_weight != 0 && threadIdx.x % counting_lanes == 0 && without < needed && needed <= reached)
+      own_.cut = {own, sum_before + up_to.sum};
+    __syncthreads();
+    return own_.cut;
+  }
+
+  // for_each(take) takes tokens of a bin that the target lies in.
+  template <bool across, class ForEach>
+  __device__ token_cut narrow(ForEach for_each, bool by_count, weight_sum needed, weight_sum sum_before) {
+    candidate low = 0, high = ~candidate{0};
+    for (;;) {
+      candidate least = ~candidate{0}, greatest = 0;
+      for_each([&](candidate each) {
+        if (each < low || each > high) return;
+        if (each < least) least = each;
+        if (each > greatest) greatest = each;
+      });
+      group_.template share_extremes<across>(least, greatest);
+      low = least;
+      high = greatest;
+      if (low == high) break;
+      const int span = 64 - __clzll(static_cast<long long>(high - low));
+      const int shift = span > weight_bins::digit_bits ? span - weight_bins::digit_bits : 0;
+      own_.fine.clear();
+      __syncthreads();
+      for_each([&](candidate each) {
+        if (each >= low && each <= high)
+          own_.fine.add(static_cast<unsigned>((high - each) >> shift), weight_of(each), true);
+      });
+      if (across)
+        group_.merge(own_.fine);
+      else
+        __syncthreads();
+      const found_bin fine = own_.scan.find(own_.fine, by_count, needed);
+      needed -= fine.before.measure(by_count);
+      sum_before += fine.before.sum;
+      high -= static_cast<candidate>(fine.bin) << shift;
+      const candidate width = (candidate{1} << shift) - 1;
+      if (high - low > width) low = high - width;
+    }
+    return {high, sum_before + weight_of(high)};
+  }
+
+  const Share& share_;
+  const row_levels<of_logits> levels_;
+  const unsigned least_level_;
+  const sampling_plan& plan_;
+  sampling_memory& own_;
+  candidate* const held_;
+  candidate* list_;
+  row_blocks& group_;
+  bins_of_list listed_{no_bin, no_bin, no_bin};
+  unsigned list_size_ = 0;
+  bool is_listed_ = false;
+};
+
+template <class T, bool resident, bool of_logits>
+__device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                           unsigned char* shared) {
+  auto& own = *reinterpret_cast<sampling_memory*>(shared);
+  auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
+  auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
+  const T* const from = task.data + row * task.stride;
+  row_blocks group(own.blocks, plan.num_blocks);
+  const bool writes = group.rank() == 0 && threadIdx.x == 0;
+
+  using share_t = row_share<T, resident>;
+  using search_t = token_search<share_t, of_logits>;
+  const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, reinterpret_cast<uint4*>(behind_lists));
+  share.begin_copies();
+  own.coarse.clear();
+  share.end_copies();
+
+  // The greatest item, as an integer of the order.
+  float own_greatest = -INFINITY;
+  share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
+  candidate greatest = token_candidate(own_greatest, 0), least = greatest;
+  group.template share_extremes<true>(least, greatest);
+  const row_levels<of_logits> levels(value_of_token(greatest), task.logit_factor);
+  if (levels.is_none()) {
+    if (writes) {
+      task.tokens[row] = -1;
+      if (task.last_kept != nullptr) task.last_kept[row] = -1;
+      if (task.probabilities != nullptr) task.probabilities[row] = 0;
+    }
+    return group.settle();
+  }
+
+  random_source random = task.random;
+  if (task.offset != nullptr) random.offset += *task.offset;
+  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  token_cut kept{0, 0};
+  unsigned token = 0;
+  if (cuts || !task.by_gumbel || task.probabilities != nullptr) {
+    share.for_each([&](float value, unsigned) {
+      const unsigned level = levels.level(value);
+      if (level >= task.least_level)
+        own.coarse.add(search_t::bin_of(level), weight_of_level<of_logits>(level), task.top_k > 0);
+    });
+    group.merge(own.coarse);
+    own.scan.find(own.coarse, false, 1);
+    const token_mass total = own.scan.total;
+    kept.up_to = total.sum;
+
+    search_t search(share, levels, task.least_level, plan, own, held, group);
+    const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
+    weight_sum fraction = 0;
+    if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+    enum { of_tokens, of_weights, draw, end };
+#pragma unroll 1
+    for (int step = of_tokens; step < end; ++step) {
+      weight_sum target;
+      if (step == of_tokens) {
+        if (task.top_k == 0) continue;
+        target = task.top_k < total.count ? task.top_k : total.count;
+      } else if (step == of_weights) {
+        if (!cuts_again) continue;
+        target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+      } else {
+        if (!draws) break;
+        target = draw_target(kept.up_to, fraction);
+      }
+      const token_cut found =
+          search.find(step == of_tokens, target, draws && step == (cuts_again ? of_weights : of_tokens), fraction);
+      if (step == draw)
+        token = column_of_token(found.last);
+      else
+        kept = found;
+    }
+  }
+
+  if (task.by_gumbel) {
+    candidate best = 0;
+    unsigned known = 0xffffffff;  // the four tokens of `words`
+    random_words words{};
+    share.template for_each<1>([&](float value, unsigned column) {
+      const unsigned level = levels.level(value);
+      if (level < task.least_level || token_candidate(value, column) < kept.last) return;
+      if (column / 4 != known) words = random.of_tokens(row, known = column / 4);
+      const candidate each =
+          static_cast<candidate>(gumbel_score(level, words.word(column))) << 32 | static_cast<unsigned>(~column);
+      if (each > best) best = each;
+    });
+    candidate unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+  }
+  if (writes) {
+    task.tokens[row] = static_cast<int>(token);
+    if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
+    if (task.probabilities != nullptr)
+      task.probabilities[row] =
+          static_cast<float>(static_cast<double>(weight_of_level<of_logits>(levels.level(to_float(from[token])))) /
+                             static_cast<double>(kept.up_to));
+  }
+  group.settle();
+}
+
+template <class T, bool resident, bool of_logits>
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+    sample_rows_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+  extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+}
+
+// How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
+// is read again from the second cache by two blocks a multiprocessor.
+struct sample_rows {
+  static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
+  static constexpr unsigned list_capacity = 2048, gathered_capacity = 4096;
+
+  template <class T>
+  static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
+                         sampling_plan& plan) {
+    const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
+    if (blocks == cluster::parts::greatest_cluster_blocks) {
+      const cudaError_t error =
+          cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
+      if (error != cudaSuccess) return error;
+    }
+    plan = of_blocks<T>(num_columns, blocks, true);
+    // Rows of one block may leave room for another one's.
+    if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
+    const int more = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
+    plan = of_blocks<T>(num_columns, more, false);
+    return plan.dynamic_bytes <= limits.shared_bytes ? cudaSuccess : cudaErrorNotSupported;
+  }
+
+  template <class T>
+  static sampling_plan of_blocks(std::size_t num_columns, int blocks, bool resident) {
+    const auto num_blocks = static_cast<unsigned>(blocks);
+    // The lists of a single block are the gathered ones.
+    const unsigned lists = num_blocks > 1 ? list_capacity + gathered_capacity : list_capacity;
+    const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
+    return {num_blocks, resident, list_capacity, gathered_capacity,
+            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+  }
+
+  template <class T>
+  static cudaError_t launch(const sampling_task<T>& task, std::size_t num_rows, const sampling_plan& plan,
+                            cudaStream_t stream) {
+    const auto with = [&](auto kernel) {
+      if (plan.num_blocks == 1)
+        return parts::launch_with_shared_memory(kernel, num_rows, weight_bins::block_threads, plan.dynamic_bytes,
+                                                stream, task, plan);
+      return cluster::parts::launch_clusters(
+          kernel, num_rows,
+          {static_cast<int>(plan.num_blocks), static_cast<int>(weight_bins::block_threads), plan.dynamic_bytes}, stream,
+          task, plan);
+    };
+    if (task.of_logits)
+      return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
+    return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI::production

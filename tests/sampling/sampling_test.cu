@@ -1,0 +1,351 @@
+// rungs::rows::sample against sorted rows on the host: cut sets and draws exactly, and draws by chi-square.
+#include <rungs/rows/sampling.cuh>
+
+#include "sampling/support.hpp"
+
+namespace rungs::tests {
+namespace {
+
+using rows::matrix;
+using rows::sampling;
+using rows::sampling_draw;
+
+constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+
+sampling_rules rules_of(const sampling& how) {
+  return {how.temperature, how.top_k, how.top_p, how.min_p, how.from_probabilities};
+}
+
+// The token of the greatest score, the smaller of equals.
+int gumbel_draw(const host_row& row, unsigned index, std::uint64_t seed, std::uint64_t offset) {
+  int drawn = -1;
+  unsigned greatest = 0;
+  for (std::size_t i = 0; i < row.num_kept; ++i) {
+    const int token = row.order[i];
+    const auto column = static_cast<std::uint32_t>(token);
+    const philox_words random = host_philox(
+        {{column / 4, index, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)}}, seed);
+    const unsigned score = production::gumbel_score(row.levels[column], random.words[column % 4]);
+    if (drawn < 0 || score > greatest || (score == greatest && token < drawn)) {
+      greatest = score;
+      drawn = token;
+    }
+  }
+  return drawn;
+}
+std::uint64_t random_fraction(unsigned index, std::uint64_t seed, std::uint64_t offset) {
+  const auto [words] = host_philox(
+      {{0xffffffff, index, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)}}, seed);
+  return static_cast<std::uint64_t>(words[1]) << 32 | words[0];
+}
+
+// From 0 to just below 1, and both ends.
+std::vector<float> make_uniforms(std::size_t n, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::vector<float> uniforms(n);
+  for (std::size_t i = 0; i < n; ++i) uniforms[i] = static_cast<float>(engine() >> 8) * 0x1p-24f;
+  if (n > 2) uniforms[0] = 0, uniforms[n - 1] = 1;
+  return uniforms;
+}
+
+template <class T>
+struct Sampling : OnAGpu {
+  // Every row by uniform numbers, by a seed, and by Gumbel's noise.
+  static void expect_right(const std::vector<T>& items, std::size_t num_rows, std::size_t num_columns,
+                           std::size_t stride, const sampling& cuts, std::size_t offset = 0) {
+    SCOPED_TRACE(std::to_string(num_rows) + " x " + std::to_string(num_columns) + ", top_k " +
+                 std::to_string(cuts.top_k) + ", top_p " + std::to_string(cuts.top_p) + ", min_p " +
+                 std::to_string(cuts.min_p) + ", temperature " + std::to_string(cuts.temperature) +
+                 (cuts.from_probabilities ? ", probabilities" : ""));
+    const guarded<T> in(items, offset);
+    const std::vector<float> uniforms = make_uniforms(num_rows, 11);
+    const guarded<float> d_uniforms(uniforms);
+    std::vector<host_row> expected;
+    for (std::size_t row = 0; row < num_rows; ++row)
+      expected.emplace_back(row_as_floats(items, row * stride, num_columns), rules_of(cuts));
+    enum { by_uniforms, by_seed, by_gumbel };
+    for (const int way : {by_uniforms, by_seed, by_gumbel}) {
+      SCOPED_TRACE(way);
+      sampling how = cuts;
+      how.seed = 0x123456789abcdef;
+      how.offset = 0x1000000007;
+      if (way == by_uniforms) how.d_uniforms = d_uniforms.data();
+      if (way == by_gumbel) how.draw = sampling_draw::gumbel;
+      const guarded<int> tokens(num_rows), last(num_rows), tokens_alone(num_rows);
+      const guarded<float> probabilities(num_rows);
+      const matrix logits{in.data(), num_rows, num_columns, stride};
+      ASSERT_EQ(rows::sample(logits, tokens.data(), how, nullptr, {last.data(), probabilities.data()}), cudaSuccess);
+      ASSERT_EQ(rows::sample(logits, tokens_alone.data(), how), cudaSuccess);
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      const auto found = tokens.read(), found_last = last.read();
+      const auto found_probabilities = probabilities.read();
+      EXPECT_EQ(found, tokens_alone.read());
+      std::size_t wrong = 0, wrong_last = 0, wrong_probabilities = 0;
+      for (std::size_t row = 0; row < num_rows; ++row) {
+        const host_row& right = expected[row];
+        const auto index = static_cast<unsigned>(row);
+        const int token = way == by_gumbel ? gumbel_draw(right, index, how.seed, how.offset)
+                          : way == by_seed ? right.draw(random_fraction(index, how.seed, how.offset))
+                                           : right.draw(host_row::fraction_of(uniforms[row]));
+        wrong += found[row] != token;
+        wrong_last += found_last[row] != right.last_kept();
+        wrong_probabilities += found_probabilities[row] != right.probability(token);
+      }
+      EXPECT_EQ(wrong, 0u);
+      EXPECT_EQ(wrong_last, 0u);
+      EXPECT_EQ(wrong_probabilities, 0u);
+    }
+  }
+};
+
+std::vector<sampling> ways_to_cut() {
+  std::vector<sampling> all(1);
+  const auto add = [&](float temperature, int top_k, float top_p, float min_p) {
+    sampling how;
+    how.temperature = temperature;
+    how.top_k = top_k;
+    how.top_p = top_p;
+    how.min_p = min_p;
+    all.push_back(how);
+  };
+  add(1, 0, 0.9f, 0);
+  add(1, 0, 0, 0);
+  add(0, 0, 1, 0);
+  add(0.7f, 1, 1, 0);
+  add(1, 50, 1, 0);
+  add(2, 3000, 0.95f, 0);
+  add(1, 0, 1, 0.05f);
+  add(1.5f, 40, 0.5f, 0.01f);
+  add(100, 0, 0.999999f, 0);
+  add(1e-4f, 1 << 30, 1e-12f, 1);
+  return all;
+}
+
+using logit_types = testing::Types<float, __half, __nv_bfloat16>;
+TYPED_TEST_SUITE(Sampling, logit_types);
+
+TYPED_TEST(Sampling, CutsAndDrawsOfRowsOfEveryKind) {
+  for (const std::size_t num_columns : {1, 5, 333, 2049, 9001})
+    for (const keys_are kind :
+         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+      SCOPED_TRACE(name_of(kind));
+      const std::size_t num_rows = 5, stride = num_columns + num_columns % 4;
+      const auto items = make_keys<TypeParam>(kind, num_rows * stride, 3);
+      for (const sampling& how : ways_to_cut()) this->expect_right(items, num_rows, num_columns, stride, how);
+    }
+}
+
+// One row by a cluster of 16, few by smaller ones, many by a block each; those of halves may stay in shared memory.
+TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{1, 128512},
+                                              {7, 50257},
+                                              {19, 128512},
+                                              {40, 32000},
+                                              {70, 128512},
+                                              {300, 16001}}) {
+    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 5);
+    sampling how;
+    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+    how.top_p = 0.9f;
+    this->expect_right(items, num_rows, num_columns, num_columns, how, 3);
+    how.temperature = 3;
+    how.top_k = 2000;
+    this->expect_right(items, num_rows, num_columns, num_columns, how);
+  }
+}
+
+TYPED_TEST(Sampling, LongRows) {
+  const std::size_t num_columns = 512 * 1024 + 5;
+  for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few})
+    for (const std::size_t num_rows : {1, 20}) {
+      sampling how;
+      how.top_p = 0.8f;
+      this->expect_right(make_keys<TypeParam>(kind, num_rows * num_columns, 7), num_rows, num_columns, num_columns,
+                         how);
+    }
+}
+
+TYPED_TEST(Sampling, Probabilities) {
+  for (const std::size_t num_columns : {1, 100, 4099, 40000})
+    for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::special}) {
+      auto items = make_keys<TypeParam>(kind, 3 * num_columns, 9);
+      if (kind != keys_are::special)
+        for (auto& item : items) item = TypeParam(std::exp(static_cast<float>(item)) / 100);
+      for (sampling how : ways_to_cut()) {
+        how.from_probabilities = true;
+        how.temperature = 1;
+        this->expect_right(items, 3, num_columns, num_columns, how);
+      }
+    }
+}
+
+struct SamplingCalls : OnAGpu {
+  // Draws of one row, all of them with one call.
+  static std::vector<int> draw(const std::vector<float>& row, const sampling& how, std::size_t num_draws) {
+    const guarded<float> in(row);
+    const guarded<int> tokens(num_draws);
+    EXPECT_EQ(rows::sample(matrix<const float>{in.data(), num_draws, row.size(), 0}, tokens.data(), how), cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    return tokens.read();
+  }
+};
+
+TEST_F(SamplingCalls, AMillionDrawsFollowTheProbabilities) {
+  std::mt19937 engine(21);
+  std::normal_distribution<float> normal(0, 2);
+  std::vector<float> logits(700);
+  for (float& each : logits) each = normal(engine);
+  for (const sampling_draw way : {sampling_draw::inverse, sampling_draw::gumbel})
+    for (const bool cut : {false, true}) {
+      SCOPED_TRACE(cut);
+      SCOPED_TRACE(static_cast<int>(way));
+      sampling how;
+      how.draw = way;
+      how.temperature = 1.25f;
+      how.seed = 77;
+      if (cut) how.top_p = 0.8f, how.top_k = 300, how.min_p = 0.001f;
+      // Shares by double precision, of the tokens that the host keeps.
+      const host_row kept(logits, rules_of(how));
+      std::vector<double> share(logits.size());
+      double sum = 0;
+      for (std::size_t i = 0; i < kept.num_kept; ++i) {
+        const auto token = static_cast<std::size_t>(kept.order[i]);
+        sum += share[token] = std::exp(logits[token] / double(how.temperature));
+      }
+      const chi_square found(draw(logits, how, 1000000), logits.size(), [&](std::size_t i) { return share[i] / sum; });
+      EXPECT_TRUE(found.is_likely()) << found.statistic << " with " << found.freedom << " degrees of freedom";
+    }
+}
+
+TEST_F(SamplingCalls, OffsetsAndSeedsDrawAnew) {
+  const std::vector<float> row(1000, 1.0f);
+  sampling how;
+  for (const sampling_draw way : {sampling_draw::inverse, sampling_draw::gumbel}) {
+    how = {};
+    how.draw = way;
+    const auto first = draw(row, how, 1000);
+    EXPECT_EQ(first, draw(row, how, 1000));
+    how.offset = 1;
+    const auto second = draw(row, how, 1000);
+    how.seed = 1;
+    const auto third = draw(row, how, 1000);
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) same += (first[i] == second[i]) + (first[i] == third[i]);
+    EXPECT_LT(same, 20u);
+  }
+}
+
+TEST_F(SamplingCalls, ARowIsTheSameInAnyBatch) {
+  const std::size_t num_rows = 290, num_columns = 33333;
+  const auto items = make_keys<float>(keys_are::random, num_rows * num_columns, 13);
+  const auto uniforms = make_uniforms(num_rows, 17);
+  const guarded<float> in(items), d_uniforms(uniforms);
+  sampling how;
+  how.top_p = 0.9f;
+  how.d_uniforms = d_uniforms.data();
+  const auto call = [&](std::size_t first, std::size_t count) {
+    const guarded<int> tokens(count);
+    sampling own = how;
+    own.d_uniforms += first;
+    EXPECT_EQ(rows::sample(matrix{in.data() + first * num_columns, count, num_columns}, tokens.data(), own),
+              cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    return tokens.read();
+  };
+  const auto all = call(0, num_rows);
+  for (const std::size_t count : {1, 2, 9, 30, 100, 200})
+    EXPECT_EQ(call(50, count),
+              std::vector<int>(all.begin() + 50, all.begin() + 50 + static_cast<std::ptrdiff_t>(count)));
+}
+
+TEST_F(SamplingCalls, RowsWithoutATokenAndInfinities) {
+  const std::vector<float> logits = {-inf, -inf, -inf, -inf, nan,   nan, nan,  nan, nan,    -inf, 2,      -inf,
+                                     5,    inf,  1,    inf,  -0.0f, 0,   -inf, nan, -1e30f, nan,  -1e38f, -1e38f};
+  const guarded<float> in(logits), probabilities(6);
+  const guarded<int> tokens(6), last(6);
+  sampling how;
+  const std::vector<float> uniforms(6, 0.75f);
+  const guarded<float> d_uniforms(uniforms);
+  how.d_uniforms = d_uniforms.data();
+  ASSERT_EQ(rows::sample(matrix{in.data(), 6, 4}, tokens.data(), how, nullptr, {last.data(), probabilities.data()}),
+            cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(tokens.read(), (std::vector<int>{-1, -1, 2, 3, 1, 0}));
+  EXPECT_EQ(last.read(), (std::vector<int>{-1, -1, 2, 3, 1, 0}));
+  EXPECT_EQ(probabilities.read(), (std::vector<float>{0, 0, 1, 0.5f, 0.5f, 1}));
+}
+
+TEST_F(SamplingCalls, AGraphDrawsAnewFromItsOffset) {
+  const std::size_t num_rows = 20, num_columns = 5000;
+  const guarded<float> in(make_keys<float>(keys_are::random, num_rows * num_columns, 15));
+  const guarded<int> tokens(num_rows), again(num_rows);
+  const guarded<unsigned long long> d_offset(1);
+  sampling how;
+  how.seed = 3;
+  how.offset = 10;
+  how.d_offset = d_offset.data();
+  how.top_p = 0.95f;
+  cudaStream_t stream;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  cudaGraph_t graph;
+  cudaGraphExec_t replay;
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  const cudaError_t captured = rows::sample(matrix{in.data(), num_rows, num_columns}, tokens.data(), how, stream);
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  ASSERT_EQ(captured, cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
+  for (const unsigned long long step : {0ull, 1ull, 5ull}) {
+    d_offset.write({step});
+    ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    sampling plain = how;
+    plain.d_offset = nullptr;
+    plain.offset = 10 + step;
+    ASSERT_EQ(rows::sample(matrix{in.data(), num_rows, num_columns}, again.data(), plain), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(tokens.read(), again.read());
+  }
+  EXPECT_EQ(cudaGraphExecDestroy(replay), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_F(SamplingCalls, WhatIsRefused) {
+  const guarded<float> in(std::vector<float>(100, 1.0f));
+  const guarded<int> tokens(2);
+  const auto call = [&](const sampling& how) { return rows::sample(matrix{in.data(), 2, 50}, tokens.data(), how); };
+  EXPECT_EQ(call({}), cudaSuccess);
+  for (const float temperature : {-1.0f, nan, inf}) {
+    sampling how;
+    how.temperature = temperature;
+    EXPECT_EQ(call(how), cudaErrorInvalidValue);
+  }
+  for (const float share : {-0.1f, 1.1f, nan}) {
+    sampling how;
+    how.top_p = share;
+    EXPECT_EQ(call(how), cudaErrorInvalidValue);
+    how.top_p = 1;
+    how.min_p = share;
+    EXPECT_EQ(call(how), cudaErrorInvalidValue);
+  }
+  sampling how;
+  how.top_k = -1;
+  EXPECT_EQ(call(how), cudaErrorInvalidValue);
+  how.top_k = 0;
+  how.from_probabilities = true;
+  EXPECT_EQ(call(how), cudaSuccess);
+  how.temperature = 2;
+  EXPECT_EQ(call(how), cudaErrorInvalidValue);
+  how = {};
+  how.draw = sampling_draw::gumbel;
+  how.d_uniforms = in.data();
+  EXPECT_EQ(call(how), cudaErrorInvalidValue);
+  EXPECT_EQ(rows::sample(matrix<const float>{nullptr, 2, 50}, tokens.data()), cudaErrorInvalidValue);
+  EXPECT_EQ(rows::sample(matrix{in.data(), 2, 0}, tokens.data()), cudaErrorInvalidValue);
+  EXPECT_EQ(rows::sample(matrix{in.data(), 2, 50}, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(rows::sample(matrix<const float>{nullptr, 0, 50}, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace rungs::tests
