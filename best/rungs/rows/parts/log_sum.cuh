@@ -9,7 +9,7 @@
 
 namespace rungs::RUNGS_ABI::rows::parts {
 
-// exp(x), to two units of the last place of what items hold. Halves take the hardware's exponential.
+// exp(x), to two units of the last place of what items hold. Halves and fp8 take the hardware's exponential.
 template <class T>
 __device__ float exponential(float x) {
   if constexpr (sizeof(T) == 4) return expf(x);
@@ -26,6 +26,11 @@ struct log_sum {
 
   template <class T, int n>
   __device__ void add(const production::row_piece<T> (&pieces)[n]) {
+    add_as<T>(pieces);
+  }
+  // With exponentials for results of type Result.
+  template <class Result, class T, int n>
+  __device__ void add_as(const production::row_piece<T> (&pieces)[n]) {
     typename production::row_piece<T>::floats values;
     float greatest = maximum;
 #pragma unroll
@@ -35,12 +40,12 @@ struct log_sum {
       for (const float value : values) greatest = fmaxf(greatest, value);
     }
     const float base = base_of(greatest);
-    sum *= exponential<T>(maximum - base);
+    sum *= exponential<Result>(maximum - base);
 #pragma unroll
     for (const auto& piece : pieces) {
       piece.get(values);
 #pragma unroll
-      for (const float value : values) sum += exponential<T>(value - base);
+      for (const float value : values) sum += exponential<Result>(value - base);
     }
     maximum = greatest;
   }
