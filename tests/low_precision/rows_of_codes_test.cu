@@ -48,7 +48,7 @@ bool is_near(const T& result, double expected, double error) {
     if (std::isnan(expected) || std::isinf(expected))
       return std::isnan(expected) ? std::isnan(found) : found == expected;
     const double half_step = std::is_same_v<T, float> ? 0x1p-24 : std::is_same_v<T, __half> ? 0x1p-11 : 0x1p-8;
-    const double least = std::is_same_v<T, __half> ? 0x1p-25 : 0x1p-134;
+    const double least = std::is_same_v<T, __half> ? 0x1p-25 : std::is_same_v<T, float> ? 0x1p-134 : 0x1p-126;
     return std::fabs(found - expected) <= error + half_step * (std::fabs(expected) + error) + least;
   }
 }

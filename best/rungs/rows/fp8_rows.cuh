@@ -1,14 +1,11 @@
 // rungs::rows::softmax, log_softmax, layer_norm and rms_norm of rows of fp8; and rms_norm whose results become fp8 with
 // a scale for each row. One read and one write each.
 //
-//   using rungs::rows::matrix;
-//   rungs::rows::softmax(matrix{d_fp8, num_rows, num_columns}, {}, matrix{d_out, num_rows, num_columns}, stream);
-//   rungs::rows::code_scale scale{d_scales, true};  // a float for each row
-//   rungs::rows::rms_norm(matrix{d_fp8, num_rows, num_columns}, scale, matrix{d_out, num_rows, num_columns}, options,
-//                         stream);
-//   rungs::rows::rms_norm(matrix{d_bf16, num_rows, num_columns}, matrix{d_fp8, num_rows, num_columns}, d_scales,
-//   options,
-//                         stream);
+//   const matrix fp8{d_fp8, num_rows, num_columns};  // rungs::rows::matrix
+//   const matrix bf16{d_bf16, num_rows, num_columns};
+//   rungs::rows::softmax(fp8, {}, bf16, stream);
+//   rungs::rows::rms_norm(fp8, {d_scales, true}, bf16, options, stream);  // codes have a scale for each row
+//   rungs::rows::rms_norm(bf16, fp8, d_scales, options, stream);          // to codes, and a scale for each row
 //
 // in        __nv_fp8_e4m3 or __nv_fp8_e5m2. A value is code * scale, rounded to float. Sums are floats.
 // out       float, __half, __nv_bfloat16, __nv_fp8_e4m3 or __nv_fp8_e5m2, of the same shape. It may be `in` where items
@@ -22,7 +19,7 @@
 //
 // A row has the same bits whatever the number of rows, its place, its address or its alignment. NaN and infinities
 // among the values have the consequences that rungs/rows/softmax.cuh and norms.cuh say. Accuracy is theirs, too.
-// Exponentials are the hardware's where results are no floats.
+// Exponentials are the hardware's where results are no floats, and 0 where they are less than 2^-126.
 #pragma once
 
 #include "rungs/production/low_precision/quantise.cuh"
@@ -46,6 +43,7 @@ template <class Out, bool logarithm, class F>
 struct softmax_of_codes : log_sum_operation<float> {
   static constexpr bool writes_rows = true;
   static constexpr unsigned slice_chunks = 4;
+  using precision = std::conditional_t<std::is_same_v<Out, float>, float, flushed>;
 
   production::scaled_codes<F> codes;
   matrix<Out> out;
@@ -61,7 +59,7 @@ struct softmax_of_codes : log_sum_operation<float> {
   }
   template <class Group>
   __device__ void fold(const Group&, unsigned, const typename Group::held& pieces, log_sum& all) const {
-    all.add_as<Out>(pieces);
+    all.template add_as<precision>(pieces);
   }
   template <class Group>
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
@@ -74,7 +72,7 @@ struct softmax_of_codes : log_sum_operation<float> {
       typename Group::floats values;
       pieces[p].get(values);
 #pragma unroll
-      for (float& value : values) value = logarithm ? value - base - last : exponential<Out>(value - base) * last;
+      for (float& value : values) value = logarithm ? value - base - last : exponential<precision>(value - base) * last;
       result.set(values);
       result.store(out.row(row), group.column(chunk, p), num_columns, aligned);
     }
