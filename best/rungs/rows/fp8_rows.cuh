@@ -141,11 +141,14 @@ struct rms_norm_to_codes : norm_operation<T, false> {
 
   template <class Group>
   __device__ void fold(const Group& group, unsigned chunk, const typename Group::held& pieces, partial& known) const {
+    // Weights are on their way before the first item is needed.
+    typename Group::held weights;
+    if (base::options.d_weight != nullptr) group.load(base::options.d_weight, chunk, weights, 1);
     base::fold(group, chunk, pieces, known.squares);
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
       typename Group::floats values;
-      weighted(group, group.column(chunk, p), pieces[p], values);
+      weighted(pieces[p], weights[p], values);
 #pragma unroll
       for (const float value : values) known.greatest = max(known.greatest, magnitude(value));
     }
@@ -167,7 +170,9 @@ struct rms_norm_to_codes : norm_operation<T, false> {
       const unsigned first = group.column(chunk, p);
       if (first >= base::num_columns) continue;
       typename Group::floats values;
-      weighted(group, first, pieces[p], values);
+      typename Group::piece weights;
+      if (base::options.d_weight != nullptr) weights = group.load(base::options.d_weight, first, 1);
+      weighted(pieces[p], weights, values);
 #pragma unroll
       for (float& value : values) value = __fmul_rn(__fmul_rn(value, scale), factor);
       codes.store<Group::piece_items>(row, first, base::num_columns, Format::template encode<T>(values));
@@ -180,15 +185,14 @@ struct rms_norm_to_codes : norm_operation<T, false> {
 
  private:
   __device__ static unsigned magnitude(float value) { return __float_as_uint(value) & 0x7fffffffu; }
-  template <class Group>
-  __device__ void weighted(const Group& group, unsigned first, const typename Group::piece& piece,
-                           typename Group::floats& values) const {
-    piece.get(values);
+  using piece = production::row_piece<T>;
+  __device__ void weighted(const piece& items, const piece& weights, typename piece::floats& values) const {
+    items.get(values);
     if (base::options.d_weight == nullptr) return;
-    typename Group::floats factors;
-    group.load(base::options.d_weight, first, 1).get(factors);
+    typename piece::floats factors;
+    weights.get(factors);
 #pragma unroll
-    for (int i = 0; i < Group::piece_items; ++i) values[i] = __fmul_rn(values[i], factors[i]);
+    for (int i = 0; i < piece::items; ++i) values[i] = __fmul_rn(values[i], factors[i]);
   }
   __device__ auto scaling_of(const partial& known) const {
     const float greatest = __fmul_rn(__uint_as_float(known.greatest), base::scale_of(known.squares));
