@@ -88,6 +88,7 @@ struct inputs {
   }
 
   float weight(std::size_t column) const { return value_of_bf16(halves[column]); }
+  const void* longest() const { return on_device[0].get(); }
   const void* in(const low_precision_cell& cell) const { return on_device[cell.reads_halves() ? 0 : 1].get(); }
   const void* second(work does) const {
     return does == work::softmax     ? scale.get()
@@ -253,7 +254,7 @@ class study {
     for (const auto& one : ways) {
       contender each;
       each.record = &one;
-      each.arguments.d_in = from_.in(cell);
+      each.arguments.d_in = one.rung == roof_name ? from_.longest() : from_.in(cell);
       each.arguments.d_second = from_.second(cell.does);
       each.arguments.d_out = out_.get();
       each.arguments.num_rows = cell.num_rows;
