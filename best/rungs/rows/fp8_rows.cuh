@@ -141,14 +141,22 @@ struct rms_norm_to_codes : norm_operation<T, false> {
 
   template <class Group>
   __device__ void fold(const Group& group, unsigned chunk, const typename Group::held& pieces, partial& known) const {
-    // Weights are on their way before the first item is needed.
-    typename Group::held weights;
-    if (base::options.d_weight != nullptr) group.load(base::options.d_weight, chunk, weights, 1);
+    // Weights are on their way before the first item is needed, where registers hold them.
+    constexpr int at_once = Group::is_clustered ? 1 : Group::pieces;
+    typename Group::piece weights[at_once];
+    const auto load_weights = [&](int first) {
+      if (base::options.d_weight == nullptr) return;
+#pragma unroll
+      for (int p = 0; p < at_once; ++p)
+        weights[p] = group.load(base::options.d_weight, group.column(chunk, first + p), 1);
+    };
+    load_weights(0);
     base::fold(group, chunk, pieces, known.squares);
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
+      if (at_once == 1 && p > 0) load_weights(p);
       typename Group::floats values;
-      weighted(pieces[p], weights[p], values);
+      weighted(pieces[p], weights[p % at_once], values);
 #pragma unroll
       for (const float value : values) known.greatest = max(known.greatest, magnitude(value));
     }
