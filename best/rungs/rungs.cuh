@@ -18,6 +18,7 @@
 #include "rungs/device/device_select.cuh"
 #include "rungs/device/device_top_k.cuh"
 #include "rungs/rows/cross_entropy.cuh"
+#include "rungs/rows/fp8_rows.cuh"
 #include "rungs/rows/log_sum_exp.cuh"
 #include "rungs/rows/low_precision.cuh"
 #include "rungs/rows/merge_attention.cuh"

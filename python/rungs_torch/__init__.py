@@ -10,7 +10,17 @@ unless torch.no_grad() is in force. What differs from torch is said at each func
 from .histograms import bincount, histc
 from .library import version
 from .reductions import amax, amin, argmax, argmin, sum
-from .rows import cross_entropy, layer_norm, log_softmax, logsumexp, merge_attention, rms_norm, softmax
+from .rows import (
+    cross_entropy,
+    layer_norm,
+    log_softmax,
+    logsumexp,
+    merge_attention,
+    quantize_fp8,
+    rms_norm,
+    rms_norm_fp8,
+    softmax,
+)
 from .scans import cumsum
 
 __all__ = [
@@ -26,7 +36,9 @@ __all__ = [
     "log_softmax",
     "logsumexp",
     "merge_attention",
+    "quantize_fp8",
     "rms_norm",
+    "rms_norm_fp8",
     "softmax",
     "sum",
     "version",

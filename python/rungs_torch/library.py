@@ -4,7 +4,7 @@ import ctypes
 import os
 from pathlib import Path
 
-INTERFACE = 1  # RUNGS_INTERFACE of the header
+INTERFACE = 2  # RUNGS_INTERFACE of the header
 
 # The enums of the header.
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3, "uint8": 4, "int32": 5, "int64": 6}
@@ -20,6 +20,8 @@ DECLARATIONS = {
     "rungs_log_softmax": "ipnpnnnp",
     "rungs_layer_norm": "ipnpnnnppfpnp",
     "rungs_rms_norm": "ipnpnnnppfpnp",
+    "rungs_quantize_fp8": "ipnppnnp",
+    "rungs_rms_norm_fp8": "ipnppnnpfpnp",
     "rungs_log_sum_exp": "ipnpnnp",
     "rungs_cross_entropy": "ipnpqpnnp",
     "rungs_join_losses": "ippppqipnp",

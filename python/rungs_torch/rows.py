@@ -82,8 +82,55 @@ def rms_norm(x, normalized_shape, weight=None, eps=None, *, residual=None, out=N
     return _norm("rms_norm", x, normalized_shape, weight, None, eps, residual, out)
 
 
-def _norm(name, x, normalized_shape, weight, bias, eps, residual, out):
-    check(name, "x", x, FLOATS)
+def quantize_fp8(x):
+    """(codes, scales): codes of float8_e4m3fn in the shape of x, and a float32 scale for each row, which lies along the
+    last dimension (per token), in the shape (..., 1). A value is code * scale.
+
+    The scale is the greatest magnitude / 448, at least 2**-126. Codes are the nearest, ties to even. A row with NaN has
+    the scale NaN. Infinities count as the greatest finite number."""
+    check("quantize_fp8", "x", x, FLOATS)
+    if x.dim() == 0:
+        raise ValueError("quantize_fp8: x has no dimension")
+    codes, scales = _codes_and_scales(x, x.shape[:-1])
+    if x.numel() > 0:
+        source, stride = in_rows(x)
+        run(
+            "rungs_quantize_fp8", x, type_code(x), source.data_ptr(), stride, codes.data_ptr(), scales.data_ptr(),
+            num_rows(source), source.shape[-1],
+        )  # fmt: skip
+    return codes, scales
+
+
+def rms_norm_fp8(x, normalized_shape, weight=None, eps=None, *, residual=None):
+    """quantize_fp8(rms_norm(x, ...)) in one read and one write: (codes, scales), with a scale for each row that is
+    normed. The norm is not rounded to the type of x before. See rms_norm for the arguments. A row with NaN or an
+    infinity has the scale NaN."""
+    check("rms_norm_fp8", "x", x, FLOATS)
+    if eps is None:
+        eps = torch().finfo(x.dtype).eps
+    shape = _check_norm("rms_norm_fp8", x, normalized_shape, weight, None, None, residual)
+    leading = x.shape[: x.dim() - len(shape)]
+    codes, scales = _codes_and_scales(x, leading)
+    if x.numel() == 0:
+        return codes, scales
+    rows = (*leading, math.prod(shape))
+    source, stride = in_rows(_joined(x, rows))
+    kept = None if residual is None else _joined_in_place("rms_norm_fp8", "residual", residual, rows)
+    weight = None if weight is None else weight.contiguous()
+    run(
+        "rungs_rms_norm_fp8", x, type_code(x), source.data_ptr(), stride, codes.data_ptr(), scales.data_ptr(),
+        num_rows(source), source.shape[-1], _address(weight), float(eps), _address(kept),
+        0 if kept is None else writable_rows("rms_norm_fp8", "residual", kept),
+    )  # fmt: skip
+    return codes, scales
+
+
+def _codes_and_scales(x, rows):
+    return empty(x.shape, x, torch().float8_e4m3fn), empty((*rows, 1), x, torch().float32)
+
+
+def _check_norm(name, x, normalized_shape, weight, bias, out, residual):
+    """The normalized shape as a tuple."""
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if len(shape) == 0 or tuple(x.shape[x.dim() - len(shape) :]) != shape:
         raise ValueError(
@@ -97,6 +144,12 @@ def _norm(name, x, normalized_shape, weight, bias, eps, residual, out):
     _check_out(name, x, out)
     if residual is not None:
         _check_out(name, x, residual, "residual")
+    return shape
+
+
+def _norm(name, x, normalized_shape, weight, bias, eps, residual, out):
+    check(name, "x", x, FLOATS)
+    shape = _check_norm(name, x, normalized_shape, weight, bias, out, residual)
     result = empty(x.shape, x) if out is None else out
     if x.numel() == 0:
         return result

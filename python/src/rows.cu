@@ -1,7 +1,9 @@
 // Operations on the rows of a matrix.
 #include <rungs/device/device_reduce.cuh>
 #include <rungs/rows/cross_entropy.cuh>
+#include <rungs/rows/fp8_rows.cuh>
 #include <rungs/rows/log_sum_exp.cuh>
+#include <rungs/rows/low_precision.cuh>
 #include <rungs/rows/merge_attention.cuh>
 #include <rungs/rows/norms.cuh>
 #include <rungs/rows/softmax.cuh>
@@ -150,6 +152,29 @@ int rungs_rms_norm(int type, const void* d_in, size_t in_stride, void* d_out, si
     using T = typename decltype(item)::named;
     return rows::rms_norm(of_rows.read<T>(d_in, in_stride), of_rows.written<T>(d_out, out_stride),
                           arguments.of<T>(of_rows), stream_of(stream));
+  });
+}
+
+int rungs_quantize_fp8(int type, const void* d_in, size_t in_stride, void* d_codes, float* d_scales, size_t num_rows,
+                       size_t num_columns, void* stream) {
+  const shape of_rows{num_rows, num_columns};
+  return with_float(type, [&](auto item) {
+    using T = typename decltype(item)::named;
+    return rungs::low_precision::quantise_fp8_rows(of_rows.read<T>(d_in, in_stride),
+                                                   of_rows.written<__nv_fp8_e4m3>(d_codes, num_columns), d_scales,
+                                                   stream_of(stream));
+  });
+}
+
+int rungs_rms_norm_fp8(int type, const void* d_in, size_t in_stride, void* d_codes, float* d_scales, size_t num_rows,
+                       size_t num_columns, const void* d_weight, float epsilon, void* d_residual,
+                       size_t residual_stride, void* stream) {
+  const shape of_rows{num_rows, num_columns};
+  const norm_arguments arguments{d_weight, nullptr, epsilon, d_residual, residual_stride};
+  return with_float(type, [&](auto item) {
+    using T = typename decltype(item)::named;
+    return rows::rms_norm(of_rows.read<T>(d_in, in_stride), of_rows.written<__nv_fp8_e4m3>(d_codes, num_columns),
+                          d_scales, arguments.of<T>(of_rows), stream_of(stream));
   });
 }
 

@@ -26,7 +26,7 @@ enum rungs_type { rungs_f32, rungs_f64, rungs_f16, rungs_bf16, rungs_u8, rungs_i
 enum rungs_operation { rungs_sum, rungs_min, rungs_max };
 
 /* Changes with every change of a declaration in this file. */
-#define RUNGS_INTERFACE 1
+#define RUNGS_INTERFACE 2
 RUNGS_CALL int rungs_interface(void);
 /* "major.minor.patch" */
 RUNGS_CALL const char* rungs_version(void);
@@ -45,6 +45,13 @@ RUNGS_CALL int rungs_layer_norm(int type, const void* d_in, size_t in_stride, vo
 RUNGS_CALL int rungs_rms_norm(int type, const void* d_in, size_t in_stride, void* d_out, size_t out_stride,
                               size_t num_rows, size_t num_columns, const void* d_weight, const void* d_bias,
                               float epsilon, void* d_residual, size_t residual_stride, void* stream);
+/* To codes of e4m3 with a scale for each row: <rungs/rows/low_precision.cuh>, fp8_rows.cuh. d_scales: num_rows floats;
+ * d_weight and d_residual may be null. */
+RUNGS_CALL int rungs_quantize_fp8(int type, const void* d_in, size_t in_stride, void* d_codes, float* d_scales,
+                                  size_t num_rows, size_t num_columns, void* stream);
+RUNGS_CALL int rungs_rms_norm_fp8(int type, const void* d_in, size_t in_stride, void* d_codes, float* d_scales,
+                                  size_t num_rows, size_t num_columns, const void* d_weight, float epsilon,
+                                  void* d_residual, size_t residual_stride, void* stream);
 /* d_out: num_rows floats. */
 RUNGS_CALL int rungs_log_sum_exp(int type, const void* d_in, size_t in_stride, float* d_out, size_t num_rows,
                                  size_t num_columns, void* stream);

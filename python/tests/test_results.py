@@ -162,6 +162,25 @@ class Rows(Case):
         self.same(residual, total)
         self.near(found, functional.rms_norm(total.double(), (8,), None, torch.finfo(torch.float32).eps), torch.float32)
 
+    def test_fp8(self):
+        for dtype, shape in cases(FLOATS):
+            with self.subTest(dtype=str(dtype), shape=shape):
+                rows, columns = shape
+                x, weight = normal(rows, columns, dtype=dtype), normal(columns, dtype=dtype, scale=1)
+                codes, scales = rungs_torch.quantize_fp8(x)
+                greatest = x.float().abs().amax(1, True)
+                expected = (greatest / torch.full_like(greatest, 448)).clamp(min=2**-126)  # a divisor of Python is inverted
+                self.same(scales, expected)
+                self.same(codes.float(), (x.float() * (1 / expected)).to(torch.float8_e4m3fn).float())
+                residual = normal(rows, columns, dtype=dtype, seed=1)
+                total = x + residual
+                exact = functional.rms_norm(total.double(), (columns,), weight.double(), 1e-6)
+                codes, scales = rungs_torch.rms_norm_fp8(x, columns, weight, 1e-6, residual=residual)
+                self.same(residual, total)
+                self.assertTrue(torch.allclose(scales.double(), exact.abs().amax(1, True) / 448, rtol=1e-5, atol=0))
+                off = (codes.double() * scales.double() - exact).abs()
+                self.assertTrue((off <= 1.001 * torch.maximum(exact.abs() * 2**-4, scales.double() * 2**-10)).all())
+
     def test_variance_is_not_a_difference_of_squares(self):
         x = normal(64, 4096, scale=1) + 1000
         exact = functional.layer_norm(x.double(), (4096,))

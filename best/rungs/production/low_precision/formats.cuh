@@ -106,10 +106,11 @@ __device__ float finite_magnitude(unsigned bits) {
 
 // --- writing
 
-// The four codes of e4m3 nearest to the values, ties to even, saturating. NaN becomes 0x7f.
-__device__ inline unsigned four_as_e4m3(const float* values) {
-  const unsigned low = __nv_cvt_float2_to_fp8x2({values[0], values[1]}, __NV_SATFINITE, __NV_E4M3);
-  const unsigned high = __nv_cvt_float2_to_fp8x2({values[2], values[3]}, __NV_SATFINITE, __NV_E4M3);
+// The four codes of fp8 nearest to the values, ties to even, saturating. NaN becomes 0x7f.
+template <__nv_fp8_interpretation_t kind>
+__device__ unsigned four_as_fp8(const float* values) {
+  const unsigned low = __nv_cvt_float2_to_fp8x2({values[0], values[1]}, __NV_SATFINITE, kind);
+  const unsigned high = __nv_cvt_float2_to_fp8x2({values[2], values[3]}, __NV_SATFINITE, kind);
   return low | high << 16;
 }
 

@@ -36,6 +36,18 @@ struct written_codes {
   __device__ static unsigned char byte_of(const uint2& codes, int i) {
     return static_cast<unsigned char>((i < 4 ? codes.x : codes.y) >> (8 * (i % 4)));
   }
+  // Those of a piece of so many columns, as far as they exist.
+  template <int items>
+  __device__ void store(std::size_t row, unsigned first, unsigned num_columns, const uint2& codes) const {
+    unsigned char* const to = data + row * stride + first;
+    if (first + items <= num_columns) {
+      store<items>(to, codes, aligned);
+    } else {
+#pragma unroll
+      for (int i = 0; i < items - 1; ++i)
+        if (first + i < num_columns) to[i] = byte_of(codes, i);
+    }
+  }
 };
 
 template <class T, class Format>
@@ -208,15 +220,7 @@ struct quantise_row_operation {
     for (int p = 0; p < Group::pieces; ++p) {
       const unsigned first = group.column(chunk, p);
       if (first >= num_columns) continue;
-      const uint2 of_piece = Format::encode(pieces[p], factor);
-      unsigned char* const to = codes.data + row * codes.stride + first;
-      if (first + items <= num_columns) {
-        codes.store<items>(to, of_piece, codes.aligned);
-      } else {
-#pragma unroll
-        for (int i = 0; i < items - 1; ++i)
-          if (first + i < num_columns) to[i] = codes.byte_of(of_piece, i);
-      }
+      codes.store<items>(row, first, num_columns, Format::encode(pieces[p], factor));
     }
   }
   __device__ void conclude(std::size_t row, unsigned known) const {

@@ -42,8 +42,13 @@ struct e4m3_codes {
   __device__ static uint2 encode(const row_piece<T>& piece, float factor) {
     typename row_piece<T>::floats values;
     scaled(piece, factor, values);
-    uint2 codes{four_as_e4m3(values), 0};
-    if constexpr (row_piece<T>::items == 8) codes.y = four_as_e4m3(values + 4);
+    return encode<T>(values);
+  }
+  // Of values that are scaled already.
+  template <class T>
+  __device__ static uint2 encode(const typename row_piece<T>::floats& values) {
+    uint2 codes{four_as_fp8<__NV_E4M3>(values), 0};
+    if constexpr (row_piece<T>::items == 8) codes.y = four_as_fp8<__NV_E4M3>(values + 4);
     return codes;
   }
 };
