@@ -62,6 +62,7 @@ Examples
   rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
   rungs_bench --grid=held_out --budget=150                how far the front door is from the best
   rungs_bench --full --shard=1/4 --out=/tmp/results       a quarter of everything
+  rungs_bench --resume=run.json                           what an interrupted run did not reach, by its own command line
 
 Google Benchmark's flags --benchmark_{filter,list_tests,format,out,out_format,color,counters_tabular,time_unit,context} work too.
 
@@ -215,6 +216,9 @@ parsed parse_options(int argc, const char* const* argv) {
          });
   option("--out", "PATH", "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree",
          [&](const std::string& text) { given.out = text; });
+  option("--resume", "FILE",
+         "Measure what this result file of an unfinished run lacks, and write both parts into it (or to --out)",
+         [&](const std::string& text) { given.resume = text; });
   app.add_flag("--full", wanted.full, "Everything: every rung, size, type, operator and mode");
   option("--grid", "held_out|histograms", "Other cells than the suite's: held_out, or the whole grid of histograms",
          [&](const std::string& text) { wanted.grid = parse_name<grid>("--grid", "grid", text, all_grids); });
@@ -258,9 +262,20 @@ parsed parse_options(int argc, const char* const* argv) {
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");
   if (in_grid && (wanted.dirty_flush || std::ranges::any_of(wanted.modes, [](mode how) { return how != mode::cold; })))
     throw usage_error("--grid: a grid is measured cold; leave out --modes and --dirty-flush");
+  if (given.profile && !given.resume.empty()) throw usage_error("--resume: a profile is not resumed");
   if (given.profile && given.out.extension() != ".json")
     throw usage_error("--profile needs --out=FILE.json, where it writes which case is which");
   return result;
+}
+
+void take_up(const std::vector<std::string>& command_line, options& given) {
+  if (given.wanted != selection{})
+    throw usage_error("--resume: the file says what to measure; leave out --filter, --sizes and whatever else chooses");
+  std::vector<const char*> arguments{"rungs_bench"};
+  for (const std::string& one : command_line) arguments.push_back(one.c_str());
+  const options before = parse_options(static_cast<int>(arguments.size()), arguments.data()).given;
+  given.wanted = before.wanted;
+  if (!given.device) given.device = before.device;
 }
 
 }  // namespace rungs::bench

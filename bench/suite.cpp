@@ -106,6 +106,7 @@ void suite::visit(std::size_t index) {
   }
   visited_[index] = true;
   measure(plan_.problems[index], index);
+  on_problem();
 }
 
 void suite::omit(const problem& about, const entrant& one, mode how, const std::string& reason) {

@@ -58,6 +58,7 @@ class suite {
   bool failed() const { return failed_; }
 
   std::function<void(const std::string&)> on_progress = [](const std::string&) {};
+  std::function<void()> on_problem = [] {};  // after each that was measured
   findings found;
 
  private:

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -116,6 +117,7 @@ const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
                             {"--budget=soon", "soon"},
                             {"--budget=nan", "--budget"},
                             {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
+                            {"--resume=/nowhere.json", "/nowhere.json cannot be read"},
                             {"--profile", "--out=FILE.json"},
                             {"--out=", "no value"},
                             {"--filter=", "no value"},
@@ -254,6 +256,98 @@ TEST_F(Program, AnInterruptedRunLeavesAWholeFile) {
   kill(child, SIGINT);
   EXPECT_EQ(finish(child).code, exit_interrupted);
   EXPECT_EQ(result()["complete"], false);
+}
+
+const std::vector<std::string> a_few{"--sizes=1Ki,1000,4Ki", "--types=f32,i32", "--filter=^reduce/plus/"};
+
+// What names a case, and its time.
+std::multiset<std::string> cases_of(const json& file, const std::string& column = "operator") {
+  std::multiset<std::string> all;
+  for (const auto& row : file["rows"])
+    all.insert(row["rung"].get<std::string>() + "/" + row["input_type"].get<std::string>() + "/" + row["items"].dump() +
+               "/" + row[column].dump());
+  return all;
+}
+
+TEST_F(Program, AResumedRunMeasuresOnlyWhatTheFileLacks) {
+  auto arguments = a_few;
+  arguments.push_back(out_flag());
+  ASSERT_EQ(run(arguments).code, exit_ok);
+  const json whole = result();
+  const auto all = cases_of(whole);
+  // As if it had ended in the middle of what it planned.
+  json cut = whole;
+  cut["complete"] = false;
+  cut["rows"].erase(cut["rows"].begin() + 2, cut["rows"].end());
+  for (auto& row : cut["rows"]) row["median_us"] = 123456.0;
+  std::ofstream(folder / "result.json") << cut;
+  const auto resumed = run({"--resume=" + (folder / "result.json").string()});
+  EXPECT_EQ(resumed.code, exit_ok) << resumed.err;
+  const json file = result();
+  EXPECT_EQ(cases_of(file), all);
+  EXPECT_EQ(file["complete"], true);
+  EXPECT_EQ(file["run"], whole["run"]);
+  EXPECT_EQ(file["arguments"], whole["arguments"]);
+  EXPECT_EQ(file["context"]["resumed"].size(), 1u);
+  EXPECT_EQ(file["skipped"].size(), whole["skipped"].size());
+  std::size_t kept = 0;
+  for (const auto& row : file["rows"]) {
+    kept += row["median_us"] == 123456.0;
+    EXPECT_EQ(row["run"], whole["run"]);
+  }
+  EXPECT_GT(kept, 0u);
+  EXPECT_LE(kept, 2u);
+
+  const std::string before = read(folder / "result.json");
+  const auto again = run({"--resume=" + (folder / "result.json").string()});
+  EXPECT_EQ(again.code, exit_ok) << again.err;
+  EXPECT_NE(again.err.find("lacks nothing"), std::string::npos) << again.err;
+  EXPECT_EQ(read(folder / "result.json"), before);
+}
+
+TEST_F(Program, AKilledRunIsResumed) {
+  const pid_t child = start({"--full", "--filter=^reduce/plus/(f32|i32)/", out_flag()});
+  for (int i = 0; i < 200 && !fs::exists(folder / "result.json"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  kill(child, SIGKILL);
+  finish(child);
+  const json cut = result();
+  EXPECT_EQ(cut["complete"], false);
+  ASSERT_FALSE(cut["rows"].empty());
+  const auto resumed = run({"--resume=" + (folder / "result.json").string(), "--budget=1"});
+  EXPECT_EQ(resumed.code, exit_ok) << resumed.err;
+  const auto before = cases_of(cut, "median_us"), after = cases_of(result(), "median_us");
+  EXPECT_TRUE(std::ranges::includes(after, before));
+  EXPECT_GT(after.size(), before.size());
+}
+
+TEST_F(Program, OnlyTheSameBuildOnTheSameMachineResumes) {
+  auto arguments = a_few;
+  arguments.push_back(out_flag());
+  ASSERT_EQ(run(arguments).code, exit_ok);
+  const json whole = result();
+  const auto refused = [&](const char* where, const json& value, const std::string& word) {
+    json other = whole;
+    other[json::json_pointer(where)] = value;
+    std::ofstream(folder / "other.json") << other;
+    const auto got = run({"--resume=" + (folder / "other.json").string()});
+    EXPECT_EQ(got.code, exit_usage) << where;
+    EXPECT_NE(got.err.find(word), std::string::npos) << got.err;
+    EXPECT_EQ(std::ranges::count(got.err.substr(got.err.find("rungs_bench:")), '\n'), 1) << got.err;
+  };
+  refused("/gpu", "another-cpu", "the GPU another-cpu");
+  refused("/commit", "0000000", "the commit 0000000");
+  refused("/context/versions/driver", "1.2", "the driver 1.2");
+  refused("/context/versions/program", "0123456789abcdef", "the build 0123456789abcdef");
+  refused("/context/device", {{"name", "x"}, {"card", "1a2b3c4d"}}, "the card 1a2b3c4d");
+  refused("/schema", "other/1", "no file of results");
+  refused("/rows", 7, "no file of results");
+
+  std::ofstream(folder / "other.json") << "{";
+  EXPECT_NE(run({"--resume=" + (folder / "other.json").string()}).err.find("no JSON"), std::string::npos);
+  const auto chosen = run({"--resume=" + (folder / "result.json").string(), "--sizes=1Ki"});
+  EXPECT_EQ(chosen.code, exit_usage);
+  EXPECT_NE(chosen.err.find("the file says what to measure"), std::string::npos) << chosen.err;
 }
 
 TEST_F(Program, AnOldFileSurvivesAMistake) {
