@@ -403,6 +403,21 @@ int run(int argc, char** argv) {
   };
   all.on_problem = [&] { record.write_so_far(all); };
   all.found.earlier_twins = earlier_twins;
+  watchdog guard(given.watchdog_seconds, [&](const std::string& step) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, " in %g s", given.watchdog_seconds);
+    const std::string fate = std::string(did_not_end) + seconds;
+    line.clear();
+    std::cerr << "rungs_bench: " << step << ": " << fate << " (--watchdog)" << std::endl;
+    all.give_up(fate);
+    record.write(all, nullptr, false);
+    record.write_samples(all);
+    std::cerr << "what was measured before stands in " << to.results.string() << "; --resume=" << to.results.string()
+              << " goes on\n";
+    std::fflush(stdout);
+    std::_Exit(exit_stuck);  // nothing that would wait for the device
+  });
+  all.guard = &guard;
   std::string broken;
   try {
     if (!plan.cases.empty()) run_cases(given, plan, all, line);
@@ -411,6 +426,8 @@ int run(int argc, char** argv) {
     broken = error.what();
     std::erase_if(all.found.rows, [](const row& one) { return !one.verified && one.defect.empty(); });
   }
+
+  guard.rests();
 
   about.complete = all.complete() && broken.empty();
   const json after = broken.empty() ? read_environment() : json(nullptr);

@@ -68,7 +68,8 @@ Google Benchmark's flags --benchmark_{filter,list_tests,format,out,out_format,co
 
 Exit codes
   0 all cases ran and verified (or the budget ended the run: "complete": false)   1 a wrong result or an implausible time
-  2 usage   3 no usable GPU under --require-gpu   4 internal   5 the environment was refused under --strict   130 interrupted)";
+  2 usage   3 no usable GPU under --require-gpu   4 internal   5 the environment was refused under --strict
+  6 something did not end (--watchdog)   130 interrupted)";
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -202,6 +203,9 @@ parsed parse_options(int argc, const char* const* argv) {
   app.add_option("--budget", given.budget_seconds,
                  "Wall time of the whole run; every case gets its share, and what none is left for is left out")
       ->type_name("SECONDS");
+  app.add_option("--watchdog", given.watchdog_seconds,
+                 "End the run with 6, its results kept, when a step such as a call takes longer; default 300, 0: never")
+      ->type_name("SECONDS");
   option("--modes", "MODES", "Comma-separated: " + names_of<mode>(all_modes),
          [&](const std::string& text) { wanted.modes = parse_names<mode>("--modes", "mode", text, all_modes); });
   option("--sizes", "SIZES", "Comma-separated numbers of items: 1048576, 1Ki, 16Mi",
@@ -257,6 +261,8 @@ parsed parse_options(int argc, const char* const* argv) {
   }
   if (given.budget_seconds && !(*given.budget_seconds > 0 && *given.budget_seconds < 1e9))
     throw usage_error("--budget: write a positive number of seconds");
+  if (!(given.watchdog_seconds >= 0 && given.watchdog_seconds < 1e6))
+    throw usage_error("--watchdog: write a number of seconds, or 0 for none");
   const bool in_grid = wanted.grid != grid::none;
   if (in_grid && (wanted.full || !wanted.sizes.empty() || !wanted.bins.empty()))
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");

@@ -15,6 +15,7 @@ struct options {
   bool list = false, profile = false, require_gpu = false, strict = false;
   std::optional<int> device;  // none: the first
   std::optional<double> budget_seconds;
+  double watchdog_seconds = 300;          // 0: none
   std::filesystem::path out;              // empty: report/data/<gpu>/ in the source tree
   std::filesystem::path resume;           // a file of results that is to be completed; empty: none
   std::vector<std::string> google;        // Google Benchmark's flags, validated, as --name=value

@@ -50,6 +50,9 @@ struct ceiling {
   double drift() const;  // as a fraction
 };
 
+// How the reason begins why a case was left out that --watchdog ended.
+inline constexpr std::string_view did_not_end = "did not end";
+
 inline constexpr double largest_drift = 0.02;
 
 struct twin_pair {

@@ -131,8 +131,12 @@ void unfinished_run::must_be_of(const std::string& gpu, const std::string& commi
 
 std::vector<twin_pair> unfinished_run::take_from(run_plan& plan) {
   std::set<std::string> known;
+  std::set<std::string> stuck;
   for (const char* list : {"rows", "skipped"})
-    for (const json& one : file_[list]) known.insert(case_key(one));
+    for (const json& one : file_[list]) {
+      known.insert(case_key(one));
+      if (one.value("reason", "").starts_with(did_not_end)) stuck.insert(case_key(one));
+    }
   std::map<std::string, const json*> twins;
   for (const json& one : file_["twins"]) twins[cell_key(one)] = &one;
 
@@ -158,7 +162,7 @@ std::vector<twin_pair> unfinished_run::take_from(run_plan& plan) {
     about.contenders.clear();
     for (bench_case& one : plan.cases) {
       if (one.problem != i) continue;
-      if (!lacking.contains({i, one.mode})) {
+      if (!lacking.contains({i, one.mode}) || stuck.contains(case_key(one, plan.problems[i]))) {
         kept.insert(case_key(one, plan.problems[i]));
         continue;
       }
@@ -166,7 +170,7 @@ std::vector<twin_pair> unfinished_run::take_from(run_plan& plan) {
       rest.cases.push_back(one);
       rest.cases.back().problem = rest.problems.size();
     }
-    if (!about.modes.empty()) rest.problems.push_back(std::move(about));
+    if (!about.contenders.empty()) rest.problems.push_back(std::move(about));
   }
   plan = std::move(rest);
   for (const json& one : file_["rows"])

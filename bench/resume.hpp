@@ -25,7 +25,7 @@ class unfinished_run {
   void must_be_of(const std::string& gpu, const std::string& commit, const json& device, const json& versions) const;
 
   // Takes out of the plan each cell of which the file has every case, measured or left out, and answers the twins of
-  // these cells. What the file has of other cells goes.
+  // these cells. What the file has of other cells goes, but for cases that did not end: they are not tried again.
   std::vector<twin_pair> take_from(run_plan& plan);
   std::size_t num_cells() const { return num_cells_; }
   std::size_t num_rows() const { return rows_.size(); }

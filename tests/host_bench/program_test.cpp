@@ -116,6 +116,9 @@ const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
                             {"--budget=-3", "--budget"},
                             {"--budget=soon", "soon"},
                             {"--budget=nan", "--budget"},
+                            {"--watchdog=-1", "--watchdog"},
+                            {"--watchdog=nan", "--watchdog"},
+                            {"--watchdog=soon", "soon"},
                             {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
                             {"--resume=/nowhere.json", "/nowhere.json cannot be read"},
                             {"--profile", "--out=FILE.json"},
@@ -319,6 +322,38 @@ TEST_F(Program, AKilledRunIsResumed) {
   const auto before = cases_of(cut, "median_us"), after = cases_of(result(), "median_us");
   EXPECT_TRUE(std::ranges::includes(after, before));
   EXPECT_GT(after.size(), before.size());
+}
+
+// Making 16 Mi items takes the host longer than that.
+TEST_F(Program, AWatchdogEndsTheRunNamesTheCellAndKeepsTheResults) {
+  const auto got = run({"--sizes=16Mi", "--types=f32", "--filter=^reduce/plus/", "--watchdog=0.002", out_flag()});
+  EXPECT_EQ(got.code, exit_stuck) << got.err;
+  EXPECT_NE(got.err.find("reduce/plus/f32/n=16Mi/"), std::string::npos) << got.err;
+  EXPECT_NE(got.err.find("did not end in 0.002 s (--watchdog)"), std::string::npos) << got.err;
+  EXPECT_EQ(result()["complete"], false);
+}
+
+TEST_F(Program, WhatDidNotEndIsNotTriedAgain) {
+  auto arguments = a_few;
+  arguments.push_back(out_flag());
+  ASSERT_EQ(run(arguments).code, exit_ok);
+  json cut = result();
+  const json all = cut["rows"];
+  ASSERT_GT(all.size(), 1u);
+  json stuck;
+  for (const char* field : {"family", "ladder", "rung", "operation", "operator", "input_type", "accumulator_type",
+                            "items", "shape", "distribution", "mode"})
+    stuck[field] = all[0][field];
+  stuck["reason"] = "did not end in 300 s";
+  cut["skipped"].push_back(stuck);
+  cut["rows"] = json::array();
+  cut["complete"] = false;
+  std::ofstream(folder / "result.json") << cut;
+  const auto got = run({"--resume=" + (folder / "result.json").string()});
+  EXPECT_EQ(got.code, exit_ok) << got.err;
+  const json file = result();
+  EXPECT_EQ(file["rows"].size(), all.size() - 1);
+  EXPECT_EQ(std::ranges::count(file["skipped"], stuck), 1);
 }
 
 TEST_F(Program, OnlyTheSameBuildOnTheSameMachineResumes) {
