@@ -70,7 +70,7 @@ destination choose_destination(const options& given, const std::string& gpu, con
 // One line a case, as it comes; cases that were not measured are counted at the end instead.
 class console : public benchmark::BenchmarkReporter {
  public:
-  console(progress_line& line, bool colour) : line_(line), colour_(colour) {}
+  console(progress_line& line, bool colour, bool energy) : line_(line), colour_(colour), energy_(energy) {}
 
   bool ReportContext(const Context& context) override {
     width_ = std::max<std::size_t>(context.name_field_width > 26 ? context.name_field_width - 26 : 10, 60);
@@ -95,7 +95,11 @@ class console : public benchmark::BenchmarkReporter {
           std::printf(" %8.1f", value("percent_of_ceiling"));
         else
           std::printf(" %8s", "");
-        if (run.counters.count("speedup_over_cub")) std::printf(" %8.3f", value("speedup_over_cub"));
+        if (run.counters.count("speedup_over_cub"))
+          std::printf(" %8.3f", value("speedup_over_cub"));
+        else if (run.counters.count("energy_uj"))
+          std::printf(" %8s", "");
+        if (run.counters.count("energy_uj")) std::printf(" %9.1f", value("energy_uj"));
         std::printf("\n");
       }
       std::fflush(stdout);
@@ -105,12 +109,12 @@ class console : public benchmark::BenchmarkReporter {
  private:
   void header() {
     if (std::exchange(printed_, true)) return;
-    std::printf("%-*s %11s %6s %9s %8s %8s\n", static_cast<int>(width_), "case", "median us", "+- %", "GB/s", "% roof",
-                "CUB/this");
+    std::printf("%-*s %11s %6s %9s %8s %8s%s\n", static_cast<int>(width_), "case", "median us", "+- %", "GB/s",
+                "% roof", "CUB/this", energy_ ? " uJ a call" : "");
   }
 
   progress_line& line_;
-  bool colour_, printed_ = false;
+  bool colour_, energy_, printed_ = false;
   std::size_t width_ = 60;
 };
 
@@ -141,6 +145,7 @@ void print_case(benchmark::State& state, suite& all, const bench_case& one) {
     const double other_us = median(other.samples.accepted);
     if (cub_us == 0 || other_us < cub_us) cub_us = other_us;
   }
+  if (result->energy_uj) state.counters["energy_uj"] = *result->energy_uj;
   if (cub_us > 0) state.counters["speedup_over_cub"] = cub_us / about.median;
   if (const ceiling* const roof = ceiling_of(all.found, result->about, result->mode))
     state.counters["percent_of_ceiling"] = 100 * roof->median_us() / about.median;
@@ -172,7 +177,7 @@ void run_cases(const options& given, const run_plan& plan, suite& all, progress_
     if (!own_unit) registered->Unit(benchmark::kMicrosecond);
   }
   if (custom_console) {
-    console printer(line, colour);
+    console printer(line, colour, given.energy);
     benchmark::RunSpecifiedBenchmarks(&printer, "all");
   } else {
     benchmark::RunSpecifiedBenchmarks("all");
@@ -396,6 +401,13 @@ int run(int argc, char** argv) {
   rules.budget_seconds = given.budget_seconds;
   if (!given.wanted.full && given.wanted.grid == grid::none) rules.aim_seconds = shared_seconds;
   if (given.wanted.full) rules.stop_us = 1e6;
+  if (given.energy) {
+    if (device && surroundings.joules(*device))
+      rules.joules = [&] { return surroundings.joules(*device); };
+    else
+      std::cerr << "--energy: " << (device ? "NVML or its energy counter" : "a GPU")
+                << " is not there; no row has it\n";
+  }
   suite all(plan, records, device, rules, [] { return signalled != 0; });
   progress_line line(all.num_cells());
   all.on_progress = [&](const std::string& what) {

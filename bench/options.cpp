@@ -61,6 +61,7 @@ Examples
   rungs_bench --types=f16,u8 --sizes=1Mi,100000 --modes=cold,graph
   rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
   rungs_bench --grid=held_out --budget=150                how far the front door is from the best
+  rungs_bench --energy --modes=warm --sizes=1Mi --types=f32   microjoules a call
   rungs_bench --full --shard=1/4 --out=/tmp/results       a quarter of everything
   rungs_bench --resume=run.json                           what an interrupted run did not reach, by its own command line
 
@@ -230,6 +231,10 @@ parsed parse_options(int argc, const char* const* argv) {
          [&](const std::string& text) { std::tie(wanted.shard, wanted.num_shards) = parse_shard(text); });
   app.add_flag("--dirty-flush", wanted.dirty_flush, "Also the mode dirty");
   app.add_flag(
+      "--energy", given.energy,
+      "Also the energy of a call, by NVML's counter: half a second of calls back to back for each warm or graph "
+      "case, and each cold one beyond the caches");
+  app.add_flag(
       "--profile", given.profile,
       "Measure nothing: show each cold case once to a profiler; --out=FILE then says which case ran in which range");
   app.add_flag("--require-gpu", given.require_gpu, "Fail with 3 where there is no usable GPU");
@@ -281,6 +286,7 @@ void take_up(const std::vector<std::string>& command_line, options& given) {
   for (const std::string& one : command_line) arguments.push_back(one.c_str());
   const options before = parse_options(static_cast<int>(arguments.size()), arguments.data()).given;
   given.wanted = before.wanted;
+  given.energy = given.energy || before.energy;
   if (!given.device) given.device = before.device;
 }
 

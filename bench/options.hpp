@@ -12,7 +12,7 @@ namespace rungs::bench {
 
 struct options {
   selection wanted;
-  bool list = false, profile = false, require_gpu = false, strict = false;
+  bool list = false, profile = false, require_gpu = false, strict = false, energy = false;
   std::optional<int> device;  // none: the first
   std::optional<double> budget_seconds;
   double watchdog_seconds = 300;          // 0: none

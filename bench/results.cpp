@@ -270,6 +270,7 @@ json row_to_json(const row& one, const run_facts& about) {
   entry["min_us"] = time(one.summary.min);
   entry["p95_us"] = time(one.summary.p95);
   if (one.launches && one.launches->largest) add_launch(entry, *one.launches->largest);
+  if (timed && one.energy_uj) entry["energy_uj"] = number(one.energy_uj);
   entry["implausible"] = one.implausible;
   entry["twin"] = one.twin;
   if (!one.defect.empty()) entry["defect"] = one.defect;

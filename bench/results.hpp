@@ -34,6 +34,7 @@ struct row {
   bool repeatable = false;
   std::optional<launched> launches;
   std::size_t workspace_bytes = 0;
+  std::optional<double> energy_uj;  // of a call, of calls back to back
   bool implausible = false;
 
   bool timed() const { return verified && !samples.accepted.empty(); }

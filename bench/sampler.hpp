@@ -19,6 +19,8 @@ class instrument {
   virtual ~instrument() = default;
   // Runs these contenders in this order, each once, and answers one reading for each.
   virtual std::vector<reading> run(std::span<const int> order) = 0;
+  // Calls one contender so often, back to back where it can, and waits for the last call.
+  virtual void repeat(int which, int calls) { run(std::vector<int>(static_cast<std::size_t>(calls), which)); }
 };
 
 // Remembers the fastest clock of the run.

@@ -358,6 +358,13 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
     result.samples = all[i];
     result.repeatable = one.repeatable;
     result.launches = one.launches;
+    if (!rules_.joules || about.on_host || one.bound.twin || !last.right) continue;
+    if (!is_back_to_back(how, about.footprint(), l2_bytes_)) continue;
+    begins("calls back to back, for their energy", about, &one, how);
+    const int calls = how == mode::graph ? calls_per_graph : 1;
+    const auto joules = energy_of_call(*clock, static_cast<int>(i), calls * median(all[i].accepted), rules_.joules,
+                                       rules_.energy_seconds, steady_seconds, stop());
+    if (joules) result.energy_uj = *joules * 1e6 / calls;
   }
   measure_ceilings(about, how, false);
 }

@@ -260,6 +260,37 @@ TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
   EXPECT_EQ(find("faster", mode::graph), nullptr);
 }
 
+// Half a kilowatt while anything runs, told by a counter that moves every millisecond.
+TEST_F(DevicePath, EnergyIsWhatTheCounterTellsOfCallsBackToBack) {
+  wanted.modes = {mode::cold, mode::warm, mode::graph};
+  rules.energy_seconds = 0.01;
+  rules.joules = [] { return std::optional(500 * std::floor(fake::current().now_us / 1000) * 1e-3); };
+  run_and_succeed();
+  for (const mode how : {mode::warm, mode::graph}) {
+    for (const char* rung : {"cub_device_reduce", "faster", "slower"}) {
+      const row& one = at(rung, how);
+      ASSERT_TRUE(one.energy_uj) << rung;
+      EXPECT_NEAR(*one.energy_uj, 500 * one.summary.median, 0.25 * 500 * one.summary.median)
+          << rung << ' ' << name(how);
+    }
+  }
+  EXPECT_FALSE(at("faster", mode::cold).energy_uj) << "flushes take energy, too";
+  for (const row& one : all->found.rows) EXPECT_FALSE(one.twin && one.energy_uj);
+  const json file = to_json(all->found, {}, {});
+  for (const json& one : file["rows"]) EXPECT_EQ(one.contains("energy_uj"), one["mode"] != "cold" && !one["twin"]);
+}
+
+TEST_F(DevicePath, ACounterThatStandsStillOrIsNotThereGivesNoEnergy) {
+  wanted.modes = {mode::warm};
+  for (const std::optional<double> stands : {std::optional<double>(7), std::optional<double>()}) {
+    records.resize(1);  // CUB alone
+    rules.joules = [=] { return stands; };
+    run_and_succeed();
+    EXPECT_TRUE(at("cub_device_reduce", mode::warm).timed());
+    EXPECT_FALSE(at("cub_device_reduce", mode::warm).energy_uj);
+  }
+}
+
 // Of a run over two sizes that ended after the first: the file, as it would be written.
 TEST_F(DevicePath, AResumedRunHasBothPartsCeilingsAndTwins) {
   wanted.sizes = {1 << 16, 1 << 18};

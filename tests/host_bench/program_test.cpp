@@ -385,6 +385,13 @@ TEST_F(Program, OnlyTheSameBuildOnTheSameMachineResumes) {
   EXPECT_NE(chosen.err.find("the file says what to measure"), std::string::npos) << chosen.err;
 }
 
+TEST_F(Program, EnergyNeedsAGpuAndSaysSo) {
+  const auto got = run({"--sizes=1Ki", "--filter=host_serial/", "--energy", out_flag()});
+  EXPECT_EQ(got.code, exit_ok);
+  EXPECT_NE(got.err.find("--energy: a GPU is not there"), std::string::npos) << got.err;
+  for (const auto& row : result()["rows"]) EXPECT_FALSE(row.contains("energy_uj"));
+}
+
 TEST_F(Program, AnOldFileSurvivesAMistake) {
   std::ofstream(folder / "result.json") << "old";
   EXPECT_EQ(run({"--sizes=0", out_flag()}).code, exit_usage);
