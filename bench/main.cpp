@@ -17,6 +17,7 @@
 #include "results.hpp"
 #include "resume.hpp"
 #include "suite.hpp"
+#include "tables.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -50,6 +51,16 @@ fs::path samples_beside(const fs::path& results) {
   return fs::exists(own) || !fs::exists(of_the_folder) ? own : of_the_folder;
 }
 
+void prove_writable(const fs::path& path) {
+  fs::path probe = path;
+  probe += ".probe";
+  write_atomically(probe, "");
+  std::error_code error;
+  fs::remove(probe, error);
+}
+
+bool writes_to_console(const options& given) { return given.json != "-" && given.csv != "-" && given.md != "-"; }
+
 // Decided, and proved writable, before anything is measured. Only the newest samples are kept in a folder.
 destination choose_destination(const options& given, const std::string& gpu, const std::string& run) {
   const fs::path out = given.out.empty() ? given.resume : given.out;
@@ -61,16 +72,17 @@ destination choose_destination(const options& given, const std::string& gpu, con
   }
   std::error_code error;
   fs::create_directories(folder, error);
-  const fs::path probe = folder / (run + ".probe");
-  write_atomically(probe, "");
-  fs::remove(probe, error);
+  prove_writable(folder / run);
+  for (const fs::path& also : {given.json, given.csv, given.md})
+    if (!also.empty() && also != "-") prove_writable(also);
   return to;
 }
 
 // One line a case, as it comes; cases that were not measured are counted at the end instead.
 class console : public benchmark::BenchmarkReporter {
  public:
-  console(progress_line& line, bool colour, bool energy) : line_(line), colour_(colour), energy_(energy) {}
+  console(progress_line& line, bool colour, const options& given)
+      : line_(line), colour_(colour), energy_(given.energy), silent_(!writes_to_console(given)) {}
 
   bool ReportContext(const Context& context) override {
     width_ = std::max<std::size_t>(context.name_field_width > 26 ? context.name_field_width - 26 : 10, 60);
@@ -78,6 +90,7 @@ class console : public benchmark::BenchmarkReporter {
   }
 
   void ReportRuns(const std::vector<Run>& runs) override {
+    if (silent_) return;
     for (const Run& run : runs) {
       const std::string& name = run.run_name.function_name;
       if (run.counters.count("median_us") == 0) {
@@ -114,7 +127,7 @@ class console : public benchmark::BenchmarkReporter {
   }
 
   progress_line& line_;
-  bool colour_, energy_, printed_ = false;
+  bool colour_, energy_, silent_, printed_ = false;
   std::size_t width_ = 60;
 };
 
@@ -177,7 +190,7 @@ void run_cases(const options& given, const run_plan& plan, suite& all, progress_
     if (!own_unit) registered->Unit(benchmark::kMicrosecond);
   }
   if (custom_console) {
-    console printer(line, colour, given.energy);
+    console printer(line, colour, given);
     benchmark::RunSpecifiedBenchmarks(&printer, "all");
   } else {
     benchmark::RunSpecifiedBenchmarks("all");
@@ -269,6 +282,7 @@ struct recorder {
   std::vector<const catalog::record*> variants;
   double peak_gb_per_s;
   double written = -1, took = 0;  // seconds of the run
+  json file = {};
 
   // Answers what a reader must know of the run.
   std::vector<std::string> write(suite& all, const json& after, bool complete) {
@@ -285,9 +299,22 @@ struct recorder {
     about.seconds = all.seconds();
     context["environment"]["after"] = after;
     context["banners"] = notices;
-    const json file = to_json(all.found, about, variants);
-    write_atomically(to.results, to_text(earlier ? earlier->united_with(file) : file));
+    file = to_json(all.found, about, variants);
+    if (earlier) file = earlier->united_with(file);
+    write_atomically(to.results, to_text(file));
     return notices;
+  }
+  // What was written last, once more.
+  void write_tables(const options& given) const {
+    const auto put = [](const fs::path& path, const auto& text) {
+      if (path == "-")
+        std::cout << text() << std::flush;
+      else if (!path.empty())
+        write_atomically(path, text());
+    };
+    put(given.json, [&] { return to_text(file); });
+    put(given.csv, [&] { return to_csv(file); });
+    put(given.md, [&] { return to_markdown(file); });
   }
   // Unless that would take more than 2 % of the time.
   void write_so_far(suite& all) {
@@ -350,12 +377,14 @@ int run(int argc, char** argv) {
   about.commit = build::commit;
   about.run = utc_now() + "-" + about.commit.substr(0, about.commit.find('-'));
   about.gpu = slug(device ? device->name : cpu_name());
-  // Where the file goes is no property of the run.
+  // Where the files go is no property of the run.
   for (std::size_t i = 0; i < given.command_line.size(); ++i) {
     const std::string& argument = given.command_line[i];
-    if (argument == "--out")
+    const auto is = [&](std::string_view flag) { return argument == flag; };
+    const auto gives = [&](const std::string& flag) { return argument.starts_with(flag + "="); };
+    if (const auto flags = {"--out", "--json", "--csv", "--md"}; std::ranges::any_of(flags, is))
       ++i;
-    else if (!argument.starts_with("--out="))
+    else if (std::ranges::none_of(flags, gives))
       about.arguments.push_back(argument);
   }
   if (given.profile) return run_profile(given, plan, *device, surroundings, about);
@@ -424,6 +453,7 @@ int run(int argc, char** argv) {
     all.give_up(fate);
     record.write(all, nullptr, false);
     record.write_samples(all);
+    record.write_tables(given);
     std::cerr << "what was measured before stands in " << to.results.string() << "; --resume=" << to.results.string()
               << " goes on\n";
     std::fflush(stdout);
@@ -445,6 +475,7 @@ int run(int argc, char** argv) {
   const json after = broken.empty() ? read_environment() : json(nullptr);
   const auto notices = record.write(all, after, about.complete);
   record.write_samples(all);
+  record.write_tables(given);
   const int code = summarise_run(all, given, to, earlier, notices);
   if (broken.empty()) return code;
   std::cerr << "the GPU failed: " << broken << "; what was measured before stands in the file\n";

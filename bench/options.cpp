@@ -62,6 +62,7 @@ Examples
   rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
   rungs_bench --grid=held_out --budget=150                how far the front door is from the best
   rungs_bench --energy --modes=warm --sizes=1Mi --types=f32   microjoules a call
+  rungs_bench --types=f32 --md=sums.md --csv=sums.csv     its tables, beside the result file
   rungs_bench --full --shard=1/4 --out=/tmp/results       a quarter of everything
   rungs_bench --resume=run.json                           what an interrupted run did not reach, by its own command line
 
@@ -224,6 +225,11 @@ parsed parse_options(int argc, const char* const* argv) {
   option("--resume", "FILE",
          "Measure what this result file of an unfinished run lacks, and write both parts into it (or to --out)",
          [&](const std::string& text) { given.resume = text; });
+  option("--json", "FILE", "The result file also here; -: on standard output, instead of a line a case",
+         [&](const std::string& text) { given.json = text; });
+  option("--csv", "FILE", "The rows as CSV, with the columns of report/SCHEMA.md; -: likewise",
+         [&](const std::string& text) { given.csv = text; });
+  option("--md", "FILE", "The rows as Markdown tables; -: likewise", [&](const std::string& text) { given.md = text; });
   app.add_flag("--full", wanted.full, "Everything: every rung, size, type, operator and mode");
   option("--grid", "held_out|histograms", "Other cells than the suite's: held_out, or the whole grid of histograms",
          [&](const std::string& text) { wanted.grid = parse_name<grid>("--grid", "grid", text, all_grids); });
@@ -268,6 +274,10 @@ parsed parse_options(int argc, const char* const* argv) {
     throw usage_error("--budget: write a positive number of seconds");
   if (!(given.watchdog_seconds >= 0 && given.watchdog_seconds < 1e6))
     throw usage_error("--watchdog: write a number of seconds, or 0 for none");
+  if ((given.json == "-") + (given.csv == "-") + (given.md == "-") > 1)
+    throw usage_error("--json, --csv and --md: one of them can go to standard output");
+  if (given.profile && !(given.json.empty() && given.csv.empty() && given.md.empty()))
+    throw usage_error("--profile measures nothing; leave out --json, --csv and --md");
   const bool in_grid = wanted.grid != grid::none;
   if (in_grid && (wanted.full || !wanted.sizes.empty() || !wanted.bins.empty()))
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");

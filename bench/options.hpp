@@ -15,8 +15,10 @@ struct options {
   bool list = false, profile = false, require_gpu = false, strict = false, energy = false;
   std::optional<int> device;  // none: the first
   std::optional<double> budget_seconds;
-  double watchdog_seconds = 300;          // 0: none
-  std::filesystem::path out;              // empty: report/data/<gpu>/ in the source tree
+  double watchdog_seconds = 300;  // 0: none
+  std::filesystem::path out;      // empty: report/data/<gpu>/ in the source tree
+  // One more copy of the results, and their tables; empty: none; "-": to standard output, instead of a line a case.
+  std::filesystem::path json, csv, md;
   std::filesystem::path resume;           // a file of results that is to be completed; empty: none
   std::vector<std::string> google;        // Google Benchmark's flags, validated, as --name=value
   std::vector<std::string> command_line;  // as given

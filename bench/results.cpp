@@ -371,7 +371,7 @@ json samples_to_json(const findings& found, const run_facts& about) {
 
 void write_atomically(const std::filesystem::path& path, const std::string& bytes) {
   const auto fail = [&](const std::string& what) {
-    return usage_error(path.string() + ": " + what + ": " + std::strerror(errno) + "; give another --out");
+    return usage_error(path.string() + ": " + what + ": " + std::strerror(errno) + "; write elsewhere");
   };
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);

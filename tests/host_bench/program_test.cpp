@@ -116,6 +116,8 @@ const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
                             {"--budget=-3", "--budget"},
                             {"--budget=soon", "soon"},
                             {"--budget=nan", "--budget"},
+                            {"--md=/proc/nowhere/x", "/proc/nowhere/x"},
+                            {"--csv=", "no value"},
                             {"--watchdog=-1", "--watchdog"},
                             {"--watchdog=nan", "--watchdog"},
                             {"--watchdog=soon", "soon"},
@@ -396,6 +398,57 @@ TEST_F(Program, AnOldFileSurvivesAMistake) {
   std::ofstream(folder / "result.json") << "old";
   EXPECT_EQ(run({"--sizes=0", out_flag()}).code, exit_usage);
   EXPECT_EQ(read(folder / "result.json"), "old");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream from(text);
+  for (std::string line; std::getline(from, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_F(Program, OneRunAsJsonCsvAndMarkdown) {
+  auto arguments = a_few;
+  const auto flag = [&](const std::string& name, const char* file) {
+    return "--" + name + "=" + (folder / "new" / file).string();
+  };
+  arguments.insert(arguments.end(), {out_flag(), flag("json", "a.json"), flag("csv", "a.csv"), flag("md", "a.md")});
+  const auto got = run(arguments);
+  ASSERT_EQ(got.code, exit_ok) << got.err;
+  EXPECT_NE(got.out.find("median us"), std::string::npos) << "the console's lines as ever";
+  EXPECT_EQ(read(folder / "new/a.json"), read(folder / "result.json"));
+  const json file = result();
+  EXPECT_EQ(file["arguments"].size(), a_few.size()) << "where files go is not the run's";
+
+  const auto csv = lines_of(read(folder / "new/a.csv"));
+  ASSERT_EQ(csv.size(), 1 + file["rows"].size());
+  EXPECT_EQ(csv[0].substr(0, 31), "family,rung,operation,operator,");
+  EXPECT_TRUE(csv[0].ends_with(",gpu,commit,run"));
+  for (std::size_t i = 1; i < csv.size(); ++i) {
+    EXPECT_EQ(std::ranges::count(csv[i], ','), std::ranges::count(csv[0], ','));
+    EXPECT_NE(csv[i].find("," + file["rows"][i - 1]["median_us"].dump() + ","), std::string::npos) << csv[i];
+  }
+  const std::string tables = read(folder / "new/a.md");
+  EXPECT_NE(tables.find("## reduce, plus, f32, host\n\n| n | variant | median us |"), std::string::npos) << tables;
+  EXPECT_NE(tables.find("| 1Ki | library_baselines/host_serial |"), std::string::npos) << tables;
+  EXPECT_EQ(std::ranges::count_if(
+                lines_of(tables),
+                [](const std::string& line) { return line.starts_with("| ") && line.find("/host_") != line.npos; }),
+            static_cast<std::ptrdiff_t>(file["rows"].size()));
+}
+
+TEST_F(Program, OneKindGoesToStandardOutputAlone) {
+  auto arguments = a_few;
+  arguments.insert(arguments.end(), {out_flag(), "--csv=-"});
+  const auto csv = run(arguments);
+  EXPECT_EQ(csv.code, exit_ok) << csv.err;
+  EXPECT_EQ(lines_of(csv.out).size(), 1 + result()["rows"].size());
+  arguments.back() = "--json=-";
+  EXPECT_EQ(json::parse(run(arguments).out)["schema"], "rungs.results/1");
+  arguments.push_back("--md=-");
+  const auto both = run(arguments);
+  EXPECT_EQ(both.code, exit_usage);
+  EXPECT_NE(both.err.find("one of them"), std::string::npos) << both.err;
 }
 
 TEST_F(Program, GoogleBenchmarksOwnOutputWorks) {
