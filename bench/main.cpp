@@ -428,6 +428,7 @@ int run(int argc, char** argv) {
 
   listen_for_interrupts();
   rules.budget_seconds = given.budget_seconds;
+  rules.limits = given.limits;
   if (!given.wanted.full && given.wanted.grid == grid::none) rules.aim_seconds = shared_seconds;
   if (given.wanted.full) rules.stop_us = 1e6;
   if (given.energy) {

@@ -61,6 +61,7 @@ Examples
   rungs_bench --types=f16,u8 --sizes=1Mi,100000 --modes=cold,graph
   rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
   rungs_bench --grid=held_out --budget=150                how far the front door is from the best
+  rungs_bench --sizes=1Ki:1Gi:4 --types=i32 --max-noise=1%  every fourth power of two, within 1 % each
   rungs_bench --energy --modes=warm --sizes=1Mi --types=f32   microjoules a call
   rungs_bench --types=f32 --md=sums.md --csv=sums.csv     its tables, beside the result file
   rungs_bench --full --shard=1/4 --out=/tmp/results       a quarter of everything
@@ -144,6 +145,24 @@ int parse_device(const std::string& text) {
   return device;
 }
 
+int parse_count(const std::string& flag, const std::string& text) {
+  int count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc{} || rest != end || count < 1 || count > 1'000'000)
+    throw usage_error(flag + ": '" + text + "' is not a number of samples from 1 to 1000000");
+  return count;
+}
+
+double parse_percent(const std::string& flag, const std::string& text) {
+  double percent = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc{} || (rest != end && std::string_view(rest, end) != "%") || !(percent > 0 && percent <= 100))
+    throw usage_error(flag + ": '" + text + "' is not a percentage such as 1%");
+  return percent / 100;
+}
+
 bool is_true(const std::string& value) { return value.empty() || value == "true" || value == "1" || value == "yes"; }
 
 }  // namespace
@@ -177,7 +196,9 @@ void take_google_flag(const std::string& flag, options& into) {
       throw usage_error(name + ": '" + value + "' is not a value it takes");
     into.google.push_back(flag);
   } else if (about_samples.contains(known)) {
-    throw usage_error(name + " has no meaning here: our own sampler decides how many samples to take; use --budget");
+    throw usage_error(name +
+                      " has no meaning here: our own sampler decides how many samples to take; use --min-samples, " +
+                      "--max-samples, --max-noise or --budget");
   } else {
     throw usage_error("unknown flag " + name + "; --help lists the flags");
   }
@@ -208,13 +229,23 @@ parsed parse_options(int argc, const char* const* argv) {
   app.add_option("--watchdog", given.watchdog_seconds,
                  "End the run with 6, its results kept, when a step such as a call takes longer; default 300, 0: never")
       ->type_name("SECONDS");
+  option("--min-samples", "N", "Of each contender at least so many samples; they come in pairs",
+         [&](const std::string& text) { given.limits.fewest = parse_count("--min-samples", text); });
+  option("--max-samples", "N", "Of each contender at most so many samples",
+         [&](const std::string& text) { given.limits.most = parse_count("--max-samples", text); });
+  option("--max-noise", "PERCENT",
+         "Sample each cell, however long it takes, until the column +- % of all its contenders is below this, or "
+         "--max-samples are taken (" +
+             std::to_string(sample_limits::most_for_noise) + " where not given)",
+         [&](const std::string& text) { given.limits.noise = parse_percent("--max-noise", text); });
   option("--modes", "MODES", "Comma-separated: " + names_of<mode>(all_modes),
          [&](const std::string& text) { wanted.modes = parse_names<mode>("--modes", "mode", text, all_modes); });
-  option("--sizes", "SIZES", "Comma-separated numbers of items: 1048576, 1Ki, 16Mi",
+  option("--sizes", "SIZES",
+         "Comma-separated numbers of items and ranges: 1048576, 16Mi, 1Ki:1Gi (doubling), 1Ki:1Gi:4",
          [&](const std::string& text) { wanted.sizes = parse_sizes(text); });
   option("--types", "TYPES", "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...",
          [&](const std::string& text) { wanted.types = split(text); });
-  option("--bins", "BINS", "Comma-separated numbers of bins: 256, 4096, 1Mi; only histograms",
+  option("--bins", "BINS", "Comma-separated numbers of bins and ranges: 256, 4096, 64:1Mi:4; only histograms",
          [&](const std::string& text) { wanted.bins = parse_bins(text); });
   option("--distributions", "NAMES", "Comma-separated: " + names_of<distribution>(all_distributions),
          [&](const std::string& text) {
@@ -284,18 +315,21 @@ parsed parse_options(int argc, const char* const* argv) {
   if (in_grid && (wanted.dirty_flush || std::ranges::any_of(wanted.modes, [](mode how) { return how != mode::cold; })))
     throw usage_error("--grid: a grid is measured cold; leave out --modes and --dirty-flush");
   if (given.profile && !given.resume.empty()) throw usage_error("--resume: a profile is not resumed");
+  if (given.limits.fewest && given.limits.most && *given.limits.fewest > *given.limits.most)
+    throw usage_error("--min-samples is more than --max-samples");
   if (given.profile && given.out.extension() != ".json")
     throw usage_error("--profile needs --out=FILE.json, where it writes which case is which");
   return result;
 }
 
 void take_up(const std::vector<std::string>& command_line, options& given) {
-  if (given.wanted != selection{})
+  if (given.wanted != selection{} || given.limits != sample_limits{})
     throw usage_error("--resume: the file says what to measure; leave out --filter, --sizes and whatever else chooses");
   std::vector<const char*> arguments{"rungs_bench"};
   for (const std::string& one : command_line) arguments.push_back(one.c_str());
   const options before = parse_options(static_cast<int>(arguments.size()), arguments.data()).given;
   given.wanted = before.wanted;
+  given.limits = before.limits;
   given.energy = given.energy || before.energy;
   if (!given.device) given.device = before.device;
 }

@@ -12,6 +12,7 @@ namespace rungs::bench {
 
 struct options {
   selection wanted;
+  sample_limits limits;
   bool list = false, profile = false, require_gpu = false, strict = false, energy = false;
   std::optional<int> device;  // none: the first
   std::optional<double> budget_seconds;

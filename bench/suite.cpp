@@ -182,7 +182,7 @@ stop_rule suite::rule_for(const problem& about) const {
     const double cells_left = static_cast<double>(std::max<std::size_t>(1, num_cells_ - cells_done_));
     rule.share = 0.8 * std::max(0.0, *to_share - seconds()) / cells_left;
   }
-  return rule;
+  return rules_.limits.applied_to(rule);
 }
 
 // Who may be sampled: what answers rightly, in time, and (where not every rung is measured) fast enough.

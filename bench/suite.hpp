@@ -35,6 +35,7 @@ struct suite_rules {
   std::optional<double> aim_seconds;     // without one: what cases share as they would a budget, and it ends nothing
   std::size_t large_bytes = std::size_t{1} << 30;
   int enough = 60, enough_large = 20, most = 200;
+  sample_limits limits = {};
   energy_counter joules = {};   // with one, each row has the energy of a call, where calls back to back are its mode
   double energy_seconds = 0.5;  // of calls
 };

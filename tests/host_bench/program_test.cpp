@@ -96,6 +96,14 @@ const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
                             {"--sizes=12Qi", "'12Qi'"},
                             {"--sizes=1Ki,,2Ki", "''"},
                             {"--sizes=200000Gi", "200000Gi"},
+                            {"--sizes=8Ki:1Ki", "'8Ki:1Ki'"},
+                            {"--bins=64:32Mi", "16Mi"},
+                            {"--min-samples=0", "'0'"},
+                            {"--max-samples=few", "'few'"},
+                            {"--max-samples=1e9", "'1e9'"},
+                            {"--max-noise=0%", "'0%'"},
+                            {"--max-noise=1percent", "'1percent'"},
+                            {"--max-noise=nan", "'nan'"},
                             {"--types=f12", "'f12'"},
                             {"--modes=lukewarm", "'lukewarm'"},
                             {"--bins=0", "number of bins"},
@@ -385,6 +393,26 @@ TEST_F(Program, OnlyTheSameBuildOnTheSameMachineResumes) {
   const auto chosen = run({"--resume=" + (folder / "result.json").string(), "--sizes=1Ki"});
   EXPECT_EQ(chosen.code, exit_usage);
   EXPECT_NE(chosen.err.find("the file says what to measure"), std::string::npos) << chosen.err;
+}
+
+TEST_F(Program, RangesOfSizesAndLimitsOfSamplesHold) {
+  const auto samples_of = [&](const std::vector<std::string>& limits) {
+    std::vector<std::string> arguments{"--sizes=1Ki:4Ki", "--types=f32", "--filter=^reduce/plus/.*/host_serial/",
+                                       out_flag()};
+    arguments.insert(arguments.end(), limits.begin(), limits.end());
+    const auto got = run(arguments);
+    EXPECT_EQ(got.code, exit_ok) << got.err;
+    std::vector<int> samples;
+    for (const auto& row : result()["rows"]) samples.push_back(row["samples"]);
+    EXPECT_EQ(samples.size(), 3u);
+    return samples;
+  };
+  EXPECT_EQ(samples_of({"--max-samples=8"}), (std::vector{8, 8, 8}));
+  EXPECT_EQ(samples_of({"--min-samples=300", "--max-samples=300"}), (std::vector{300, 300, 300}));
+  for (const int count : samples_of({"--min-samples=250"})) EXPECT_GE(count, 250);
+  const auto got = run({"--min-samples=9", "--max-samples=8"});
+  EXPECT_EQ(got.code, exit_usage);
+  EXPECT_NE(got.err.find("--min-samples is more than --max-samples"), std::string::npos) << got.err;
 }
 
 TEST_F(Program, EnergyNeedsAGpuAndSaysSo) {
