@@ -46,10 +46,10 @@ struct stop_rule {
 
 // What a user bounds of it.
 struct sample_limits {
-  std::optional<int> fewest, most;
+  std::optional<int> fewest = {}, most = {};
   // Half of the width of each median's interval, as a fraction of the median: sampled until then, however long it
   // takes.
-  std::optional<double> noise;
+  std::optional<double> noise = {};
 
   static constexpr int most_for_noise = 2000;  // where nothing is said of the most
   stop_rule applied_to(stop_rule rule) const;

@@ -143,7 +143,8 @@ std::string to_markdown(const json& file) {
     if (is_new) sections.push_back({place->first, {}});
     sections[place->second].second.push_back(row);
   }
-  for (const auto& [title, own] : sections) {
+  for (auto& [title, own] : sections) {
+    std::ranges::stable_sort(own, {}, [](const json* row) { return row->value("items", std::size_t{}); });
     text += "\n## " + title + "\n\n" + line(header) + line(rule);
     for (const json* row : own) {
       const bool timed = (*row)["median_us"].is_number();

@@ -11,7 +11,7 @@ namespace rungs::bench {
 // left out.
 std::string to_csv(const json& file);
 
-// A table for each operation, types, shape, distribution and mode: a line a variant and size.
+// A table for each operation, types, shape, distribution and mode: a line a variant, the smallest sizes first.
 std::string to_markdown(const json& file);
 
 }  // namespace rungs::bench

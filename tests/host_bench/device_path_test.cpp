@@ -294,6 +294,7 @@ TEST_F(DevicePath, ACounterThatStandsStillOrIsNotThereGivesNoEnergy) {
 // Of a run over two sizes that ended after the first: the file, as it would be written.
 TEST_F(DevicePath, AResumedRunHasBothPartsCeilingsAndTwins) {
   wanted.sizes = {1 << 16, 1 << 18};
+  wanted.modes = {mode::cold, mode::warm, mode::graph};
   run_and_succeed();
   const run_facts about{.run = "2030-01-02T030405Z-abc1234",
                         .gpu = "fake",
