@@ -108,6 +108,14 @@ json environment::driver_version() const {
   return or_null(known, std::string(version));
 }
 
+std::optional<double> environment::joules(const device_facts& facts) const {
+  const nvml_device device = nvml_ != nullptr ? nvml_->find(facts.pci_bus_id) : nullptr;
+  unsigned long long millijoules = 0;
+  if (device == nullptr || !nvml_->call("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules))
+    return std::nullopt;
+  return static_cast<double>(millijoules) * 1e-3;
+}
+
 json environment::read(const device_facts& facts) const {
   json seen;
   for (const char* field : {"sm_clock_mhz", "sm_clock_max_mhz", "memory_clock_mhz", "throttle_reasons", "temperature_c",

@@ -25,6 +25,8 @@ class environment {
   // The fields of SCHEMA.md's context.environment; each null that cannot be read.
   json read(const device_facts& device) const;
   json driver_version() const;
+  // All energy that the GPU has taken since its driver was loaded; empty where NVML or its counter is not there.
+  std::optional<double> joules(const device_facts& device) const;
 
  private:
   struct library;

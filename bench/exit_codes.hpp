@@ -9,6 +9,7 @@ enum exit_code : int {
   exit_no_gpu = 3,  // under --require-gpu
   exit_internal = 4,
   exit_environment = 5,  // refused under --strict
+  exit_stuck = 6,        // --watchdog: something did not end
   exit_interrupted = 130,
 };
 

@@ -189,6 +189,11 @@ std::vector<reading> device_instrument::run(std::span<const int> order) {
   return readings;
 }
 
+void device_instrument::repeat(int which, int calls) {
+  for (int i = 0; i < calls; ++i) enqueue(static_cast<std::size_t>(which));
+  bench_.synchronize();
+}
+
 std::vector<reading> host_instrument::run(std::span<const int> order) {
   using clock = std::chrono::steady_clock;
   std::vector<reading> readings;

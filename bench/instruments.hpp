@@ -33,6 +33,12 @@ constexpr bool has_ceiling(mode how, std::size_t footprint, std::size_t l2_bytes
   return (how != mode::warm && how != mode::graph) || footprint <= l2_bytes / 2;
 }
 
+// Whether calls back to back find the caches as this mode has them: warm ones do, and cold ones where the data never
+// fits them.
+constexpr bool is_back_to_back(mode how, std::size_t footprint, std::size_t l2_bytes) {
+  return how == mode::warm || how == mode::graph || (how == mode::cold && footprint > largest_warm_bytes(l2_bytes));
+}
+
 // What every device instrument shares: stream, events, flush buffer, stamps.
 class event_bench {
  public:
@@ -64,6 +70,7 @@ class device_instrument : public instrument {
  public:
   device_instrument(const event_bench& with, mode how, std::vector<const contender*> contenders);
   std::vector<reading> run(std::span<const int> order) override;
+  void repeat(int which, int calls) override;  // in the graph mode that many graphs
 
  private:
   void enqueue(std::size_t which);

@@ -15,7 +15,9 @@
 #include "profile.hpp"
 #include "progress.hpp"
 #include "results.hpp"
+#include "resume.hpp"
 #include "suite.hpp"
+#include "tables.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -40,26 +42,47 @@ struct destination {
   fs::path results, samples;
 };
 
+// What a file's samples are called where the file has a name of its own.
+fs::path of_its_own(fs::path results) { return results.replace_extension(".samples.json.gz"); }
+
+// Where the samples of a file of results lie.
+fs::path samples_beside(const fs::path& results) {
+  const fs::path own = of_its_own(results), of_the_folder = results.parent_path() / "samples.json.gz";
+  return fs::exists(own) || !fs::exists(of_the_folder) ? own : of_the_folder;
+}
+
+void prove_writable(const fs::path& path) {
+  fs::path probe = path;
+  probe += ".probe";
+  write_atomically(probe, "");
+  std::error_code error;
+  fs::remove(probe, error);
+}
+
+bool writes_to_console(const options& given) { return given.json != "-" && given.csv != "-" && given.md != "-"; }
+
 // Decided, and proved writable, before anything is measured. Only the newest samples are kept in a folder.
 destination choose_destination(const options& given, const std::string& gpu, const std::string& run) {
-  fs::path folder = given.out.empty() ? fs::path(build::source_dir) / "report" / "data" / gpu : given.out;
+  const fs::path out = given.out.empty() ? given.resume : given.out;
+  fs::path folder = out.empty() ? fs::path(build::source_dir) / "report" / "data" / gpu : out;
   destination to{folder / (run + ".json"), folder / "samples.json.gz"};
-  if (given.out.extension() == ".json" && !fs::is_directory(given.out)) {
-    folder = given.out.has_parent_path() ? given.out.parent_path() : fs::path(".");
-    to = {given.out, fs::path(given.out).replace_extension(".samples.json.gz")};
+  if (out.extension() == ".json" && !fs::is_directory(out)) {
+    folder = out.has_parent_path() ? out.parent_path() : fs::path(".");
+    to = {out, out == given.resume ? samples_beside(out) : of_its_own(out)};
   }
   std::error_code error;
   fs::create_directories(folder, error);
-  const fs::path probe = folder / (run + ".probe");
-  write_atomically(probe, "");
-  fs::remove(probe, error);
+  prove_writable(folder / run);
+  for (const fs::path& also : {given.json, given.csv, given.md})
+    if (!also.empty() && also != "-") prove_writable(also);
   return to;
 }
 
 // One line a case, as it comes; cases that were not measured are counted at the end instead.
 class console : public benchmark::BenchmarkReporter {
  public:
-  console(progress_line& line, bool colour) : line_(line), colour_(colour) {}
+  console(progress_line& line, bool colour, const options& given)
+      : line_(line), colour_(colour), energy_(given.energy), silent_(!writes_to_console(given)) {}
 
   bool ReportContext(const Context& context) override {
     width_ = std::max<std::size_t>(context.name_field_width > 26 ? context.name_field_width - 26 : 10, 60);
@@ -67,6 +90,7 @@ class console : public benchmark::BenchmarkReporter {
   }
 
   void ReportRuns(const std::vector<Run>& runs) override {
+    if (silent_) return;
     for (const Run& run : runs) {
       const std::string& name = run.run_name.function_name;
       if (run.counters.count("median_us") == 0) {
@@ -84,7 +108,11 @@ class console : public benchmark::BenchmarkReporter {
           std::printf(" %8.1f", value("percent_of_ceiling"));
         else
           std::printf(" %8s", "");
-        if (run.counters.count("speedup_over_cub")) std::printf(" %8.3f", value("speedup_over_cub"));
+        if (run.counters.count("speedup_over_cub"))
+          std::printf(" %8.3f", value("speedup_over_cub"));
+        else if (run.counters.count("energy_uj"))
+          std::printf(" %8s", "");
+        if (run.counters.count("energy_uj")) std::printf(" %9.1f", value("energy_uj"));
         std::printf("\n");
       }
       std::fflush(stdout);
@@ -94,12 +122,12 @@ class console : public benchmark::BenchmarkReporter {
  private:
   void header() {
     if (std::exchange(printed_, true)) return;
-    std::printf("%-*s %11s %6s %9s %8s %8s\n", static_cast<int>(width_), "case", "median us", "+- %", "GB/s", "% roof",
-                "CUB/this");
+    std::printf("%-*s %11s %6s %9s %8s %8s%s\n", static_cast<int>(width_), "case", "median us", "+- %", "GB/s",
+                "% roof", "CUB/this", energy_ ? " uJ a call" : "");
   }
 
   progress_line& line_;
-  bool colour_, printed_ = false;
+  bool colour_, energy_, silent_, printed_ = false;
   std::size_t width_ = 60;
 };
 
@@ -130,6 +158,7 @@ void print_case(benchmark::State& state, suite& all, const bench_case& one) {
     const double other_us = median(other.samples.accepted);
     if (cub_us == 0 || other_us < cub_us) cub_us = other_us;
   }
+  if (result->energy_uj) state.counters["energy_uj"] = *result->energy_uj;
   if (cub_us > 0) state.counters["speedup_over_cub"] = cub_us / about.median;
   if (const ceiling* const roof = ceiling_of(all.found, result->about, result->mode))
     state.counters["percent_of_ceiling"] = 100 * roof->median_us() / about.median;
@@ -161,7 +190,7 @@ void run_cases(const options& given, const run_plan& plan, suite& all, progress_
     if (!own_unit) registered->Unit(benchmark::kMicrosecond);
   }
   if (custom_console) {
-    console printer(line, colour);
+    console printer(line, colour, given);
     benchmark::RunSpecifiedBenchmarks(&printer, "all");
   } else {
     benchmark::RunSpecifiedBenchmarks("all");
@@ -195,7 +224,7 @@ std::vector<const catalog::record*> distinct_variants(std::span<const catalog::r
 
 // What a person should know at the end; the file holds the rest.
 int summarise_run(const suite& all, const options& given, const destination& to,
-                  const std::vector<std::string>& notices) {
+                  const std::optional<unfinished_run>& earlier, const std::vector<std::string>& notices) {
   std::size_t timed = 0, wrong = 0, faults = 0, implausible = 0, marked = 0, different = 0, set_aside = 0;
   for (const row& one : all.found.rows) {
     timed += one.timed();
@@ -212,6 +241,10 @@ int summarise_run(const suite& all, const options& given, const destination& to,
   for (const twin_pair& one : all.found.twins) different += one.different();
   for (const auto& notice : notices) std::cerr << "notice: " << notice << '\n';
   if (faults != 0) std::cerr << faults << " rows without a time: a library's histogram was wrong or refused\n";
+  if (earlier) {
+    std::cerr << earlier->num_rows() << " rows in " << earlier->num_cells() << " cells were in the file\n";
+    wrong += earlier->any_wrong();
+  }
   std::cerr << timed << " rows measured, " << wrong << " wrong, " << implausible << " implausible, "
             << all.found.omissions.size() << " left out (the file says why); " << set_aside << " samples set aside; "
             << marked << " of " << all.found.ceilings.size() << " ceilings drifted over 2 %; " << different << " of "
@@ -240,6 +273,63 @@ json versions_json(const environment& surroundings) {
           {"architectures", build::architectures},   {"build_type", build::type}};
 }
 
+// Writes the file of results: while it is measured, so that nothing but the last seconds of a run that is killed are
+// lost, and at the end.
+struct recorder {
+  run_facts about;
+  const destination& to;
+  const std::optional<unfinished_run>& earlier;
+  std::vector<const catalog::record*> variants;
+  double peak_gb_per_s;
+  double written = -1, took = 0;  // seconds of the run
+  json file = {};
+
+  // Answers what a reader must know of the run.
+  std::vector<std::string> write(suite& all, const json& after, bool complete) {
+    compare(all.found, peak_gb_per_s);
+    json& context = about.context;
+    auto notices = banners(context["environment"]["before"], after, context["variables"], build::is_release());
+    std::size_t accepted = 0, set_aside = 0;
+    for (const row& one : all.found.rows) {
+      accepted += one.samples.accepted.size();
+      set_aside += one.samples.set_aside.size();
+    }
+    if (20 * set_aside > accepted) notices.push_back("the SM clock dropped in over 5 % of the samples");
+    about.complete = complete;
+    about.seconds = all.seconds();
+    context["environment"]["after"] = after;
+    context["banners"] = notices;
+    file = to_json(all.found, about, variants);
+    if (earlier) file = earlier->united_with(file);
+    write_atomically(to.results, to_text(file));
+    return notices;
+  }
+  // What was written last, once more.
+  void write_tables(const options& given) const {
+    const auto put = [](const fs::path& path, const auto& text) {
+      if (path == "-")
+        std::cout << text() << std::flush;
+      else if (!path.empty())
+        write_atomically(path, text());
+    };
+    put(given.json, [&] { return to_text(file); });
+    put(given.csv, [&] { return to_csv(file); });
+    put(given.md, [&] { return to_markdown(file); });
+  }
+  // Unless that would take more than 2 % of the time.
+  void write_so_far(suite& all) {
+    const double now = all.seconds();
+    if (written >= 0 && now - written < 50 * took) return;
+    write(all, nullptr, false);
+    written = all.seconds();
+    took = written - now;
+  }
+  void write_samples(const suite& all) const {
+    const json samples = samples_to_json(all.found, about);
+    write_gzip_atomically(to.samples, (earlier ? earlier->samples_united_with(samples) : samples).dump());
+  }
+};
+
 // For whoever looks on with a profiler: bench/counters starts it with one.
 int run_profile(const options& given, const run_plan& plan, const device_facts& device, const environment& surroundings,
                 run_facts about) {
@@ -257,20 +347,25 @@ int run_profile(const options& given, const run_plan& plan, const device_facts& 
 }
 
 int run(int argc, char** argv) {
-  const auto [given, done] = parse_options(argc, argv);
+  auto [given, done] = parse_options(argc, argv);
   if (done) return *done;
+  std::optional<unfinished_run> earlier;
+  if (!given.resume.empty()) {
+    earlier.emplace(given.resume, samples_beside(given.resume));
+    take_up(earlier->arguments(), given);
+  }
   const auto records = catalog::all();
 
   const environment surroundings;  // before the first CUDA call
   std::string why_no_device;
-  const auto device = find_device(why_no_device, given.device);
+  const auto device = find_device(why_no_device, given.device.value_or(0));
   if (given.list) {
     for (const auto& one : make_plan(records, given.wanted, device ? device : imaginary_device(), "").cases) {
       if (one.asked_for) std::cout << one.name << '\n';
     }
     return exit_ok;
   }
-  const run_plan plan = make_plan(records, given.wanted, device, why_no_device);
+  run_plan plan = make_plan(records, given.wanted, device, why_no_device);
   if (!device) {
     std::cerr << "no usable GPU: " << why_no_device << "; " << plan.omissions.size()
               << " device variants cannot run here"
@@ -282,15 +377,34 @@ int run(int argc, char** argv) {
   about.commit = build::commit;
   about.run = utc_now() + "-" + about.commit.substr(0, about.commit.find('-'));
   about.gpu = slug(device ? device->name : cpu_name());
-  // Where the file goes is no property of the run.
+  // Where the files go is no property of the run.
   for (std::size_t i = 0; i < given.command_line.size(); ++i) {
     const std::string& argument = given.command_line[i];
-    if (argument == "--out")
+    const auto is = [&](std::string_view flag) { return argument == flag; };
+    const auto gives = [&](const std::string& flag) { return argument.starts_with(flag + "="); };
+    if (const auto flags = {"--out", "--json", "--csv", "--md"}; std::ranges::any_of(flags, is))
       ++i;
-    else if (!argument.starts_with("--out="))
+    else if (std::ranges::none_of(flags, gives))
       about.arguments.push_back(argument);
   }
   if (given.profile) return run_profile(given, plan, *device, surroundings, about);
+  const json facts = device ? device_json(*device) : json(nullptr);
+  json versions = versions_json(surroundings);
+  versions["program"] = program_fingerprint();
+  std::vector<twin_pair> earlier_twins;
+  json resumed = json::array();
+  if (earlier) {
+    earlier->must_be_of(about.gpu, about.commit, facts, versions);
+    earlier_twins = earlier->take_from(plan);
+    if (plan.cases.empty() && earlier->complete()) {
+      std::cerr << given.resume.string() << " lacks nothing: all its " << earlier->num_cells()
+                << " cells are measured\n";
+      return exit_ok;
+    }
+    resumed.push_back(about.run.substr(0, about.run.find('Z') + 1));
+    about.run = earlier->name();
+    about.arguments = earlier->arguments();
+  }
   const destination to = choose_destination(given, about.gpu, about.run);
 
   const auto read_environment = [&] { return device ? surroundings.read(*device) : json(nullptr); };
@@ -300,16 +414,53 @@ int run(int argc, char** argv) {
     return exit_environment;
   }
 
-  listen_for_interrupts();
+  about.context["device"] = facts;
+  about.context["host"] = host_facts();
+  about.context["versions"] = versions;
+  about.context["environment"] = {{"before", before}};
+  about.context["variables"] = variables;
   suite_rules rules;
+  about.context["seed"] = rules.seed;
+  if (given.wanted.grid != grid::none) about.context["grid"] = name(given.wanted.grid);
+  if (!device) about.context["no_gpu"] = why_no_device;
+  if (earlier) about.context["resumed"] = resumed;
+  recorder record{about, to, earlier, distinct_variants(records), device ? device->peak_gb_per_s() : 0};
+
+  listen_for_interrupts();
   rules.budget_seconds = given.budget_seconds;
+  rules.limits = given.limits;
   if (!given.wanted.full && given.wanted.grid == grid::none) rules.aim_seconds = shared_seconds;
   if (given.wanted.full) rules.stop_us = 1e6;
+  if (given.energy) {
+    if (device && surroundings.joules(*device))
+      rules.joules = [&] { return surroundings.joules(*device); };
+    else
+      std::cerr << "--energy: " << (device ? "NVML or its energy counter" : "a GPU")
+                << " is not there; no row has it\n";
+  }
   suite all(plan, records, device, rules, [] { return signalled != 0; });
   progress_line line(all.num_cells());
   all.on_progress = [&](const std::string& what) {
     line.show(all.cells_done(), what, all.seconds_left().value_or(-1));
   };
+  all.on_problem = [&] { record.write_so_far(all); };
+  all.found.earlier_twins = earlier_twins;
+  watchdog guard(given.watchdog_seconds, [&](const std::string& step) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, " in %g s", given.watchdog_seconds);
+    const std::string fate = std::string(did_not_end) + seconds;
+    line.clear();
+    std::cerr << "rungs_bench: " << step << ": " << fate << " (--watchdog)" << std::endl;
+    all.give_up(fate);
+    record.write(all, nullptr, false);
+    record.write_samples(all);
+    record.write_tables(given);
+    std::cerr << "what was measured before stands in " << to.results.string() << "; --resume=" << to.results.string()
+              << " goes on\n";
+    std::fflush(stdout);
+    std::_Exit(exit_stuck);  // nothing that would wait for the device
+  });
+  all.guard = &guard;
   std::string broken;
   try {
     if (!plan.cases.empty()) run_cases(given, plan, all, line);
@@ -319,30 +470,14 @@ int run(int argc, char** argv) {
     std::erase_if(all.found.rows, [](const row& one) { return !one.verified && one.defect.empty(); });
   }
 
-  const json after = broken.empty() ? read_environment() : json(nullptr);
-  compare(all.found, device ? device->peak_gb_per_s() : 0);
-  auto notices = banners(before, after, variables, build::is_release());
-  std::size_t accepted = 0, set_aside = 0;
-  for (const row& one : all.found.rows) {
-    accepted += one.samples.accepted.size();
-    set_aside += one.samples.set_aside.size();
-  }
-  if (20 * set_aside > accepted) notices.push_back("the SM clock dropped in over 5 % of the samples");
+  guard.rests();
+
   about.complete = all.complete() && broken.empty();
-  about.seconds = all.seconds();
-  about.context["device"] = device ? device_json(*device) : json(nullptr);
-  about.context["host"] = host_facts();
-  about.context["versions"] = versions_json(surroundings);
-  about.context["environment"] = {{"before", before}, {"after", after}};
-  about.context["variables"] = variables;
-  about.context["banners"] = notices;
-  about.context["seed"] = rules.seed;
-  if (given.wanted.grid != grid::none) about.context["grid"] = name(given.wanted.grid);
-  if (!device) about.context["no_gpu"] = why_no_device;
-  const auto variants = distinct_variants(records);
-  write_atomically(to.results, to_text(to_json(all.found, about, variants)));
-  write_gzip_atomically(to.samples, samples_to_json(all.found, about).dump());
-  const int code = summarise_run(all, given, to, notices);
+  const json after = broken.empty() ? read_environment() : json(nullptr);
+  const auto notices = record.write(all, after, about.complete);
+  record.write_samples(all);
+  record.write_tables(given);
+  const int code = summarise_run(all, given, to, earlier, notices);
   if (broken.empty()) return code;
   std::cerr << "the GPU failed: " << broken << "; what was measured before stands in the file\n";
   return exit_internal;

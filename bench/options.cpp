@@ -61,13 +61,18 @@ Examples
   rungs_bench --types=f16,u8 --sizes=1Mi,100000 --modes=cold,graph
   rungs_bench --types=i32 --bins=256,4096 --distributions=uniform,zipf
   rungs_bench --grid=held_out --budget=150                how far the front door is from the best
+  rungs_bench --sizes=1Ki:1Gi:4 --types=i32 --max-noise=1%  every fourth power of two, within 1 % each
+  rungs_bench --energy --modes=warm --sizes=1Mi --types=f32   microjoules a call
+  rungs_bench --types=f32 --md=sums.md --csv=sums.csv     its tables, beside the result file
   rungs_bench --full --shard=1/4 --out=/tmp/results       a quarter of everything
+  rungs_bench --resume=run.json                           what an interrupted run did not reach, by its own command line
 
 Google Benchmark's flags --benchmark_{filter,list_tests,format,out,out_format,color,counters_tabular,time_unit,context} work too.
 
 Exit codes
   0 all cases ran and verified (or the budget ended the run: "complete": false)   1 a wrong result or an implausible time
-  2 usage   3 no usable GPU under --require-gpu   4 internal   5 the environment was refused under --strict   130 interrupted)";
+  2 usage   3 no usable GPU under --require-gpu   4 internal   5 the environment was refused under --strict
+  6 something did not end (--watchdog)   130 interrupted)";
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -140,6 +145,24 @@ int parse_device(const std::string& text) {
   return device;
 }
 
+int parse_count(const std::string& flag, const std::string& text) {
+  int count = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  if (error != std::errc{} || rest != end || count < 1 || count > 1'000'000)
+    throw usage_error(flag + ": '" + text + "' is not a number of samples from 1 to 1000000");
+  return count;
+}
+
+double parse_percent(const std::string& flag, const std::string& text) {
+  double percent = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc{} || (rest != end && std::string_view(rest, end) != "%") || !(percent > 0 && percent <= 100))
+    throw usage_error(flag + ": '" + text + "' is not a percentage such as 1%");
+  return percent / 100;
+}
+
 bool is_true(const std::string& value) { return value.empty() || value == "true" || value == "1" || value == "yes"; }
 
 }  // namespace
@@ -173,7 +196,9 @@ void take_google_flag(const std::string& flag, options& into) {
       throw usage_error(name + ": '" + value + "' is not a value it takes");
     into.google.push_back(flag);
   } else if (about_samples.contains(known)) {
-    throw usage_error(name + " has no meaning here: our own sampler decides how many samples to take; use --budget");
+    throw usage_error(name +
+                      " has no meaning here: our own sampler decides how many samples to take; use --min-samples, " +
+                      "--max-samples, --max-noise or --budget");
   } else {
     throw usage_error("unknown flag " + name + "; --help lists the flags");
   }
@@ -201,13 +226,26 @@ parsed parse_options(int argc, const char* const* argv) {
   app.add_option("--budget", given.budget_seconds,
                  "Wall time of the whole run; every case gets its share, and what none is left for is left out")
       ->type_name("SECONDS");
+  app.add_option("--watchdog", given.watchdog_seconds,
+                 "End the run with 6, its results kept, when a step such as a call takes longer; default 300, 0: never")
+      ->type_name("SECONDS");
+  option("--min-samples", "N", "Of each contender at least so many samples; they come in pairs",
+         [&](const std::string& text) { given.limits.fewest = parse_count("--min-samples", text); });
+  option("--max-samples", "N", "Of each contender at most so many samples",
+         [&](const std::string& text) { given.limits.most = parse_count("--max-samples", text); });
+  option("--max-noise", "PERCENT",
+         "Sample each cell, however long it takes, until the column +- % of all its contenders is below this, or "
+         "--max-samples are taken (" +
+             std::to_string(sample_limits::most_for_noise) + " where not given)",
+         [&](const std::string& text) { given.limits.noise = parse_percent("--max-noise", text); });
   option("--modes", "MODES", "Comma-separated: " + names_of<mode>(all_modes),
          [&](const std::string& text) { wanted.modes = parse_names<mode>("--modes", "mode", text, all_modes); });
-  option("--sizes", "SIZES", "Comma-separated numbers of items: 1048576, 1Ki, 16Mi",
+  option("--sizes", "SIZES",
+         "Comma-separated numbers of items and ranges: 1048576, 16Mi, 1Ki:1Gi (doubling), 1Ki:1Gi:4",
          [&](const std::string& text) { wanted.sizes = parse_sizes(text); });
   option("--types", "TYPES", "Comma-separated: f32, i32, u8:u32 (input:accumulator), affine ...",
          [&](const std::string& text) { wanted.types = split(text); });
-  option("--bins", "BINS", "Comma-separated numbers of bins: 256, 4096, 1Mi; only histograms",
+  option("--bins", "BINS", "Comma-separated numbers of bins and ranges: 256, 4096, 64:1Mi:4; only histograms",
          [&](const std::string& text) { wanted.bins = parse_bins(text); });
   option("--distributions", "NAMES", "Comma-separated: " + names_of<distribution>(all_distributions),
          [&](const std::string& text) {
@@ -215,12 +253,24 @@ parsed parse_options(int argc, const char* const* argv) {
          });
   option("--out", "PATH", "Result file (*.json) or folder; default report/data/<gpu>/ in the source tree",
          [&](const std::string& text) { given.out = text; });
+  option("--resume", "FILE",
+         "Measure what this result file of an unfinished run lacks, and write both parts into it (or to --out)",
+         [&](const std::string& text) { given.resume = text; });
+  option("--json", "FILE", "The result file also here; -: on standard output, instead of a line a case",
+         [&](const std::string& text) { given.json = text; });
+  option("--csv", "FILE", "The rows as CSV, with the columns of report/SCHEMA.md; -: likewise",
+         [&](const std::string& text) { given.csv = text; });
+  option("--md", "FILE", "The rows as Markdown tables; -: likewise", [&](const std::string& text) { given.md = text; });
   app.add_flag("--full", wanted.full, "Everything: every rung, size, type, operator and mode");
   option("--grid", "held_out|histograms", "Other cells than the suite's: held_out, or the whole grid of histograms",
          [&](const std::string& text) { wanted.grid = parse_name<grid>("--grid", "grid", text, all_grids); });
   option("--shard", "I/N", "Only the i-th of n parts of the run",
          [&](const std::string& text) { std::tie(wanted.shard, wanted.num_shards) = parse_shard(text); });
   app.add_flag("--dirty-flush", wanted.dirty_flush, "Also the mode dirty");
+  app.add_flag(
+      "--energy", given.energy,
+      "Also the energy of a call, by NVML's counter: half a second of calls back to back for each warm or graph "
+      "case, and each cold one beyond the caches");
   app.add_flag(
       "--profile", given.profile,
       "Measure nothing: show each cold case once to a profiler; --out=FILE then says which case ran in which range");
@@ -253,14 +303,35 @@ parsed parse_options(int argc, const char* const* argv) {
   }
   if (given.budget_seconds && !(*given.budget_seconds > 0 && *given.budget_seconds < 1e9))
     throw usage_error("--budget: write a positive number of seconds");
+  if (!(given.watchdog_seconds >= 0 && given.watchdog_seconds < 1e6))
+    throw usage_error("--watchdog: write a number of seconds, or 0 for none");
+  if ((given.json == "-") + (given.csv == "-") + (given.md == "-") > 1)
+    throw usage_error("--json, --csv and --md: one of them can go to standard output");
+  if (given.profile && !(given.json.empty() && given.csv.empty() && given.md.empty()))
+    throw usage_error("--profile measures nothing; leave out --json, --csv and --md");
   const bool in_grid = wanted.grid != grid::none;
   if (in_grid && (wanted.full || !wanted.sizes.empty() || !wanted.bins.empty()))
     throw usage_error("--grid: a grid has sizes and bins of its own; leave out --full, --sizes and --bins");
   if (in_grid && (wanted.dirty_flush || std::ranges::any_of(wanted.modes, [](mode how) { return how != mode::cold; })))
     throw usage_error("--grid: a grid is measured cold; leave out --modes and --dirty-flush");
+  if (given.profile && !given.resume.empty()) throw usage_error("--resume: a profile is not resumed");
+  if (given.limits.fewest && given.limits.most && *given.limits.fewest > *given.limits.most)
+    throw usage_error("--min-samples is more than --max-samples");
   if (given.profile && given.out.extension() != ".json")
     throw usage_error("--profile needs --out=FILE.json, where it writes which case is which");
   return result;
+}
+
+void take_up(const std::vector<std::string>& command_line, options& given) {
+  if (given.wanted != selection{} || given.limits != sample_limits{})
+    throw usage_error("--resume: the file says what to measure; leave out --filter, --sizes and whatever else chooses");
+  std::vector<const char*> arguments{"rungs_bench"};
+  for (const std::string& one : command_line) arguments.push_back(one.c_str());
+  const options before = parse_options(static_cast<int>(arguments.size()), arguments.data()).given;
+  given.wanted = before.wanted;
+  given.limits = before.limits;
+  given.energy = given.energy || before.energy;
+  if (!given.device) given.device = before.device;
 }
 
 }  // namespace rungs::bench

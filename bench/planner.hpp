@@ -41,6 +41,8 @@ struct selection {
   bool full = false;
   bool dirty_flush = false;
   int shard = 1, num_shards = 1;
+
+  bool operator==(const selection&) const = default;
 };
 
 struct problem {

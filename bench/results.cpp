@@ -32,20 +32,6 @@ json number(const std::optional<double>& value) { return value ? number(*value) 
 json text(std::string_view value) { return std::string(value); }
 json yes_no(bool value) { return value ? "yes" : "no"; }
 
-json identify(const problem& about, mode how) {
-  json entry;
-  entry["operation"] = text(name(about.operation));
-  entry["operator"] = text(name(about.op));
-  entry["input_type"] = text(name(about.input_type));
-  entry["accumulator_type"] = text(name(about.accumulator_type));
-  entry["output_type"] = text(name(about.output_type));
-  entry["items"] = about.num_items;
-  entry["shape"] = to_text(about.shape);
-  entry["distribution"] = text(name(about.distribution));
-  entry["mode"] = text(name(how));
-  return entry;
-}
-
 std::vector<double> joined(const ceiling& one) {
   std::vector<double> all = one.before;
   all.insert(all.end(), one.after.begin(), one.after.end());
@@ -136,10 +122,9 @@ void compare(findings& found, double peak_gb_per_s) {
                            0});
     cells_of_twins.push_back(key);
   }
-  for (std::size_t i = 0; i < found.twins.size(); ++i) {
-    found.twins[i].floor = floor_for(found.twins, found.twins[i]);
-    floors[cells_of_twins[i]] = found.twins[i].floor;
-  }
+  found.twins.insert(found.twins.end(), found.earlier_twins.begin(), found.earlier_twins.end());
+  for (auto& one : found.twins) one.floor = floor_for(found.twins, one);
+  for (std::size_t i = 0; i < cells_of_twins.size(); ++i) floors[cells_of_twins[i]] = found.twins[i].floor;
 
   for (const auto& [key, members] : cells) {
     const row* fastest = nullptr;
@@ -159,6 +144,20 @@ void compare(findings& found, double peak_gb_per_s) {
       one->verdict = verdict(*one->speedup, floor == floors.end() ? 0.01 : floor->second);
     }
   }
+}
+
+json identify(const problem& about, mode how) {
+  json entry;
+  entry["operation"] = text(name(about.operation));
+  entry["operator"] = text(name(about.op));
+  entry["input_type"] = text(name(about.input_type));
+  entry["accumulator_type"] = text(name(about.accumulator_type));
+  entry["output_type"] = text(name(about.output_type));
+  entry["items"] = about.num_items;
+  entry["shape"] = to_text(about.shape);
+  entry["distribution"] = text(name(about.distribution));
+  entry["mode"] = text(name(how));
+  return entry;
 }
 
 json identify(const catalog::record& record, const problem& about, mode how) {
@@ -271,6 +270,7 @@ json row_to_json(const row& one, const run_facts& about) {
   entry["min_us"] = time(one.summary.min);
   entry["p95_us"] = time(one.summary.p95);
   if (one.launches && one.launches->largest) add_launch(entry, *one.launches->largest);
+  if (timed && one.energy_uj) entry["energy_uj"] = number(one.energy_uj);
   entry["implausible"] = one.implausible;
   entry["twin"] = one.twin;
   if (!one.defect.empty()) entry["defect"] = one.defect;
@@ -371,7 +371,7 @@ json samples_to_json(const findings& found, const run_facts& about) {
 
 void write_atomically(const std::filesystem::path& path, const std::string& bytes) {
   const auto fail = [&](const std::string& what) {
-    return usage_error(path.string() + ": " + what + ": " + std::strerror(errno) + "; give another --out");
+    return usage_error(path.string() + ": " + what + ": " + std::strerror(errno) + "; write elsewhere");
   };
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);

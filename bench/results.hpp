@@ -34,6 +34,7 @@ struct row {
   bool repeatable = false;
   std::optional<launched> launches;
   std::size_t workspace_bytes = 0;
+  std::optional<double> energy_uj;  // of a call, of calls back to back
   bool implausible = false;
 
   bool timed() const { return verified && !samples.accepted.empty(); }
@@ -50,6 +51,9 @@ struct ceiling {
   double drift() const;  // as a fraction
 };
 
+// How the reason begins why a case was left out that --watchdog ended.
+inline constexpr std::string_view did_not_end = "did not end";
+
 inline constexpr double largest_drift = 0.02;
 
 struct twin_pair {
@@ -65,6 +69,7 @@ struct findings {
   std::vector<row> rows;
   std::vector<ceiling> ceilings;  // the empty kernel among them: the launch floor
   std::vector<twin_pair> twins;
+  std::vector<twin_pair> earlier_twins;  // of cells that an earlier part of this run measured
   std::vector<omission> omissions;
 };
 
@@ -72,7 +77,7 @@ struct findings {
 bool same_cell(const row& a, const row& b);
 
 // Ratios against the fastest CUB entry of each cell, twins, noise floors from other cells of like shape and footprint,
-// verdicts, ceilings and plausibility. Call once all cells are sampled.
+// verdicts, ceilings and plausibility, of the cells sampled so far.
 void compare(findings& found, double peak_gb_per_s);
 
 // The fastest of the roofs that bound this problem in this mode; null where none was measured.
@@ -91,6 +96,7 @@ struct run_facts {
 
 // What names a case in files, but for the ladder: who was called, to do what, on what, and how.
 json identify(const catalog::record& record, const problem& about, mode how);
+json identify(const problem& about, mode how);  // a cell
 
 json to_json(const findings& found, const run_facts& about, const std::vector<const catalog::record*>& variants);
 // An entry a line: rows can be compared with diff, and take a fifth less than indented.

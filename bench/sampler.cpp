@@ -16,6 +16,24 @@ bool clock_guard::accepts(double clock_mhz) {
   return clock_mhz >= tolerance * fastest_;
 }
 
+stop_rule sample_limits::applied_to(stop_rule rule) const {
+  if (noise) {
+    rule.precision = 2 * *noise;
+    rule.patience = std::numeric_limits<double>::infinity();
+    rule.most = most_for_noise;
+  }
+  if (fewest) {
+    rule.fewest = rule.enough = *fewest;
+    rule.most = std::max(rule.most, *fewest);
+  }
+  if (most) {
+    rule.most = *most;
+    rule.enough = std::min(rule.enough, *most);
+    rule.fewest = std::min(rule.fewest, *most);
+  }
+  return rule;
+}
+
 std::vector<series> sample(instrument& with, int num_contenders, const stop_rule& rule, clock_guard& clocks,
                            const std::function<double()>& seconds_now, const std::function<bool()>& stop) {
   std::vector<int> order(2 * static_cast<std::size_t>(num_contenders));

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,8 @@ class instrument {
   virtual ~instrument() = default;
   // Runs these contenders in this order, each once, and answers one reading for each.
   virtual std::vector<reading> run(std::span<const int> order) = 0;
+  // Calls one contender so often, back to back where it can, and waits for the last call.
+  virtual void repeat(int which, int calls) { run(std::vector<int>(static_cast<std::size_t>(calls), which)); }
 };
 
 // Remembers the fastest clock of the run.
@@ -39,6 +42,18 @@ struct stop_rule {
   double precision = 0.01;  // width of every median's 95 % interval, as a fraction of the median
   double patience = 0.5;    // seconds for the cell, once it has enough samples
   double share = std::numeric_limits<double>::infinity();  // of the run's budget: seconds, once it has the fewest
+};
+
+// What a user bounds of it.
+struct sample_limits {
+  std::optional<int> fewest = {}, most = {};
+  // Half of the width of each median's interval, as a fraction of the median: sampled until then, however long it
+  // takes.
+  std::optional<double> noise = {};
+
+  static constexpr int most_for_noise = 2000;  // where nothing is said of the most
+  stop_rule applied_to(stop_rule rule) const;
+  bool operator==(const sample_limits&) const = default;
 };
 
 struct series {

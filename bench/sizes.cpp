@@ -31,14 +31,44 @@ std::size_t parse_size(std::string_view text, std::string_view of) {
   throw refuse("has an unknown suffix");
 }
 
+namespace {
+
+// What is in front of the first such character, which goes with it.
+std::string_view take_until(char separator, std::string_view& text, bool& more) {
+  const auto at = text.find(separator);
+  const auto part = text.substr(0, at);
+  more = at != text.npos;
+  text.remove_prefix(more ? at + 1 : text.size());
+  return part;
+}
+
+void add_range(std::string_view text, std::string_view of, std::vector<std::size_t>& sizes) {
+  const auto refuse = [&](const char* why) {
+    return usage_error("range '" + std::string(text) + "' " + why +
+                       "; write FIRST:LAST or FIRST:LAST:FACTOR, such as " + "1Ki:1Gi or 1Ki:1Gi:4");
+  };
+  std::string_view rest = text;
+  bool more = false;
+  const std::size_t first = parse_size(take_until(':', rest, more), of);
+  if (!more) return sizes.push_back(first);
+  const std::size_t last = parse_size(take_until(':', rest, more), of);
+  std::size_t factor = 2;
+  if (more) factor = parse_size(take_until(':', rest, more), "times");
+  if (more) throw refuse("has more than three parts");
+  if (first > last) throw refuse("ends before it begins");
+  if (factor < 2) throw refuse("goes nowhere");
+  for (std::size_t size = first; size <= last; size *= factor) {
+    sizes.push_back(size);
+    if (size > last / factor) break;
+  }
+}
+
+}  // namespace
+
 std::vector<std::size_t> parse_sizes(std::string_view text, std::string_view of) {
   std::vector<std::size_t> sizes;
-  for (;;) {
-    const auto comma = text.find(',');
-    sizes.push_back(parse_size(text.substr(0, comma), of));
-    if (comma == text.npos) return sizes;
-    text.remove_prefix(comma + 1);
-  }
+  for (bool more = true; more;) add_range(take_until(',', text, more), of, sizes);
+  return sizes;
 }
 
 std::string format_size(std::size_t size) {

@@ -106,10 +106,46 @@ void suite::visit(std::size_t index) {
   }
   visited_[index] = true;
   measure(plan_.problems[index], index);
+  if (guard != nullptr) guard->rests();
+  on_problem();
+}
+
+void suite::begins(const std::string& what, const problem& about, const entrant* one, std::optional<mode> how) {
+  if (guard == nullptr) return;
+  const catalog::record& named = one != nullptr ? *one->bound.record : *about.contenders.front();
+  std::string text = case_name(about, named, how.value_or(about.modes.front()));
+  if (one == nullptr) {  // the cell has no contender in its name
+    const std::string contender = std::string(name(named.family)) + "/" + std::string(named.rung) + "/";
+    text.erase(text.find(contender), contender.size());
+  }
+  guard->begins(text + ", " + what);
+  at_work_on_ = &about;
+  at_work_ = one;
+}
+
+void suite::goes_on() const {
+  if (guard != nullptr) guard->goes_on();
+}
+
+std::function<bool()> suite::stop() const {
+  return [this] {
+    goes_on();
+    return interrupted_();
+  };
+}
+
+void suite::give_up(const std::string& reason) {
+  unfinished_ = true;
+  std::erase_if(found.rows, [](const row& one) { return !one.verified && one.defect.empty(); });
+  if (at_work_ == nullptr) return;
+  for (const mode how : at_work_->modes)
+    found.omissions.push_back(
+        {at_work_->bound.record, at_work_on_->num_items, how, reason, at_work_on_->shape, at_work_on_->distribution});
 }
 
 void suite::omit(const problem& about, const entrant& one, mode how, const std::string& reason) {
   if (one.bound.twin) return;
+  goes_on();
   found.omissions.push_back({one.bound.record, about.num_items, how, reason, about.shape, about.distribution});
   reasons_by_name_[case_name(about, *one.bound.record, how)] = reason;
 }
@@ -146,7 +182,7 @@ stop_rule suite::rule_for(const problem& about) const {
     const double cells_left = static_cast<double>(std::max<std::size_t>(1, num_cells_ - cells_done_));
     rule.share = 0.8 * std::max(0.0, *to_share - seconds()) / cells_left;
   }
-  return rule;
+  return rules_.limits.applied_to(rule);
 }
 
 // Who may be sampled: what answers rightly, in time, and (where not every rung is measured) fast enough.
@@ -167,6 +203,7 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
       leave_out(one, limit(predicted, most_us) + " (extrapolated from a smaller size)");
       continue;
     }
+    begins("its first calls", about, &one);
     where.poison_output(one.bound);
     if (const cudaError_t error = where.call(one.bound); cannot_run_here(error)) {
       leave_out(one, "refused by the variant: " + std::string(cudaGetErrorString(error)));
@@ -220,6 +257,7 @@ void suite::admit(place& where, const problem& about, std::vector<entrant>& entr
 
 // Facts that need no clock.
 void suite::look_at(place& where, const problem& about, entrant& one) {
+  begins("the same call again and again", about, &one);
   if (device_ && one.bound.record->executes_on == executor::device)
     one.launches = launches_of(one.bound, device_->stream());
   const bool large = (catalog::is_scan(about.operation) && about.bytes() > rules_.large_scan_bytes) ||
@@ -239,6 +277,7 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
   auto kinds = measured_roofs(about);
   if (!has_ceiling(how, about.footprint(), l2_bytes_)) kinds.clear();
   kinds.insert(kinds.begin(), catalog::operation::empty);
+  begins("its ceilings", about, nullptr, how);
   for (const catalog::operation kind : kinds) {
     const auto record = std::find_if(records_.begin(), records_.end(), [&](const catalog::record& one) {
       return one.operation == kind && one.executes_on == executor::device;
@@ -249,7 +288,7 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
     roof.workspace_bytes = device_place::scratch_bytes;
     check(roof.call(device_->stream()));
     const auto clock = device_->clock(how, {&roof});
-    const auto samples = sample(*clock, 1, rule, clocks_, steady_seconds, interrupted_)[0].accepted;
+    const auto samples = sample(*clock, 1, rule, clocks_, steady_seconds, stop())[0].accepted;
     const std::size_t bytes = kind == catalog::operation::empty ? 0 : about.footprint();
     auto at = std::find_if(found.ceilings.begin(), found.ceilings.end(), [&](const ceiling& one) {
       return one.kind == kind && one.mode == how && one.bytes == bytes;
@@ -261,6 +300,7 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
 }
 
 row& suite::add_row(const problem& about, entrant& one, mode how) {
+  goes_on();
   row& result = found.rows.emplace_back();
   result.record = one.bound.record;
   result.about = about;
@@ -292,9 +332,10 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
   measure_ceilings(about, how, true);
   std::vector<const contender*> contenders;
   for (const entrant* one : in_cell) contenders.push_back(&one->bound);
+  begins("samples of its " + std::to_string(contenders.size()) + " contenders", about, nullptr, how);
   const auto clock = where.clock(how, contenders);
   const auto all =
-      sample(*clock, static_cast<int>(contenders.size()), rule_for(about), clocks_, steady_seconds, interrupted_);
+      sample(*clock, static_cast<int>(contenders.size()), rule_for(about), clocks_, steady_seconds, stop());
   if (interrupted_()) {
     unfinished_ = true;
     return;
@@ -302,6 +343,7 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
   for (std::size_t i = 0; i < in_cell.size(); ++i) {
     entrant& one = *in_cell[i];
     // What the last sample left in the output that all share is one contender's. So each takes one more, for its own.
+    begins("the call after its samples", about, &one, how);
     where.poison_output(one.bound);
     const int once_more[] = {static_cast<int>(i)};
     clock->run(once_more);
@@ -316,6 +358,13 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
     result.samples = all[i];
     result.repeatable = one.repeatable;
     result.launches = one.launches;
+    if (!rules_.joules || about.on_host || one.bound.twin || !last.right) continue;
+    if (!is_back_to_back(how, about.footprint(), l2_bytes_)) continue;
+    begins("calls back to back, for their energy", about, &one, how);
+    const int calls = how == mode::graph ? calls_per_graph : 1;
+    const auto joules = energy_of_call(*clock, static_cast<int>(i), calls * median(all[i].accepted), rules_.joules,
+                                       rules_.energy_seconds, steady_seconds, stop());
+    if (joules) result.energy_uj = *joules * 1e6 / calls;
   }
   measure_ceilings(about, how, false);
 }
@@ -348,6 +397,7 @@ void suite::measure(const problem& about, std::size_t index) {
   }
 
   on_progress(case_name(about, *about.contenders.front(), about.modes.front()));
+  begins("its data", about);
   where.fill(about, general_input(about, rules_.seed), 0);
   std::vector<contender> bound;
   for (const auto& one : entrants) bound.push_back(one.bound);
@@ -377,10 +427,12 @@ void suite::measure(const problem& about, std::size_t index) {
     ++cells_done_;
   }
 
+  begins("its changed data", about);
   where.fill(about, changed_input(about, rules_.seed), changed_init);
   for (entrant& one : entrants) {
     if (one.out) continue;
     if (one.defect.empty()) {
+      begins("its call on changed input", about, &one);
       contender changed = one.bound;
       changed.arguments.init = other_init.data();
       where.give_shape(changed);
@@ -392,6 +444,7 @@ void suite::measure(const problem& about, std::size_t index) {
         one.defect = "wrong on changed input: " + verdict.why;
       }
     }
+    goes_on();
     if (one.defect.empty()) {
       for (const std::size_t i : one.rows) found.rows[i].verified = true;
       continue;

@@ -11,10 +11,12 @@
 #include <tuple>
 #include <vector>
 
+#include "energy.hpp"
 #include "places.hpp"
 #include "planner.hpp"
 #include "results.hpp"
 #include "sampler.hpp"
+#include "watchdog.hpp"
 
 namespace rungs::bench {
 
@@ -33,6 +35,9 @@ struct suite_rules {
   std::optional<double> aim_seconds;     // without one: what cases share as they would a budget, and it ends nothing
   std::size_t large_bytes = std::size_t{1} << 30;
   int enough = 60, enough_large = 20, most = 200;
+  sample_limits limits = {};
+  energy_counter joules = {};   // with one, each row has the energy of a call, where calls back to back are its mode
+  double energy_seconds = 0.5;  // of calls
 };
 
 class suite {
@@ -58,6 +63,11 @@ class suite {
   bool failed() const { return failed_; }
 
   std::function<void(const std::string&)> on_progress = [](const std::string&) {};
+  std::function<void()> on_problem = [] {};  // after each that was measured
+  watchdog* guard = nullptr;                 // learns of each step
+  // For whoever the guard tells of a step that does not end: leaves what is to be believed, and notes the case whose
+  // step it is, if it is one case's.
+  void give_up(const std::string& reason);
   findings found;
 
  private:
@@ -73,6 +83,11 @@ class suite {
   void omit(const problem& about, const entrant& one, const std::string& reason);  // in all its modes
   stop_rule rule_for(const problem& about) const;
   bool out_of_time() const;
+  // What follows may hang: `what`, in a cell, and where one contender is at work, it.
+  void begins(const std::string& what, const problem& about, const entrant* one = nullptr,
+              std::optional<mode> how = {});
+  void goes_on() const;
+  std::function<bool()> stop() const;  // of sampling: whether the run was interrupted, and it goes on
   double predicted_us(const problem& about, const catalog::record& record) const;
   double stop_us(const problem& about, const catalog::record& record) const;
 
@@ -88,6 +103,8 @@ class suite {
   std::vector<bool> visited_;
   std::size_t num_cells_ = 0, cells_done_ = 0;
   bool failed_ = false, unfinished_ = false;
+  const problem* at_work_on_ = nullptr;
+  const entrant* at_work_ = nullptr;
   // By items, for each record, shape and distribution.
   std::map<std::tuple<const catalog::record*, shape, distribution>, std::map<std::size_t, double>> pilots_;
   std::map<std::string, std::size_t> rows_by_name_;

@@ -1,6 +1,7 @@
 """report/run: what each subcommand does, and how it fails."""
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -125,8 +126,18 @@ def parser() -> argparse.ArgumentParser:
         " ceilings (what changed winner)",
     )
     add("A", help="a result file, a folder of result files, or the name of a GPU or a run in --data")
-    add("B", help="likewise; a regression is what is slower in B than in A")
+    add("B", nargs="?", help="likewise; a regression is what is slower in B than in A")
+    add("--against", choices=("committed",), help="instead of B: compare what is committed of the same GPU (as A) with the one that is named (as B)")
     add("--all", action="store_true", help="every case, not only those that differ")
+    add("--libraries", action="store_true", help="also what differs of CUB and other libraries, which no change of ours touches")
+    for name, what in (
+        ("family", "handwritten, cluster, library_baselines"), ("operation", "such as reduce,inclusive_scan"), ("type", "of the input, such as f32,u8:u32"),
+        ("size", "numbers of items, such as 1Mi,1Ki:64Ki"), ("variant", "names of rungs"), ("mode", "such as cold,graph"),
+    ):  # fmt: skip
+        add(f"--{name}", metavar="LIST", help=f"only these, apart by commas: {what}")
+    add("--threshold", type=_percent, default=0.0, metavar="PERCENT", help="the least difference that counts, where the noise floor is lower (default: 0%%)")
+    add("--json", metavar="FILE", help="write the comparison as JSON, too; -: to standard output instead of the text")
+    add("--md", metavar="FILE", help="write the text, whose table is Markdown, to a file, too; -: to standard output")
     add("--data", **folder, default=DATA, help="where names are looked for (default: report/data)")
     add = command(write_tables, "tune", "write the tables of the front door, best/rungs/tuning, from the results")
     add("--data", **results)
@@ -326,10 +337,38 @@ def write_by_key(options: argparse.Namespace) -> int:
 
 
 def compare_results(options: argparse.Namespace) -> int:
-    a, b = (versus.side(named, options.data, complain) for named in (options.A, options.B))
-    lines, worse = versus.two_runs(a, b, options.all) if a.gpu == b.gpu else (versus.two_gpus(a, b, options.all), False)
-    say("\n".join(lines))
-    return WRONG if worse else OK
+    if (options.B is None) == (options.against is None):
+        raise data.Unusable("compare takes two results, or one and --against=committed")
+    a = versus.side(options.A, options.data, complain)
+    b = versus.side(options.B, options.data, complain) if options.B is not None else a
+    if options.against is not None:
+        a = versus.committed(b, options.data, complain)
+    wanted = versus.Filter(**{name: getattr(options, name) or "" for name in versus.Filter.__dataclass_fields__})
+    if a.gpu == b.gpu:
+        report = versus.two_runs(a, b, options.all, options.libraries, wanted, options.threshold)
+    else:
+        report = versus.two_gpus(a, b, options.all, wanted)
+    told = "\n".join(report.lines)
+    for path, content in ((options.json, json.dumps(report.document, indent=1, allow_nan=False)), (options.md, told)):
+        if path == "-":
+            say(content)
+        elif path is not None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            render.write(Path(path), content + "\n")
+    if "-" not in (options.json, options.md):
+        say(told)
+    return WRONG if report.worse else OK
+
+
+def _percent(text: str) -> float:
+    """A share, of a text such as 3% or 3."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage such as 3%")
+    return value / 100
 
 
 def write_tables(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@
 #include "fake_histograms.hpp"
 #include "faults/fake_runtime.hpp"
 #include "profile.hpp"
+#include "resume.hpp"
 #include "right_chains.hpp"
 #include "right_scans.hpp"
 #include "right_updates.hpp"
@@ -257,6 +258,85 @@ TEST_F(DevicePath, WhatWaitsForTheHostIsMeasuredWithoutAGraph) {
   run();
   EXPECT_FALSE(at("faster").launches);
   EXPECT_EQ(find("faster", mode::graph), nullptr);
+}
+
+// Half a kilowatt while anything runs, told by a counter that moves every millisecond.
+TEST_F(DevicePath, EnergyIsWhatTheCounterTellsOfCallsBackToBack) {
+  wanted.modes = {mode::cold, mode::warm, mode::graph};
+  rules.energy_seconds = 0.01;
+  rules.joules = [] { return std::optional(500 * std::floor(fake::current().now_us / 1000) * 1e-3); };
+  run_and_succeed();
+  for (const mode how : {mode::warm, mode::graph}) {
+    for (const char* rung : {"cub_device_reduce", "faster", "slower"}) {
+      const row& one = at(rung, how);
+      ASSERT_TRUE(one.energy_uj) << rung;
+      EXPECT_NEAR(*one.energy_uj, 500 * one.summary.median, 0.25 * 500 * one.summary.median)
+          << rung << ' ' << name(how);
+    }
+  }
+  EXPECT_FALSE(at("faster", mode::cold).energy_uj) << "flushes take energy, too";
+  for (const row& one : all->found.rows) EXPECT_FALSE(one.twin && one.energy_uj);
+  const json file = to_json(all->found, {}, {});
+  for (const json& one : file["rows"]) EXPECT_EQ(one.contains("energy_uj"), one["mode"] != "cold" && !one["twin"]);
+}
+
+TEST_F(DevicePath, ACounterThatStandsStillOrIsNotThereGivesNoEnergy) {
+  wanted.modes = {mode::warm};
+  for (const std::optional<double> stands : {std::optional<double>(7), std::optional<double>()}) {
+    records.resize(1);  // CUB alone
+    rules.joules = [=] { return stands; };
+    run_and_succeed();
+    EXPECT_TRUE(at("cub_device_reduce", mode::warm).timed());
+    EXPECT_FALSE(at("cub_device_reduce", mode::warm).energy_uj);
+  }
+}
+
+// Of a run over two sizes that ended after the first: the file, as it would be written.
+TEST_F(DevicePath, AResumedRunHasBothPartsCeilingsAndTwins) {
+  wanted.sizes = {1 << 16, 1 << 18};
+  wanted.modes = {mode::cold, mode::warm, mode::graph};
+  run_and_succeed();
+  const run_facts about{.run = "2030-01-02T030405Z-abc1234",
+                        .gpu = "fake",
+                        .commit = "abc1234",
+                        .complete = false,
+                        .context = {{"environment", {{"before", {{"power_w", 1}}}}}, {"banners", {"hot"}}}};
+  json file = to_json(all->found, about, {});
+  const json whole = file;
+  const auto is_small = [](const json& one) { return one["items"] == 1 << 16; };
+  for (const char* part : {"rows", "twins"})
+    file[part].erase(std::remove_if(file[part].begin(), file[part].end(), std::not_fn(is_small)), file[part].end());
+  // A cell that lacks one of its cases is measured anew, and what it had goes.
+  const auto is_lost = [](const json& one) { return one["mode"] == "graph" && one["rung"] == "slower"; };
+  file["rows"].erase(std::remove_if(file["rows"].begin(), file["rows"].end(), is_lost), file["rows"].end());
+  for (json& one : file["rows"])
+    if (one["mode"] == "cold" && one["rung"] == "faster") one["verdict"] = "SLOWER";
+  const auto path = std::filesystem::temp_directory_path() / ("rungs_resume_" + std::to_string(getpid()) + ".json");
+  write_atomically(path, to_text(file));
+
+  make();
+  const std::size_t num_cells = plan.problems[0].modes.size() + plan.problems[1].modes.size();
+  unfinished_run earlier(path, "nowhere");
+  const auto twins = earlier.take_from(plan);
+  std::filesystem::remove(path);
+  EXPECT_EQ(earlier.num_cells(), num_cells / 2 - 1);
+  EXPECT_EQ(twins.size(), earlier.num_cells());
+  all = std::make_unique<suite>(plan, records, gpu, rules, [] { return false; });
+  EXPECT_EQ(all->num_cells(), num_cells / 2 + 1);
+  all->found.earlier_twins = twins;
+  for (std::size_t i = 0; i < plan.problems.size(); ++i) all->visit(i);
+  compare(all->found, gpu->peak_gb_per_s());
+  const run_facts later{
+      .seconds = 5, .context = {{"environment", {{"before", nullptr}}}, {"banners", {"cold"}}, {"resumed", {"now"}}}};
+  const json both = earlier.united_with(to_json(all->found, later, {}));
+  for (const char* part : {"rows", "twins", "ceilings", "floors", "skipped"})
+    EXPECT_EQ(both[part].size(), whole[part].size()) << part;
+  EXPECT_EQ(both["context"]["environment"]["before"]["power_w"], 1);
+  EXPECT_EQ(both["context"]["banners"], json({"cold", "hot"}));
+  for (const json& one : both["rows"]) {
+    if (one["rung"] != "faster" || one["mode"] != "cold") continue;
+    EXPECT_EQ(one["verdict"], "FASTER") << "judged anew";
+  }
 }
 
 TEST_F(DevicePath, AProfilerSeesEachColdCallOnceAndNothingElse) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -95,6 +96,14 @@ const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
                             {"--sizes=12Qi", "'12Qi'"},
                             {"--sizes=1Ki,,2Ki", "''"},
                             {"--sizes=200000Gi", "200000Gi"},
+                            {"--sizes=8Ki:1Ki", "'8Ki:1Ki'"},
+                            {"--bins=64:32Mi", "16Mi"},
+                            {"--min-samples=0", "'0'"},
+                            {"--max-samples=few", "'few'"},
+                            {"--max-samples=1e9", "'1e9'"},
+                            {"--max-noise=0%", "'0%'"},
+                            {"--max-noise=1percent", "'1percent'"},
+                            {"--max-noise=nan", "'nan'"},
                             {"--types=f12", "'f12'"},
                             {"--modes=lukewarm", "'lukewarm'"},
                             {"--bins=0", "number of bins"},
@@ -115,7 +124,13 @@ const mistake mistakes[] = {{"--no-such-flag", "--no-such-flag"},
                             {"--budget=-3", "--budget"},
                             {"--budget=soon", "soon"},
                             {"--budget=nan", "--budget"},
+                            {"--md=/proc/nowhere/x", "/proc/nowhere/x"},
+                            {"--csv=", "no value"},
+                            {"--watchdog=-1", "--watchdog"},
+                            {"--watchdog=nan", "--watchdog"},
+                            {"--watchdog=soon", "soon"},
                             {"--out=/proc/nowhere/x", "/proc/nowhere/x"},
+                            {"--resume=/nowhere.json", "/nowhere.json cannot be read"},
                             {"--profile", "--out=FILE.json"},
                             {"--out=", "no value"},
                             {"--filter=", "no value"},
@@ -256,10 +271,212 @@ TEST_F(Program, AnInterruptedRunLeavesAWholeFile) {
   EXPECT_EQ(result()["complete"], false);
 }
 
+const std::vector<std::string> a_few{"--sizes=1Ki,1000,4Ki", "--types=f32,i32", "--filter=^reduce/plus/"};
+
+// What names a case, and its time.
+std::multiset<std::string> cases_of(const json& file, const std::string& column = "operator") {
+  std::multiset<std::string> all;
+  for (const auto& row : file["rows"])
+    all.insert(row["rung"].get<std::string>() + "/" + row["input_type"].get<std::string>() + "/" + row["items"].dump() +
+               "/" + row[column].dump());
+  return all;
+}
+
+TEST_F(Program, AResumedRunMeasuresOnlyWhatTheFileLacks) {
+  auto arguments = a_few;
+  arguments.push_back(out_flag());
+  ASSERT_EQ(run(arguments).code, exit_ok);
+  const json whole = result();
+  const auto all = cases_of(whole);
+  // As if it had ended in the middle of what it planned.
+  json cut = whole;
+  cut["complete"] = false;
+  cut["rows"].erase(cut["rows"].begin() + 2, cut["rows"].end());
+  for (auto& row : cut["rows"]) row["median_us"] = 123456.0;
+  std::ofstream(folder / "result.json") << cut;
+  const auto resumed = run({"--resume=" + (folder / "result.json").string()});
+  EXPECT_EQ(resumed.code, exit_ok) << resumed.err;
+  const json file = result();
+  EXPECT_EQ(cases_of(file), all);
+  EXPECT_EQ(file["complete"], true);
+  EXPECT_EQ(file["run"], whole["run"]);
+  EXPECT_EQ(file["arguments"], whole["arguments"]);
+  EXPECT_EQ(file["context"]["resumed"].size(), 1u);
+  EXPECT_EQ(file["skipped"].size(), whole["skipped"].size());
+  std::size_t kept = 0;
+  for (const auto& row : file["rows"]) {
+    kept += row["median_us"] == 123456.0;
+    EXPECT_EQ(row["run"], whole["run"]);
+  }
+  EXPECT_GT(kept, 0u);
+  EXPECT_LE(kept, 2u);
+
+  const std::string before = read(folder / "result.json");
+  const auto again = run({"--resume=" + (folder / "result.json").string()});
+  EXPECT_EQ(again.code, exit_ok) << again.err;
+  EXPECT_NE(again.err.find("lacks nothing"), std::string::npos) << again.err;
+  EXPECT_EQ(read(folder / "result.json"), before);
+}
+
+TEST_F(Program, AKilledRunIsResumed) {
+  const pid_t child = start({"--full", "--filter=^reduce/plus/(f32|i32)/", out_flag()});
+  for (int i = 0; i < 200 && !fs::exists(folder / "result.json"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  kill(child, SIGKILL);
+  finish(child);
+  const json cut = result();
+  EXPECT_EQ(cut["complete"], false);
+  ASSERT_FALSE(cut["rows"].empty());
+  const auto resumed = run({"--resume=" + (folder / "result.json").string(), "--budget=1"});
+  EXPECT_EQ(resumed.code, exit_ok) << resumed.err;
+  const auto before = cases_of(cut, "median_us"), after = cases_of(result(), "median_us");
+  EXPECT_TRUE(std::ranges::includes(after, before));
+  EXPECT_GT(after.size(), before.size());
+}
+
+// Making 16 Mi items takes the host longer than that.
+TEST_F(Program, AWatchdogEndsTheRunNamesTheCellAndKeepsTheResults) {
+  const auto got = run({"--sizes=16Mi", "--types=f32", "--filter=^reduce/plus/", "--watchdog=0.002", out_flag()});
+  EXPECT_EQ(got.code, exit_stuck) << got.err;
+  EXPECT_NE(got.err.find("reduce/plus/f32/n=16Mi/"), std::string::npos) << got.err;
+  EXPECT_NE(got.err.find("did not end in 0.002 s (--watchdog)"), std::string::npos) << got.err;
+  EXPECT_EQ(result()["complete"], false);
+}
+
+TEST_F(Program, WhatDidNotEndIsNotTriedAgain) {
+  auto arguments = a_few;
+  arguments.push_back(out_flag());
+  ASSERT_EQ(run(arguments).code, exit_ok);
+  json cut = result();
+  const json all = cut["rows"];
+  ASSERT_GT(all.size(), 1u);
+  json stuck;
+  for (const char* field : {"family", "ladder", "rung", "operation", "operator", "input_type", "accumulator_type",
+                            "items", "shape", "distribution", "mode"})
+    stuck[field] = all[0][field];
+  stuck["reason"] = "did not end in 300 s";
+  cut["skipped"].push_back(stuck);
+  cut["rows"] = json::array();
+  cut["complete"] = false;
+  std::ofstream(folder / "result.json") << cut;
+  const auto got = run({"--resume=" + (folder / "result.json").string()});
+  EXPECT_EQ(got.code, exit_ok) << got.err;
+  const json file = result();
+  EXPECT_EQ(file["rows"].size(), all.size() - 1);
+  EXPECT_EQ(std::ranges::count(file["skipped"], stuck), 1);
+}
+
+TEST_F(Program, OnlyTheSameBuildOnTheSameMachineResumes) {
+  auto arguments = a_few;
+  arguments.push_back(out_flag());
+  ASSERT_EQ(run(arguments).code, exit_ok);
+  const json whole = result();
+  const auto refused = [&](const char* where, const json& value, const std::string& word) {
+    json other = whole;
+    other[json::json_pointer(where)] = value;
+    std::ofstream(folder / "other.json") << other;
+    const auto got = run({"--resume=" + (folder / "other.json").string()});
+    EXPECT_EQ(got.code, exit_usage) << where;
+    EXPECT_NE(got.err.find(word), std::string::npos) << got.err;
+    EXPECT_EQ(std::ranges::count(got.err.substr(got.err.find("rungs_bench:")), '\n'), 1) << got.err;
+  };
+  refused("/gpu", "another-cpu", "the GPU another-cpu");
+  refused("/commit", "0000000", "the commit 0000000");
+  refused("/context/versions/driver", "1.2", "the driver 1.2");
+  refused("/context/versions/program", "0123456789abcdef", "the build 0123456789abcdef");
+  refused("/context/device", {{"name", "x"}, {"card", "1a2b3c4d"}}, "the card 1a2b3c4d");
+  refused("/schema", "other/1", "no file of results");
+  refused("/rows", 7, "no file of results");
+
+  std::ofstream(folder / "other.json") << "{";
+  EXPECT_NE(run({"--resume=" + (folder / "other.json").string()}).err.find("no JSON"), std::string::npos);
+  const auto chosen = run({"--resume=" + (folder / "result.json").string(), "--sizes=1Ki"});
+  EXPECT_EQ(chosen.code, exit_usage);
+  EXPECT_NE(chosen.err.find("the file says what to measure"), std::string::npos) << chosen.err;
+}
+
+TEST_F(Program, RangesOfSizesAndLimitsOfSamplesHold) {
+  const auto samples_of = [&](const std::vector<std::string>& limits) {
+    std::vector<std::string> arguments{"--sizes=1Ki:4Ki", "--types=f32", "--filter=^reduce/plus/.*/host_serial/",
+                                       out_flag()};
+    arguments.insert(arguments.end(), limits.begin(), limits.end());
+    const auto got = run(arguments);
+    EXPECT_EQ(got.code, exit_ok) << got.err;
+    std::vector<int> samples;
+    for (const auto& row : result()["rows"]) samples.push_back(row["samples"]);
+    EXPECT_EQ(samples.size(), 3u);
+    return samples;
+  };
+  EXPECT_EQ(samples_of({"--max-samples=8"}), (std::vector{8, 8, 8}));
+  EXPECT_EQ(samples_of({"--min-samples=300", "--max-samples=300"}), (std::vector{300, 300, 300}));
+  for (const int count : samples_of({"--min-samples=250"})) EXPECT_GE(count, 250);
+  const auto got = run({"--min-samples=9", "--max-samples=8"});
+  EXPECT_EQ(got.code, exit_usage);
+  EXPECT_NE(got.err.find("--min-samples is more than --max-samples"), std::string::npos) << got.err;
+}
+
+TEST_F(Program, EnergyNeedsAGpuAndSaysSo) {
+  const auto got = run({"--sizes=1Ki", "--filter=host_serial/", "--energy", out_flag()});
+  EXPECT_EQ(got.code, exit_ok);
+  EXPECT_NE(got.err.find("--energy: a GPU is not there"), std::string::npos) << got.err;
+  for (const auto& row : result()["rows"]) EXPECT_FALSE(row.contains("energy_uj"));
+}
+
 TEST_F(Program, AnOldFileSurvivesAMistake) {
   std::ofstream(folder / "result.json") << "old";
   EXPECT_EQ(run({"--sizes=0", out_flag()}).code, exit_usage);
   EXPECT_EQ(read(folder / "result.json"), "old");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream from(text);
+  for (std::string line; std::getline(from, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_F(Program, OneRunAsJsonCsvAndMarkdown) {
+  auto arguments = a_few;
+  const auto flag = [&](const std::string& name, const char* file) {
+    return "--" + name + "=" + (folder / "new" / file).string();
+  };
+  arguments.insert(arguments.end(), {out_flag(), flag("json", "a.json"), flag("csv", "a.csv"), flag("md", "a.md")});
+  const auto got = run(arguments);
+  ASSERT_EQ(got.code, exit_ok) << got.err;
+  EXPECT_NE(got.out.find("median us"), std::string::npos) << "the console's lines as ever";
+  EXPECT_EQ(read(folder / "new/a.json"), read(folder / "result.json"));
+  const json file = result();
+  EXPECT_EQ(file["arguments"].size(), a_few.size()) << "where files go is not the run's";
+
+  const auto csv = lines_of(read(folder / "new/a.csv"));
+  ASSERT_EQ(csv.size(), 1 + file["rows"].size());
+  EXPECT_EQ(csv[0].substr(0, 31), "family,rung,operation,operator,");
+  EXPECT_TRUE(csv[0].ends_with(",gpu,commit,run"));
+  for (std::size_t i = 1; i < csv.size(); ++i) {
+    EXPECT_EQ(std::ranges::count(csv[i], ','), std::ranges::count(csv[0], ','));
+    EXPECT_NE(csv[i].find("," + file["rows"][i - 1]["median_us"].dump() + ","), std::string::npos) << csv[i];
+  }
+  const std::string tables = read(folder / "new/a.md");
+  EXPECT_NE(tables.find("## reduce, plus, f32, host\n\n| n | variant | median us |"), std::string::npos) << tables;
+  EXPECT_NE(tables.find("| 1Ki | library_baselines/host_serial |"), std::string::npos) << tables;
+  EXPECT_EQ(std::ranges::count_if(
+                lines_of(tables),
+                [](const std::string& line) { return line.starts_with("| ") && line.find("/host_") != line.npos; }),
+            static_cast<std::ptrdiff_t>(file["rows"].size()));
+}
+
+TEST_F(Program, OneKindGoesToStandardOutputAlone) {
+  auto arguments = a_few;
+  arguments.insert(arguments.end(), {out_flag(), "--csv=-"});
+  const auto csv = run(arguments);
+  EXPECT_EQ(csv.code, exit_ok) << csv.err;
+  EXPECT_EQ(lines_of(csv.out).size(), 1 + result()["rows"].size());
+  arguments.back() = "--json=-";
+  EXPECT_EQ(json::parse(run(arguments).out)["schema"], "rungs.results/1");
+  arguments.push_back("--md=-");
+  const auto both = run(arguments);
+  EXPECT_EQ(both.code, exit_usage);
+  EXPECT_NE(both.err.find("one of them"), std::string::npos) << both.err;
 }
 
 TEST_F(Program, GoogleBenchmarksOwnOutputWorks) {

@@ -11,6 +11,7 @@
 
 #include "check.hpp"
 #include "fake_records.hpp"
+#include "tables.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -63,6 +64,40 @@ TEST(Compare, SpeedupIsCubOverOurs) {
   EXPECT_EQ(found.rows[0].verdict, "SAME");
   ASSERT_EQ(found.twins.size(), 1u);
   EXPECT_NEAR(found.twins[0].floor, 0.01, 1e-9);  // a lone cell has no better
+}
+
+// Its table names every column, in this order.
+TEST(Tables, CsvHasTheColumnsOfTheSchema) {
+  findings found;
+  found.rows = {a_row(cub, 10), a_row(ours, 8), a_row(cub, 10.01, true)};
+  found.rows[1].energy_uj = 41.5;
+  found.rows[0].defect = "wrong, \"all\" of it";
+  found.rows[0].verified = false;
+  compare(found, 4800);
+  const json file = to_json(found, {.run = "r", .gpu = "g", .context = json::object()}, {});
+  const std::string csv = to_csv(file);
+  std::ifstream schema(RUNGS_SCHEMA);
+  const json columns = json::parse(schema)["$defs"]["row"]["required"];
+  std::string header;
+  for (const json& column : columns) header += column.get<std::string>() + ",";
+  EXPECT_EQ(csv.substr(0, csv.find('\n')), header + "energy_uj");
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 3) << "the twin is no row";
+  EXPECT_NE(csv.find(",g,,r,41.5\n"), std::string::npos) << csv;
+  EXPECT_EQ(csv.find("wrong"), std::string::npos);
+}
+
+TEST(Tables, MarkdownTellsWhatIsWrongAndTheEnergyWhereThereIsOne) {
+  findings found;
+  found.rows = {a_row(cub, 10), a_row(ours, 8), a_row(cub, 10.01, true), a_row(ours, 2000, false, 1 << 28)};
+  found.rows[0].verified = false;
+  found.rows[1].energy_uj = 41.54;
+  compare(found, 4800);
+  const json file = to_json(found, {.run = "r", .gpu = "g", .complete = false, .context = {{"banners", {"hot"}}}}, {});
+  const std::string tables = to_markdown(file);
+  for (const char* part : {"# g, run r\n", "ended before every case", "Note: hot.", "## reduce, plus, f32, cold\n",
+                           "/cub_device_reduce | WRONG |", "/ours | 8.0", "| 41.5 |", "| 256Mi |", "| uJ a call |"})
+    EXPECT_NE(tables.find(part), std::string::npos) << part << tables;
+  EXPECT_EQ(std::ranges::count(tables, '#'), 3) << "one table";
 }
 
 TEST(Compare, TheFloorComesFromOtherCellsOfLikeFootprint) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "statistics.hpp"
+
 namespace rungs::bench {
 namespace {
 
@@ -49,6 +51,30 @@ TEST_F(Sampler, EachRoundTakesEveryoneOnceInANewOrder) {
     rounds.insert(order);
   }
   EXPECT_GT(rounds.size(), fake.orders.size() / 5 / 2);  // 32 draws of 120 orders: few come twice
+}
+
+TEST_F(Sampler, TakesAsManyAsItsLimitsSay) {
+  fake.noise = 0.05;
+  const stop_rule plain = rule;
+  const auto count = [&](const sample_limits& limits) {
+    rule = limits.applied_to(plain);
+    return take(2)[0].accepted.size();
+  };
+  EXPECT_EQ(count({.most = 10}), 10u);
+  EXPECT_EQ(count({.fewest = 400}), 400u);
+  EXPECT_EQ(count({.fewest = 40, .most = 40}), 40u);
+  EXPECT_EQ(count({.most = 100, .noise = 1e-9}), 100u) << "a noise that is never reached";
+  EXPECT_EQ(count({.noise = 1e-9}), static_cast<std::size_t>(sample_limits::most_for_noise));
+  EXPECT_EQ(sample_limits{}.applied_to(plain).most, plain.most);
+
+  // The rule's own patience of half a second ends earlier, with wider intervals.
+  const auto spread_of = [&](const sample_limits& limits) {
+    rule = limits.applied_to(plain);
+    const auto about = summarise(take(2)[0].accepted);
+    return 0.5 * (about.high - about.low) / about.median;
+  };
+  EXPECT_LE(spread_of({.noise = 0.004}), 0.004);
+  EXPECT_GT(spread_of({}), 0.004);
 }
 
 TEST_F(Sampler, StopsAtEnoughWhenPrecise) {

@@ -16,6 +16,33 @@ TEST(Sizes, AreReadWithAndWithoutSuffix) {
   EXPECT_EQ(parse_sizes("1Ki,1000,16Mi"), (std::vector<std::size_t>{1024, 1000, 16u << 20}));
 }
 
+TEST(Sizes, RangesGrowByAFactor) {
+  using list = std::vector<std::size_t>;
+  EXPECT_EQ(parse_sizes("1Ki:8Ki"), (list{1024, 2048, 4096, 8192}));
+  EXPECT_EQ(parse_sizes("1Ki:64Ki:4"), (list{1 << 10, 1 << 12, 1 << 14, 1 << 16}));
+  EXPECT_EQ(parse_sizes("1000:5000,7,3:3"), (list{1000, 2000, 4000, 7, 3})) << "the end is only in it where it is met";
+  EXPECT_EQ(parse_sizes("1:262144Gi").size(), 49u) << "up to the largest there is";
+  EXPECT_EQ(parse_sizes("1:262144Gi:1Mi").size(), 3u);
+}
+
+TEST(Sizes, RefusalsOfRangesNameThem) {
+  for (const auto& [text, word] : {std::pair{"8Ki:1Ki", "'8Ki:1Ki' ends before it begins"},
+                                   {"1Ki:8Ki:1", "'1Ki:8Ki:1' goes nowhere"},
+                                   {"1Ki:8Ki:2:2", "more than three parts"},
+                                   {"1Ki:", "size ''"},
+                                   {":8Ki", "size ''"},
+                                   {"1Ki:8Ki:", "size ''"},
+                                   {"1Ki:x", "size 'x'"},
+                                   {"1Ki:8Ki:-2", "'-2' is negative"}}) {
+    try {
+      parse_sizes(text);
+      ADD_FAILURE() << "accepted '" << text << "'";
+    } catch (const usage_error& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST(Sizes, RefusalsNameTheText) {
   for (const char* text : {"", "0", "0Ki", "-1", "-1Ki", "+1", "1.5Mi", "Mi", "1K", "1mi", "1Ti", " 1", "1 ", "0x10",
                            "1e6", "nan", "18446744073709551616", "18446744073709551615Gi", "300000Gi"}) {

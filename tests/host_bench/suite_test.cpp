@@ -1,7 +1,10 @@
 // The suite over variants that run on the host: what is refused, what is timed, what is written.
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <thread>
 
 #include "fake_histograms.hpp"
 #include "right_chains.hpp"
@@ -476,6 +479,67 @@ TEST_F(Suite, ItemsBeginAtTheirOffset) {
   measure();
   ASSERT_GE(all->found.rows.size(), 3u);
   for (const row& one : all->found.rows) EXPECT_TRUE(one.timed()) << one.record->rung << ": " << one.defect;
+}
+
+// --- what does not end
+std::atomic<bool> held = false;
+
+// As right(), but waits at 2000 items while it is held.
+cudaError_t hangs(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
+  if (workspace != nullptr && a.num_items == 2000) held.wait(true);
+  return fakes::right<int>(workspace, num_bytes, a, stream);
+}
+
+TEST_F(Suite, AStepThatDoesNotEndIsNamedAndWhatStandsIsKept) {
+  records = {fakes::record("fine", fakes::right<int>), fakes::record("stuck", hangs)};
+  wanted.sizes = {1000, 2000};
+  make();
+  all = std::make_unique<suite>(plan, records, gpu, rules, [] { return false; });
+  held = true;
+  std::vector<std::string> told;
+  findings left;
+  watchdog guard(0.25, [&](const std::string& step) {
+    told.push_back(step);
+    all->give_up("did not end in 0.25 s");
+    left = all->found;
+    held = false;
+    held.notify_all();
+  });
+  all->guard = &guard;
+  for (std::size_t i = 0; i < plan.problems.size(); ++i) all->visit(i);
+  guard.rests();
+  EXPECT_EQ(told, std::vector<std::string>{"reduce/plus/i32/n=2000/library_baselines/stuck/host, its first calls"});
+  EXPECT_FALSE(all->complete());
+  for (const row& one : left.rows) {
+    EXPECT_EQ(one.about.num_items, 1000u) << "nothing of what was not verified to the end";
+    EXPECT_TRUE(one.timed());
+  }
+  EXPECT_EQ(left.rows.size(), 2 * static_cast<std::size_t>(plan.problems[0].num_items == 1000));
+  ASSERT_EQ(left.omissions.size(), 1u);
+  EXPECT_EQ(left.omissions[0].record->rung, "stuck");
+  EXPECT_EQ(left.omissions[0].num_items, 2000u);
+  EXPECT_EQ(left.omissions[0].mode, mode::host);
+}
+
+TEST(Watchdog, SleepsWhileNothingIsUnderWayAndWhileStepsGoOn) {
+  std::atomic<int> told = 0;
+  const auto pass = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+  {
+    watchdog guard(0.2, [&](const std::string&) { ++told; });
+    pass(300);
+    guard.begins("a step");
+    for (int i = 0; i < 6; ++i, pass(60)) guard.goes_on();
+    guard.rests();
+    pass(300);
+    EXPECT_EQ(told, 0);
+    guard.begins("another");
+    pass(600);
+    EXPECT_EQ(told, 1) << "once";
+  }
+  watchdog nobody(0, [&](const std::string&) { ++told; });
+  nobody.begins("a step");
+  pass(50);
+  EXPECT_EQ(told, 1);
 }
 
 }  // namespace

@@ -74,6 +74,8 @@ def test_the_reader_and_a_plain_validator_agree(small, name):
         ("gb_per_s", [1.0], "has gb_per_s of the wrong kind"),
         ("mode", "tepid", "has mode 'tepid', which is none of cold, dirty, graph, host, warm"),
         ("median_us", -2.5, "has median_us -2.5, which is no number"),
+        ("energy_uj", -0.5, "has energy_uj -0.5, which is no number"),
+        ("energy_uj", "much", "has energy_uj 'much', which is no number"),
     ],
 )
 def test_a_fault_is_told_with_its_value(small, field, value, says):
@@ -86,6 +88,19 @@ def test_a_time_may_be_null_where_nothing_was_verified(small):
     row = small["rows"][0] | {"verified": "no", "median_us": None, "low_us": None, "high_us": None}
     assert schema.row_fault(row) is None and PLAIN.is_valid({**small, "rows": [row]})
     assert schema.row_fault(row | {"verified": "yes"}) and not PLAIN.is_valid({**small, "rows": [row | {"verified": "yes"}]})
+
+
+def test_energy_and_later_parts_may_be_there(repository, run, small):
+    """What --energy and --resume add; files without it are read as before."""
+    synthetic.write(repository / "report/data", small)
+    assert run()[0] == 0
+    small["rows"][0]["energy_uj"] = 41.5
+    small["context"]["resumed"] = ["2030-01-02T050000Z"]
+    synthetic.write(repository / "report/data", small)
+    code, out, err = run()
+    assert (code, err) == (0, "") and "3 rows out" in out and "0 changed" in out and PLAIN.is_valid(small)
+    small["context"]["resumed"] = "later"
+    assert schema.fault(small, "results") and not PLAIN.is_valid(small)
 
 
 def test_what_is_said_names_the_place(repository, run, small):

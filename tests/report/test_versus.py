@@ -2,6 +2,7 @@
 
 import copy
 import json
+import subprocess
 
 import pytest
 import synthetic
@@ -56,7 +57,126 @@ def test_a_regression_is_told_and_fails(call):
 
 def test_a_library_that_got_slower_is_told_but_is_no_regression_of_ours(call):
     code, out, _ = call(one(), one(LATER, cub_device_reduce=30.0))
-    assert code == 0 and len(lines(out, "SLOW")) == 2 and "no regression of ours" in out
+    assert code == 0 and not lines(out, "SLOW") and "no regression of ours" in out and "of libraries 2 SLOW and 0 FAST" in out
+    code, out, _ = call(one(), one(LATER, cub_device_reduce=30.0), "--libraries")
+    assert code == 0 and len(lines(out, "SLOW")) == 2 and "of libraries" not in out
+
+
+def test_libraries_of_two_releases_are_not_compared(call):
+    newer = one(LATER, cub_device_reduce=30.0)
+    newer["context"]["versions"]["cccl"] = "3.5.0"
+    code, out, _ = call(one(), newer, "--all")
+    assert code == 0 and "4 cases in both: 0 SLOW" in out and "cub_device_reduce" not in out
+
+
+@pytest.mark.parametrize(
+    ("options", "cases"),
+    [
+        (["--variant=last_block"], 2), (["--variant=last_block,early_ticket", "--size=1Mi"], 2), (["--family=library_baselines"], 2),
+        (["--size=2Mi:1Gi"], 3), (["--size=1Mi:16Mi"], 6), (["--size=1048576,16Mi", "--type=f32", "--mode=cold", "--operation=reduce"], 6),
+        (["--type=f32:f32"], 6),
+    ],
+)  # fmt: skip
+def test_filters_choose_cases(call, options, cases):
+    code, out, err = call(one(), one(LATER), *options)
+    assert (code, err) == (0, "") and f"{cases} cases in both" in out and "only in A 0, only in B 0" in out
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--variant=nobody", "--variant: nothing that was measured is called 'nobody'"),
+        ("--family=written", "there are cluster, handwritten, library_baselines"), ("--operation=sum", "there are reduce"), ("--type=f12", "'f12'"),
+        ("--mode=lukewarm", "'lukewarm'"), ("--size=many", "'many' is no number of items"), ("--size=1Gi:1Ki", "'1Gi:1Ki' is no range"),
+        ("--size=1:2:3", "is no range"), ("--size=77", "no case in common that passes the filters"),
+    ],
+)  # fmt: skip
+def test_a_filter_that_fits_nothing_is_named(call, option, told):
+    code, out, err = call(one(), one(LATER), option)
+    assert code == 2 and not out and told in err and err.count("\n") == 1
+
+
+def test_a_threshold_is_the_least_difference_that_counts(call):
+    after = one(LATER, last_block=21.0, early_ticket=22.0)  # 5 % and 16 % slower
+    code, out, _ = call(one(), after, "--threshold=8%", "--all")
+    assert code == 1 and len(lines(out, "SLOW")) == 2 and "8.0 %" in out and "differences under 8 % count as none" in out
+    assert call(one(), after, "--threshold=20")[0] == 0
+    with pytest.raises(SystemExit, match="2"):
+        call(one(), after, "--threshold=much")
+
+
+def test_json_and_markdown(call, tmp_path):
+    code, out, _ = call(one(), one(LATER, last_block=21.0), "--json=-", "--variant=last_block", "--threshold=1%")
+    told = json.loads(out)
+    assert code == 1 and told["schema"] == versus.SCHEMA and told["regressions"] == 2 and told["threshold"] == 0.01
+    assert told["counts"] == {"SLOW": 2, "FAST": 0, "AMBIGUOUS": 0, "SAME": 0} and told["filters"] == {"variant": ["last_block"]}
+    case = told["cases"][0]
+    assert (case["verdict"], case["rung"], case["items"], case["a_us"], case["b_us"]) == ("SLOW", "last_block", MI, 20.0, 21.0)
+    assert case["ratio"] == pytest.approx(1.05) and case["low"] < 1.05 < case["high"] and told["a"]["runs"] == [one()["run"]]
+    paths = [tmp_path / "new" / name for name in ("c.json", "c.md")]
+    code, out, _ = call(one(), one(LATER, last_block=21.0), f"--json={paths[0]}", f"--md={paths[1]}")
+    assert code == 1 and paths[1].read_text() == out and len(json.loads(paths[0].read_text())["cases"]) == 6
+    assert call(one(), one(LATER, last_block=21.0), "--md=-")[1] == out
+
+
+def test_against_what_is_committed(tmp_path, capsys):
+    source = tmp_path / "data"
+    synthetic.write(source, one())
+    fresh = synthetic.write(tmp_path / "fresh", one(LATER, last_block=21.0))
+    assert cli.main(["compare", str(fresh), "--against=committed", "--data", str(source)]) == 1
+    out = capsys.readouterr().out
+    assert len(lines(out, "SLOW")) == 2 and "A: Synthetic GPU 9000, card 1a2b3c4d, 1 run (2030-01-02T030405Z-abc1234)" in out
+    # A run that bench/run left among the committed ones is not compared with itself.
+    inside = synthetic.write(source, one(LATER, last_block=21.0))
+    assert cli.main(["compare", str(inside), "--against=committed", "--data", str(source)]) == 1
+    capsys.readouterr()
+    # Nor with others that are not committed yet.
+    git = ["git", "-C", str(source), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for arguments in (["init", "-q"], ["add", f"{synthetic.GPU}/{one()['run']}.json"]):
+        subprocess.run([*git, *arguments], check=True)
+    third = synthetic.write(tmp_path / "fresh", one("2030-01-02T050405Z-abc1234", last_block=21.0))
+    assert cli.main(["compare", str(third), "--against=committed", "--data", str(source)]) == 1
+    assert "1 run (2030-01-02T030405Z-abc1234)" in capsys.readouterr().out
+
+
+def test_what_cannot_be_compared_with_what_is_committed(tmp_path, capsys):
+    other = synthetic.write(tmp_path / "fresh", one(LATER, gpu="synthetic-other"))
+    synthetic.write(tmp_path / "data", one())
+    for arguments, told in (
+        ([str(other), "--against=committed"], f"no other results of synthetic-other; it has {synthetic.GPU}"),
+        ([str(other), str(other), "--against=committed"], "takes two results, or one and --against=committed"), ([str(other)], "takes two results"),
+    ):  # fmt: skip
+        assert cli.main(["compare", *arguments, "--data", str(tmp_path / "data")]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_a_run_and_itself_are_the_same_however_wide_its_intervals(call):
+    wide = one()
+    for row in wide["rows"]:
+        row["low_us"], row["high_us"] = row["median_us"] * 0.9, row["median_us"] * 1.1
+    assert "0 AMBIGUOUS, 6 SAME" in call(wide, wide)[1]
+
+
+def test_what_nobody_can_change_is_not_told(call):
+    """That a rung handed its call to another is so by design, and no fault of a file."""
+    made = one()
+    about = {"operation": "histogram_even", "operator": "", "shape": "bins=65536", "input_type": "i32"}
+    made["variants"].append(synthetic.variant("cluster", "histograms", "one_cluster", 0))
+    made["variants"].append(synthetic.variant("handwritten", "histograms", "global_atomics", 9))
+    synthetic.add_cell(made, MI, {("cluster", "one_cluster"): 10.0, ("handwritten", "global_atomics"): 10.0}, **about)
+    again = copy.deepcopy(made)
+    code, _, err = call(made, again)
+    assert (code, err) == (0, "")
+
+
+def test_filters_of_two_gpus(call):
+    other = one(LATER, gpu="synthetic-other", last_block=40.0, early_ticket=60.0, cub_device_reduce=41.0)
+    code, out, _ = call(one(), other, "--size=1Mi", "--json=-")
+    told = json.loads(out)
+    assert code == 0 and [case["items"] for case in told["cases"]] == [MI] and told["another_rung"] == 1
+    assert told["cases"][0]["a"]["rung"] == "early_ticket" and told["cases"][0]["b"]["rung"] == "last_block"
+    code, _, err = call(one(), other, "--variant=last_block")
+    assert code == 2 and "leave out --family and --variant" in err
 
 
 def test_below_the_noise_floor_is_the_same(call):
