@@ -27,13 +27,15 @@ DASHES = ((1, 0), (6, 3), (2, 2))
 WIDTH, HEIGHT, LABEL_PIXELS = 640, 330, 13
 
 
+schemapi.disable_debug_mode()  # which holds each part of a chart against Vega-Lite's schema when it is made
+_grammar_checked = False
+
+
 def check_grammar(whether: bool) -> None:
-    """Whether each part of a chart is held against Vega-Lite's schema when it is made, which takes longer than all else of a page. Off
-    until asked for: the tests of the committed pages do."""
-    (schemapi.enable_debug_mode if whether else schemapi.disable_debug_mode)()
-
-
-check_grammar(False)
+    """Whether each finished chart is held against Vega-Lite's schema, which takes longer than all else of a page. Off until asked for: the
+    tests of the committed pages do."""
+    global _grammar_checked
+    _grammar_checked = whether
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,10 @@ CONFIG = alt.Config(
 )  # fmt: skip
 
 
+# What all charts have but their layers and height.
+TOP = {name: part for name, part in alt.layer(alt.Chart().mark_point(), config=CONFIG, width=WIDTH).to_dict(validate=False).items() if name in ("config", "width", "$schema")}
+
+
 class Drawing:
     """One chart in the making. Its rows stay out of Altair, which would check and copy every one of them, and are put
     into the finished description instead."""
@@ -123,11 +129,18 @@ class Drawing:
     def finish(
         self, name: str, title: str, layers: Sequence[alt.Chart], height: int = HEIGHT, independent: bool = False
     ) -> Chart:
-        resolve = alt.Resolve(scale=alt.ScaleResolveMap(color="independent")) if independent else alt.Undefined
-        # All at once: each further call on a layered chart would copy every layer of it.
-        layered = alt.layer(*layers, config=CONFIG, width=WIDTH, height=height, resolve=resolve)
-        spec = layered.to_dict(validate=schemapi.DEBUG_MODE)
-        spec.pop("usermeta", None)
+        # Put together by hand, because a layered chart of Altair's copies all of its layers several times.
+        drawn = [layer.to_dict(validate=False, context={"top_level": False}) for layer in layers]
+        data = [layer["data"] for layer in drawn]
+        spec = {**TOP, "height": height}
+        if all(own == data[0] for own in data):
+            spec |= {"data": data[0]}
+            drawn = [{name: part for name, part in layer.items() if name != "data"} for layer in drawn]
+        if independent:
+            spec |= {"resolve": {"scale": {"color": "independent"}}}
+        spec |= {"layer": drawn}
+        if _grammar_checked:
+            alt.LayerChart.validate(spec)
         return Chart(name, title, {**spec, "datasets": self.datasets})
 
 

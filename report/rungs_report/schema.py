@@ -13,20 +13,44 @@ COLUMNS: tuple[str, ...] = tuple(DEFINITIONS["row"]["required"])
 _STRICT = validators.extend(
     Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
 )
-_ROOT = _STRICT(DOCUMENT)
 
 
-def resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    return DEFINITIONS[schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else schema
+def inlined(schema: Any) -> Any:
+    """With definitions in place of references, which the package looks up at every value."""
+    if isinstance(schema, list):
+        return [inlined(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    own = {name: inlined(part) for name, part in schema.items() if name not in ("$ref", "$defs")}
+    return {**inlined(DEFINITIONS[schema["$ref"].removeprefix("#/$defs/")]), **own} if "$ref" in schema else own
+
+
+def form(value: Any) -> Any:
+    """What the schema's answer to a value depends on. Numbers of one type and sign get one answer, for all bounds of the schema are 0; so do
+    lists of the same forms, for the schema asks of none how long it is, but for an empty one."""
+    kind = type(value)
+    if kind is float or kind is int:
+        return kind, (value > 0) - (value < 0)
+    if kind is dict:
+        return kind, *((name, form(own)) for name, own in value.items())
+    if kind is list:
+        return kind, *dict.fromkeys(map(form, value))
+    return kind, value
+
+
+def brief(value: Any) -> Any:
+    """A value with one of each form in its lists, which gets the same answer."""
+    if isinstance(value, list):
+        return list({form(own): brief(own) for own in value}.values())
+    return {name: brief(own) for name, own in value.items()} if isinstance(value, dict) else value
 
 
 class Records:
-    """Objects of one schema, asked column by column: a result file has thousands of rows, and few answers that differ. Numbers of one type
-    and sign get one answer, for all bounds of the schema are 0."""
+    """Objects of one schema, asked column by column: a result file has thousands of rows, and few answers that differ."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.required = tuple(schema.get("required", ()))
-        self.columns = {name: (_ROOT.evolve(schema=own), {}) for name, own in schema["properties"].items()}
+        self.columns: dict[str, tuple[Any, dict[Any, bool]]] = {name: (_STRICT(inlined(own)), {}) for name, own in schema["properties"].items()}
 
     def fault(self, record: dict[str, Any], where: str = "", lacks: str = "") -> str | None:
         """The first field that is missing or wrong, in words. where and lacks: what stands before its name there."""
@@ -35,19 +59,14 @@ class Records:
         for name, value in record.items():
             if name not in self.columns:
                 continue
-            kind = type(value)
             validator, known = self.columns[name]
-            if kind is dict or kind is list:
-                error = next(validator.iter_errors(value), None)
-            else:
-                asked = (kind, (value > 0) - (value < 0)) if kind is float or kind is int else (kind, value)
-                if asked not in known:
-                    known[asked] = next(validator.iter_errors(value), None)
-                error = known[asked]
-                if error is not None:
-                    error.instance = value  # the same fault of another value
-            if error is not None:
-                return said(error, where + name)
+            kind = type(value)
+            # Text stands for itself and a type for its positive numbers: most of a row, without a form being made.
+            asked = value if kind is str else kind if (kind is float or kind is int) and value > 0 else form(value)
+            if asked not in known:
+                known[asked] = validator.is_valid(brief(value))
+            if not known[asked]:
+                return said(next(validator.iter_errors(value)), where + name)
         return None
 
 
@@ -80,11 +99,12 @@ def row_fault(row: dict[str, Any]) -> str | None:
 
 
 def _split(schema: dict[str, Any]) -> tuple[Any, dict[str, Records]]:
-    """What asks all of a document but its records, and what asks these."""
-    lists = {name: resolved(own["items"]) for name, own in schema["properties"].items() if own.get("type") == "array"}
+    """What asks all of a document but what is in its lists of records, and what asks these."""
+    schema = inlined(schema)
+    lists = {name: own["items"] for name, own in schema["properties"].items() if own.get("type") == "array"}
     records = {name: Records(item) for name, item in lists.items() if item.get("type") == "object"}
-    plain = {name: {"type": "array", "items": {"type": "object"}} for name in records}
-    return _ROOT.evolve(schema={**schema, "properties": {**schema["properties"], **plain}}), records
+    plain = {name: {"type": "array"} for name in records}
+    return _STRICT({**schema, "properties": {**schema["properties"], **plain}}), records
 
 
 _SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters", "accuracy", "torch", "across", "across_torch", "by_key")}
@@ -98,6 +118,8 @@ def fault(document: dict[str, Any], of: str) -> str | None:
         return said(min(errors, key=lambda error: error.validator != "const"), "")  # another schema, before what it lacks
     for name, records in lists.items():
         for position, record in enumerate(document[name]):
+            if not isinstance(record, dict):
+                return f"has {name}[{position}], which is no object"
             if fault := records.fault(record, f"{name}[{position}]."):
                 return fault
     return None

@@ -16,9 +16,6 @@ namespace {
 struct is_odd {
   __host__ __device__ bool operator()(int item) const { return item % 2 != 0; }
 };
-struct same_tens {
-  __host__ __device__ bool operator()(int a, int b) const { return a / 10 == b / 10; }
-};
 
 class Contract : public OnAGpu {};
 

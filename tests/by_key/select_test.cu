@@ -203,10 +203,6 @@ TEST_F(Select, FlagsInPlace) {
   EXPECT_TRUE(got == chosen);
 }
 
-// Keys that differ in what the operator does not look at.
-struct same_tens {
-  __host__ __device__ bool operator()(int a, int b) const { return a / 10 == b / 10; }
-};
 TEST_F(Select, UniqueByAnOperator) {
   constexpr std::size_t n = 100'003;
   std::vector<int> keys(n), first_keys, first_values;

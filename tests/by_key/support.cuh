@@ -16,6 +16,11 @@
 
 namespace rungs::tests {
 
+// Keys that differ in what the operator does not look at.
+struct same_tens {
+  __host__ __device__ bool operator()(int a, int b) const { return a / 10 == b / 10; }
+};
+
 // Items on the device, so many items behind an alignment.
 template <class T>
 class placed {

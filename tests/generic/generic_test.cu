@@ -23,7 +23,7 @@ using namespace rungs::tests;
 using rungs::reductions::early_ticket;
 using rungs::reductions::tagged_aggregates;
 
-constexpr std::size_t sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 1'000'003};
+constexpr std::size_t reduction_sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 1'000'003};
 
 template <class Reduction>
 class GenericReduction : public Generic<Reduction> {
@@ -36,11 +36,11 @@ class GenericReduction : public Generic<Reduction> {
         << "n = " << items.size();
   }
 };
-using variants = ::testing::Types<early_ticket, rungs::reductions::overlapped_finish, tagged_aggregates>;
-TYPED_TEST_SUITE(GenericReduction, variants);
+using reduction_variants = ::testing::Types<early_ticket, rungs::reductions::overlapped_finish, tagged_aggregates>;
+TYPED_TEST_SUITE(GenericReduction, reduction_variants);
 
 TYPED_TEST(GenericReduction, OperatorWithoutAnIdentity) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : reduction_sizes) {
     std::vector<unsigned> items(n);
     std::mt19937 random(1);
     for (unsigned& item : items) item = 6 * (1 + random() % 1'000'000);
@@ -50,14 +50,14 @@ TYPED_TEST(GenericReduction, OperatorWithoutAnIdentity) {
 }
 
 TYPED_TEST(GenericReduction, ItemsOf12And24Bytes) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : reduction_sizes) {
     this->expect_reduction(bundles<3>(n), by_value{}, bundle<3>{{7}});
     this->expect_reduction(bundles<6>(n), by_value{}, bundle<6>{{7}});
   }
 }
 
 TYPED_TEST(GenericReduction, IteratorsThatAreNoPointers) {
-  for (const std::size_t num_items : sizes) {
+  for (const std::size_t num_items : reduction_sizes) {
     const auto squares = thrust::make_transform_iterator(thrust::counting_iterator<long long>(0), square{});
     const device_vector<long long> d_out(std::vector<long long>{0});
     const auto negated = thrust::make_transform_output_iterator(d_out.items, negate{});
@@ -69,7 +69,7 @@ TYPED_TEST(GenericReduction, IteratorsThatAreNoPointers) {
 
 class Reductions : public Generic<early_ticket> {};
 TEST_F(Reductions, OneWorkspaceServesManyVariants) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : reduction_sizes) {
     const std::vector<int> items = scattered_ints(n);
     const std::vector<double> wide(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n / 2));
     const int sum = std::accumulate(items.begin(), items.end(), 3);

@@ -28,12 +28,12 @@ using namespace rungs::tests;
 namespace h = rungs::histograms;
 
 // The first without anything clever, and those that a user would take.
-using variants =
+using histogram_variants =
     ::testing::Types<h::global_atomics, h::vector_loads, h::bin_ranges, h::one_block, h::overlapped_clear,
                      h::lane_private, h::split_bins, h::hot_bins, rungs::cluster::histograms::cluster_merged,
                      rungs::cluster::histograms::distributed_bins>;
 
-constexpr std::size_t sizes[] = {0, 1, 31, 4097, 60000, 700'001};
+constexpr std::size_t histogram_sizes[] = {0, 1, 31, 4097, 60000, 700'001};
 
 // The bin of a sample among even levels, or -1: of integers exactly, of floats by the documented formula in the type
 // that samples and levels have in common.
@@ -122,7 +122,7 @@ class GenericHistogram : public Generic<Histogram> {
       ASSERT_EQ(got[bin], expected[bin]) << "bin " << bin << " of " << bins << ", n = " << n;
   }
 };
-TYPED_TEST_SUITE(GenericHistogram, variants);
+TYPED_TEST_SUITE(GenericHistogram, histogram_variants);
 
 template <class T>
 std::vector<T> whole_type(std::size_t n, unsigned seed) {
@@ -140,7 +140,7 @@ TYPED_TEST(GenericHistogram, SamplesFromIteratorsThatAreNoPointers) {
   const auto samples = thrust::make_transform_iterator(thrust::counting_iterator<long long>(0), scattered{});
   const auto sample = [](std::size_t i) { return scattered{}(static_cast<long long>(i)); };
   const std::vector<int> levels{-2600, -1000, -999, 0, 0, 7, 2000};
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : histogram_sizes) {
     this->template expect_even<unsigned>(samples, 300, -2000, 2001, n, sample);
     this->template expect_even<unsigned>(thrust::counting_iterator<int>(-100), 17, 0, 4000, n,
                                          [](std::size_t i) { return static_cast<int>(i) - 100; });
@@ -149,7 +149,7 @@ TYPED_TEST(GenericHistogram, SamplesFromIteratorsThatAreNoPointers) {
 }
 
 TYPED_TEST(GenericHistogram, CountersOfOtherTypes) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : histogram_sizes) {
     const auto samples = whole_type<unsigned char>(n, 1);
     this->template expect_even<int>(samples, 256, 0, 256);
     this->template expect_even<unsigned long long>(samples, 256, 0, 256);
@@ -161,7 +161,7 @@ TYPED_TEST(GenericHistogram, CountersOfOtherTypes) {
 }
 
 TYPED_TEST(GenericHistogram, SamplesAndLevelsOfWhichOneHasASign) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : histogram_sizes) {
     const auto samples = whole_type<unsigned>(n, 3);
     this->expect_even(samples, 257, -1'000'000, std::numeric_limits<int>::max());
     this->expect_even(samples, 64, -5, 5'000'000);
@@ -174,7 +174,7 @@ TYPED_TEST(GenericHistogram, SamplesAndLevelsOfWhichOneHasASign) {
 
 TYPED_TEST(GenericHistogram, IntegersOf64Bits) {
   using limits = std::numeric_limits<long long>;
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : histogram_sizes) {
     const auto whole = whole_type<long long>(n, 8);
     this->expect_even(whole, 1000, limits::min(), limits::max());
     this->expect_even(whole, 3, -(1ll << 62), 5ll);
@@ -186,7 +186,7 @@ TYPED_TEST(GenericHistogram, IntegersOf64Bits) {
 }
 
 TYPED_TEST(GenericHistogram, IntegersWithLevelsOfFloats) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : histogram_sizes) {
     std::vector<int> samples(n);
     for (std::size_t i = 0; i < n; ++i) samples[i] = static_cast<int>(i * 7919 % 100003) - 50000;
     this->expect_even(samples, 1000, -30000.5f, 40000.25f);
@@ -196,7 +196,7 @@ TYPED_TEST(GenericHistogram, IntegersWithLevelsOfFloats) {
 }
 
 TYPED_TEST(GenericHistogram, FloatsWithLevelsOfDoubles) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : histogram_sizes) {
     std::vector<float> samples(n);
     std::mt19937 random(11);
     for (float& sample : samples) sample = static_cast<float>(random()) / 1e9f - 1.f;

@@ -131,9 +131,9 @@ class ScanAlignment : public Generic<Scan> {
 };
 
 // One for each way that rows are loaded and stored in.
-using variants = ::testing::Types<rungs::scans::tagged_look_back, rungs::scans::tagged_wave,
-                                  rungs::scans::claimed_pipeline, rungs::cluster::scans::compact_cluster>;
-TYPED_TEST_SUITE(ScanAlignment, variants);
+using aligned_scans = ::testing::Types<rungs::scans::tagged_look_back, rungs::scans::tagged_wave,
+                                       rungs::scans::claimed_pipeline, rungs::cluster::scans::compact_cluster>;
+TYPED_TEST_SUITE(ScanAlignment, aligned_scans);
 
 TYPED_TEST(ScanAlignment, BytesToWords) { this->template expect_scans<unsigned char, unsigned, rungs::plus>(3u); }
 TYPED_TEST(ScanAlignment, TwoBytesToFour) { this->template expect_scans<short, int, rungs::plus>(3); }

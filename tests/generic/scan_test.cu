@@ -25,11 +25,12 @@ namespace {
 using namespace rungs::tests;
 
 // The scans that take anything: each is tested with everything below.
-using variants = ::testing::Types<rungs::scans::one_block, rungs::scans::one_wave, rungs::scans::tagged_wave,
-                                  rungs::scans::tagged_look_back, rungs::scans::claimed_pipeline,
-                                  rungs::cluster::scans::compact_cluster, rungs::cluster::scans::cluster_look_back>;
+using scan_variants =
+    ::testing::Types<rungs::scans::one_block, rungs::scans::one_wave, rungs::scans::tagged_wave,
+                     rungs::scans::tagged_look_back, rungs::scans::claimed_pipeline,
+                     rungs::cluster::scans::compact_cluster, rungs::cluster::scans::cluster_look_back>;
 
-constexpr std::size_t sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 700'001};
+constexpr std::size_t scan_sizes[] = {0, 1, 2, 31, 1000, 4097, 60000, 700'001};
 
 template <class Scan>
 class GenericScan : public Generic<Scan> {
@@ -74,10 +75,10 @@ class GenericScan : public Generic<Scan> {
     EXPECT_TRUE(d_in.read(n) == expected) << "exclusive in place, n = " << n;
   }
 };
-TYPED_TEST_SUITE(GenericScan, variants);
+TYPED_TEST_SUITE(GenericScan, scan_variants);
 
 TYPED_TEST(GenericScan, OperatorWithoutAnIdentity) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : scan_sizes) {
     std::vector<unsigned> items(n);
     std::mt19937 random(1);
     // Long runs share a factor, so that the divisor falls step by step.
@@ -92,13 +93,13 @@ TYPED_TEST(GenericScan, OperatorWithoutAnIdentity) {
 }
 
 TYPED_TEST(GenericScan, ItemsOf12And24Bytes) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : scan_sizes) {
     this->expect_scans(bundles<3>(n), by_value{}, bundle<3>{{7, -2000, 1}});
     this->expect_scans(bundles<6>(n), by_value{}, bundle<6>{{7, -2000, 1}});
   }
 }
 TYPED_TEST(GenericScan, ItemsOf3Bytes) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : scan_sizes) {
     std::vector<three_bytes> items(n);
     std::mt19937 random(3);
     for (auto& item : items)
@@ -109,7 +110,7 @@ TYPED_TEST(GenericScan, ItemsOf3Bytes) {
 }
 
 TYPED_TEST(GenericScan, IteratorsThatAreNoPointers) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : scan_sizes) {
     const auto squares = thrust::make_transform_iterator(thrust::counting_iterator<long long>(0), square{});
     device_vector<long long> d_out(std::vector<long long>(n + 1));
     const auto negated = thrust::make_transform_output_iterator(d_out.items, negate{});
@@ -132,7 +133,7 @@ TYPED_TEST(GenericScan, IteratorsThatAreNoPointers) {
 }
 
 TYPED_TEST(GenericScan, InitOfTheItemsOwnType) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : scan_sizes) {
     const std::vector<int> items = scattered_ints(n);
     this->expect_scans(items, rungs::plus{}, 1'000'000);
     this->expect_scans(items, rungs::maximum{}, -100);
@@ -140,7 +141,7 @@ TYPED_TEST(GenericScan, InitOfTheItemsOwnType) {
 }
 
 TYPED_TEST(GenericScan, OutputsOfAnotherTypeThanTheInit) {
-  for (const std::size_t n : sizes) {
+  for (const std::size_t n : scan_sizes) {
     std::vector<unsigned char> items(n);
     for (std::size_t i = 0; i < n; ++i) items[i] = static_cast<unsigned char>(i * 7919 % 251);
     device_vector<unsigned char> d_in(items);

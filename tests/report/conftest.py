@@ -1,7 +1,8 @@
 """The generator's tests use results of a GPU that does not exist, in temporary directories only."""
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,62 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__file__).resolve().parent)]
 
 import synthetic  # noqa: E402
-from rungs_report import cli, data, render  # noqa: E402
+from rungs_report import charts, cli, data, render  # noqa: E402
 from synthetic import libraries, ours  # noqa: E402
+
+
+COMMITTED = Path(__file__).resolve().parents[2] / "report/data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def committed_results_read_once() -> Iterator[None]:
+    """Many tests read all committed results, which change under none. Nobody changes a run or a document that was read."""
+    known: dict[tuple[object, ...], Any] = {}
+
+    def once(name: str) -> Callable[..., Any]:
+        read = getattr(data, name)
+
+        def call(path: Path, *more: Any, **named: Any) -> Any:
+            if not path.resolve().is_relative_to(COMMITTED):
+                return read(path, *more, **named)
+            # A record of rungs that have not passed decides about rows.
+            told = (json.dumps(part.not_passed) if isinstance(part, data.Records) else part for part in more)
+            about = (name, path, *told, *named.items())
+            if about not in known:
+                known[about] = read(path, *more, **named)
+            return known[about]
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("read_run", "read_facts", "read_accuracy"):
+            patched.setattr(data, name, once(name))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def charts_drawn_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str]) -> None:
+    """The same description makes the same picture, which test_charts_hold_no_generated_names proves without this."""
+    if request.node.get_closest_marker("draws_anew"):
+        return
+    draw = charts.svg
+
+    def svg(chart: charts.Chart) -> str:
+        described = json.dumps(chart.spec)
+        if described not in drawn:
+            drawn[described] = draw(chart)
+        return drawn[described]
+
+    monkeypatch.setattr(charts, "svg", svg)
+
+
+@pytest.fixture(scope="session")
+def drawn() -> dict[str, str]:
+    return {}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "draws_anew: charts are drawn however often they were drawn before")
 
 
 @pytest.fixture

@@ -1,10 +1,13 @@
 """The committed pages are what the generator makes of the committed results, and those follow from what was measured."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import pytest
+from jsonschema import ValidationError
 
 from rungs_report import charts, cli, data
 
@@ -13,14 +16,26 @@ RESULTS = [file for folder in sorted((REPOSITORY / "report" / "data").glob("*/")
 CELL = ("operation", "operator", "input_type", "accumulator_type", "items", "shape", "distribution", "mode")
 
 
-def test_pages_come_from_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def checked_grammar() -> Iterator[None]:
+    charts.check_grammar(True)
+    yield
+    charts.check_grammar(False)
+
+
+def test_pages_come_from_the_data(capsys: pytest.CaptureFixture[str], checked_grammar: None) -> None:
     if not RESULTS:
         pytest.skip("no results are committed")
-    charts.check_grammar(True)
-    try:
-        assert cli.main(["check", "--root", str(REPOSITORY)]) == 0, capsys.readouterr()
-    finally:
-        charts.check_grammar(False)
+    assert cli.main(["check", "--root", str(REPOSITORY)]) == 0, capsys.readouterr()
+
+
+def test_a_chart_against_the_grammar_is_refused(checked_grammar: None) -> None:
+    drawing = charts.Drawing()
+    points = alt.Chart(drawing.values([{"n": 1}]))
+    assert drawing.finish("good", "", [points.mark_point().encode(x="n:Q")]).spec["data"] == {"name": "rows_0"}
+    for bad in (points.mark_point(fontsize=9), points.mark_point(opacity="high"), points.mark_point().encode(x=alt.X("n:Q", scale={"kind": "log"}))):
+        with pytest.raises(ValidationError):
+            drawing.finish("bad", "", [points.mark_point(), bad])
 
 
 PAGES = (

@@ -343,6 +343,7 @@ def test_a_chart_is_small_and_the_same_picture():
     )
 
 
+@pytest.mark.draws_anew
 def test_charts_hold_no_generated_names(little):
     """Counters in a library would make the second page of a process differ from the first."""
     first = render.files(data.read(little / "report/data"), little)

@@ -27,19 +27,28 @@ def test_it_is_a_schema():
     Draft202012Validator.check_schema(schema.DOCUMENT)
 
 
-def bounds(part: Any) -> set[Any]:
+def asked(part: Any, *words: str) -> list[Any]:
+    """What the schema asks anywhere by one of these keywords."""
     if isinstance(part, list):
-        return set().union(*map(bounds, part))
+        return [found for own in part for found in asked(own, *words)]
     if not isinstance(part, dict):
-        return set()
-    asked = {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"} & part.keys()
-    return {part[name] for name in asked if not isinstance(part[name], dict)}.union(*map(bounds, part.values()))
+        return []
+    return [part[word] for word in words if word in part and not isinstance(part[word], dict)] + [found for own in part.values() for found in asked(own, *words)]
 
 
-def test_numbers_of_one_sign_get_one_answer():
-    """What schema.Records relies on: no bound but 0, no number among the words."""
-    assert bounds(schema.DOCUMENT) == {0}
-    assert not any(isinstance(word, (int, float)) for own in schema.DEFINITIONS["row"]["properties"].values() for word in own.get("enum", []))
+def test_values_of_one_form_get_one_answer():
+    """What schema.form relies on: no bound but 0, no number among the words, of a list no length and no order."""
+    assert set(asked(schema.DOCUMENT, "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf")) == {0}
+    assert not any(isinstance(word, (int, float)) for words in asked(schema.DOCUMENT, "enum") for word in words)
+    assert set(asked(schema.DOCUMENT, "minItems")) == {1}
+    assert not asked(schema.DOCUMENT, "maxItems", "uniqueItems", "prefixItems", "contains")
+
+
+def test_a_form_tells_numbers_by_type_and_sign_and_the_rest_by_value():
+    one = {"a": [1, 2.5, 3, 4.5], "b": {"c": "x", "d": None}}
+    assert schema.form(one) == schema.form({"a": [7, 0.25], "b": {"c": "x", "d": None}})
+    for other in ({"a": [1, 2.5, -3]}, {"a": [1, 2]}, {"a": []}, {"a": [1, 2.5, True]}, {"b": {"c": "y", "d": None}}, {"b": {"c": "x", "d": 0}}, {"b": {"c": "x"}}, {"a": None}):
+        assert schema.form(one) != schema.form({**one, **other}), other
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=data.stem)
