@@ -141,8 +141,8 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
                                               {7, 50257},
                                               {19, 128512},
                                               {40, 32000},
-                                              {70, 128512},
-                                              {300, 16001}}) {
+                                              {70, 40000},
+                                              {300, 6001}}) {
     const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 5);
     sampling how;
     this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
@@ -157,7 +157,7 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
 TYPED_TEST(Sampling, LongRows) {
   const std::size_t num_columns = 512 * 1024 + 5;
   for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few})
-    for (const std::size_t num_rows : {1, 20}) {
+    for (const std::size_t num_rows : {1, 9}) {
       sampling how;
       how.top_p = 0.8f;
       this->expect_right(make_keys<TypeParam>(kind, num_rows * num_columns, 7), num_rows, num_columns, num_columns,

@@ -11,40 +11,46 @@
 //
 // logits    float, __half or __nv_bfloat16, a row a request, 1 to 2^24 columns (rungs/rows/matrix.cuh), at any address.
 //           Or probabilities, of any sum, if `how` says so.
-// d_tokens  an int for each row: the token drawn. -1 where the row has no token: see below.
+// d_tokens  an int for each row: the token drawn, or -1 where the row has none (see below).
 // how       which tokens are kept, and how one of them is drawn.
 // also      what else is wanted of each row: nothing by default.
 // returns   cudaErrorInvalidValue for a null pointer, a shape or a number out of its range; cudaErrorNotSupported where
-// a
-//           block has less than 65 KB of shared memory; else what the launch returned.
+//           a block cannot have 62 KB of shared memory; else what the launch returned.
 // Nothing is allocated, nobody waits: a call may be captured in a graph. No workspace is needed.
 //
-// Order. Tokens are in the order of their logits, the greatest first, and of equals the smaller index first. -0 equals
-// 0. Weights. A token's weight is 2^31 exp((logit - greatest) / temperature), rounded to an integer: of probabilities
-//           2^31 p / greatest p. A token whose weight is 0 is not kept: its probability is less than 2^-32 of the
-//           greatest one's. Weights are within 2^-18 of that number and half a unit. They are the same on all GPUs.
-// Cuts.     1. min_p: tokens stay whose weight is at least min_p 2^31.
-//           2. top_k: the first top_k of them stay.
-//           3. top_p: the first of them stay whose weights sum up to top_p of those that are left, at least one.
-//           top_p is rounded down to a multiple of 2^-32. All else is exact: sums are of integers.
-// Draw.     sampling_draw::inverse: with S, the sum of the weights that stay, the first token stays at which the sum of
-//           weights exceeds floor(u S). u is d_uniforms[row], or has 64 random bits. Numbers below 0 and NaN are 0, and
-//           those from 1 on are the greatest number below 1.
-//           sampling_draw::gumbel: the token for which log2(weight) - log2(-log2(u)) is greatest, each token having a
-//           random u of its own. Scores are integers of 2^-25; of equals the smaller index is drawn.
-// Random numbers are Philox4x32-10 of `seed`, `offset`, the row and the token: the same on all GPUs. Calls need
-// different
-//           offsets for independent draws. Where d_offset is not null, *d_offset is added to `offset` when the kernel
-//           runs, so that a graph draws anew in each replay.
-// None.     NaN is never drawn, nor is a logit of -inf, or a probability that is 0 or less. +inf counts as the greatest
-//           float: tokens of +inf have equal weights, and those far below have none. A row without any token that can
-//           be drawn, or of probabilities that are all less than 2^-96, gives -1.
-// Greedy.   temperature = 0 or top_k = 1: the first token of the order. top_p = 0 keeps this one alone, too.
+// Order. Tokens are in the order of their logits, the greatest first; of equals the smaller index first. -0 equals 0.
+//
+// Weights. A token's weight is 2^31 exp((logit - greatest) / temperature), rounded to an integer; of probabilities it
+// is 2^31 p / greatest p. It is within 2^-17 of that number and half a unit, and the same on all GPUs. A token whose
+// weight is 0 is not kept: its probability is less than 2^-32 of the greatest one's.
+//
+// Cuts, one after the other:
+//   min_p   tokens stay whose weight is at least min_p 2^31.
+//   top_k   the first top_k of them stay.
+//   top_p   the first of them stay whose weights sum up to top_p of those that are left; at least one stays.
+// top_p is rounded down to a multiple of 2^-32. All else is exact: sums are of integers.
+//
+// Draws:
+//   sampling_draw::inverse  With S, the sum of the weights that stay, it is the first token at which the sum of weights
+//           exceeds floor(u S). u is d_uniforms[row], or has 64 random bits. What is below 0, and NaN, is 0; what is
+//           not less than 1 is the greatest number below 1.
+//   sampling_draw::gumbel   The token whose log2(weight) - log2(-log2(u)) is greatest. Each has a u of its own, of 32
+//           random bits. Scores are integers in units of 2^-25; of equals the smaller index is drawn.
+// Random numbers are Philox4x32-10 of `seed`, `offset`, the row and the token: the same on all GPUs. Independent draws
+// need different offsets. Where d_offset is not null, *d_offset is added to `offset` when the kernel runs. So a graph
+// draws anew in each replay.
+//
+// NaN is never drawn, nor is a logit of -inf, or a probability that is 0 or less. +inf counts as the greatest float:
+// tokens of +inf have equal weights, and those far below have none. A row without any token that can be drawn, or of
+// probabilities that are all less than 2^-96, gives -1.
+//
+// Greedy: temperature = 0, or top_k = 1, or top_p = 0 keeps the first token of the order alone.
 //
 // A row's result depends on the row, its number and `how` alone; with d_uniforms, not on its number either. It does not
 // depend on the number of rows or on addresses.
 //
-// A block takes a row, or a cluster where there are few: see rungs/production/sampling/sample_rows.cuh.
+// A block takes a row, or a cluster where there are few: see rungs/production/sampling/sample_rows.cuh. Rows are read
+// once, or three to four times where they do not stay in shared memory.
 #pragma once
 
 #include <cfloat>

@@ -4,10 +4,9 @@
 //   1. find the greatest item,
 //   2. add up the weights in bins, 64 for each power of two of the probability,
 //   3. for each cut, and for the draw, find the bin in which a sum is reached, list the bin's tokens, and find the
-//   token
-//      among them by bins again, of the range that they span.
-// Where a bin has more tokens than there is room for, as of equal logits, step 3 reads the share again instead of a
-// list.
+//      token among them: few by counting, others by bins again, of the range that they span.
+// The list for the last cut has the draw's tokens, too: the cut's bin bounds the sum that is drawn from. Where bins
+// have more tokens than there is room for, as of equal logits, step 3 reads the share again in place of a list.
 //
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
@@ -393,7 +392,7 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
-  static constexpr unsigned list_capacity = 2048, gathered_capacity = 4096;
+  static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
