@@ -58,7 +58,7 @@ struct by_key {
   static constexpr bool is_staged = !is_scan && (sizeof(key) + sizeof(T)) * shape::tile_items <= 36 * 1024;
 
   // Whether many are faster in rounds (by_key_rounds.cuh).
-  static constexpr bool suits_rounds = !is_scan && widest_bytes <= 8 && sizeof(key) >= 4;
+  static constexpr bool suits_rounds = widest_bytes <= 8 && sizeof(key) >= 4;
 
   struct memory {
     alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];

@@ -1,6 +1,6 @@
-// Runs of many keys reduced, in rounds (rounds.cuh): the runs that end in a tile lie side by side in shared memory,
-// until the next tile has been examined. One looker asks what precedes the tile within its first run, the other one how
-// many runs began before.
+// Calls on runs of many keys in rounds (rounds.cuh). Of reductions the runs that end in a tile lie side by side in
+// shared memory, of scans all items, until the next tiles have been examined. One looker asks what precedes the tile
+// within its first run, that of reductions another one how many runs began before.
 #pragma once
 
 #include "rungs/production/compaction/by_key_kernel.cuh"
@@ -8,14 +8,14 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-template <class Call>
-struct reduce_by_key_job {
+// What reductions and scans do in the same way: they read, fold what lies in a tile, and tell other blocks its last
+// run.
+template <class Call, int num_workers_>
+struct by_key_job {
   using key = typename Call::key;
   using value = typename Call::value;
   using T = typename Call::accumulator;
-  // Two blocks while one folds what the other waits for; of wide pairs shared memory holds one block's.
-  static constexpr bool is_wide = sizeof(key) + sizeof(T) > 12;
-  static constexpr int num_workers = is_wide ? 14 : 8, num_lookers = 2, resident_blocks = is_wide ? 1 : 2, lag = 2;
+  static constexpr int num_workers = num_workers_;
   using shape = rows_of_warps<Call::shape::neighbours, 4, num_workers>;
   static constexpr int tile_items = shape::tile_items;
   // Of fewer, a tile a block takes less time (H100).
@@ -27,13 +27,14 @@ struct reduce_by_key_job {
     key before_warp;
   };
   struct marks {
-    unsigned heads;
+    unsigned heads, present;
     row_counts<shape> counts;
     warp_runs<shape, T> runs;
   };
   struct found {
     T of_warp[num_workers];
     unsigned begins[num_workers];  // whether a run begins in the warp's items
+    bool continues;                // whether the tile's first item continues a run
     warp_counts<num_workers> counts;
 
     __device__ unsigned warps_beginning() const {
@@ -42,18 +43,8 @@ struct reduce_by_key_job {
       for (int i = 0; i < num_workers; ++i) warps |= begins[i] << i;
       return warps;
     }
-  };
-  struct staged {
-    alignas(16) unsigned char keys[sizeof(key) * tile_items + 16];
-    alignas(16) unsigned char aggregates[sizeof(T) * tile_items];
-    T before, leading, last;  // what precedes the tile, what the tile adds to that run, the aggregate of its last item
-    bool has_leading, last_continues;
-    int num_runs;
-    unsigned long long runs_before;
-  };
-  struct looker_state {
-    unsigned long long before;  // runs that began in the tiles before `tile`
-    unsigned tile;
+    // Whether a run begins in the warps before.
+    __device__ bool begins_before(int warp) const { return (warps_beginning() & ((1u << warp) - 1)) != 0; }
   };
 
   Call call;
@@ -74,19 +65,20 @@ struct reduce_by_key_job {
   }
 
   __device__ marks examine(found& of_tile, const items& here, unsigned tile, int warp) const {
-    const unsigned present = flags_present<shape>(warp, left_of(tile));
     marks flags;
-    flags.heads = flags_of_heads<shape>(here.keys, here.before_warp, tile == 0, warp, present, call.equality_op);
+    flags.present = flags_present<shape>(warp, left_of(tile));
+    flags.heads = flags_of_heads<shape>(here.keys, here.before_warp, tile == 0, warp, flags.present, call.equality_op);
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row)
 #pragma unroll
       for (int k = 0; k < shape::neighbours; ++k) flags.runs.values[row][k] = accumulated<T>(here.values(row, k));
-    flags.runs.scan(flags.heads | ~present, call.op);
-    flags.counts = row_counts<shape>(flags.heads);
+    flags.runs.scan(flags.heads | ~flags.present, call.op);
+    if constexpr (!Call::is_scan) flags.counts = row_counts<shape>(flags.heads);
     if (threadIdx.x % parts::warp_threads == 0) {
       of_tile.of_warp[warp] = flags.runs.of_warp;
       of_tile.begins[warp] = flags.runs.begins;
-      of_tile.counts.of_warp[warp] = flags.counts.of_warp();
+      if constexpr (!Call::is_scan) of_tile.counts.of_warp[warp] = flags.counts.of_warp();
+      if (warp == 0) of_tile.continues = (flags.heads & 1) == 0;
     }
     return flags;
   }
@@ -94,21 +86,58 @@ struct reduce_by_key_job {
   __device__ T aggregate_of(const found& of_tile) const {
     return before_warp_in_tile(of_tile, of_tile.warps_beginning(), num_workers, call.op);
   }
+  __device__ T before_warp(const found& of_tile, const marks& flags, int warp) const {
+    return warp > 0 ? before_warp_in_tile(of_tile, of_tile.warps_beginning(), warp, call.op) : flags.runs.of_warp;
+  }
+  __device__ void post_run(const found& of_tile, unsigned tile, parts::tag tag) const {
+    const T aggregate = aggregate_of(of_tile);
+    if (threadIdx.x % parts::warp_threads == 0) runs.post(tile, aggregate, of_tile.warps_beginning() != 0, tag);
+  }
+  // What precedes a tile within the run of its first item. The last tile of every group has to ask.
+  __device__ void look_at_run(T& before, const found& of_tile, unsigned tile, bool is_asked, parts::tag tag) const {
+    const bool ends_group = tile % run_mailboxes<T>::group_tiles == run_mailboxes<T>::group_tiles - 1;
+    if (tile == 0 || (!is_asked && !ends_group)) return;
+    const T value = runs.before(tile, aggregate_of(of_tile), of_tile.warps_beginning() != 0, tag, call.op);
+    if (threadIdx.x % parts::warp_threads == 0) before = value;
+  }
+};
+
+// Two blocks while one folds what the other waits for; of wide pairs shared memory holds one block's.
+template <class Call>
+inline constexpr bool is_wide_pair = sizeof(typename Call::key) + sizeof(typename Call::accumulator) > 12;
+
+template <class Call>
+struct reduce_by_key_job : by_key_job<Call, is_wide_pair<Call> ? 14 : 8> {
+  using base = by_key_job<Call, is_wide_pair<Call> ? 14 : 8>;
+  using base::call, base::counts, base::num_workers, base::tile_items;
+  using typename base::T, typename base::found, typename base::items, typename base::key, typename base::marks,
+      typename base::shape;
+  static constexpr int num_lookers = 2, resident_blocks = is_wide_pair<Call> ? 1 : 2, lag = 2;
+
+  struct staged {
+    alignas(16) unsigned char keys[sizeof(key) * tile_items + 16];
+    alignas(16) unsigned char aggregates[sizeof(T) * tile_items];
+    T before, leading, last;  // what precedes the tile, what the tile adds to that run, the aggregate of its last item
+    bool has_leading, last_continues;
+    int num_runs;
+    unsigned long long runs_before;
+  };
+  struct looker_state {
+    unsigned long long before;  // runs that began in the tiles before `tile`
+    unsigned tile;
+  };
+
   __device__ void post(const found& of_tile, unsigned tile, int looker, parts::tag tag) const {
-    if (is_last(tile)) return;
-    if (looker == 0) {
-      const T aggregate = aggregate_of(of_tile);
-      if (threadIdx.x % parts::warp_threads == 0) runs.post(tile, aggregate, of_tile.warps_beginning() != 0, tag);
-    } else if (threadIdx.x % parts::warp_threads == 0) {
+    if (this->is_last(tile)) return;
+    if (looker == 0)
+      this->post_run(of_tile, tile, tag);
+    else if (threadIdx.x % parts::warp_threads == 0)
       counts.post(tile, static_cast<unsigned long long>(of_tile.counts.before(num_workers)), tag);
-    }
   }
 
   __device__ void stage(staged& to, const found& of_tile, const items& here, const marks& flags, unsigned tile,
                         int warp) const {
-    const unsigned warps_beginning = of_tile.warps_beginning();
-    T before_warp = flags.runs.of_warp;
-    if (warp > 0) before_warp = before_warp_in_tile(of_tile, warps_beginning, warp, call.op);
+    const T before_warp = this->before_warp(of_tile, flags, warp);
     key* const keys = reinterpret_cast<key*>(to.keys);
     T* const aggregates = reinterpret_cast<T*>(to.aggregates);
     with_ended_runs<shape>(flags.runs, here.keys, flags.heads, flags.counts, of_tile.counts.before(warp), warp,
@@ -116,35 +145,114 @@ struct reduce_by_key_job {
                              keys[rank] = first_key;
                              aggregates[rank] = ended;
                            });
-    if (is_last(tile)) {
-      const bool begins_before_warp = (warps_beginning & ((1u << warp) - 1)) != 0;
-      keep_last<shape>(flags.runs, left_of(tile) - 1, warp, before_warp, begins_before_warp, to, call.op);
-    }
+    if (this->is_last(tile))
+      keep_last<shape>(flags.runs, this->left_of(tile) - 1, warp, before_warp, of_tile.begins_before(warp), to,
+                       call.op);
     if (threadIdx.x == 0) to.num_runs = of_tile.counts.before(num_workers);
   }
 
   __device__ void look(staged& of_tile, const found& found_there, looker_state& state, unsigned tile, int looker,
                        parts::tag tag) const {
-    const bool is_first_lane = threadIdx.x % parts::warp_threads == 0;
     const int num_runs = found_there.counts.before(num_workers);
     if (looker == 0) {
-      const bool ends_group = tile % run_mailboxes<T>::group_tiles == run_mailboxes<T>::group_tiles - 1;
-      if (tile == 0 || (num_runs == 0 && !is_last(tile) && !ends_group)) return;
-      const T before = runs.before(tile, aggregate_of(found_there), found_there.warps_beginning() != 0, tag, call.op);
-      if (is_first_lane) of_tile.before = before;
+      this->look_at_run(of_tile.before, found_there, tile, num_runs > 0 || this->is_last(tile), tag);
     } else {
       const unsigned long long before = state.before + parts::gather<5>(counts, state.tile, tile, tag, plus{});
       state = {before + static_cast<unsigned long long>(num_runs), tile + 1};
-      if (!is_first_lane) return;
+      if (threadIdx.x % parts::warp_threads != 0) return;
       of_tile.runs_before = before;
-      if (is_last(tile)) *call.output.d_num_runs_out = state.before;
+      if (this->is_last(tile)) *call.output.d_num_runs_out = state.before;
     }
   }
 
   __device__ void write(const staged& from, unsigned tile, int) const {
     write_ended_runs<shape::block_threads>(call, from, reinterpret_cast<const key*>(from.keys),
                                            reinterpret_cast<const T*>(from.aggregates), from.num_runs, tile == 0,
-                                           is_last(tile));
+                                           this->is_last(tile));
+  }
+};
+
+// Scans by key: a lane keeps its scanned items in shared memory, and adds what precedes the tile when it writes them.
+template <class Call>
+struct scan_by_key_job : by_key_job<Call, 12> {
+  using base = by_key_job<Call, 12>;
+  using base::call, base::tile_items;
+  using typename base::T, typename base::found, typename base::items, typename base::marks, typename base::shape;
+  static constexpr int num_lookers = 1, resident_blocks = 2, lag = 2;
+  static constexpr bool is_exclusive = Call::result == of_runs::exclusive_scans;
+
+  struct staged {
+    alignas(16) unsigned char values[sizeof(T) * tile_items];
+    unsigned open[shape::block_threads];  // flags: items of the run that began before the tile
+    T before;                             // what precedes the tile in that run
+  };
+  struct looker_state {};
+
+  __device__ void post(const found& of_tile, unsigned tile, int, parts::tag tag) const {
+    if (!this->is_last(tile)) this->post_run(of_tile, tile, tag);
+  }
+
+  // What only lacks what precedes the tile; of exclusive scans its item before, and init.
+  __device__ void stage(staged& to, const found& of_tile, const items&, const marks& flags, unsigned, int warp) const {
+    constexpr int neighbours = shape::neighbours;
+    const int lane = threadIdx.x % parts::warp_threads;
+    const T before_warp = this->before_warp(of_tile, flags, warp);
+    const unsigned open = of_tile.begins_before(warp) ? 0 : flags.runs.continues;
+    to.open[threadIdx.x] = open;
+    T row_before = before_warp;  // of the row's first item
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row) {
+      T scanned[neighbours];
+#pragma unroll
+      for (int k = 0; k < neighbours; ++k) {
+        scanned[k] = flags.runs.values[row][k];
+        if (warp > 0 && (flags.runs.continues & shape::bit(row, k)) != 0) scanned[k] = call.op(before_warp, scanned[k]);
+      }
+      T* const slots = reinterpret_cast<T*>(to.values) + shape::position(warp, row);
+      if constexpr (is_exclusive) {
+        T ahead = parts::shuffle_up(scanned[neighbours - 1], 1);
+        if (lane == 0) ahead = row_before;
+        row_before = parts::shuffle_from(scanned[neighbours - 1], parts::warp_threads - 1);
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) {
+          const bool continues_run = ((flags.heads | ~flags.present) & shape::bit(row, k)) == 0;
+          const T before = k == 0 ? ahead : scanned[k - (k > 0)];
+          slots[k] = !continues_run                     ? call.output.init
+                     : (open & shape::bit(row, k)) != 0 ? before
+                                                        : call.op(call.output.init, before);
+        }
+      } else {
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) slots[k] = scanned[k];
+      }
+    }
+  }
+
+  __device__ void look(staged& of_tile, const found& found_there, looker_state&, unsigned tile, int,
+                       parts::tag tag) const {
+    this->look_at_run(of_tile.before, found_there, tile, found_there.continues, tag);
+  }
+
+  __device__ void write(const staged& from, unsigned tile, int warp) const {
+    const T before = from.before;
+    const unsigned open = from.open[threadIdx.x];
+    const std::size_t first = this->first_of(tile);
+    const int left = this->left_of(tile);
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row) {
+      const int position = shape::position(warp, row);
+      const T* const slots = reinterpret_cast<const T*>(from.values) + position;
+      T values[shape::neighbours];
+#pragma unroll
+      for (int k = 0; k < shape::neighbours; ++k) {
+        values[k] = slots[k];
+        if ((open & shape::bit(row, k)) == 0) continue;
+        const bool is_first = is_exclusive && position + k == 0;
+        if (!is_first) values[k] = call.op(before, values[k]);
+        if constexpr (is_exclusive) values[k] = call.op(call.output.init, is_first ? before : values[k]);
+      }
+      write_neighbours<shape>(values, call.output.d_values_out, first, position, left, call.output.by_vectors);
+    }
   }
 };
 
@@ -167,14 +275,15 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
   if (num_tiles > 0) error = storage.open(region, bytes, stream);
   const auto runs = run_mailboxes<T>::at(region + drawn_tiles::bytes, num_tiles);
   if constexpr (Call::suits_rounds) {
-    using job = reduce_by_key_job<Call>;
+    using job = std::conditional_t<Call::is_scan, scan_by_key_job<Call>, reduce_by_key_job<Call>>;
 
     static_assert(job::tile_items >= shape::tile_items, "the storage is that of smaller tiles");
     bool suits = false;
     int num_blocks = 0;
     if (error == cudaSuccess && call.num_items >= job::least_items) error = suits_rounds<job>(suits, num_blocks);
+    if constexpr (Call::is_scan) suits = suits && !call.output.overwrites_keys;
     if (error == cudaSuccess && suits)
-      return launch_rounds(job{call, runs, counts(region + others_at)}, drawn_tiles(region),
+      return launch_rounds(job{{call, runs, counts(region + others_at)}}, drawn_tiles(region),
                            parts::ceil_div(call.num_items, job::tile_items), num_blocks, storage, stream);
   }
   if (error != cudaSuccess) return error;
