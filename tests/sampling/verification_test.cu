@@ -147,8 +147,10 @@ TYPED_TEST(Verification, EveryNumberOfDrafts) {
   unsigned seed = 1;
   for (const std::size_t num_tokens : {1, 3, 129, 1000, 5003})
     for (std::size_t num_drafts = 1; num_drafts <= 8; ++num_drafts)
-      for (const pairs_are kind : {pairs_are::near, pairs_are::same, pairs_are::zero, pairs_are::special})
-        this->expect_right({3, num_drafts, num_tokens, kind, ++seed}, seed % 5);
+      for (const pairs_are kind : {pairs_are::near, pairs_are::same, pairs_are::zero, pairs_are::special}) {
+        ++seed;
+        this->expect_right({3, num_drafts, num_tokens, kind, seed}, seed % 5);
+      }
 }
 
 // A request by a cluster of 16, by smaller ones, and by a block.
