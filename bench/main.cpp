@@ -451,12 +451,16 @@ int run(int argc, char** argv) {
     const std::string fate = std::string(did_not_end) + seconds;
     line.clear();
     std::cerr << "rungs_bench: " << step << ": " << fate << " (--watchdog)" << std::endl;
-    all.give_up(fate);
-    record.write(all, nullptr, false);
-    record.write_samples(all);
-    record.write_tables(given);
-    std::cerr << "what was measured before stands in " << to.results.string() << "; --resume=" << to.results.string()
-              << " goes on\n";
+    try {
+      all.give_up(fate);
+      record.write(all, nullptr, false);
+      record.write_samples(all);
+      record.write_tables(given);
+      std::cerr << "what was measured before stands in " << to.results.string() << "; --resume=" << to.results.string()
+                << " goes on\n";
+    } catch (const std::exception& error) {
+      std::cerr << "rungs_bench: " << error.what() << '\n';
+    }
     std::fflush(stdout);
     std::_Exit(exit_stuck);  // nothing that would wait for the device
   });

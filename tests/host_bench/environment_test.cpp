@@ -37,6 +37,12 @@ TEST(Banners, SayEachThingOnce) {
   EXPECT_TRUE(banners(nullptr, nullptr, {{"CUDA_LAUNCH_BLOCKING", "0"}}, true).empty());
 }
 
+TEST(Energy, IsUnknownOfAGpuThatIsNotThere) {
+  device_facts nowhere;
+  nowhere.pci_bus_id = "ffff:ff:1f.0";
+  EXPECT_EQ(environment().joules(nowhere), std::nullopt);
+}
+
 TEST(Host, IsDescribed) {
   const auto facts = host_facts();
   EXPECT_FALSE(facts["cpu"].get<std::string>().empty());
