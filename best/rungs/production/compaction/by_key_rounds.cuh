@@ -31,11 +31,11 @@ struct by_key_job {
     row_counts<shape> counts;
     warp_runs<shape, T> runs;
   };
-  struct found {
+  struct alignas(16) found {  // which is read by vectors
     T of_warp[num_workers];
     unsigned begins[num_workers];  // whether a run begins in the warp's items
-    bool continues;                // whether the tile's first item continues a run
     warp_counts<num_workers> counts;
+    bool continues;  // whether the tile's first item continues a run
 
     __device__ unsigned warps_beginning() const {
       unsigned warps = 0;

@@ -37,6 +37,9 @@ struct run_lengths {
   using item = held_of<parts::item_of<InputIteratorT>>;
   using shape = tile_shape<sizeof(item), 8, 8>;
   static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
+  // Whether the items that close runs, the first ones of the next runs, lie side by side in shared memory; else first
+  // items are read again.
+  static constexpr bool stages_firsts = !only_longer && sizeof(item) <= 8;
 
   InputIteratorT d_in;
   FirstOutputIteratorT d_first_out;
@@ -52,6 +55,9 @@ struct run_lengths {
       *to = static_cast<long long>(begin);
     else
       *to = d_in[static_cast<std::ptrdiff_t>(begin)];
+    write_length(run, begin, end);
+  }
+  __device__ void write_length(std::size_t run, std::size_t begin, std::size_t end) const {
     *(d_lengths_out + static_cast<std::ptrdiff_t>(run)) = static_cast<long long>(end - begin);
   }
 };
@@ -68,7 +74,10 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     run_length_kernel(Call call, parts::mailboxes<closed_runs> mailboxes, parts::tag tag) {
   using shape = typename Call::shape;
   constexpr int neighbours = shape::neighbours;
-  __shared__ unsigned short begins[shape::tile_items], ends[shape::tile_items];
+  // Places in the tile where runs begin that are closed here, and where they end.
+  __shared__ unsigned short begins[Call::stages_firsts ? 1 : shape::tile_items], ends[shape::tile_items];
+  __shared__ alignas(
+      16) unsigned char firsts[Call::stages_firsts ? sizeof(typename Call::item) * shape::tile_items + 16 : 16];
   __shared__ warp_counts<shape::num_warps> closed;
   __shared__ int last_begins[shape::num_warps];  // in the tile; -1: none
   __shared__ bool first_began_before;            // whether the first run that is closed here began before the tile
@@ -162,7 +171,10 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
       if (begin < 0) begin = last_begin_before[row];
       if (begin < 0) begin = last_begin_of_warps;
       if (rank == 0) first_began_before = begin < 0;
-      begins[rank] = static_cast<unsigned short>(begin);
+      if constexpr (Call::stages_firsts)
+        reinterpret_cast<item*>(firsts)[rank] = items(row, k);
+      else
+        begins[rank] = static_cast<unsigned short>(begin);
       ends[rank] = static_cast<unsigned short>(shape::position(warp, row) + k);
       ++rank;
     }
@@ -180,16 +192,30 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   }
   __syncthreads();
   const closed_runs before = before_tile;
+  if constexpr (Call::stages_firsts) {
+    store_staged<shape::block_threads>(reinterpret_cast<const item*>(firsts),
+                                       call.d_first_out + static_cast<std::ptrdiff_t>(before.count + 1), closed_here);
+    if (tile == 0 && threadIdx.x == 0) *call.d_first_out = value_of(items(0, 0));
+  }
   for (int i = threadIdx.x; i < closed_here; i += shape::block_threads) {
-    const bool began_before = i == 0 && first_began_before;
-    call.write(before.count + i, began_before ? before.last_begin : first + begins[i], first + ends[i]);
+    if constexpr (Call::stages_firsts) {
+      // Each run begins where the one before ends.
+      const std::size_t begin = i == 0 ? before.last_begin : first + ends[i > 0 ? i - 1 : 0];
+      call.write_length(before.count + i, begin, first + ends[i]);
+    } else {
+      const bool began_before = i == 0 && first_began_before;
+      call.write(before.count + i, began_before ? before.last_begin : first + begins[i], first + ends[i]);
+    }
   }
   // The last run of all is closed by the end.
   if (is_last_tile && threadIdx.x == 0) {
     const std::size_t begin = last_begin_of_tile < 0 ? before.last_begin : first + last_begin_of_tile;
     const std::size_t run = before.count + closed_here;
     const bool counts_too = !Call::only_longer || call.num_items - begin > 1;
-    if (counts_too) call.write(run, begin, call.num_items);
+    if (Call::stages_firsts)
+      call.write_length(run, begin, call.num_items);
+    else if (counts_too)
+      call.write(run, begin, call.num_items);
     *call.d_num_runs_out = static_cast<long long>(run + counts_too);
   }
 }
