@@ -2,7 +2,8 @@
 include_guard(GLOBAL)
 
 # Enrols RUNGS_STRUCT as RUNGS_RUNG with RUNGS_OPERATORS and these types, in a translation unit of its own. In a quick build what
-# stands on the same library shares one, since reading CUB's headers takes longer than anything else there.
+# stands on the same library shares one, since reading CUB's headers takes longer than anything else there; and so do neighbours on a
+# ladder that compile fast, since starting the compiler takes longer than their kernels.
 function(_rungs_unit RUNGS_UNIT)
   list(TRANSFORM ARGN REPLACE ":" ", " OUTPUT_VARIABLE RUNGS_ELEMENTS)
   list(TRANSFORM RUNGS_ELEMENTS REPLACE "(.+)" "element<\\1>")
@@ -16,10 +17,17 @@ function(_rungs_unit RUNGS_UNIT)
   endif()
   set_property(GLOBAL APPEND PROPERTY RUNGS_UNITS ${RUNGS_UNIT})
   set(unit ${PROJECT_SOURCE_DIR}/bench/enrol/unit.cu.in)
+  set(shared "")
   if(RUNGS_QUICK_BUILD AND RUNGS_STRUCT MATCHES "^(cub|thrust|cg|host)_" AND RUNGS_FAMILY STREQUAL "library_baselines")
+    set(shared ${CMAKE_MATCH_1})
+  elseif(RUNGS_QUICK_BUILD AND RUNGS_NUMBER GREATER -1 AND num_types LESS 5 AND NOT arg_BEHIND_FRONT_DOOR)
+    math(EXPR shared "${RUNGS_NUMBER} / 4")
+    set(shared ${RUNGS_LADDER}_neighbours_${shared})
+  endif()
+  if(NOT shared STREQUAL "")
     file(READ ${unit} text)
     string(CONFIGURE "${text}" text @ONLY)
-    set(source ${RUNGS_FAMILY}_${CMAKE_MATCH_1})
+    set(source ${RUNGS_FAMILY}_${shared})
     set_property(GLOBAL APPEND_STRING PROPERTY RUNGS_TEXT_OF_${source} "${text}")
   else()
     set(source ${RUNGS_UNIT})
