@@ -14,7 +14,7 @@
 #include "low_precision/formats.hpp"
 #include "low_precision/support.hpp"
 
-namespace rungs::tests {
+namespace rungs::tests::rows_of_codes {
 namespace {
 
 using rows::code_scale;
@@ -466,4 +466,4 @@ TEST(LowPrecisionErrors, OfRowsOfCodes) {
 }
 
 }  // namespace
-}  // namespace rungs::tests
+}  // namespace rungs::tests::rows_of_codes
