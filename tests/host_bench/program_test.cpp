@@ -291,8 +291,13 @@ TEST_F(Program, AResumedRunMeasuresOnlyWhatTheFileLacks) {
   // As if it had ended in the middle of what it planned.
   json cut = whole;
   cut["complete"] = false;
-  cut["rows"].erase(cut["rows"].begin() + 2, cut["rows"].end());
-  for (auto& row : cut["rows"]) row["median_us"] = 123456.0;
+  cut["rows"] = json::array();
+  for (auto row : whole["rows"]) {
+    if (row["items"] != whole["rows"][0]["items"]) continue;
+    row["median_us"] = 123456.0;
+    cut["rows"].push_back(row);
+  }
+  ASSERT_LT(cut["rows"].size(), whole["rows"].size());
   std::ofstream(folder / "result.json") << cut;
   const auto resumed = run({"--resume=" + (folder / "result.json").string()});
   EXPECT_EQ(resumed.code, exit_ok) << resumed.err;
@@ -308,8 +313,7 @@ TEST_F(Program, AResumedRunMeasuresOnlyWhatTheFileLacks) {
     kept += row["median_us"] == 123456.0;
     EXPECT_EQ(row["run"], whole["run"]);
   }
-  EXPECT_GT(kept, 0u);
-  EXPECT_LE(kept, 2u);
+  EXPECT_EQ(kept, cut["rows"].size());
 
   const std::string before = read(folder / "result.json");
   const auto again = run({"--resume=" + (folder / "result.json").string()});
@@ -464,7 +468,7 @@ TEST_F(Program, OneRunAsJsonCsvAndMarkdown) {
   EXPECT_NE(tables.find("| 1Ki | library_baselines/host_serial |"), std::string::npos) << tables;
   EXPECT_EQ(std::ranges::count_if(
                 lines_of(tables),
-                [](const std::string& line) { return line.starts_with("| ") && line.find("/host_") != line.npos; }),
+                [](const std::string& line) { return line.starts_with("| ") && line[2] >= '0' && line[2] <= '9'; }),
             static_cast<std::ptrdiff_t>(file["rows"].size()));
 }
 

@@ -9,15 +9,15 @@
 namespace rungs::RUNGS_ABI::production {
 
 // What reductions and scans do in the same way: they read, fold what lies in a tile, and tell other blocks its last
-// run. The tile is that of a block that has only one. So sums of floats have the same bits whichever kernel takes them,
-// also on GPUs whose blocks have too little shared memory for rounds.
-template <class Call>
+// run.
+template <class Call, int num_workers_>
 struct by_key_job {
   using key = typename Call::key;
   using value = typename Call::value;
   using T = typename Call::accumulator;
-  using shape = typename Call::shape;
-  static constexpr int num_workers = shape::num_warps, tile_items = shape::tile_items;
+  static constexpr int num_workers = num_workers_;
+  using shape = rows_of_warps<Call::shape::neighbours, 4, num_workers>;
+  static constexpr int tile_items = shape::tile_items;
   // Of fewer, a tile a block takes less time (H100).
   static constexpr std::size_t least_items = (std::size_t{128} << 20) / (sizeof(key) + sizeof(value));
 
@@ -102,13 +102,19 @@ struct by_key_job {
   }
 };
 
+// The order of additions is that of the job's tile, and so floats have other bits than from the kernel of one tile a
+// block, which serves GPUs with less shared memory: where pairs are wide, and in scans.
+// Two blocks while one folds what the other waits for; of wide pairs shared memory holds one block's.
 template <class Call>
-struct reduce_by_key_job : by_key_job<Call> {
-  using base = by_key_job<Call>;
+inline constexpr bool is_wide_pair = sizeof(typename Call::key) + sizeof(typename Call::accumulator) > 12;
+
+template <class Call>
+struct reduce_by_key_job : by_key_job<Call, is_wide_pair<Call> ? 14 : 8> {
+  using base = by_key_job<Call, is_wide_pair<Call> ? 14 : 8>;
   using base::call, base::counts, base::num_workers, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::key, typename base::marks,
       typename base::shape;
-  static constexpr int num_lookers = 2, resident_blocks = 2, lag = 2;
+  static constexpr int num_lookers = 2, resident_blocks = is_wide_pair<Call> ? 1 : 2, lag = 2;
 
   struct staged {
     alignas(16) unsigned char keys[sizeof(key) * tile_items + 16];
@@ -170,11 +176,11 @@ struct reduce_by_key_job : by_key_job<Call> {
 
 // Scans by key: a lane keeps its scanned items in shared memory, and adds what precedes the tile when it writes them.
 template <class Call>
-struct scan_by_key_job : by_key_job<Call> {
-  using base = by_key_job<Call>;
+struct scan_by_key_job : by_key_job<Call, 12> {
+  using base = by_key_job<Call, 12>;
   using base::call, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::marks, typename base::shape;
-  static constexpr int num_lookers = 1, resident_blocks = 3, lag = 2;
+  static constexpr int num_lookers = 1, resident_blocks = 2, lag = 2;
   static constexpr bool is_exclusive = Call::result == of_runs::exclusive_scans;
 
   struct staged {
@@ -273,6 +279,7 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
   if constexpr (Call::suits_rounds) {
     using job = std::conditional_t<Call::is_scan, scan_by_key_job<Call>, reduce_by_key_job<Call>>;
 
+    static_assert(job::tile_items >= shape::tile_items, "the storage is that of smaller tiles");
     bool suits = false;
     int num_blocks = 0;
     if (error == cudaSuccess && call.num_items >= job::least_items) error = suits_rounds<job>(suits, num_blocks);
