@@ -52,13 +52,20 @@ struct by_key {
   static constexpr std::size_t widest_bytes = sizeof(key) > sizeof(T)
                                                   ? (sizeof(key) > sizeof(value) ? sizeof(key) : sizeof(value))
                                                   : (sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value));
-  using shape = tile_shape<widest_bytes, 4>;
+  // Reductions read two vectors of neighbours: the fewer rows, the fewer shuffles. Scans write by one. Tiles are as
+  // large as registers and shared memory allow, and of 8-byte keys in rounds smaller (H100, H200).
+  static constexpr int neighbours = is_scan ? (sizeof(T) == 8 ? 2 : 4) : widest_bytes == 8 ? 4 : 8;
+  static constexpr int num_rows = is_scan ? (widest_bytes == 8 ? 4 : 6) : sizeof(key) == 8 ? 2 : 3;
+  static constexpr std::size_t pair_bytes = sizeof(key) + sizeof(T), most_staged_bytes = 44 * 1024;
+  static constexpr bool fits_8_warps = is_scan || pair_bytes * neighbours * num_rows * 256 <= most_staged_bytes;
+  using shape = std::conditional_t<(widest_bytes > 8), tile_shape<widest_bytes, 4>,
+                                   rows_of_warps<neighbours, num_rows, fits_8_warps ? 8 : 7>>;
   // Resident on a multiprocessor. With three, 64 Mi items took 1.05 to 1.18 times as long on an H100.
   static constexpr int least_blocks = widest_bytes <= 8 ? 4 : 1;
-  static constexpr bool is_staged = !is_scan && (sizeof(key) + sizeof(T)) * shape::tile_items <= 36 * 1024;
+  static constexpr bool is_staged = !is_scan && pair_bytes * shape::tile_items <= most_staged_bytes;
 
   // Whether many are faster in rounds (by_key_rounds.cuh).
-  static constexpr bool suits_rounds = widest_bytes <= 8 && sizeof(key) >= 4;
+  static constexpr bool suits_rounds = widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8);
 
   struct memory {
     alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];
@@ -225,7 +232,8 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
   const auto to = d_out + static_cast<std::ptrdiff_t>(first + position);
   if constexpr (is_vectorisable<OutputIteratorT>) {
     using output = parts::item_of<OutputIteratorT>;
-    if constexpr (sizeof(output) * Shape::neighbours <= 16 && std::is_trivially_default_constructible_v<output>) {
+    if constexpr (sizeof(output) * Shape::neighbours <= sizeof(two_vectors) &&
+                  std::is_trivially_default_constructible_v<output>) {
       if (by_vectors && position + Shape::neighbours <= left) {
         output items[Shape::neighbours];
 #pragma unroll

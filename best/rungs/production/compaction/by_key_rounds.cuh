@@ -9,15 +9,15 @@
 namespace rungs::RUNGS_ABI::production {
 
 // What reductions and scans do in the same way: they read, fold what lies in a tile, and tell other blocks its last
-// run.
-template <class Call, int num_workers_>
+// run. The tile is that of a block that has only one. So sums of floats have the same bits whichever kernel takes them,
+// also on GPUs whose blocks have too little shared memory for rounds.
+template <class Call>
 struct by_key_job {
   using key = typename Call::key;
   using value = typename Call::value;
   using T = typename Call::accumulator;
-  static constexpr int num_workers = num_workers_;
-  using shape = rows_of_warps<Call::shape::neighbours, 4, num_workers>;
-  static constexpr int tile_items = shape::tile_items;
+  using shape = typename Call::shape;
+  static constexpr int num_workers = shape::num_warps, tile_items = shape::tile_items;
   // Of fewer, a tile a block takes less time (H100).
   static constexpr std::size_t least_items = (std::size_t{128} << 20) / (sizeof(key) + sizeof(value));
 
@@ -102,19 +102,13 @@ struct by_key_job {
   }
 };
 
-// The order of additions is that of the job's tile, and so floats have other bits than from the kernel of one tile a
-// block, which serves GPUs with less shared memory: where pairs are wide, and in scans.
-// Two blocks while one folds what the other waits for; of wide pairs shared memory holds one block's.
 template <class Call>
-inline constexpr bool is_wide_pair = sizeof(typename Call::key) + sizeof(typename Call::accumulator) > 12;
-
-template <class Call>
-struct reduce_by_key_job : by_key_job<Call, is_wide_pair<Call> ? 14 : 8> {
-  using base = by_key_job<Call, is_wide_pair<Call> ? 14 : 8>;
+struct reduce_by_key_job : by_key_job<Call> {
+  using base = by_key_job<Call>;
   using base::call, base::counts, base::num_workers, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::key, typename base::marks,
       typename base::shape;
-  static constexpr int num_lookers = 2, resident_blocks = is_wide_pair<Call> ? 1 : 2, lag = 2;
+  static constexpr int num_lookers = 2, resident_blocks = 2, lag = 2;
 
   struct staged {
     alignas(16) unsigned char keys[sizeof(key) * tile_items + 16];
@@ -176,17 +170,18 @@ struct reduce_by_key_job : by_key_job<Call, is_wide_pair<Call> ? 14 : 8> {
 
 // Scans by key: a lane keeps its scanned items in shared memory, and adds what precedes the tile when it writes them.
 template <class Call>
-struct scan_by_key_job : by_key_job<Call, 12> {
-  using base = by_key_job<Call, 12>;
+struct scan_by_key_job : by_key_job<Call> {
+  using base = by_key_job<Call>;
   using base::call, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::marks, typename base::shape;
-  static constexpr int num_lookers = 1, resident_blocks = 2, lag = 2;
+  static constexpr int num_lookers = 1, resident_blocks = sizeof(T) == 8 ? 3 : 2, lag = 2;
   static constexpr bool is_exclusive = Call::result == of_runs::exclusive_scans;
 
   struct staged {
     alignas(16) unsigned char values[sizeof(T) * tile_items];
     unsigned open[shape::block_threads];  // flags: items of the run that began before the tile
     T before;                             // what precedes the tile in that run
+    T before_warp[base::num_workers];     // what the tile's warps before add to it
   };
   struct looker_state {};
 
@@ -194,13 +189,16 @@ struct scan_by_key_job : by_key_job<Call, 12> {
     if (!this->is_last(tile)) this->post_run(of_tile, tile, tag);
   }
 
-  // What only lacks what precedes the tile; of exclusive scans its item before, and init.
+  // Items of the run that began before the tile as the warp knows them, the others as they will be written; of
+  // exclusive scans the item before, and init.
   __device__ void stage(staged& to, const found& of_tile, const items&, const marks& flags, unsigned, int warp) const {
     constexpr int neighbours = shape::neighbours;
     const int lane = threadIdx.x % parts::warp_threads;
     const T before_warp = this->before_warp(of_tile, flags, warp);
-    const unsigned open = of_tile.begins_before(warp) ? 0 : flags.runs.continues;
+    const bool is_in_tile = of_tile.begins_before(warp);  // what began before the warp
+    const unsigned open = is_in_tile ? 0 : flags.runs.continues;
     to.open[threadIdx.x] = open;
+    if (lane == 0) to.before_warp[warp] = before_warp;
     T row_before = before_warp;  // of the row's first item
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row) {
@@ -208,7 +206,8 @@ struct scan_by_key_job : by_key_job<Call, 12> {
 #pragma unroll
       for (int k = 0; k < neighbours; ++k) {
         scanned[k] = flags.runs.values[row][k];
-        if (warp > 0 && (flags.runs.continues & shape::bit(row, k)) != 0) scanned[k] = call.op(before_warp, scanned[k]);
+        if (is_in_tile && (flags.runs.continues & shape::bit(row, k)) != 0)
+          scanned[k] = call.op(before_warp, scanned[k]);
       }
       T* const slots = reinterpret_cast<T*>(to.values) + shape::position(warp, row);
       if constexpr (is_exclusive) {
@@ -235,9 +234,11 @@ struct scan_by_key_job : by_key_job<Call, 12> {
     this->look_at_run(of_tile.before, found_there, tile, found_there.continues, tag);
   }
 
+  // The same operations in the same order as in by_key_kernel: what precedes the tile and the warps before come first.
   __device__ void write(const staged& from, unsigned tile, int warp) const {
-    const T before = from.before;
     const unsigned open = from.open[threadIdx.x];
+    T before = from.before;
+    if (warp > 0 && open != 0) before = call.op(before, from.before_warp[warp]);
     const std::size_t first = this->first_of(tile);
     const int left = this->left_of(tile);
 #pragma unroll
@@ -249,9 +250,9 @@ struct scan_by_key_job : by_key_job<Call, 12> {
       for (int k = 0; k < shape::neighbours; ++k) {
         values[k] = slots[k];
         if ((open & shape::bit(row, k)) == 0) continue;
-        const bool is_first = is_exclusive && position + k == 0;
-        if (!is_first) values[k] = call.op(before, values[k]);
-        if constexpr (is_exclusive) values[k] = call.op(call.output.init, is_first ? before : values[k]);
+        const bool is_first = is_exclusive && row == 0 && k == 0 && threadIdx.x % parts::warp_threads == 0;
+        values[k] = is_first ? before : static_cast<T>(call.op(before, values[k]));
+        if constexpr (is_exclusive) values[k] = call.op(call.output.init, values[k]);
       }
       write_neighbours<shape>(values, call.output.d_values_out, first, position, left, call.output.by_vectors);
     }
@@ -279,7 +280,6 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
   if constexpr (Call::suits_rounds) {
     using job = std::conditional_t<Call::is_scan, scan_by_key_job<Call>, reduce_by_key_job<Call>>;
 
-    static_assert(job::tile_items >= shape::tile_items, "the storage is that of smaller tiles");
     bool suits = false;
     int num_blocks = 0;
     if (error == cudaSuccess && call.num_items >= job::least_items) error = suits_rounds<job>(suits, num_blocks);

@@ -81,13 +81,18 @@ auto as_held(InputIteratorT d_in) {
 template <class Item>
 using held_of = std::conditional_t<std::is_same_v<Item, typename type_in<Item>::named>, held<Item>, Item>;
 
-// What one access brings. (A struct of bytes is read byte by byte.)
+// What one access brings, or two of 16 bytes. (A struct of bytes is read byte by byte.)
+struct two_vectors {
+  uint4 first, second;
+};
 template <std::size_t num_bytes>
 using access = std::conditional_t<
-    num_bytes == 16, uint4,
-    std::conditional_t<num_bytes == 8, uint2,
-                       std::conditional_t<num_bytes == 4, unsigned,
-                                          std::conditional_t<num_bytes == 2, unsigned short, unsigned char>>>>;
+    num_bytes == 32, two_vectors,
+    std::conditional_t<
+        num_bytes == 16, uint4,
+        std::conditional_t<num_bytes == 8, uint2,
+                           std::conditional_t<num_bytes == 4, unsigned,
+                                              std::conditional_t<num_bytes == 2, unsigned short, unsigned char>>>>>;
 
 // `count` neighbours in the registers of a lane, laid out as one access brings them. Items of one or two bytes stay
 // packed in words: each would take a register.
@@ -125,7 +130,7 @@ class neighbours_of {
 template <class InputIteratorT, class Held, int count>
 inline constexpr bool reads_vectors =
     parts::is_vectorisable<InputIteratorT>&& std::is_same_v<parts::item_of<InputIteratorT>, Held> &&
-    sizeof(Held) * count <= 16;
+    sizeof(Held) * count <= sizeof(two_vectors);
 // Output iterators need not say what they take.
 template <class Iterator>
 inline constexpr bool is_vectorisable = false;
@@ -135,7 +140,8 @@ inline constexpr bool is_vectorisable<Item*> = parts::is_vectorisable<Item*>;
 template <int count, class Iterator>
 bool is_aligned(Iterator iterator) {
   if constexpr (is_vectorisable<Iterator>)
-    return reinterpret_cast<std::uintptr_t>(iterator) % (sizeof(parts::item_of<Iterator>) * count) == 0;
+    return reinterpret_cast<std::uintptr_t>(iterator) % parts::at_most(sizeof(parts::item_of<Iterator>) * count, 16) ==
+           0;
   else
     return false;
 }
