@@ -72,9 +72,10 @@ def tables(collection: Collection, machine: Machine) -> dict[str, str]:
     return tune.files(replace(collection, machines=[suite(machine)]))
 
 
-def points(machine: Machine) -> dict[str, list[tune.Times]]:
+def points(machine: Machine, older: bool = False) -> dict[str, list[tune.Times]]:
+    """Every cold problem's times; older: of the rungs alone that run on chips below all that were measured."""
     return {
-        family: tune.times(machine, [cell for cell in machine.cells if cell.operation in operations and cell.mode == "cold"], candidates)
+        family: tune.times(machine, [cell for cell in machine.cells if cell.operation in operations and cell.mode == "cold"], tune.on_least(machine, candidates) if older else candidates)
         for family, (operations, candidates) in FAMILIES.items()
     }
 
@@ -127,6 +128,16 @@ def of_rules(collection: Collection, found: list[tuple[Machine, Machine]]) -> li
     return table(headers, rows)
 
 
+def of_older(collection: Collection, found: list[tuple[Machine, Machine]]) -> list[str]:
+    """The regret of the rows for chips below all that were measured: derived, and those that know no chip."""
+    rows = []
+    for source, target in found:
+        made, known = tables(collection, source), points(target, older=True)
+        for says, capability in (("**derived**", tune.LEAST), ("not measured", 0)):
+            rows.append([f"{text(source.name)} on {text(target.name)}", says, *_told(asked(made, known, capability))])
+    return table(["tables of", "rows", *[f">{family}, {what}" for family in FAMILIES for what in ("mean", "worst")]], rows)
+
+
 def sentence(collection: Collection, source: Machine, target: Machine) -> str:
     copied = asked(tables(collection, source), points(target), int(target.device["compute_capability"]))
     told = words.listed([f"{family} {regret.lag(tune.middle(each.values))}" for family, each in copied.items()])
@@ -135,10 +146,21 @@ def sentence(collection: Collection, source: Machine, target: Machine) -> str:
     return f"The tables of {text(source.name)} on {text(target.name)}, copied: {told} behind the fastest in the geometric mean, {kept} the {regret.THRESHOLD * 100:.0f} % that was set."
 
 
+def alike(found: list[tuple[Machine, Machine]]) -> list[str]:
+    if len({machine.device["multiprocessors"] for machine, _ in found}) > 1:
+        return []
+    return [
+        "These chips have as many multiprocessors. So the lines can refute a rule that moves sizes by what the chips differ in, and cannot prove one by"
+        " multiprocessors. The front door copies sizes, and derives which rungs they are for.",
+        "",
+    ]
+
+
 def contents(collection: Collection) -> list[str]:
     found = pairs(collection)
     if not found:
         return []
+    measured = list(dict.fromkeys(machine.name for machine, _ in found))
     return [
         "## What one chip's tables are worth on another",
         "",
@@ -149,5 +171,16 @@ def contents(collection: Collection) -> list[str]:
         *[f"- {sentence(collection, source, target)}" for source, target in found],
         "",
         *of_rules(collection, found),
+        "",
+        *alike(found),
+        f"Chips below all that were measured take rows of compute capability {tune.LEAST}. They are derived from a measured chip's times of the rungs that run"
+        " there. Here they are asked for the other chip's problems, beside the fastest of those rungs; and so are the rows for what was not measured, which served"
+        " those chips before:",
+        "",
+        *of_older(collection, found),
+        "",
+        f"- Measured: {words.listed(list(map(text, measured)))}.",
+        "- Copied: chips of their compute capability or above.",
+        "- Derived: chips below. No such chip has run these tables; for them all is compiled only.",
         "",
     ]

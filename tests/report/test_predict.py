@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import synthetic
 
-from rungs_report import data, pages, predict
+from rungs_report import data, pages, predict, tune
 
 SIZES = [1 << power for power in range(10, 25)]
 SMALL, LARGE = "synthetic-small", "synthetic-large"
@@ -48,6 +48,22 @@ def test_the_right_rule_predicts_and_the_wrong_ones_do_not(two_chips: data.Colle
         assert regrets(two_chips, target, target, None) == pytest.approx([1.0] * len(SIZES))
     # Copied: at 16 to 64 Ki the small chip's table names the whole chip, which takes 4 us where one block takes 3.25 to 4.
     assert max(regrets(two_chips, SMALL, LARGE, None)) == pytest.approx(4.0 / 3.25)
+
+
+def test_rows_for_older_chips_name_what_runs_there(repository: Path) -> None:
+    """A cluster is the fastest wherever it runs; below, one block and then the whole chip are, which only derived rows know from where on."""
+    made = chip(LARGE, 128, 1000.0)
+    made["variants"].append(synthetic.variant("cluster", "reductions", tune.CLUSTER, 5, min_cc=90))
+    for items in SIZES:
+        made["rows"].append(synthetic.row(made, "cluster", tune.CLUSTER, items, 2.0))
+    synthetic.write(repository / "report/data", made)
+    (large,) = data.read(repository / "report/data").machines
+    one_chip = data.Collection([large], [], 0, 0)
+    tables = predict.tables(one_chip, large)
+    older, every = predict.points(large, older=True), predict.points(large)
+    assert predict.asked(tables, every, 90)["reductions"].values == pytest.approx([1.0] * len(SIZES))
+    assert predict.asked(tables, older, tune.LEAST)["reductions"].values == pytest.approx([1.0] * len(SIZES))
+    assert max(predict.asked(tables, older, 0)["reductions"].values) == pytest.approx(4.0 / (3.0 + 8192 / 128 / 512))
 
 
 def test_a_rung_that_was_not_measured_there_is_counted(two_chips: data.Collection) -> None:
