@@ -293,11 +293,13 @@ def claimed(page: Page) -> list[str]:
         pitfalls.append([claim.identity, text(claim.says), text(found.measured), found.verdict])
     return [
         *lines,
-        "What they advise to use at which size (C16, D10): [which variant to use](index.md#what-the-texts-advise).",
-        "",
         "## Pitfalls and errors in the texts",
         "",
         *table(["", "the text says or relies on", "what is so", "verdict"], pitfalls),
+        "",
+        "## Not on this page",
+        "",
+        *table(["", "where it is, or why it is not here"], [[identity, why] for identity, why in claims.lacking(machine).items()]),
         "",
     ]
 

@@ -924,6 +924,26 @@ def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
     return CLAIMS | dots | extrema | by_rows | by_error | several
 
 
+# What has no row on the page of some machine, or of all, and why.
+IDENTITIES = tuple(f"{text}{number}" for text, last in (("A", 9), ("B", 6), ("C", 18), ("D", 10), ("E", 2)) for number in range(1, last + 1))
+LACKING = {
+    "C13": "Reductions of inference. Softmax and norms are A7, A8 and D5; cross-entropy and the greatest items are among the rows beside torch, where those were run."
+    " Cuts of a sum, merged softmax states, verification and absolute maxima have rungs and tests (`docs/rows.md`, `docs/top_k.md`, `docs/sampling.md`,"
+    " `docs/low_precision.md`), but no run of them is committed, and the text gives no figure.",
+    "C14": "Inputs of fp8 and fp4, in groups of 16 or 32, have rungs and tests (`docs/low_precision.md`), but no run of them is committed, and the text gives no figure.",
+    "C15": "All-reduce across GPUs was not measured on this machine.",
+    "C16": "What to use: [the texts' advice](index.md#what-the-texts-advise), row by row.",
+    "D5": "RMSNorm in one kernel, a block a row, was not measured on this machine.",
+    "D10": "What to use at which size: [the texts' advice](index.md#what-the-texts-advise), row by row.",
+}
+
+
+def lacking(machine: Machine) -> dict[str, str]:
+    """The identities without a row on the page, and why there is none."""
+    told = {claim.identity for own in (*of(machine).values(), PITFALLS) for claim in own}
+    return {identity: LACKING.get(identity, "Its measurements are not among this machine's.") for identity in IDENTITIES if identity not in told}
+
+
 def answer(claim: Claim, machine: Machine) -> Answer:
     """The claim's answer on this machine; a claim about a GPU has none on a CPU."""
     found = claim.measure(Evidence(machine)) if machine.device or claim.chip == claim.figure == "" else None

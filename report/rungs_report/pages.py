@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, limits, regret, rows, topics, torch_rows, words
+from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, limits, predict, regret, rows, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -235,6 +235,7 @@ def index(collection: Collection) -> list[str]:
     if executed := [text(machine.name) for machine in collection.machines if machine.device]:
         compiled = {str(a) for m in collection.machines for run in m.runs for a in run.context["versions"].get("architectures") or []}
         lines += [f"Executed on: {words.listed(executed)}.", "", f"Compiled for: {words.listed([f'sm_{text(a)}' for a in sorted(compiled)])}.", ""]
+    lines += predict.contents(collection)
     if whole := [refusal for refusal in collection.refusals if refusal.whole_file]:
         lines += ["Refused files:", "", *refusal_table(whole), ""]
     return lines[:-1]

@@ -2,8 +2,8 @@
 
 A table is a list of steps, read by best/rungs/tuning/table.cuh. At every size that was measured the rung is taken that is
 least behind the best one; of histograms, whose speed depends on the samples, the rung whose worst distribution is. A rung
-is kept from one size to the next while that costs less than GAIN, and the next one begins behind the last size at which
-the one before was taken: between two sizes the rung for the larger one is the safer guess. Times of different runs meet as
+is kept from one size to the next while that costs less than GAIN. Where the next one begins is estimated between the two sizes: each
+time is taken to be linear there, a cost of the call and one of the items. Times of different runs meet as
 multiples of CUB's time in the same run, so that a run need not hold every rung.
 What was not measured is answered by what is most like it: sums stand for other operators, even bins for edges of as many bins, and
 samples of one width for those of another. The grid of histograms counts as the suite does; of what is held out no table is made: it
@@ -22,6 +22,8 @@ from rungs_report import data, words
 from rungs_report.data import Cell, Machine, Run, Unusable, Variant
 
 GAIN = 0.02  # CUB's two entries in a cell differ by more
+POINTS = 16  # between two measured sizes a crossover is sought at so many, less one
+LEAST = 75  # the compute capability from which on the rungs run
 SIZES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4}  # all others: 8
 CLASSES = {"plus": "sum", "minimum": "order", "maximum": "order", "compose": "any"}
 
@@ -119,13 +121,45 @@ def evidence(measured: list[Times], rung: str, items: int) -> str:
     return f"at {words.size(items)} {took}; {operators} of {types}, {words.plural(len(cells), 'cell')} of {runs}"
 
 
+def _linear(lower: list[Times], upper: list[Times], items: int) -> list[Times]:
+    """What was measured at both sizes, at a size between."""
+    above = {each.cell._replace(items=0): each for each in upper}
+    found = []
+    for low in lower:
+        if high := above.get(low.cell._replace(items=0)):
+            share = (items - low.cell.items) / (high.cell.items - low.cell.items)
+            of = {rung: us + (high.of[rung] - us) * share for rung, us in low.of.items() if rung in high.of}
+            found.append(Times(low.cell._replace(items=items), (), of, None))
+    return found
+
+
+def _between(lower: list[Times], upper: list[Times], leaving: str, coming: str, together: Callable[[Iterable[float]], float]) -> list[tuple[int, str]]:
+    """From where on which rung is the fastest, up to the larger size, at which `coming` is; right behind the smaller size where nothing
+    tells."""
+    first, last = lower[0].cell.items, upper[0].cell.items
+    found: list[tuple[int, str]] = []
+    for point in range(1, POINTS):
+        items = math.ceil(first * (last / first) ** (point / POINTS))
+        here = _linear(lower, upper, items)
+        far = behind(here, together) if here else {}
+        current = found[-1][1] if found else leaving
+        if current not in far or coming not in far:
+            return [*found, (max(first, found[-1][0] if found else 0) + 1, coming)]
+        if far[coming] <= far[current]:
+            return [*found, (items, coming)]
+        best = min(far, key=far.__getitem__)
+        if far[current] > far[best] * (1 + GAIN):
+            found.append((items, best))
+    return [*found, (last, coming)]
+
+
 def steps(measured: list[Times], together: Callable[[Iterable[float]], float]) -> list[Step]:
     """From no items on."""
     by_items: dict[int, list[Times]] = {}
     for each in measured:
         by_items.setdefault(each.cell.items, []).append(each)
     found: list[Step] = []
-    before = -1
+    before: list[Times] = []
     for items, here in sorted(by_items.items()):
         far = behind(here, together)
         if not far:
@@ -134,9 +168,13 @@ def steps(measured: list[Times], together: Callable[[Iterable[float]], float]) -
         kept = found[-1].rung if found else best
         if kept not in far or far[kept] > far[best] * (1 + GAIN):
             kept = best
-        if not found or kept != found[-1].rung:
-            found.append(Step(before + 1 if found else 0, kept, evidence(here, kept, items)))
-        before = items
+        if not found:
+            found.append(Step(0, kept, evidence(here, kept, items)))
+        elif kept != found[-1].rung:
+            around = f"estimated between {words.size(before[0].cell.items)} and {words.size(items)}"
+            for begins, rung in _between(before, here, found[-1].rung, kept, together):
+                found.append(Step(begins, rung, evidence(here, kept, items) if rung == kept else around))
+        before = here
     return found
 
 
@@ -161,11 +199,17 @@ def _file(name: str, about: str, rungs: list[str], row: str, rows: list[str], co
         rows = [row.replace(run, letter) for row in rows]
     told = "".join(f"\n// Run {letter} is {run}." for run, letter in letters.items())
     devices = " and ".join(machine.name for machine in machines) or "no GPU yet"
+    derived = ""
+    if len(_sources(collection, {})) > len(machines):
+        derived = f"""
+// Rows of {LEAST} are derived, for no such chip was measured: they are of {machines[0].name}'s runs, without the rungs that do
+// not run there."""
     return f"""// Generated by report/run tune from report/data. Do not edit.
 //
 // {about}
 // Measured on {devices}. A row says what the first size that was measured in it took, as the
-// geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.{told}
+// geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
+// Where it begins between two sizes is estimated.{derived}{told}
 #pragma once
 
 #include "rungs/tuning/table.cuh"
@@ -190,6 +234,21 @@ def _measured(collection: data.Collection) -> list[tuple[int, Machine]]:
     if len(set(capabilities)) != len(capabilities):
         raise Unusable("two GPUs of one compute capability, and a table has one row for both; name the runs of one with --runs, or its results with --data DIR")
     return sorted(found, key=lambda pair: pair[0])
+
+
+def on_least(machine: Machine, candidates: Candidates) -> Candidates:
+    """The rungs that run on every chip."""
+    return {name: variant for name, variant in candidates.items() if machine.variants.get(variant, {}).get("min_cc", LEAST) <= LEAST}
+
+
+def _sources(collection: data.Collection, candidates: Candidates) -> list[tuple[int, Machine, Candidates]]:
+    """What the rows of each compute capability are made of. Chips below all that were measured take the lowest one's runs, of the rungs
+    that run there."""
+    measured = [(capability, machine, candidates) for capability, machine in _measured(collection)]
+    if not measured or measured[0][0] <= LEAST:
+        return measured
+    lowest = measured[0][1]
+    return [(LEAST, lowest, on_least(lowest, candidates)), *measured]
 
 
 def _cells(machine: Machine, operations: tuple[str, ...]) -> list[Cell]:
@@ -218,12 +277,12 @@ def _flat(collection: data.Collection, name: str) -> str:
         start = f"operators::{operation}"
         rows.append(_row((start, 0, 0, 0, f"{name}_rung::one_block"), "not measured"))
         rows.append(_row((start, 0, 0, ONE_BLOCK_UP_TO + 1, f"{name}_rung::{unmeasured}"), "not measured"))
-        for capability, machine in _measured(collection):
+        for capability, machine, own_candidates in _sources(collection, candidates):
             cells = _cells(machine, operations)
             for begins, size in _sizes(cells):
                 of_size = [cell for cell in cells if _bytes(cell) == size]
                 own, sums = ([cell for cell in of_size if CLASSES[cell.operator] == kind] for kind in (operation, "sum"))
-                for step in steps(times(machine, _filled(own, sums), candidates), middle):
+                for step in steps(times(machine, _filled(own, sums), own_candidates), middle):
                     rows.append(_row((start, capability, begins, step.begins, f"{name}_rung::{step.rung}"), step.evidence))
     return _file(name, about, list(candidates), "row", rows, collection)
 
@@ -252,16 +311,16 @@ def _stand_ins(own: list[Cell], even: list[Cell], size: int) -> dict[int, list[C
     return found
 
 
-def _counting(bins: int) -> Candidates:
+def _counting(candidates: Candidates, bins: int) -> Candidates:
     """Of more bins than a small cluster holds, compact_cluster's time is split_bins'."""
-    return {rung: variant for rung, variant in HISTOGRAM.items() if rung != CLUSTER or bins <= MOST_COMPACT_BINS}
+    return {rung: variant for rung, variant in candidates.items() if rung != CLUSTER or bins <= MOST_COMPACT_BINS}
 
 
-def _by_bins(machine: Machine, start: tuple[bool, int, int], by_bins: dict[int, list[Cell]]) -> list[str]:
+def _by_bins(machine: Machine, candidates: Candidates, start: tuple[bool, int, int], by_bins: dict[int, list[Cell]]) -> list[str]:
     rows: list[str] = []
     before, last = -1, None
     for bins, of_bins in sorted(by_bins.items()):
-        found = steps(times(machine, of_bins, _counting(bins)), max)
+        found = steps(times(machine, of_bins, _counting(candidates, bins)), max)
         chosen = [(step.begins, step.rung) for step in found]
         if found and chosen != last:
             for step in found:
@@ -293,11 +352,11 @@ def histogram_table(collection: data.Collection) -> str:
     for has_edges, operation in ((False, "histogram_even"), (True, "histogram_range")):
         rows.append(_row((has_edges, 0, 0, 0, 0, f"histogram_rung::{few}"), "not measured"))
         rows.append(_row((has_edges, 0, 0, from_bins, 0, f"histogram_rung::{many}"), "not measured"))
-        for capability, machine in _measured(collection):
+        for capability, machine, candidates in _sources(collection, HISTOGRAM):
             even, own = _cells(machine, ("histogram_even",)), _cells(machine, (operation,))
             for begins, size in _sizes(own + even):
                 by_bins = _of_edges(own, even, size) if has_edges else _stand_ins(own, even, size)
-                rows += _by_bins(machine, (has_edges, capability, begins), by_bins)
+                rows += _by_bins(machine, candidates, (has_edges, capability, begins), by_bins)
                 if has_edges and size > 1:
                     rows += _beyond((has_edges, capability, begins), max(by_bins, default=0) + 1)
     about = "Which rung makes a histogram: see table.cuh. Chosen by the distribution of samples that suits it least."

@@ -320,3 +320,17 @@ def test_ratios(value, said):
 def test_tables_are_aligned():
     lines = words.table(["rung", ">time"], [["a", "1.00 µs"], ["longer", "12 µs"]])
     assert len({len(line) for line in lines}) == 1 and lines[1] == "|--------|--------:|"
+
+
+def test_every_claim_of_the_texts_has_a_row_or_a_reason(repository, run, monkeypatch):
+    synthetic.write(repository / "report/data", one_run(1, 22.0))
+    (machine,) = data.read(repository / "report/data").machines
+    told = {claim.identity for own in (*claims.of(machine).values(), claims.PITFALLS) for claim in own}
+    assert len(claims.IDENTITIES) == 45 and told <= set(claims.IDENTITIES)
+    assert set(claims.lacking(machine)) == set(claims.IDENTITIES) - told
+    assert {"C13", "C14"} <= set(claims.lacking(machine)) and "A1" not in claims.lacking(machine)
+    monkeypatch.setattr(claims, "CLAIMS", {**claims.CLAIMS, "reductions": ()})
+    assert "not among this machine's" in claims.lacking(machine)["A1"]
+    run()
+    page = (repository / "report/synthetic-gpu/claims.md").read_text()
+    assert all(f"\n| {identity:3} | " in page.split("## Not on this page")[1] for identity in ("A1", "C14", "D10"))

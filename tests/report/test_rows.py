@@ -73,4 +73,4 @@ def test_norms(repository, run):
 
 
 def test_without_norms_nothing_is_said_of_them(page, repository):
-    assert "Root-mean-square norms" not in page() and "| D5 " not in (repository / "report/synthetic-gpu/claims.md").read_text()
+    assert "Root-mean-square norms" not in page() and "| D5  | RMSNorm in one kernel, a block a row, was not measured" in (repository / "report/synthetic-gpu/claims.md").read_text()

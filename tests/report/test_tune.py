@@ -136,16 +136,66 @@ def chosen(times: list[tune.Times]) -> list[tuple[int, str]]:
     return [(step.begins, step.rung) for step in tune.steps(times, tune.middle)]
 
 
-def test_a_step_begins_behind_the_last_size_of_the_rung_before() -> None:
-    assert chosen(measured((100, {"a": 1.0, "b": 2.0}), (1000, {"a": 2.0, "b": 2.5}), (10000, {"a": 9.0, "b": 3.0}))) == [
-        (0, "a"),
-        (1001, "b"),
-    ]
+def test_a_step_begins_where_the_times_cross_between_two_sizes() -> None:
+    """a and b cross at 1,692 items, c is the fastest from 2,000 to 8,000: each step begins at the next of the sixteenths of its gap."""
+    times = ((1000, {"a": 2.0, "b": 2.5}), (10000, {"a": 9.0, "b": 3.0}))
+    assert chosen(measured((100, {"a": 1.0, "b": 2.0}), *times)) == [(0, "a"), (1779, "b")]
+    third = measured((1000, {"a": 1.0, "b": 9.0, "c": 1.5}), (10000, {"a": 5.5, "b": 1.0, "c": 1.5}))
+    (first, middle, last) = chosen(third)
+    assert first == (0, "a") and middle[1] == "c" and 2000 < middle[0] < 2000 * 10 ** (2 / 16)
+    assert last[1] == "b" and 9438 < last[0] <= 10000  # b overtakes c at 9,438
+    assert tune.steps(third, tune.middle)[1].evidence == "estimated between 1,000 and 10,000"
+
+
+def test_where_nothing_tells_a_step_begins_behind_the_last_size_of_the_rung_before() -> None:
+    assert chosen(measured((100, {"a": 1.0}), (1000, {"b": 2.5}))) == [(0, "a"), (101, "b")]
 
 
 def test_a_rung_is_kept_while_another_gains_too_little() -> None:
-    assert chosen(measured((100, {"a": 1.0, "b": 2.0}), (1000, {"a": 2.05, "b": 2.0}))) == [(0, "a"), (101, "b")]
+    assert chosen(measured((100, {"a": 1.0, "b": 2.0}), (1000, {"a": 2.05, "b": 2.0}))) == [(0, "a"), (1000, "b")]
     assert chosen(measured((100, {"a": 1.0, "b": 2.0}), (1000, {"a": 2.01, "b": 2.0}))) == [(0, "a")]
+
+
+def left_out(machine: data.Machine, operation: str, first: int) -> tuple[list[float], list[float]]:
+    """Every other power of two is left out of f32 sums: the regrets there of steps that are estimated, and of steps that begin behind the
+    last size of the rung before."""
+    candidates = tune.REDUCE if operation == "reduce" else tune.SCAN
+    problem = data.Cell(operation, "plus", "f32", "f32", "f32", "", "uniform", "cold", 0)
+    found = [each for each in tune.times(machine, machine.cells, candidates) if each.cell.problem == problem and each.cell.items.bit_count() == 1]
+    found.sort(key=lambda each: each.cell.items)
+    known, asked = found[first::2], found[first + 1 : -1 : 2]
+    estimated = chosen(known)
+    coarse = [(max((each.cell.items + 1 for each in known if each.cell.items < begins), default=0), rung) for begins, rung in estimated]
+
+    def regrets(steps: list[tuple[int, str]]) -> list[float]:
+        named = [(each, [rung for begins, rung in steps if begins <= each.cell.items][-1]) for each in asked]
+        return [each.of[rung] / min(each.of.values()) for each, rung in named if rung in each.of]
+
+    return regrets(estimated), regrets(coarse)
+
+
+def test_estimated_steps_come_nearer_to_sizes_that_were_left_out() -> None:
+    estimated, coarse = [], []
+    for machine in data.read(REPOSITORY / "report" / "data").machines:
+        for operation in ("reduce", "inclusive_scan"):
+            for first in (0, 1):
+                own = left_out(machine, operation, first)
+                estimated += own[0]
+                coarse += own[1]
+    assert len(estimated) == len(coarse) > 50
+    assert tune.middle(estimated) < tune.middle(coarse) < 1.02
+
+
+def test_chips_below_all_that_were_measured_take_rungs_that_run_there(one_gpu: Path) -> None:
+    collection = data.read(one_gpu)
+    (machine,) = collection.machines
+    newer = {name for candidates in (tune.REDUCE, tune.SCAN, tune.HISTOGRAM) for name, variant in candidates.items() if machine.variants[variant]["min_cc"] > tune.LEAST}
+    assert newer == {"compact_cluster", "claimed_pipeline"}
+    for name, table in tune.files(collection).items():
+        of_least = [row for row in rows(table) if row[1] == str(tune.LEAST)]
+        assert of_least and not any(row[-1].split("::")[1] in newer for row in of_least), name
+        assert any(row[1] == "90" and row[-1].split("::")[1] in newer for row in rows(table)), name
+        assert f"// Rows of {tune.LEAST} are derived" in table
 
 
 def test_a_rung_that_was_not_measured_everywhere_is_not_taken() -> None:
@@ -199,7 +249,7 @@ def test_even_bins_say_nothing_about_more_edges_than_were_measured(repository) -
     add("histogram_even", 65536, 1 << 16, "hot_bins")
     synthetic.write(repository / "report/data", made)
     table = tune.files(data.read(repository / "report/data"))["histogram.cuh"]
-    measured_rows = [row[3:] for row in rows(table) if row[0] == "true" and row[1] != "0"]
+    measured_rows = [row[3:] for row in rows(table) if row[0] == "true" and row[1] == "90"]
     many = f"{tune.MANY_SAMPLES}"
     assert measured_rows == [
         ["0", "0", "histogram_rung::overlapped_clear"],

@@ -3,6 +3,9 @@
 // Which rung makes a histogram: see table.cuh. Chosen by the distribution of samples that suits it least.
 // Measured on NVIDIA H200. A row says what the first size that was measured in it took, as the
 // geometric mean over the cells that it was chosen by, and what the fastest of CUB's calls took there.
+// Where it begins between two sizes is estimated.
+// Rows of 75 are derived, for no such chip was measured: they are of NVIDIA H200's runs, without the rungs that do
+// not run there.
 // Run A is 2026-11-23T042345Z-5f9eb7c.
 // Run B is 2026-11-23T042430Z-5f9eb7c.
 // Run C is 2026-11-23T042445Z-5f9eb7c.
@@ -21,45 +24,108 @@ enum class histogram_rung : unsigned char { one_block, overlapped_clear, lane_pr
 inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {false, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {false, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
+    {false, 75, 0, 0, 0, histogram_rung::lane_private},  // 2 bins at 64 Ki 5.29 us, CUB 7.42; even of i8 u8, 12 cells of D
+    {false, 75, 2, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.38 us, CUB 7.64; even of f16 i16 u16, 19 cells of D
+    {false, 75, 2, 3, 0, histogram_rung::overlapped_clear},  // 64 bins at 64 Ki 5.36 us, CUB 7.36; even of f16 i16 u16, 19 cells of D
+    {false, 75, 2, 3, 8388608, histogram_rung::split_bins},  // 64 bins at 16 Mi 15.03 us, CUB 22.25; even of f16 i16 u16, 19 cells of D
+    {false, 75, 2, 65, 0, histogram_rung::overlapped_clear},  // 256 bins at 16 Ki 5.42 us, CUB 7.46; even of f16 i16 u16, 6 cells of B and F
+    {false, 75, 2, 65, 9975793, histogram_rung::split_bins},  // 256 bins at 16 Mi 15.08 us, CUB 22.21; even of f16 i16 u16, 19 cells of A and D and E
+    {false, 75, 2, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.54 us, CUB 10.77; even of f16 i16 u16, 19 cells of D
+    {false, 75, 2, 1001, 0, histogram_rung::one_block},  // 4 Ki bins at 16 Ki 6.13 us, CUB 11.14; even of i16 u16, 4 cells of B and F
+    {false, 75, 2, 1001, 21248, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.41 us, CUB 10.12; even of i16 u16, 12 cells of A and D and E and F
+    {false, 75, 2, 1001, 623488, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.11 us, CUB 13.90; even of i16 u16, 12 cells of A and D and E
+    {false, 75, 2, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.08 us, CUB 31.00; even of i16 u16, 4 cells of B and F
+    {false, 75, 2, 65537, 0, histogram_rung::overlapped_clear},  // 1 Mi bins at 64 Ki 7.50 us; even of i16 u16, 2 cells of D
+    {false, 75, 2, 65537, 2493949, histogram_rung::hot_bins},  // 1 Mi bins at 16 Mi 156.19 us; even of i16 u16, 2 cells of D
+    {false, 75, 4, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 16 Ki 5.51 us, CUB 8.76; even of i32, 2 cells of B and F
+    {false, 75, 4, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Ki 5.69 us, CUB 10.00; even of i32, 2 cells of B and F
+    {false, 75, 4, 257, 65537, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.49 us, CUB 14.67; even of f32 i32 u32, 21 cells of A and D and E
+    {false, 75, 4, 257, 2097152, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 21.61 us, CUB 84.96; even of f32 i32 u32, 21 cells of A and D and E
+    {false, 75, 4, 1001, 0, histogram_rung::one_block},  // 4 Ki bins at 16 Ki 6.28 us, CUB 10.95; even of f32 i32 u32, 11 cells of B and F
+    {false, 75, 4, 1001, 21248, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 6.52 us, CUB 11.01; even of f32 i32 u32, 21 cells of A and D and E and F
+    {false, 75, 4, 1001, 1482911, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 21.88 us, CUB 87.83; even of f32 i32 u32, 21 cells of A and D and E
+    {false, 75, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 16 Ki 6.80 us, CUB 16.08; even of i32, 7 cells of B and F
+    {false, 75, 4, 4097, 14107901, histogram_rung::overlapped_clear},  // 16 Ki bins at 16 Mi 23.66 us, CUB 115.36; even of i32, 7 cells of A and E
+    {false, 75, 4, 16385, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.05 us, CUB 46.56; even of f32 i32 u32, 11 cells of B and F
+    {false, 75, 4, 65537, 0, histogram_rung::hot_bins},  // 512 Ki bins at 16 Ki 7.29 us, CUB 289.66; even of i32, 4 cells of B and F
+    {false, 75, 8, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.51 us, CUB 7.15; even of f64, 7 cells of D
+    {false, 75, 8, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.74 us, CUB 8.50; even of f64, 7 cells of D
+    {false, 75, 8, 257, 1048576, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 8.58 us, CUB 14.62; even of f64, 7 cells of D
+    {false, 75, 8, 257, 4194304, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 36.29 us, CUB 116.55; even of f64, 7 cells of D
+    {false, 75, 8, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Ki 6.38 us, CUB 9.71; even of f64, 2 cells of B and F
+    {false, 75, 8, 1001, 370728, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 8.67 us, CUB 17.16; even of f64, 7 cells of A and D and E
+    {false, 75, 8, 1001, 7053951, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.75 us, CUB 116.05; even of f64, 7 cells of A and D and E
+    {false, 75, 8, 4097, 0, histogram_rung::hot_bins},  // 64 Ki bins at 16 Ki 6.48 us, CUB 48.15; even of f64, 2 cells of B and F
+    {false, 75, 8, 4097, 65536, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.25 us, CUB 46.99; even of f64, 7 cells of A and D and E and F
+    {false, 75, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 64 Ki 7.85 us, CUB 1174.39; even of f64, 7 cells of D
     {false, 90, 0, 0, 0, histogram_rung::lane_private},  // 2 bins at 64 Ki 5.29 us, CUB 7.42; even of i8 u8, 12 cells of D
     {false, 90, 0, 65, 0, histogram_rung::compact_cluster},  // 256 bins at 16 Ki 5.09 us, CUB 7.25; even of i8 u8, 8 cells of B and F
-    {false, 90, 0, 65, 16385, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.25 us, CUB 6.98; even of i8 u8, 12 cells of A and D and E and F
+    {false, 90, 0, 65, 35734, histogram_rung::lane_private},  // 256 bins at 64 Ki 5.25 us, CUB 6.98; even of i8 u8, 12 cells of A and D and E and F
     {false, 90, 0, 257, 0, histogram_rung::lane_private},  // 1,000 bins at 64 Ki 5.12 us, CUB 6.76; even of i8 u8, 2 cells of D
     {false, 90, 2, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.38 us, CUB 7.64; even of f16 i16 u16, 19 cells of D
     {false, 90, 2, 3, 0, histogram_rung::overlapped_clear},  // 64 bins at 64 Ki 5.36 us, CUB 7.36; even of f16 i16 u16, 19 cells of D
-    {false, 90, 2, 3, 1048577, histogram_rung::split_bins},  // 64 bins at 16 Mi 15.03 us, CUB 22.25; even of f16 i16 u16, 19 cells of D
+    {false, 90, 2, 3, 8388608, histogram_rung::split_bins},  // 64 bins at 16 Mi 15.03 us, CUB 22.25; even of f16 i16 u16, 19 cells of D
     {false, 90, 2, 65, 0, histogram_rung::compact_cluster},  // 256 bins at 16 Ki 4.93 us, CUB 7.46; even of f16 i16 u16, 6 cells of B and F
-    {false, 90, 2, 65, 16385, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.41 us, CUB 7.36; even of f16 i16 u16, 19 cells of A and D and E and F
-    {false, 90, 2, 65, 1048577, histogram_rung::split_bins},  // 256 bins at 16 Mi 15.08 us, CUB 22.21; even of f16 i16 u16, 19 cells of A and D and E
+    {false, 90, 2, 65, 42495, histogram_rung::overlapped_clear},  // 256 bins at 64 Ki 5.41 us, CUB 7.36; even of f16 i16 u16, 19 cells of A and D and E and F
+    {false, 90, 2, 65, 9975793, histogram_rung::split_bins},  // 256 bins at 16 Mi 15.08 us, CUB 22.21; even of f16 i16 u16, 19 cells of A and D and E
     {false, 90, 2, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.54 us, CUB 10.77; even of f16 i16 u16, 19 cells of D
     {false, 90, 2, 1001, 0, histogram_rung::one_block},  // 4 Ki bins at 16 Ki 6.13 us, CUB 11.14; even of i16 u16, 4 cells of B and F
-    {false, 90, 2, 1001, 16385, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.41 us, CUB 10.12; even of i16 u16, 12 cells of A and D and E and F
-    {false, 90, 2, 1001, 65537, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.11 us, CUB 13.90; even of i16 u16, 12 cells of A and D and E
+    {false, 90, 2, 1001, 21248, histogram_rung::overlapped_clear},  // 4 Ki bins at 64 Ki 6.41 us, CUB 10.12; even of i16 u16, 12 cells of A and D and E and F
+    {false, 90, 2, 1001, 623488, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 7.11 us, CUB 13.90; even of i16 u16, 12 cells of A and D and E
     {false, 90, 2, 4097, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.08 us, CUB 31.00; even of i16 u16, 4 cells of B and F
     {false, 90, 2, 65537, 0, histogram_rung::overlapped_clear},  // 1 Mi bins at 64 Ki 7.50 us; even of i16 u16, 2 cells of D
-    {false, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // 1 Mi bins at 16 Mi 156.19 us; even of i16 u16, 2 cells of D
+    {false, 90, 2, 65537, 2493949, histogram_rung::hot_bins},  // 1 Mi bins at 16 Mi 156.19 us; even of i16 u16, 2 cells of D
     {false, 90, 4, 0, 0, histogram_rung::compact_cluster},  // 2 bins at 16 Ki 5.11 us, CUB 8.76; even of i32, 2 cells of B and F
-    {false, 90, 4, 0, 16385, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.42 us, CUB 8.72; even of f32 i32 u32, 20 cells of D and F
+    {false, 90, 4, 0, 27555, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.42 us, CUB 8.72; even of f32 i32 u32, 20 cells of D and F
+    {false, 90, 4, 3, 0, histogram_rung::compact_cluster},  // 64 bins at 16 Ki 5.20 us, CUB 8.64; even of i32, 2 cells of B and F
+    {false, 90, 4, 3, 30049, histogram_rung::overlapped_clear},  // 64 bins at 64 Ki 5.45 us, CUB 8.72; even of f32 i32 u32, 17 cells of D and F
     {false, 90, 4, 257, 0, histogram_rung::compact_cluster},  // 1,000 bins at 16 Ki 5.30 us, CUB 10.00; even of i32, 2 cells of B and F
-    {false, 90, 4, 257, 16385, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.64 us, CUB 10.02; even of f32 i32 u32, 21 cells of D and F
+    {false, 90, 4, 257, 30049, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.64 us, CUB 10.02; even of f32 i32 u32, 21 cells of D and F
     {false, 90, 4, 257, 65537, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 7.49 us, CUB 14.67; even of f32 i32 u32, 21 cells of A and D and E
-    {false, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 21.61 us, CUB 84.96; even of f32 i32 u32, 21 cells of A and D and E
+    {false, 90, 4, 257, 2097152, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 21.61 us, CUB 84.96; even of f32 i32 u32, 21 cells of A and D and E
     {false, 90, 4, 1001, 0, histogram_rung::one_block},  // 4 Ki bins at 16 Ki 6.28 us, CUB 10.95; even of f32 i32 u32, 11 cells of B and F
-    {false, 90, 4, 1001, 16385, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 6.52 us, CUB 11.01; even of f32 i32 u32, 21 cells of A and D and E and F
-    {false, 90, 4, 1001, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 21.88 us, CUB 87.83; even of f32 i32 u32, 21 cells of A and D and E
+    {false, 90, 4, 1001, 21248, histogram_rung::split_bins},  // 4 Ki bins at 64 Ki 6.52 us, CUB 11.01; even of f32 i32 u32, 21 cells of A and D and E and F
+    {false, 90, 4, 1001, 1482911, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 21.88 us, CUB 87.83; even of f32 i32 u32, 21 cells of A and D and E
     {false, 90, 4, 4097, 0, histogram_rung::split_bins},  // 16 Ki bins at 16 Ki 6.80 us, CUB 16.08; even of i32, 7 cells of B and F
-    {false, 90, 4, 4097, 1048577, histogram_rung::overlapped_clear},  // 16 Ki bins at 16 Mi 23.66 us, CUB 115.36; even of i32, 7 cells of A and E
+    {false, 90, 4, 4097, 14107901, histogram_rung::overlapped_clear},  // 16 Ki bins at 16 Mi 23.66 us, CUB 115.36; even of i32, 7 cells of A and E
     {false, 90, 4, 16385, 0, histogram_rung::split_bins},  // 64 Ki bins at 16 Ki 7.05 us, CUB 46.56; even of f32 i32 u32, 11 cells of B and F
     {false, 90, 4, 65537, 0, histogram_rung::hot_bins},  // 512 Ki bins at 16 Ki 7.29 us, CUB 289.66; even of i32, 4 cells of B and F
     {false, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 2 bins at 64 Ki 5.51 us, CUB 7.15; even of f64, 7 cells of D
     {false, 90, 8, 257, 0, histogram_rung::overlapped_clear},  // 1,000 bins at 64 Ki 5.74 us, CUB 8.50; even of f64, 7 cells of D
-    {false, 90, 8, 257, 65537, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 8.58 us, CUB 14.62; even of f64, 7 cells of D
-    {false, 90, 8, 257, 1048577, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 36.29 us, CUB 116.55; even of f64, 7 cells of D
+    {false, 90, 8, 257, 1048576, histogram_rung::split_bins},  // 1,000 bins at 1 Mi 8.58 us, CUB 14.62; even of f64, 7 cells of D
+    {false, 90, 8, 257, 4194304, histogram_rung::overlapped_clear},  // 1,000 bins at 16 Mi 36.29 us, CUB 116.55; even of f64, 7 cells of D
+    {false, 90, 8, 1001, 0, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Ki 6.38 us, CUB 9.71; even of f64, 2 cells of B and F
+    {false, 90, 8, 1001, 370728, histogram_rung::split_bins},  // 4 Ki bins at 1 Mi 8.67 us, CUB 17.16; even of f64, 7 cells of A and D and E
+    {false, 90, 8, 1001, 7053951, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 36.75 us, CUB 116.05; even of f64, 7 cells of A and D and E
     {false, 90, 8, 4097, 0, histogram_rung::hot_bins},  // 64 Ki bins at 16 Ki 6.48 us, CUB 48.15; even of f64, 2 cells of B and F
-    {false, 90, 8, 4097, 16385, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.25 us, CUB 46.99; even of f64, 7 cells of A and D and E and F
+    {false, 90, 8, 4097, 65536, histogram_rung::split_bins},  // 64 Ki bins at 64 Ki 7.25 us, CUB 46.99; even of f64, 7 cells of A and D and E and F
     {false, 90, 8, 65537, 0, histogram_rung::hot_bins},  // 1 Mi bins at 64 Ki 7.85 us, CUB 1174.39; even of f64, 7 cells of D
     {true, 0, 0, 0, 0, histogram_rung::split_bins},  // not measured
     {true, 0, 0, 65537, 0, histogram_rung::hot_bins},  // not measured
+    {true, 75, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 16 Ki 6.35 us, CUB 8.96; range of u8, 1 cell of B and F
+    {true, 75, 2, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 16 Ki 8.94 us, CUB 14.64; range of u16, 1 cell of B and F
+    {true, 75, 2, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 11.00 us, CUB 30.70; range of u16, 1 cell of B and F
+    {true, 75, 2, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 12.14 us, CUB 64.33; range of u16, 1 cell of B and F
+    {true, 75, 2, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 22.18 us, CUB 68.51; range of u16, 1 cell of A and E
+    {true, 75, 2, 65537, 0, histogram_rung::split_bins},  // not measured
+    {true, 75, 2, 65537, 1048577, histogram_rung::hot_bins},  // not measured
+    {true, 75, 4, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 16 Ki 7.30 us, CUB 17.82; range of f32 i32, 2 cells of B and F
+    {true, 75, 4, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 9.86 us, CUB 30.40; range of f32 i32, 2 cells of B and F
+    {true, 75, 4, 257, 5931642, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.63 us, CUB 351.01; range of f32 i32, 2 cells of A and E
+    {true, 75, 4, 4097, 0, histogram_rung::split_bins},  // 54 Ki bins at 16 Ki 13.63 us, CUB 81.60; range of f32 i32, 2 cells of B and F
+    {true, 75, 4, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 12.12 us, CUB 91.05; range of f32 i32, 2 cells of B and F
+    {true, 75, 4, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 29.93 us, CUB 133.21; range of f32 i32, 2 cells of A and E
+    {true, 75, 4, 65537, 0, histogram_rung::overlapped_clear},  // 512 Ki bins at 16 Ki 15.03 us, CUB 383.10; range of i32, 1 cell of B and F
+    {true, 75, 4, 65537, 440872, histogram_rung::split_bins},  // 512 Ki bins at 1 Mi 67.24 us, CUB 756.30; range of i32, 1 cell of A and E
+    {true, 75, 4, 524289, 0, histogram_rung::split_bins},  // not measured
+    {true, 75, 4, 524289, 1048577, histogram_rung::hot_bins},  // not measured
+    {true, 75, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 16 Ki 6.98 us, CUB 12.86; range of f64, 1 cell of B and F
+    {true, 75, 8, 0, 1246975, histogram_rung::split_bins},  // 256 bins at 16 Mi 57.86 us, CUB 136.31; range of f64, 1 cell of A and E
+    {true, 75, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 11.40 us, CUB 23.05; range of f64, 1 cell of B and F
+    {true, 75, 8, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 12.82 us, CUB 80.17; range of f64, 1 cell of B and F
+    {true, 75, 8, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 38.11 us, CUB 182.31; range of f64, 1 cell of A and E
+    {true, 75, 8, 65537, 0, histogram_rung::split_bins},  // not measured
+    {true, 75, 8, 65537, 1048577, histogram_rung::hot_bins},  // not measured
     {true, 90, 0, 0, 0, histogram_rung::lane_private},  // 256 bins at 16 Ki 6.35 us, CUB 8.96; range of u8, 1 cell of B and F
     {true, 90, 2, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 16 Ki 8.94 us, CUB 14.64; range of u16, 1 cell of B and F
     {true, 90, 2, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 11.00 us, CUB 30.70; range of u16, 1 cell of B and F
@@ -69,14 +135,16 @@ inline constexpr histogram_row<histogram_rung> histogram_rows[] = {
     {true, 90, 2, 65537, 1048577, histogram_rung::hot_bins},  // not measured
     {true, 90, 4, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 16 Ki 7.30 us, CUB 17.82; range of f32 i32, 2 cells of B and F
     {true, 90, 4, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 9.86 us, CUB 30.40; range of f32 i32, 2 cells of B and F
-    {true, 90, 4, 257, 1048577, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.63 us, CUB 351.01; range of f32 i32, 2 cells of A and E
+    {true, 90, 4, 257, 5931642, histogram_rung::overlapped_clear},  // 4 Ki bins at 16 Mi 35.63 us, CUB 351.01; range of f32 i32, 2 cells of A and E
     {true, 90, 4, 4097, 0, histogram_rung::split_bins},  // 54 Ki bins at 16 Ki 13.63 us, CUB 81.60; range of f32 i32, 2 cells of B and F
     {true, 90, 4, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 12.12 us, CUB 91.05; range of f32 i32, 2 cells of B and F
     {true, 90, 4, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 29.93 us, CUB 133.21; range of f32 i32, 2 cells of A and E
+    {true, 90, 4, 65537, 0, histogram_rung::overlapped_clear},  // 512 Ki bins at 16 Ki 15.03 us, CUB 383.10; range of i32, 1 cell of B and F
+    {true, 90, 4, 65537, 440872, histogram_rung::split_bins},  // 512 Ki bins at 1 Mi 67.24 us, CUB 756.30; range of i32, 1 cell of A and E
     {true, 90, 4, 524289, 0, histogram_rung::split_bins},  // not measured
     {true, 90, 4, 524289, 1048577, histogram_rung::hot_bins},  // not measured
     {true, 90, 8, 0, 0, histogram_rung::overlapped_clear},  // 256 bins at 16 Ki 6.98 us, CUB 12.86; range of f64, 1 cell of B and F
-    {true, 90, 8, 0, 1048577, histogram_rung::split_bins},  // 256 bins at 16 Mi 57.86 us, CUB 136.31; range of f64, 1 cell of A and E
+    {true, 90, 8, 0, 1246975, histogram_rung::split_bins},  // 256 bins at 16 Mi 57.86 us, CUB 136.31; range of f64, 1 cell of A and E
     {true, 90, 8, 257, 0, histogram_rung::split_bins},  // 4 Ki bins at 16 Ki 11.40 us, CUB 23.05; range of f64, 1 cell of B and F
     {true, 90, 8, 55297, 0, histogram_rung::overlapped_clear},  // 64 Ki bins at 16 Ki 12.82 us, CUB 80.17; range of f64, 1 cell of B and F
     {true, 90, 8, 55297, 65537, histogram_rung::split_bins},  // 64 Ki bins at 1 Mi 38.11 us, CUB 182.31; range of f64, 1 cell of A and E

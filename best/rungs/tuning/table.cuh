@@ -4,7 +4,7 @@
 // Every column of a table is a step: a row holds from its value on, until a later row holds. Rows ascend, column by
 // column, and each group begins with a row of the least value, so the last row that does not exceed a question answers
 // it, and every question has an answer. A chip that was never measured takes the rows of the nearest one below it; rows
-// of compute capability 0 are for those below all.
+// of compute capability 75 are derived for those below all, and those of 0 are for what no chip was measured with.
 #pragma once
 
 #include <cstddef>
