@@ -35,7 +35,10 @@ template <bool only_longer_, class InputIteratorT, class FirstOutputIteratorT, c
 struct run_lengths {
   static constexpr bool only_longer = only_longer_;  // only runs of two items at least, with their positions
   using item = held_of<parts::item_of<InputIteratorT>>;
-  using shape = tile_shape<sizeof(item), 8, 8>;
+  // As large as shared memory allows, for a tile costs two look-backs; by two vectors of neighbours (H200).
+  using shape =
+      std::conditional_t<sizeof(item) == 4, rows_of_warps<8, 4, only_longer ? 8 : 7>,
+                         std::conditional_t<sizeof(item) == 8, rows_of_warps<4, 5, 7>, tile_shape<sizeof(item), 8, 8>>>;
   static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
   // Whether the items that close runs, the first ones of the next runs, lie side by side in shared memory; else first
   // items are read again.

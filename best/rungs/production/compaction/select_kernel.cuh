@@ -47,7 +47,8 @@ struct selection {
   using value = typename value_held<Values, item>::named;
   static constexpr rejected others = others_;
   static constexpr bool has_values = Values::is_any;
-  using shape = tile_shape<sizeof(item), 8, 8>;
+  using shape =
+      std::conditional_t<has_values && sizeof(item) == 4, rows_of_warps<8, 3, 8>, tile_shape<sizeof(item), 8, 8>>;
   static constexpr std::size_t tile_bytes = sizeof(item) * shape::tile_items;
   static constexpr std::size_t value_bytes = has_values ? sizeof(value) * shape::tile_items : 0;
   static constexpr bool is_staged = tile_bytes <= 32 * 1024;
