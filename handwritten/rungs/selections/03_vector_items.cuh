@@ -65,16 +65,15 @@ struct rows_of_warp {
   }
 };
 
-// How many items of earlier tiles are chosen, where the block's tile has `count`. The lanes of one warp call it.
-__device__ inline unsigned long long count_before(mailboxes posts, parts::tag tag, unsigned long long count,
-                                                  long long* d_num_selected_out) {
+// How many items of earlier tiles are chosen, where this one has `count` of them. The lanes of one warp call it.
+__device__ inline unsigned long long count_before(mailboxes posts, parts::tag tag, std::size_t tile,
+                                                  unsigned long long count) {
   using parts::posted;
-  const unsigned tile = blockIdx.x, lane = threadIdx.x % parts::warp_threads;
+  const int lane = threadIdx.x % parts::warp_threads;
   parts::wait_until_cleared();
   if (lane == 0) posts.post(tile, count, tag, tile > 0 ? posted::aggregate : posted::prefix);
   const unsigned long long before = tile > 0 ? scans::prefix_before(posts, tile, tag, plus{}) : 0;
   if (lane == 0 && tile > 0) posts.post(tile, before + count, tag, posted::prefix);
-  if (lane == 0 && tile == gridDim.x - 1) *d_num_selected_out = before + count;
   return before;
 }
 
@@ -95,8 +94,9 @@ __global__ void __launch_bounds__(block_threads)
   for (int earlier = 0; earlier < warp; ++earlier) warp_place += warp_counts[earlier];
   for (const int of_warp : warp_counts) count += of_warp;
   if (warp == 0) {
-    const unsigned long long before = count_before(posts, tag, count, d_num_selected_out);
+    const unsigned long long before = count_before(posts, tag, blockIdx.x, count);
     if (lane == 0) tile_place = before;
+    if (lane == 0 && blockIdx.x == gridDim.x - 1) *d_num_selected_out = before + count;
   }
   __syncthreads();
   rows.store(d_out + tile_place + warp_place);

@@ -28,8 +28,9 @@ __global__ void __launch_bounds__(block_threads)
   for (const int of_warp : warp_counts) count += of_warp;
   rows.store(staged + warp_place);
   if (warp == 0) {
-    const unsigned long long before = count_before(posts, tag, count, d_num_selected_out);
+    const unsigned long long before = count_before(posts, tag, blockIdx.x, count);
     if (lane == 0) tile_place = before;
+    if (lane == 0 && blockIdx.x == gridDim.x - 1) *d_num_selected_out = before + count;
   }
   __syncthreads();
   for (int i = threadIdx.x; i < count; i += block_threads) d_out[tile_place + i] = staged[i];
