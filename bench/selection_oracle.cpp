@@ -25,14 +25,16 @@ chosen_items choose(const workload& from, const value_bytes& threshold) {
     if constexpr (is_number<T> && sizeof(T) >= 4) {
       T most;
       std::memcpy(&most, threshold.data(), sizeof most);
-      for (std::size_t i = 0; i < from.num_items; ++i) {
+      constexpr std::size_t num_words = sizeof(T) / 4;
+      for (std::size_t i = 0; i < from.num_items; ++i) {  // without branches, which could not be foreseen
         const T each = item<T>(from, i);
-        if (!(each < most)) continue;
-        std::uint32_t words[sizeof(T) / 4];
+        const bool is_chosen = each < most;
+        std::uint32_t words[num_words];
         std::memcpy(words, &each, sizeof each);
-        for (const std::uint32_t word : words) found.hash += hash_of_word(word, found.count++);
+        for (std::size_t w = 0; w < num_words; ++w)
+          found.hash += is_chosen * hash_of_word(words[w], num_words * found.count + w);
+        found.count += is_chosen;
       }
-      found.count /= sizeof(T) / 4;
     }
   });
   return found;

@@ -1,4 +1,4 @@
-// Bulk copies into shared memory (TMA), counted by phase barriers, and out of it. Device code for sm_90 and later;
+// Bulk copies into shared memory (TMA), counted by phase barriers. Device code for sm_90 and later;
 // callers guard with __CUDA_ARCH__.
 #pragma once
 
@@ -18,17 +18,6 @@ __device__ inline void bulk_load(void* shared_to, const void* from, unsigned byt
                "l"(from), "r"(bytes), "r"(barrier.address())
                : "memory");
 }
-
-// The same out of shared memory, in a group of its own. What was stored to shared memory the ordinary way is ordered
-// first, by who stored it.
-__device__ inline void bulk_store(void* to, const void* shared_from, unsigned bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
-               "r"(static_cast<unsigned>(__cvta_generic_to_shared(shared_from))), "r"(bytes)
-               : "memory");
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-// Waits until all bulk stores of the thread have read what they store.
-__device__ inline void wait_for_bulk_stores() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 
 // Where a thread is in a ring of `stages` stages: which stage, and the parity of the phase it waits for there.
 template <int stages>

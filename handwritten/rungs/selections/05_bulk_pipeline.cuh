@@ -12,6 +12,17 @@
 
 namespace rungs::RUNGS_ABI::selections {
 
+// Stores `bytes` bytes, a multiple of 16, from shared memory; both addresses are aligned to 16. What was written there
+// the ordinary way is ordered before it by who wrote it.
+__device__ inline void bulk_store(void* to, const void* shared_from, unsigned bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+               "r"(static_cast<unsigned>(__cvta_generic_to_shared(shared_from))), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Waits until the thread's bulk stores have read all that they store.
+__device__ inline void wait_for_bulk_stores() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+
 template <int block_threads, int num_rows, int stages, class T>
 struct pipeline_memory {
   static constexpr int tile_items = block_threads * num_rows * neighbours<T>::count;
@@ -55,7 +66,7 @@ __global__ void __launch_bounds__(block_threads)
       rows.read(d_in, tile * tile_items + in_tile, num_items, is_aligned, select_op);
     }
     if (lane == 0) memory.warp_counts[warp] = rows.num_chosen;
-    if (threadIdx.x == 0) parts::wait_for_bulk_stores();  // of the tile before: what is staged may be overwritten
+    if (threadIdx.x == 0) wait_for_bulk_stores();  // of the tile before: what is staged may be overwritten
     __syncthreads();
     order(tile + std::size_t(stages) * gridDim.x, at.stage);
     int warp_place = 0, count = 0;  // in the tile
@@ -74,11 +85,11 @@ __global__ void __launch_bounds__(block_threads)
     __syncthreads();
     const int to_vector = static_cast<int>(memory.staged + per_vector - staged) % per_vector;
     const int head = to_vector < count ? to_vector : count, in_bulk = (count - head) / per_vector * per_vector;
-    if (threadIdx.x == 0 && in_bulk > 0) parts::bulk_store(to + head, staged + head, in_bulk * sizeof(T));
+    if (threadIdx.x == 0 && in_bulk > 0) bulk_store(to + head, staged + head, in_bulk * sizeof(T));
     const int edge = static_cast<int>(threadIdx.x) + (static_cast<int>(threadIdx.x) < head ? 0 : in_bulk);
     if (edge < count) to[edge] = staged[edge];
   }
-  if (threadIdx.x == 0) parts::wait_for_bulk_stores();
+  if (threadIdx.x == 0) wait_for_bulk_stores();
 #endif
 }
 
