@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                      1, "arg_extremum/minimum/f32/n=1000/library_baselines/a/host", place_bytes},
         RightVariant{"both_places", of_both_places(fakes::record("a", fakes::both_places<float>, scalar::f32)),
                      a_thousand, 1, "arg_extremum/both/f32/n=1000/library_baselines/a/host", both_places_bytes},
-        RightVariant{"selection", of_selections(fakes::record("a", fakes::chosen<float>, scalar::f32)), a_thousand, 5,
+        RightVariant{"selection", of_selections(fakes::record("a", fakes::chosen<float>, scalar::f32)), a_thousand, 1,
                      "select_if/f32/percent=50/uniform/n=1000/library_baselines/a/host", chosen_bytes},
         RightVariant{"int_selection", of_selections(fakes::record("a", fakes::chosen<int>)), a_thousand, 1,
                      "select_if/i32/percent=50/uniform/n=1000/library_baselines/a/host", chosen_bytes},

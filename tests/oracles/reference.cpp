@@ -215,11 +215,16 @@ void append_less(std::vector<unsigned char>& chosen, catalog::scalar type, value
   with_type(type, [&](auto t) {
     using T = typename decltype(t)::type;
     const auto* const all = static_cast<const T*>(items);
-    const T most = as<T>(threshold);
+    const auto number_of = [](const T& item) {
+      if constexpr (is_float<T>)
+        return to_double(item);
+      else
+        return item;
+    };
+    const auto most = number_of(as<T>(threshold));
     for (std::size_t i = 0; i < num_items; ++i) {
-      const bool is_less = is_float<T> ? to_double(all[i]) < to_double(most) : all[i] < most;
       const auto* const bytes = reinterpret_cast<const unsigned char*>(&all[i]);
-      if (is_less) chosen.insert(chosen.end(), bytes, bytes + sizeof(T));
+      if (number_of(all[i]) < most) chosen.insert(chosen.end(), bytes, bytes + sizeof(T));
     }
   });
 }
