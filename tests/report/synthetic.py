@@ -80,7 +80,7 @@ DOT_LIBRARIES = {"cub_device_transform_reduce": 2.5, "cublas_dot": 2.4}
 EXTREMA = {"shared_tree": (0, 2.4), "warp_shuffle": (1, 2.0), "packed_word": (2, 2.9), "tile_found_last": (3, 1.2)}
 EXTREMA_LIBRARIES = {"cub_device_arg": 1.3, "thrust_extremum_element": 9.0}
 # Likewise for half of 1 Mi floats chosen.
-SELECTIONS = {"flags_scan_scatter": 14.0, "tile_counts": 6.0, "look_back": 4.0, "vector_items": 2.4, "staged": 2.0}
+SELECTIONS = {"flags_scan_scatter": 14.0, "tile_counts": 6.0, "look_back": 4.0, "warp_look_back": 3.0, "vector_items": 2.4, "staged": 2.0}
 SELECTION_LIBRARIES = {"cub_device_select": 2.2, "thrust_copy_if": 9.0}
 DISTRIBUTIONS = ("uniform", "constant", "eight_hot", "zipf", "sorted", "runs", "out_of_range")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]

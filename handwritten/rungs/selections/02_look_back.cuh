@@ -31,8 +31,8 @@ __global__ void __launch_bounds__(block_threads)
   __syncthreads();
   int rank = __popc(chosen_lanes & ((1u << lane) - 1)), count = 0;  // in the tile
   for (int earlier = 0; earlier < warp; ++earlier) rank += warp_counts[earlier];
+  for (const int of_warp : warp_counts) count += of_warp;
   if (threadIdx.x == 0) {
-    for (const int of_warp : warp_counts) count += of_warp;
     parts::wait_until_cleared();
     unsigned long long before = 0, of_earlier;
     posted what = posted::aggregate;
