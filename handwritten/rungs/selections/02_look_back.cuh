@@ -7,6 +7,7 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/operators.cuh"
+#include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
 #include "rungs/parts/warp.cuh"
 
