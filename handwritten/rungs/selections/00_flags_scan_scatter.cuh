@@ -38,6 +38,7 @@ struct flags_scan_scatter {
   static cudaError_t select_if(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_out,
                                long long* d_num_selected_out, std::size_t num_items, SelectOp select_op,
                                cudaStream_t stream = nullptr) {
+    if (num_items > max_items) return cudaErrorInvalidValue;
     const std::size_t num_flags = num_items + 1, flag_bytes = num_flags * sizeof(unsigned);
     const auto scan = [=](void* d_scan_storage, std::size_t& scan_bytes, unsigned* d_flags) {
       return scans::three_phases::exclusive_scan(d_scan_storage, scan_bytes, d_flags, d_flags, plus{}, 0u, num_flags,
