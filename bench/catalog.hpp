@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -26,6 +27,7 @@ enum class operation : unsigned char {
   row_norm,
   dot,
   arg_extremum,
+  select_if,
   atomics,
   collective_reduce,
   collective_scan,
@@ -83,9 +85,10 @@ enum class scalar : unsigned char {
 // d_second points to num_columns weights. A dot product takes num_items
 // pairs, of which d_second points to the second items, and no init. What looks for a place takes no init, either: its
 // output are two words of 64 bits, the index and one that begins with the item; of both extrema four, those of the
-// least first. The studies of costs read none either: num_items counts the collectives or barriers of a chain,
-// num_blocks blocks of num_threads take part, and what comes out follows from them and the seed
-// (rungs/parts/chains.cuh): of a chain of reductions one word, else one for every thread.
+// least first. A selection takes the items less than the one that `levels` points to; its output has room for all of
+// them, and behind it for the count (count_behind). The studies of costs read none either: num_items counts the
+// collectives or barriers of a chain, num_blocks blocks of num_threads take part, and what comes out follows from them
+// and the seed (rungs/parts/chains.cuh): of a chain of reductions one word, else one for every thread.
 struct arguments {
   const void* d_in = nullptr;
   void* d_out = nullptr;
@@ -161,6 +164,14 @@ inline constexpr float norm_epsilon = 1e-5f;
 // What looks for places answers two words for each.
 constexpr std::size_t words_of_places(op value) { return value == op::both ? 4 : 2; }
 
+// Where a selection writes how many items are chosen: in the first 64 bits, aligned to them, behind the room for all.
+inline long long* count_behind(void* d_out, std::size_t num_items, std::size_t item_bytes) {
+  const auto end = reinterpret_cast<std::uintptr_t>(d_out) + num_items * item_bytes;
+  return reinterpret_cast<long long*>((end + sizeof(long long) - 1) / sizeof(long long) * sizeof(long long));
+}
+// Room for the count, wherever d_out begins.
+inline constexpr std::size_t count_room_bytes = 2 * sizeof(long long);
+
 constexpr bool is_histogram(operation value) {
   return value == operation::histogram_even || value == operation::histogram_range ||
          value == operation::multi_histogram_even;
@@ -189,6 +200,7 @@ constexpr std::string_view name(operation value) {
                                         "row_norm",
                                         "dot",
                                         "arg_extremum",
+                                        "select_if",
                                         "atomics",
                                         "collective_reduce",
                                         "collective_scan",

@@ -49,6 +49,7 @@ Names, for --filter
   row_reduce/plus/f32/rows=65536/columns=2048/uniform/n=128Mi/handwritten/warp_a_row/cold
   dot/plus/f32/n=64Mi/handwritten/tagged_sums/cold
   arg_extremum/minimum/f32/n=64Mi/handwritten/tile_found_last/cold
+  select_if/f32/percent=50/uniform/n=64Mi/handwritten/staged/cold
   atomics/plus/u32/addresses=1024/uniform/n=1Mi/handwritten/warp_aggregated/cold
   collective_reduce/plus/f32/threads=32/uniform/n=1Ki/handwritten/shuffle_down/cold
   barrier/u32/blocks=2/threads=256/uniform/n=16/handwritten/kernels/graph

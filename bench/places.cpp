@@ -24,6 +24,7 @@ bool scans(const contender& one) { return catalog::is_scan(one.record->operation
 bool has_rows(const contender& one) { return catalog::has_rows(one.record->operation); }
 bool normalises(const contender& one) { return one.record->operation == catalog::operation::row_norm; }
 bool finds_place(const contender& one) { return one.record->operation == catalog::operation::arg_extremum; }
+bool selects(const contender& one) { return one.record->operation == catalog::operation::select_if; }
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
 bool chains(const contender& one) { return catalog::is_chain(one.record->operation); }
@@ -106,6 +107,13 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
     expected_words_ = words_of(chain_);
     return;
   }
+  if (about.operation == catalog::operation::select_if) {
+    from_.whole = false;  // thresholds are of general items
+    generate(from_);
+    threshold_ = threshold_of(from_.type, about.shape["percent"], init_offset != 0);
+    chosen_ = choose(from_, threshold_);
+    return;
+  }
   generate(from);
   if (about.operation == catalog::operation::reduce) {
     facts_ = summarise(from);
@@ -153,6 +161,8 @@ void place::give_shape(contender& one) const {
     one.arguments.num_blocks = chain_.num_blocks;
     one.arguments.num_threads = chain_.num_threads;
     one.arguments.seed = chain_.seed;
+  } else if (selects(one)) {
+    one.arguments.levels = threshold_.data();
   } else if (has_rows(one)) {
     one.arguments.num_rows = question_.num_chunks();
     one.arguments.num_columns = question_.chunk_items;
@@ -185,6 +195,13 @@ judgement place::verify(const contender& one) {
     }
     return {.right = wrong.empty(), .why = std::move(wrong)};
   }
+  if (selects(one)) {
+    const std::size_t size = catalog::size_of(from_.type);
+    const long long* const d_count = catalog::count_behind(one.arguments.d_out, from_.num_items, size);
+    chosen_items got{.count = read<std::uint64_t>(d_count, 1)[0]};
+    if (got.count == chosen_.count) got.hash = hash_of(one.arguments.d_out, got.count * size);
+    return judge_selection(chosen_, got);
+  }
   if (normalises(one)) {
     if (one.record->input_type != catalog::scalar::f32) return {.why = "no oracle for norms of this type"};
     return judge_norms(*one.record, read<float>(input(), from_.num_items),
@@ -212,7 +229,8 @@ std::size_t place::output_bytes(const contender& one) {
                                : updates(one)            ? a.num_addresses
                                : chains(one) && !reduces ? a.num_blocks * a.num_threads
                                                          : 1;
-  return elements * catalog::size_of(one.record->output_type);
+  const std::size_t room = selects(one) ? a.num_items * catalog::size_of(one.record->output_type) : 0;
+  return selects(one) ? room + catalog::count_room_bytes : elements * catalog::size_of(one.record->output_type);
 }
 
 void* place::second_input() {
@@ -319,6 +337,12 @@ std::uint64_t device_place::find_first(const workload& from, bool least) {
   set(first, 0xff, sizeof *first);
   check(device_work::first_extreme(from.type, input(), from.num_items, facts(), least, first, stream()));
   return read<std::uint64_t>(first, 1)[0];
+}
+
+std::uint64_t device_place::hash_of(const void* from, std::size_t num_bytes) {
+  set(repeats_.get(), 0, sizeof(std::uint64_t));
+  check(device_work::hash(from, num_bytes, static_cast<std::uint64_t*>(repeats_.get()), stream()));
+  return read<std::uint64_t>(repeats_.get(), 1)[0];
 }
 
 summary_of_items device_place::merged(const summary_of_items* parts) {

@@ -12,6 +12,7 @@
 #include "contender.hpp"
 #include "instruments.hpp"
 #include "planner.hpp"
+#include "selection_oracle.hpp"
 #include "verify.hpp"
 
 namespace rungs::bench {
@@ -53,6 +54,8 @@ class place {
   virtual summary_of_items summarise_products(const workload& from) = 0;
   // Of a call that looks for a place: where the first of the least (the greatest) items stands, which the facts tell.
   virtual std::uint64_t find_first(const workload& from, bool least) = 0;
+  // Of a selection: the hash of what it wrote.
+  virtual std::uint64_t hash_of(const void* from, std::size_t num_bytes) = 0;
   // What each chunk comes to; what comes before it, for the checks that follow.
   virtual std::vector<running> fold(const scan_question& of) = 0;
   virtual void keep(const std::vector<running>&) {}
@@ -109,6 +112,8 @@ class place {
   int init_offset_ = 0;
   summary_of_items facts_;
   std::vector<std::uint64_t> first_;  // where the extremum stands; of both, the least and the greatest
+  value_bytes threshold_{};           // of a selection, and what it chooses
+  chosen_items chosen_;
   scan_question question_;
   std::vector<running> befores_;
   histogram_question counting_;
@@ -148,6 +153,7 @@ class device_place : public place {
   void generate_second(const workload& from) override;
   summary_of_items summarise_products(const workload& from) override;
   std::uint64_t find_first(const workload& from, bool least) override;
+  std::uint64_t hash_of(const void* from, std::size_t num_bytes) override;
   std::vector<running> fold(const scan_question& of) override;
   void keep(const std::vector<running>& befores) override;
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
@@ -181,6 +187,7 @@ class host_place : public place {
   void generate_second(const workload& from) override;
   summary_of_items summarise_products(const workload& from) override;
   std::uint64_t find_first(const workload& from, bool least) override;
+  std::uint64_t hash_of(const void* from, std::size_t num_bytes) override { return hash(from, num_bytes); }
   std::vector<running> fold(const scan_question& of) override { return fold_chunks(of); }
   tally check_output(const contender& one, const scan_question& of, const tolerance& within) override;
   void generate(const sample_source& from) override;

@@ -216,6 +216,7 @@ std::vector<catalog::operation> bounding_roofs(const problem& about) {
   using catalog::operation;
   if (about.reads_nothing()) return {};
   if (about.operation == operation::row_norm) return {operation::copy};
+  if (about.operation == operation::select_if) return {operation::copy, operation::stream_read};
   if (!catalog::is_scan(about.operation)) return {operation::stream_read};
   const std::size_t in = catalog::size_of(about.input_type), out = catalog::size_of(about.output_type);
   if (in == out) return {operation::copy};
@@ -249,7 +250,9 @@ std::size_t problem::input_buffer_bytes() const {
 
 std::size_t problem::output_buffer_bytes() const {
   const std::size_t offset_bytes = shape["offset"] * catalog::size_of(output_type);
-  return std::max(offset_bytes + output_bytes(), bytes_for_roofs(*this, catalog::operation::fill));
+  // A selection has room for all items, however few are chosen.
+  const std::size_t room = operation == catalog::operation::select_if ? input_bytes() + catalog::count_room_bytes : 0;
+  return std::max({offset_bytes + output_bytes(), room, bytes_for_roofs(*this, catalog::operation::fill)});
 }
 
 device_facts imaginary_device() {

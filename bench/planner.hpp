@@ -57,8 +57,9 @@ struct problem {
   std::vector<mode> modes = {};
   std::vector<const catalog::record*> contenders = {};
   // Of a histogram bins, and where there are several channels, channels and active. Of rows of a matrix rows and
-  // columns, of atomics addresses, of chains threads, and of barriers blocks before them. Of all that read, offset
-  // where the items do not begin where memory was allocated, but so many of them behind.
+  // columns, of selections the percentage of chosen items, of atomics addresses, of chains threads, and of barriers
+  // blocks before them. Of all that read, offset where the items do not begin where memory was allocated, but so many
+  // of them behind.
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
@@ -78,6 +79,7 @@ struct problem {
                                  : catalog::is_histogram(operation)
                                      ? shape["bins"] * std::max<std::size_t>(1, shape["active"])
                                  : operation == catalog::operation::arg_extremum    ? catalog::words_of_places(op)
+                                 : operation == catalog::operation::select_if       ? num_items * shape["percent"] / 100
                                  : operation == catalog::operation::row_reduce      ? shape["rows"]
                                  : operation == catalog::operation::atomics         ? shape["addresses"]
                                  : operation == catalog::operation::collective_scan ? shape["threads"]
@@ -88,17 +90,19 @@ struct problem {
   std::size_t bytes() const { return input_bytes() + output_bytes(); }
   // What ceilings and the limit of the warm modes go by.
   std::size_t footprint() const {
-    const bool writes_as_much = catalog::is_scan(operation) || operation == catalog::operation::row_norm;
-    return writes_as_much || reads_nothing() ? bytes() : input_bytes();
+    const bool writes_many = catalog::is_scan(operation) || operation == catalog::operation::row_norm ||
+                             operation == catalog::operation::select_if;
+    return writes_many || reads_nothing() ? bytes() : input_bytes();
   }
   // What the device's two buffers must hold for the calls, and for the roofs at this footprint.
   std::size_t input_buffer_bytes() const;
   std::size_t output_buffer_bytes() const;
 };
 
-// The roofs that bound a problem: reading for what only reads; copying for a scan, and where it makes words of bytes or
-// of halves, widening them; where its output's items are otherwise wider (narrower) than its input's, copying or
-// writing (reading) alone, whichever is faster; none for what reads nothing.
+// The roofs that bound a problem: reading for what only reads; copying or reading, whichever is faster, for a
+// selection; copying for a scan, and where it makes words of bytes or of halves, widening them; where its output's
+// items are otherwise wider (narrower) than its input's, copying or writing (reading) alone, whichever is faster; none
+// for what reads nothing.
 std::vector<catalog::operation> bounding_roofs(const problem& about);
 // The roofs that are measured with it.
 std::vector<catalog::operation> measured_roofs(const problem& about);

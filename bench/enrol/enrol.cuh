@@ -309,6 +309,32 @@ record arg_extrema(record about) {
   return about;
 }
 
+// What selections choose.
+template <class T>
+struct below {
+  T threshold;
+  __host__ __device__ bool operator()(const T& item) const { return item < threshold; }
+};
+
+// Whether the variant brings chosen items to the front.
+template <class Variant>
+concept selects = requires(std::size_t& bytes, const f32* d_in, f32* d_out, long long* d_num_selected_out) {
+  Variant::select_if(nullptr, bytes, d_in, d_out, d_num_selected_out, std::size_t{}, below<f32>{}, cudaStream_t{});
+};
+
+template <class Variant, class T>
+record selection(record about) {
+  about.operation = operation::select_if;
+  about.input_type = about.accumulator_type = about.output_type = scalar_of<T>();
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    return Variant::select_if(d_temp_storage, temp_storage_bytes, static_cast<const T*>(a.d_in),
+                              static_cast<T*>(a.d_out), count_behind(a.d_out, a.num_items, sizeof(T)), a.num_items,
+                              below<T>{*static_cast<const T*>(a.levels)}, stream);
+  };
+  return about;
+}
+
 // Whether the variant scans: then it has CUB's calls for that.
 template <class Variant>
 concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -482,6 +508,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
         records.add(dot<Variant, Element>(about));
       } else if constexpr (finds_extrema<Variant>) {
         records.add(arg_extremum<Variant, Element, Operator>(about));
+      } else if constexpr (selects<Variant>) {
+        records.add(selection<Variant, input>(about));
       } else if constexpr (reduces_rows<Variant>) {
         records.add(row_reduction<Variant, Element, Operator>(about));
       } else {

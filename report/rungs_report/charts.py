@@ -758,6 +758,9 @@ def describe(problem: Cell) -> str:
     if problem.operation == "arg_extremum":
         of = "places of the minimum and the maximum" if problem.operator == "both" else f"place of the {problem.operator}"
         return ", ".join(filter(None, (f"{problem.input_type} {of}", problem.mode)))
+    if problem.operation == "select_if":
+        chosen = f"{problem.sizes['percent']} % chosen" if "percent" in problem.sizes else ""
+        return ", ".join(filter(None, (f"{problem.input_type} selection", chosen, problem.mode)))
     types = [t for t in (problem.input_type, problem.accumulator_type, problem.output_type) if t]
     named = " to ".join(dict.fromkeys(types))
     operator = {"plus": "sum", "compose": "composition"}.get(problem.operator, problem.operator)

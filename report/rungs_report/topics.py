@@ -12,7 +12,7 @@ ORDINARY_CONTENTS = "the ladder, how far from the limit, what each rung gained, 
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
 
 
-SCANS, HISTOGRAMS, DOTS, EXTREMA, ATOMICS, COSTS = "scans", "histograms", "dots", "extrema", "atomics", "costs"
+SCANS, HISTOGRAMS, DOTS, EXTREMA, SELECTIONS, ATOMICS, COSTS = "scans", "histograms", "dots", "extrema", "selections", "atomics", "costs"
 ROW_REDUCE, ROW_NORM = "row_reduce", "row_norm"  # have two sizes where others have one, so they are no topic: their page is their own
 STUDIES = (ATOMICS, COSTS)  # they compare ways of doing a thing, among which nobody has to choose
 
@@ -43,6 +43,12 @@ KNOWN = (
     ),
     Topic(DOTS, ("dot",), "the read-only roof over both arrays", ORDINARY_ERROR),
     Topic(EXTREMA, ("arg_extremum",), "the read-only roof", "0: the item and its index are compared with the first of the extreme items"),
+    Topic(
+        SELECTIONS,
+        ("select_if",),
+        "the faster of the copy roof and the read-only roof over the items read and the items chosen",
+        "0: the count is compared, and a hash of the chosen items in their order",
+    ),
     Topic(
         ATOMICS,
         ("atomics",),

@@ -31,6 +31,10 @@ catalog::arguments bench_top::arguments(const problem& p, const void* d_in, void
   all.num_columns = p.num_columns;
   if (!counts_) {
     host.init = init_of(subject_, p.init);
+    if (subject_.operation == catalog::operation::select_if) {
+      host.levels[0] = threshold_of(subject_, p.percent).bits;
+      all.levels = host.levels;
+    }
     return all;
   }
   const histogram_call& asked = histogram_question::of(subject_, p).call();

@@ -47,6 +47,7 @@ constexpr std::size_t host_judged_pairs = 4096;                  // likewise, of
 constexpr std::size_t host_judged_norms = std::size_t{1} << 20;
 constexpr int max_findings = 6;
 // Lengths of rows, around what lanes, warps and blocks take at a time.
+constexpr std::array percents_asked{0, 1, 50, 100};  // of selections
 constexpr std::array<std::size_t, 16> columns_asked{1,   2,   7,    31,   32,   33,   127,  128,
                                                     129, 512, 2047, 2048, 2049, 8191, 8193, 70001};
 
@@ -78,6 +79,7 @@ class examiner {
       every_shape();
       every_edge();
       every_place();
+      every_share();
       if (how_.only_fault.empty()) {
         same_workspace_again();
         shared_workspace();
@@ -115,6 +117,7 @@ class examiner {
   bool has_pairs() const { return subject_.operation == operation::dot; }
   bool has_second() const { return catalog::has_second(subject_.operation); }
   bool finds_place() const { return subject_.operation == operation::arg_extremum; }
+  bool selects() const { return subject_.operation == operation::select_if; }
   // What the place of nothing is, every library says in its own way.
   std::size_t least_items() const {
     return finds_place() && subject_.family == catalog::family::library_baselines ? 1 : 0;
@@ -303,7 +306,7 @@ class examiner {
 
   void second_call(problem p, std::uint64_t before, cudaStream_t stream) {
     bench_top& top = *top_;
-    if (scans() || counts() || has_rows() || has_pairs() || finds_place()) {
+    if (scans() || counts() || has_rows() || has_pairs() || finds_place() || selects()) {
       p.seed += num_special;
       top.make_input(p, top.stream());
       before = top.input_checksum(p.num_items);
@@ -330,6 +333,7 @@ class examiner {
       p.poison = n % 3;
       p.init = n % 3;
       p.in_place = n % 5 == 2;
+      if (selects()) p.percent = percents_asked[static_cast<std::size_t>(n) % 4];
       if (counts()) {
         const auto bins = possible_bins();
         p.kind = static_cast<distribution>(first_of_histograms + n * 5 % num_of_histograms);
@@ -392,8 +396,27 @@ class examiner {
     }
   }
 
+  // Of selections: shares of none, few, most and all items, around what a tile takes.
+  void every_share() {
+    if (!selects()) return;
+    const std::size_t tile = std::max<std::size_t>(32, tile_items());
+    std::vector<std::size_t> sizes{tile - 1, tile, tile + 1, 5 * tile + 3, 200 * tile + 17};
+    if (sanitizing()) sizes = {2 * tile + 1};
+    for (const int percent : {0, 1, 10, 50, 90, 99, 100})
+      for (const std::size_t n : sizes) {
+        problem p;
+        p.num_items = n;
+        p.percent = percent;
+        p.kind = distribution::uniform;
+        p.seed = detail::hash(how_.seed, n) >> 8;
+        p.in_offset = static_cast<int>(n % 4);
+        ordinary_case(text("percent:", percent, ':', n), p);
+      }
+  }
+
   void pairwise() {
     std::vector<int> levels{10, 3, num_distributions, 3, 3, 4, 3, 3, 2};
+    if (selects()) levels[7] = static_cast<int>(percents_asked.size());  // no init
     if (scans()) {
       levels[0] = 11;
       levels.push_back(2);  // in place
@@ -433,7 +456,10 @@ class examiner {
       p.out_offset = element_offsets[level(4)];
       p.workspace_offset = byte_offsets[level(5)];
       p.poison = static_cast<int>(level(6));
-      p.init = static_cast<int>(level(7));
+      if (selects())
+        p.percent = percents_asked[level(7)];
+      else
+        p.init = static_cast<int>(level(7));
       p.legacy_stream = level(8) == 1;
       p.in_place = scans() && level(9) == 1;
       if (has_rows()) p.num_columns = columns_asked[level(9)];
@@ -1056,16 +1082,17 @@ class examiner {
   void large_inputs() {
     const bool reduces = subject_.operation == operation::reduce || subject_.operation == operation::row_reduce ||
                          has_pairs() || finds_place();
-    if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts())) return;
+    if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts() || selects())) return;
     const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32 ||
                                (has_pairs() && subject_.input_type == scalar::i8);
     const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
-                                : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
-                                      (subject_.op == op::plus || (finds_place() && subject_.op != op::maximum));
+                       : selects() ? subject_.input_type == scalar::f32
+                                   : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
+                                         (subject_.op == op::plus || (finds_place() && subject_.op != op::maximum));
     if (!full() && !usual) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);
-      if (!wanted(case_name)) continue;
+      if (!wanted(case_name) || n > subject_.max_items) continue;
       if (!full() && n == (1ull << 31) - 1) continue;
       const double predicted = seconds_per_item_ * static_cast<double>(n);
       if (predicted > (full() ? 4.0 : 0.5)) {
@@ -1079,6 +1106,7 @@ class examiner {
       p.kind = large_memory::made().kind;
       p.seed = large_memory::made().seed;
       p.init = 1;
+      if (selects()) p.percent = 100;
       one_case(case_name, p, [&] { large_case(p); });
     }
   }
@@ -1093,14 +1121,16 @@ class examiner {
     top.prepare(small);
     zones guards;
     void* d_out = top.d_out();
-    if (input != nullptr && scans()) {
+    if (input != nullptr && (scans() || selects())) {
       constexpr std::size_t red_zone = guarded_buffer::red_zone;
       const std::size_t out_size = catalog::size_of(subject_.output_type);
-      auto* const output = static_cast<unsigned char*>(memory.output(large_memory::num_items * out_size + red_zone));
+      constexpr std::size_t most_behind = catalog::count_room_bytes + red_zone;
+      auto* const output = static_cast<unsigned char*>(memory.output(large_memory::num_items * out_size + most_behind));
+      const std::size_t output_bytes = top.referee().output_items(p) * out_size;
       d_out = output;
       if (output != nullptr) {
-        guards.add(output + p.num_items * out_size, red_zone);
-        where_.fill(output, 0xff, p.num_items * out_size, top.stream());
+        guards.add(output + output_bytes, red_zone);
+        where_.fill(output, 0xff, output_bytes, top.stream());
       }
     } else {
       top.reset_output(small, 0xff, top.stream());

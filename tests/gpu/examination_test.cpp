@@ -465,6 +465,56 @@ TEST(examination, refuses_every_bug_planted_in_places) {
   EXPECT_REFUSED(examined_both_places<std::int32_t, place_bug::last_item_left_out>());
 }
 
+// Selections.
+enum class choice_bug { none, order_lost, last_item_left_out, equal_chosen, nan_chosen, count_unwritten, one_too_many };
+
+template <class T, choice_bug planted>
+cudaError_t choose(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  const bool is_query = temp_storage_bytes == 0;
+  temp_storage_bytes = 16;
+  if (is_query) return cudaSuccess;
+  const auto* const items = static_cast<const T*>(a.d_in);
+  const T threshold = *static_cast<const T*>(a.levels);
+  auto* const out = static_cast<T*>(a.d_out);
+  long long count = 0;
+  const std::size_t last = a.num_items - (planted == choice_bug::last_item_left_out && a.num_items > 1);
+  for (std::size_t i = 0; i < last; ++i) {
+    const bool is_chosen = items[i] < threshold || (planted == choice_bug::equal_chosen && items[i] == threshold) ||
+                           (planted == choice_bug::nan_chosen && items[i] != items[i]);
+    if (is_chosen) out[count++] = items[i];
+  }
+  if (planted == choice_bug::order_lost && count > 100) std::swap(out[count / 2], out[count - 1]);
+  if (planted == choice_bug::one_too_many && static_cast<std::size_t>(count) < a.num_items) out[count] = threshold;
+  if (planted != choice_bug::count_unwritten || count > 0)
+    *catalog::count_behind(a.d_out, a.num_items, sizeof(T)) = count;
+  return cudaSuccess;
+}
+
+template <class T, choice_bug planted = choice_bug::none>
+verdict examined_choice() {
+  record r = host_record<T, T>(catalog::operation::select_if, choose<T, planted>);
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_selections) {
+  for (const verdict& v : {examined_choice<float>(), examined_choice<std::int32_t>(), examined_choice<double>()}) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, 100);
+  }
+}
+
+TEST(examination, refuses_every_bug_planted_in_selections) {
+  EXPECT_REFUSED(examined_choice<float, choice_bug::order_lost>());
+  EXPECT_REFUSED(examined_choice<std::int32_t, choice_bug::last_item_left_out>());
+  EXPECT_REFUSED(examined_choice<float, choice_bug::equal_chosen>());
+  EXPECT_REFUSED(examined_choice<std::int32_t, choice_bug::equal_chosen>());
+  EXPECT_REFUSED(examined_choice<float, choice_bug::nan_chosen>());
+  EXPECT_REFUSED(examined_choice<double, choice_bug::count_unwritten>());
+  EXPECT_REFUSED(examined_choice<std::int32_t, choice_bug::one_too_many>());
+}
+
 // Scans, in tiles as a device has them.
 enum class scan_bug {
   none,

@@ -19,8 +19,9 @@ std::string describe(const problem& p) {
           ? text(" bins=", p.num_bins, " levels=", name(p.levels), '+', p.levels_offset, " distribution=", name(p.kind))
           : text(" distribution=", name(p.kind), " init=", inits[static_cast<std::size_t>(p.init)]);
   const std::string rows = p.num_rows + p.num_columns > 0 ? text(" rows=", p.num_rows, " columns=", p.num_columns) : "";
+  const std::string percent = p.percent != 50 ? text(" percent=", p.percent) : "";
   const std::string second = p.second_offset > 0 ? text(" second+", p.second_offset) : "";
-  return text("n=", p.num_items, rows, what, " data-seed=", p.seed, " in+", p.in_offset, second,
+  return text("n=", p.num_items, rows, what, percent, " data-seed=", p.seed, " in+", p.in_offset, second,
               p.in_place ? std::string(" in place") : text(" out+", p.out_offset), " workspace+", p.workspace_offset,
               " poison=", poisons[static_cast<std::size_t>(p.poison)],
               p.legacy_stream ? " stream=legacy" : " stream=own");
@@ -70,6 +71,24 @@ problem of_size(const catalog::record& subject, problem p, std::size_t num_items
 
 value init_of(const catalog::record& subject, int level) {
   return init_of(subject.op, subject.accumulator_type, level);
+}
+
+value threshold_of(const catalog::record& subject, int percent) {
+  const double share = percent / 100.0, infinity = std::numeric_limits<double>::infinity();
+  if (is_floating(subject.input_type))
+    return floating(subject.input_type, percent == 0 ? -infinity : percent == 100 ? infinity : 2 * share - 1);
+  return with_type(subject.input_type, [&](auto t) {
+    using T = typename decltype(t)::type;
+    if constexpr (is_float<T>)
+      return value{};
+    else {
+      constexpr T lowest = std::numeric_limits<T>::lowest(), highest = std::numeric_limits<T>::max();
+      const double range = static_cast<double>(highest) - static_cast<double>(lowest);
+      return make_value(percent == 0     ? lowest
+                        : percent == 100 ? highest
+                                         : static_cast<T>(static_cast<double>(lowest) + share * range));
+    }
+  });
 }
 
 tolerance allowed_for(const catalog::record& subject, std::size_t num_items) {

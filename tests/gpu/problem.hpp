@@ -24,6 +24,7 @@ struct problem {
   int init = 0;                       // neutral, ordinary, dominant
   bool legacy_stream = false;
   bool in_place = false;  // d_out is d_in
+  int percent = 50;       // of selections: how many of uniform items are chosen
   // Rows of a matrix only: as many items as they have.
   std::size_t num_rows = 0, num_columns = 0;
   // Histograms only.
@@ -39,6 +40,9 @@ problem of_size(const catalog::record& subject, problem p, std::size_t num_items
 
 // The init of that level.
 value init_of(const catalog::record& subject, int level);
+
+// What a selection's chosen items are less than. Of 100 % of floats, infinity.
+value threshold_of(const catalog::record& subject, int percent);
 
 // What the record's result may differ by, of so many items that it is made of.
 tolerance allowed_for(const catalog::record& subject, std::size_t num_items);

@@ -171,6 +171,72 @@ class referee_of_places : public referee_on_site {
   std::vector<place_of_extremum> expected_;
 };
 
+// Of selections: the items, their number, and that no more is written. The host chooses among all items; of the largest
+// inputs all are chosen, so that a checksum will do.
+class referee_of_selections : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(const problem& asked) const override {
+    return asked.num_items + catalog::count_room_bytes / size();
+  }
+
+  void learn(const judged_call& call, std::uint64_t) override {
+    constexpr std::size_t many_items = std::size_t{1} << 30, chunk_items = std::size_t{1} << 24;
+    const std::size_t n = call.asked.num_items;
+    chosen_.clear();
+    are_all_ = n >= many_items && call.asked.percent == 100 && is_floating(subject_.input_type);
+    if (are_all_) of_input_ = where_.checksum(subject_.input_type, call.d_in, n, call.stream);
+    for (std::size_t first = 0; first < n && !are_all_; first += chunk_items) {
+      const std::size_t count = std::min(chunk_items, n - first);
+      const auto items =
+          read(static_cast<const unsigned char*>(call.d_in) + first * size(), subject_.input_type, count, call.stream);
+      append_less(chosen_, subject_.input_type, threshold_of(subject_, call.asked.percent), items.data(), count);
+    }
+  }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    const std::size_t n = call.asked.num_items, expected = are_all_ ? n : chosen_.size() / size();
+    const std::uint64_t count = count_of(call);
+    if (count != expected) return text("expected ", expected, " chosen items, got ", count);
+    if (are_all_) {
+      if (where_.checksum(subject_.output_type, call.d_out, n, call.stream) == of_input_) return std::nullopt;
+      return "not all items are where they were, although all are chosen";
+    }
+    const auto outputs = read(call.d_out, subject_.output_type, n, call.stream);
+    const auto differs = std::ranges::mismatch(chosen_, outputs);
+    if (differs.in1 != chosen_.end())
+      return text("chosen item ", (differs.in1 - chosen_.begin()) / static_cast<std::ptrdiff_t>(size()), " of ", count,
+                  " is wrong");
+    // The room was filled with one of two bytes before the call.
+    const auto behind = outputs.begin() + static_cast<std::ptrdiff_t>(chosen_.size()),
+               end = outputs.begin() + static_cast<std::ptrdiff_t>(n * size());
+    if (behind == end || ((*behind == 0xff || *behind == 0x55) && std::count(behind, end, *behind) == end - behind))
+      return std::nullopt;
+    return text("wrote behind the ", count, " chosen items");
+  }
+
+  std::string fingerprint(const judged_call& call) override {
+    const std::uint64_t count = count_of(call);
+    const std::size_t there = std::min<std::size_t>(count, call.asked.num_items);
+    return text(count, " items with the checksum ",
+                there == 0 ? 0 : where_.checksum(subject_.output_type, call.d_out, there, call.stream));
+  }
+
+ private:
+  std::size_t size() const { return catalog::size_of(subject_.input_type); }
+  std::uint64_t count_of(const judged_call& call) {
+    std::uint64_t count = 0;
+    auto* const d_out = const_cast<void*>(call.d_out);
+    where_.read(&count, catalog::count_behind(d_out, call.asked.num_items, size()), sizeof count, call.stream);
+    return count;
+  }
+
+  std::vector<unsigned char> chosen_;
+  bool are_all_ = false;
+  std::uint64_t of_input_ = 0;
+};
+
 // Of the rows of a matrix: a reduction each.
 class referee_of_rows : public referee_on_site {
  public:
@@ -388,6 +454,7 @@ std::unique_ptr<referee> referee_of(const record& subject, site& where) {
   if (subject.operation == operation::row_reduce) return std::make_unique<referee_of_rows>(subject, where);
   if (subject.operation == operation::row_norm) return std::make_unique<referee_of_norms>(subject, where);
   if (subject.operation == operation::arg_extremum) return std::make_unique<referee_of_places>(subject, where);
+  if (subject.operation == operation::select_if) return std::make_unique<referee_of_selections>(subject, where);
   if (subject.operation == operation::reduce || subject.operation == operation::dot)
     return std::make_unique<referee_of_reductions>(subject, where);
   return std::make_unique<referee_of_roofs>(subject, where);

@@ -512,6 +512,26 @@ TEST_F(PlacePath, PlacesAreTimedBesideTheReadOnlyRoof) {
   }
 }
 
+TEST_F(DevicePath, SelectionsAreVerifiedByTheirCountAndHash) {
+  records.push_back(fakes::of_selections(a_variant("cub_device_select", kernel<fakes::chosen<float>, 8, 32>, library)));
+  records.push_back(fakes::of_selections(a_variant("staged", kernel<fakes::chosen<float>, 6, 32>)));
+  wanted.filter = "select_if/f32/percent=(1|100)/";
+  run_and_succeed();
+  ASSERT_FALSE(rows_of("staged").empty());
+  for (const row* one : rows_of("staged"))
+    EXPECT_EQ(one->about.bytes(),
+              4 * (one->about.num_items + one->about.num_items * one->about.shape["percent"] / 100));
+}
+
+TEST_F(DevicePath, AnExchangeOfChosenItemsIsSeen) {
+  using fakes::choice_slip;
+  records.push_back(fakes::of_selections(a_variant("staged", kernel<fakes::chosen<float>, 6, 32>)));
+  records.push_back(fakes::of_selections(a_variant("swaps", kernel<fakes::chosen<float, choice_slip::order>, 6, 32>)));
+  wanted.filter = "select_if/f32/percent=100/";
+  run();
+  expect_only_wrong("swaps", "staged");
+}
+
 TEST_F(PlacePath, BothPlacesAreFourWords) {
   records = {
       fakes::of_both_places(a_variant("cub_device_arg_twice", kernel<fakes::both_places<float>, 16, 64>, library)),

@@ -206,6 +206,26 @@ cudaError_t both_places(void* workspace, std::size_t& num_bytes, const catalog::
   return error;
 }
 
+enum class choice_slip { none, last_item, order, count_of_32_bits, tires };
+
+template <class T, choice_slip planted = choice_slip::none>
+cudaError_t chosen(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
+  if (only_size(workspace, num_bytes)) return cudaSuccess;
+  ++calls;
+  const auto* const items = static_cast<const T*>(a.d_in);
+  const T threshold = *static_cast<const T*>(a.levels);
+  auto* const out = static_cast<T*>(a.d_out);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < a.num_items; ++i)
+    if (items[i] < threshold) out[count++] = items[i];
+  if (planted == choice_slip::order) std::swap(out[0], out[count - 1]);
+  if (planted == choice_slip::tires && calls > 30) out[0] = 0;
+  if (planted == choice_slip::last_item) --count;
+  std::memcpy(catalog::count_behind(a.d_out, a.num_items, sizeof(T)), &count,
+              planted == choice_slip::count_of_32_bits ? 4 : 8);
+  return cudaSuccess;
+}
+
 inline cudaError_t does_nothing(void* workspace, std::size_t& num_bytes, const catalog::arguments&, cudaStream_t) {
   only_size(workspace, num_bytes);
   return cudaSuccess;
@@ -256,6 +276,13 @@ inline catalog::record of_places(catalog::record about) {
 inline catalog::record of_both_places(catalog::record about) {
   about = of_places(about);
   about.op = catalog::op::both;
+  return about;
+}
+
+inline catalog::record of_selections(catalog::record about) {
+  about.operation = catalog::operation::select_if;
+  about.op = catalog::op::none;
+  about.takes_init = false;
   return about;
 }
 

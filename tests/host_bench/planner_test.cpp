@@ -120,6 +120,15 @@ std::vector<record> places_catalog() {
   return all;
 }
 
+std::vector<record> selections_catalog() {
+  std::vector<record> all;
+  for (const scalar type : {scalar::f32, scalar::i32})
+    for (const char* rung : {"rung", "cub_device"})
+      all.push_back(fakes::of_selections(fakes::record(rung, does_nothing, type, executor::device)));
+  all.push_back(fakes::of_selections(fakes::record("host_serial", does_nothing, scalar::f32)));
+  return all;
+}
+
 std::vector<record> atomics_catalog() {
   std::vector<record> all;
   for (const auto& [which, type] : {std::pair{op::plus, scalar::u32}, std::pair{op::plus, scalar::bf16x2},
@@ -147,7 +156,7 @@ std::vector<record> operator+(std::vector<record> all, const std::vector<record>
 // Something of everything: sums and extremes on the host, and what enters no grid and a roof, which is in no plan.
 std::vector<record> a_catalog() {
   auto all = flat_catalog() + histogram_catalog() + rows_catalog() + norms_catalog() + dots_catalog() +
-             places_catalog() + atomics_catalog() + chain_catalog();
+             places_catalog() + selections_catalog() + atomics_catalog() + chain_catalog();
   for (const op combine : {op::plus, op::minimum}) {
     all.push_back(fakes::record("host_serial", does_nothing, scalar::f32));
     all.back().op = combine;
@@ -244,7 +253,8 @@ TEST_F(Planner, PlansAreThoseOfTheFile) {
 TEST_F(Planner, NamesSayEverything) {
   const auto all = names();
   for (const char* name :
-       {"reduce/plus/f32/n=16Mi/handwritten/rung/cold", "reduce/plus/f32/n=1Ki/library_baselines/host_serial/host",
+       {"reduce/plus/f32/n=16Mi/handwritten/rung/cold",
+        "reduce/plus/f32/n=1Ki/library_baselines/host_serial/host",
         "exclusive_scan/plus/i32/n=64Ki/library_baselines/cub_device/cold",
         "inclusive_scan/compose/affine/n=4Ki/handwritten/rung/cold",
         "inclusive_scan/plus/u8:u32/n=256Mi/handwritten/rung/cold",
@@ -253,11 +263,16 @@ TEST_F(Planner, NamesSayEverything) {
         "row_reduce/plus/f32/rows=65536/columns=2048/uniform/n=128Mi/handwritten/front_door/cold",
         "row_reduce/plus/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/cub_device/graph",
         "row_reduce/plus/f16:f32/rows=16/columns=1048576/uniform/n=16Mi/handwritten/rung/cold",
-        "dot/plus/f32/n=1Gi/library_baselines/cub_device/cold", "dot/plus/f32/n=64Ki/library_baselines/rung/graph",
-        "dot/plus/f64/n=256Mi/library_baselines/rung/cold", "dot/plus/f32/n=16Mi/library_baselines/host_serial/host",
+        "dot/plus/f32/n=1Gi/library_baselines/cub_device/cold",
+        "dot/plus/f32/n=64Ki/library_baselines/rung/graph",
+        "dot/plus/f64/n=256Mi/library_baselines/rung/cold",
+        "dot/plus/f32/n=16Mi/library_baselines/host_serial/host",
         "arg_extremum/minimum/f32/n=1Gi/library_baselines/cub_device/cold",
         "arg_extremum/maximum/i32/n=256Mi/library_baselines/rung/cold",
         "arg_extremum/minimum/f32/n=16Mi/library_baselines/host_serial/host",
+        "select_if/f32/percent=50/uniform/n=64Mi/library_baselines/cub_device/cold",
+        "select_if/f32/percent=1/uniform/n=256Mi/library_baselines/rung/cold",
+        "select_if/i32/percent=50/uniform/n=16Mi/library_baselines/rung/cold",
         "barrier/u32/blocks=1/threads=1024/uniform/n=16Ki/handwritten/one_block/cold",
         "barrier/u32/blocks=16/threads=256/uniform/n=16/handwritten/many_blocks/graph"})
     EXPECT_TRUE(all.contains(name)) << name;
@@ -462,6 +477,7 @@ problem a_problem(operation kind, scalar input, scalar output, shape of = {}) {
 }
 constexpr auto scan = operation::inclusive_scan;
 const shape of_rows{{{"rows", 20}, {"columns", 50}}};
+const shape half{{{"percent", 50}}};
 const shape pixels{{{"bins", 256}, {"channels", 4}, {"active", 3}}}, offset{{{"offset", 3}}};
 const measures all_measures[] = {
     {a_problem(scan, scalar::f32, scalar::f32), {8000, 8000, 4000, 4000}, {operation::copy}},
@@ -481,6 +497,10 @@ const measures all_measures[] = {
     {a_problem(operation::dot, scalar::i8, scalar::i32), {2004, 2000, 2256, 4}, {operation::stream_read}},
     // A place is two words.
     {a_problem(operation::arg_extremum, scalar::f32, scalar::i64), {4016, 4000, 4000, 16}, {operation::stream_read}},
+    // Half of the items are written. Buffers have room for all of them, and for the count.
+    {a_problem(operation::select_if, scalar::f32, scalar::f32, half),
+     {6000, 6000, 6000, 4016},
+     {operation::copy, operation::stream_read}},
     // The counters of all channels are written; the roof reads the samples.
     {a_problem(multi, scalar::u8, scalar::u32, pixels), {4072, 1000, 1000, 3072}, {operation::stream_read}},
     // Buffers hold what is left out in front; what widens writes as much as its roof does.

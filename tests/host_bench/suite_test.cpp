@@ -15,9 +15,10 @@ namespace rungs::bench {
 namespace {
 
 using catalog::op, catalog::operation, catalog::record, catalog::scalar;
-using fakes::a_chain, fakes::a_histogram, fakes::a_scan, fakes::an_update, fakes::chain_slip, fakes::flaw,
-    fakes::miscount, fakes::norm_slip, fakes::of_both_places, fakes::of_norms, fakes::of_pairs, fakes::of_places,
-    fakes::of_rows, fakes::pair_slip, fakes::place_slip, fakes::row_slip, fakes::slip;
+using fakes::a_chain, fakes::a_histogram, fakes::a_scan, fakes::an_update, fakes::chain_slip, fakes::choice_slip,
+    fakes::flaw, fakes::miscount, fakes::norm_slip, fakes::of_both_places, fakes::of_norms, fakes::of_pairs,
+    fakes::of_places, fakes::of_rows, fakes::of_selections, fakes::pair_slip, fakes::place_slip, fakes::row_slip,
+    fakes::slip;
 constexpr auto inclusive = operation::inclusive_scan, exclusive = operation::exclusive_scan;
 const std::vector<distribution> everywhere(std::begin(all_distributions), std::end(all_distributions));
 
@@ -87,6 +88,7 @@ std::size_t norm_bytes(const problem& about) { return 4 * about.shape["columns"]
 std::size_t pair_bytes(const problem&) { return 8'004; }
 std::size_t place_bytes(const problem&) { return 4'016; }
 std::size_t both_places_bytes(const problem&) { return 4'032; }
+std::size_t chosen_bytes(const problem& about) { return 4 * (1'000 + 10 * about.shape["percent"]); }
 std::size_t scan_bytes(const problem& about) { return about.num_items * 2 * catalog::size_of(about.input_type); }
 std::size_t counter_bytes(const problem& about) {
   const std::size_t channels = about.operation == operation::multi_histogram_even ? 3 : 1;
@@ -126,6 +128,10 @@ INSTANTIATE_TEST_SUITE_P(
                      1, "arg_extremum/minimum/f32/n=1000/library_baselines/a/host", place_bytes},
         RightVariant{"both_places", of_both_places(fakes::record("a", fakes::both_places<float>, scalar::f32)),
                      a_thousand, 1, "arg_extremum/both/f32/n=1000/library_baselines/a/host", both_places_bytes},
+        RightVariant{"selection", of_selections(fakes::record("a", fakes::chosen<float>, scalar::f32)), a_thousand, 1,
+                     "select_if/f32/percent=50/uniform/n=1000/library_baselines/a/host", chosen_bytes},
+        RightVariant{"int_selection", of_selections(fakes::record("a", fakes::chosen<int>)), a_thousand, 1,
+                     "select_if/i32/percent=50/uniform/n=1000/library_baselines/a/host", chosen_bytes},
         RightVariant{"int_histogram", counting<int, int>(scalar::i32, scalar::i32), of_64_bins, 2 * 7,
                      "histogram_even/i32/bins=64/uniform/n=4003/library_baselines/a/host", counter_bytes},
         RightVariant{"byte_histogram", counting<std::uint8_t, int>(scalar::u8, scalar::i32), of_64_bins,
@@ -211,6 +217,10 @@ template <place_slip planted>
 record placing_both() {
   return of_both_places(fakes::record("a", fakes::both_places<int, planted>, scalar::i32));
 }
+template <choice_slip planted>
+record choosing() {
+  return of_selections(fakes::record("a", fakes::chosen<int, planted>));
+}
 template <slip planted>
 record slipping() {
   return an_update("a", fakes::update<plus, unsigned, planted>);
@@ -260,6 +270,10 @@ INSTANTIATE_TEST_SUITE_P(
             "last_greatest", placing_both<place_slip::last_of_equals>(), "index: expected ", {.sizes = {100'000}}},
         WrongVariant{"index_of_both_in_a_tile", placing_both<place_slip::index_in_a_tile>(), "index: expected "},
         WrongVariant{"greatest_tires", placing_both<place_slip::tires>(), "after the last sample"},
+        WrongVariant{"last_choice_dropped", choosing<choice_slip::last_item>(), "chosen items, got "},
+        WrongVariant{"order_of_choice", choosing<choice_slip::order>(), "in their order"},
+        WrongVariant{"count_of_32_bits", choosing<choice_slip::count_of_32_bits>(), "chosen items, got "},
+        WrongVariant{"choice_tires", choosing<choice_slip::tires>(), "after the last sample"},
 
         WrongVariant{"last_sample", counting<std::uint16_t, int, miscount::drops_the_last>(scalar::u16, scalar::i32),
                      "wrong", of_64_bins, inside},

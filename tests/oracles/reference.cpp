@@ -210,6 +210,25 @@ void look_at(place_of_extremum& so_far, op which, scalar type, const void* items
   });
 }
 
+void append_less(std::vector<unsigned char>& chosen, catalog::scalar type, value threshold, const void* items,
+                 std::size_t num_items) {
+  with_type(type, [&](auto t) {
+    using T = typename decltype(t)::type;
+    const auto* const all = static_cast<const T*>(items);
+    const auto number_of = [](const T& item) {
+      if constexpr (is_float<T>)
+        return to_double(item);
+      else
+        return item;
+    };
+    const auto most = number_of(as<T>(threshold));
+    for (std::size_t i = 0; i < num_items; ++i) {
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(&all[i]);
+      if (number_of(all[i]) < most) chosen.insert(chosen.end(), bytes, bytes + sizeof(T));
+    }
+  });
+}
+
 double gamma(std::size_t height, double unit_roundoff) {
   const double hu = static_cast<double>(height) * unit_roundoff;
   return hu < 1 ? hu / (1 - hu) : std::numeric_limits<double>::infinity();

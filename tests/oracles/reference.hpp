@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "catalog.hpp"
 #include "oracles/bits.hpp"
@@ -45,6 +46,10 @@ place_of_extremum no_place(catalog::op op, catalog::scalar type);
 // Likewise of what was looked at before and of num_items more items, the first of which has that index.
 void look_at(place_of_extremum& so_far, catalog::op op, catalog::scalar type, const void* items,
              std::uint64_t first_index, std::size_t num_items);
+
+// Appends the items less than the threshold to what was chosen before, in their order. A NaN is less than nothing.
+void append_less(std::vector<unsigned char>& chosen, catalog::scalar type, value threshold, const void* items,
+                 std::size_t num_items);
 
 struct tolerance {
   std::size_t height = 0;       // most additions an item passes through

@@ -192,6 +192,15 @@ TEST(reference, the_first_nan_is_the_place_of_either_extremum) {
   }
 }
 
+TEST(reference, what_is_less_than_a_threshold_comes_in_its_order) {
+  const std::vector<float> items{2, -0.0f, static_cast<float>(nan), -3, 0.0f, 1, -static_cast<float>(infinity)};
+  std::vector<unsigned char> chosen;
+  append_less(chosen, scalar::f32, make_value(1.0f), items.data(), 3);
+  append_less(chosen, scalar::f32, make_value(1.0f), items.data() + 3, items.size() - 3);
+  const std::vector<float> expected{-0.0f, -3, 0.0f, -static_cast<float>(infinity)};
+  EXPECT_TRUE(same_bytes(chosen.data(), chosen.size(), expected.data(), expected.size() * sizeof(float)));
+}
+
 TEST(reference, the_place_of_nothing) {
   EXPECT_EQ(found_in(op::minimum, scalar::f32, std::vector<float>{}).item, make_value(static_cast<float>(infinity)));
   EXPECT_EQ(found_in(op::maximum, scalar::i32, std::vector<std::int32_t>{}).item,

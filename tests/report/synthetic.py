@@ -79,6 +79,9 @@ DOT_LIBRARIES = {"cub_device_transform_reduce": 2.5, "cublas_dot": 2.4}
 # Likewise for the place of the least of 1 Mi floats.
 EXTREMA = {"shared_tree": (0, 2.4), "warp_shuffle": (1, 2.0), "packed_word": (2, 2.9), "tile_found_last": (3, 1.2)}
 EXTREMA_LIBRARIES = {"cub_device_arg": 1.3, "thrust_extremum_element": 9.0}
+# Likewise for half of 1 Mi floats chosen.
+SELECTIONS = {"flags_scan_scatter": 14.0, "tile_counts": 6.0, "look_back": 4.0, "warp_look_back": 3.0, "vector_items": 2.4, "staged": 2.0}
+SELECTION_LIBRARIES = {"cub_device_select": 2.2, "thrust_copy_if": 9.0}
 DISTRIBUTIONS = ("uniform", "constant", "eight_hot", "zipf", "sorted", "runs", "out_of_range")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
 
@@ -125,6 +128,8 @@ def row(document: dict[str, Any], family: str, rung: str, items: int, median: fl
         outputs = items
     if operation == "atomics":
         outputs = int(changes["shape"].split("=")[1])
+    if operation == "select_if":
+        outputs = items * int(changes["shape"].split("=")[1]) // 100
     if "histogram" in operation:
         accumulator_type = "u32"
         sizes = dict(part.split("=") for part in changes["shape"].split())
@@ -452,6 +457,19 @@ def add_both_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 <<
         times = {("handwritten", "both_at_once"): 1.6, ("handwritten", "front_door_of_both"): 1.5, ("library_baselines", "cub_device_arg_twice"): 4.0}
         times = {variant: FLOOR + us * items / 2**20 for variant, us in times.items()}
         add_cell(made, items, times, operation="arg_extremum", operator="both", output_type="i64")
+
+
+def add_selections(made: dict[str, Any], percents: Sequence[int] = (1, 50, 100), sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
+    """Shares of floats chosen: the time grows with what is written."""
+    made["variants"] += [variant("handwritten", "selections", rung, number) for number, rung in enumerate(SELECTIONS)]
+    made["variants"].append(variant("handwritten", "front_door_of_selections", "front_door", -1))
+    made["variants"] += [variant("library_baselines", "selections", rung, -1) for rung in SELECTION_LIBRARIES]
+    for percent in percents:
+        for items in sizes:
+            per_mi = (1 + percent / 100) / 1.5 * items / 2**20
+            times = {("handwritten", rung): FLOOR + us * per_mi for rung, us in (SELECTIONS | {"front_door": 1.8}).items()}
+            times |= {("library_baselines", rung): FLOOR + us * per_mi for rung, us in SELECTION_LIBRARIES.items()}
+            add_cell(made, items, times, operation="select_if", operator="", shape=f"percent={percent}")
 
 
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:

@@ -75,7 +75,8 @@ enum class bug {
   product_in_the_item_type,
   last_of_equals,
   nan_never_less,
-  index_in_the_tile
+  index_in_the_tile,
+  order_lost
 };
 
 inline constexpr int block_threads = 128, items_per_thread = 4, tile = block_threads * items_per_thread;

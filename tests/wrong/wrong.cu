@@ -13,6 +13,7 @@
 #include "wrong/reduction_with.cuh"
 #include "wrong/rows_with.cuh"
 #include "wrong/scan_with.cuh"
+#include "wrong/selection_with.cuh"
 
 namespace rungs::wrong {
 
@@ -176,6 +177,12 @@ std::span<const exhibit> all() {
       show<extremum_with<bug::index_in_the_tile>, catalog::i32, maximum>("index_in_the_tile", "pairwise", "small:1"),
       show<extrema_with<bug::none>, catalog::f32, catalog::both>("both_nothing_wrong", "", "pairwise"),
       show<extrema_with<bug::last_of_equals>, catalog::f32, catalog::both>("last_greatest", "places", "small:1"),
+
+      show<selection_with<bug::none>, catalog::f32>("selection_nothing_wrong", "", "percent"),
+      show<selection_with<bug::order_lost>, catalog::f32>("order_lost", "percent:50", "small:1"),
+      show<selection_with<bug::last_tile_dropped>>("selection_last_tile_dropped", "percent:50:511", "percent:50:512"),
+      show<selection_with<bug::written_past_the_end>>("written_behind_the_chosen", "percent:50", "small:0"),
+      show<selection_with<bug::levels_copied_from_the_stack>>("threshold_copied_from_the_stack", "graph", "small"),
 
       show<reductions_with<bug::none>>("chain_nothing_wrong", "", "n=1000 blocks=1 threads=16"),
       show<reductions_with<bug::lane_left_out>, catalog::f32, maximum>("lane_left_out", "n=1000 blocks=1 threads=32",
