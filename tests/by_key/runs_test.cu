@@ -220,6 +220,65 @@ TEST_F(Runs, RoundedSumsHaveTheSameBits) {
   }
 }
 
+// A call as GPUs take it whose blocks have too little shared memory for rounds.
+template <class Call>
+struct a_tile_a_block : Call {
+  static constexpr bool suits_rounds = false;
+};
+
+// Many rounded sums of runs, by the kernel in rounds and by that of one tile a block.
+template <class Key, class T, class Output>
+void expect_same_bits_in_rounds(const std::vector<Key>& keys, const std::vector<T>& values, Output output) {
+  using call_type =
+      production::by_key<const Key*, const T*, T, decltype(device::as_folding<T>(plus{})), device::equal_items, Output>;
+  static_assert(call_type::suits_rounds);
+  const std::size_t n = keys.size();
+  const placed<Key> d_keys(keys, 0);
+  const placed<T> d_values(values, 0);
+  device_vector<T> in_rounds{std::vector<T>(n)}, by_tiles{std::vector<T>(n)};
+  const auto fill = [&](auto call, device_vector<T>& to) {
+    if constexpr (call_type::is_scan)
+      call.output.d_values_out = to.items;
+    else
+      call.output.d_aggregates_out = to.items;
+    std::size_t bytes = 0;
+    ASSERT_EQ(production::run_by_key(nullptr, bytes, call, nullptr), cudaSuccess);
+    device_vector<char> storage{std::vector<char>(bytes)};
+    ASSERT_EQ(production::run_by_key(storage.items, bytes, call, nullptr), cudaSuccess);
+  };
+  const call_type call{d_keys.get(), d_values.get(), n, device::as_folding<T>(plus{}), {}, output, true, true};
+  fill(call, in_rounds);
+  fill(a_tile_a_block<call_type>{call}, by_tiles);
+  const auto expected = by_tiles.read(n);
+  EXPECT_EQ(std::memcmp(in_rounds.read(n).data(), expected.data(), n * sizeof(T)), 0);
+}
+
+TEST_F(Runs, RoundsHaveTheBitsOfSingleTiles) {
+  using production::of_runs;
+  constexpr std::size_t n = 17'000'003;
+  for (const int length : {one_long_run, -2'000'000, -300, -5}) {
+    SCOPED_TRACE(testing::Message() << "runs of " << length);
+    const auto words = in_runs<int>(n, length, [](int run) { return run; });
+    const std::vector<long long> wide(words.begin(), words.end());
+    std::vector<float> values(n);
+    std::mt19937 random(6);
+    for (float& value : values) value = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
+    const std::vector<double> wide_values(values.begin(), values.end());
+    const auto as_reduced = [](auto* sums) {
+      return production::runs_reduced<discarding, decltype(sums), discarding>{{}, sums, {}};
+    };
+    expect_same_bits_in_rounds(wide, values, as_reduced(static_cast<float*>(nullptr)));
+    expect_same_bits_in_rounds(wide, wide_values, as_reduced(static_cast<double*>(nullptr)));
+    expect_same_bits_in_rounds(
+        words, values, production::runs_scanned<of_runs::inclusive_scans, float*, float>{nullptr, 0, false, true});
+    expect_same_bits_in_rounds(
+        words, values, production::runs_scanned<of_runs::exclusive_scans, float*, float>{nullptr, 0.3f, false, true});
+    expect_same_bits_in_rounds(
+        wide, wide_values,
+        production::runs_scanned<of_runs::exclusive_scans, double*, double>{nullptr, 0.3, false, true});
+  }
+}
+
 // Keys, values and lengths from iterators, more than 2^31 of them.
 struct of_a_million {
   __host__ __device__ int operator()(long long i) const { return static_cast<int>(i / 1'000'003); }

@@ -335,10 +335,8 @@ struct DeviceReduce {
   // random-access iterators; no output overlaps an input. reduction_op has to be associative, and need not commute; it
   // sees only values and what it has made of them. Accumulated in the type of value op value, halves as above.
   //
-  // The same bits each time, at any alignment, and on every GPU: the order is fixed (run_look_back.cuh). One exception:
-  // from 128 MiB of pairs on, with floats and over 12 bytes of key and sum, bits are the same on GPUs whose blocks can
-  // have 172 KB of shared memory, and on those that have less. An aggregate of a run of n values has at most
-  // rungs::production::by_key_height(n) rounding errors of the sum of magnitudes.
+  // The same bits each time, at any alignment, and on every GPU: the order is fixed (run_look_back.cuh). An aggregate
+  // of a run of n values has at most rungs::production::by_key_height(n) rounding errors of the sum of magnitudes.
   template <class KeysInputIteratorT, class UniqueOutputIteratorT, class ValuesInputIteratorT,
             class AggregatesOutputIteratorT, class NumRunsOutputIteratorT, class ReductionOpT, class NumItemsT>
   static cudaError_t ReduceByKey(void* d_temp_storage, std::size_t& temp_storage_bytes, KeysInputIteratorT d_keys_in,

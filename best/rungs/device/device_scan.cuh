@@ -177,10 +177,9 @@ struct device_scan {
   // The same within each run of neighbouring keys that equality_op(key, next key) calls equal. An exclusive scan begins
   // each run with init_value, or with 0. d_keys_in and d_values_in may be d_values_out; else that overlaps no input.
   // Unlike the scans above, floats have the same bits each time, at any alignment, and on every GPU: the order is fixed
-  // (run_look_back.cuh). One exception: from 128 MiB of pairs on, bits are the same on GPUs whose blocks can have 74 KB
-  // of shared memory, and on those that have less. An output has at most rungs::production::by_key_height(length of its
-  // run) rounding errors of the sum of magnitudes. Where d_keys_in or d_values_out is no pointer, the outputs are taken
-  // to replace the keys: tiles tell each other their last keys, which takes a round trip through the L2 more.
+  // (run_look_back.cuh). An output has at most rungs::production::by_key_height(length of its run) rounding errors of
+  // the sum of magnitudes. Where d_keys_in or d_values_out is no pointer, the outputs are taken to replace the keys:
+  // tiles tell each other their last keys, which takes a round trip through the L2 more.
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
             class EqualityOpT = device::equal_items>
   static cudaError_t InclusiveSumByKey(void* d_temp_storage, std::size_t& temp_storage_bytes,
