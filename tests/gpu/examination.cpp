@@ -1082,17 +1082,16 @@ class examiner {
   void large_inputs() {
     const bool reduces = subject_.operation == operation::reduce || subject_.operation == operation::row_reduce ||
                          has_pairs() || finds_place();
-    if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts() || selects())) return;
+    if (!on_device_ || subject_.max_items < (1ull << 31) || !(reduces || scans() || counts())) return;
     const bool narrow_or_int = subject_.input_type == scalar::u8 || subject_.input_type == scalar::i32 ||
                                (has_pairs() && subject_.input_type == scalar::i8);
     const bool usual = counts() ? subject_.operation == operation::histogram_even && subject_.input_type == scalar::u8
-                       : selects() ? subject_.input_type == scalar::f32
-                                   : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
-                                         (subject_.op == op::plus || (finds_place() && subject_.op != op::maximum));
+                                : (reduces || subject_.operation == operation::inclusive_scan) && narrow_or_int &&
+                                      (subject_.op == op::plus || (finds_place() && subject_.op != op::maximum));
     if (!full() && !usual) return;
     for (const std::size_t n : {(1ull << 31) - 1, (1ull << 31) + 1, (1ull << 32) + 1}) {
       const std::string case_name = text("large:", n);
-      if (!wanted(case_name) || n > subject_.max_items) continue;
+      if (!wanted(case_name)) continue;
       if (!full() && n == (1ull << 31) - 1) continue;
       const double predicted = seconds_per_item_ * static_cast<double>(n);
       if (predicted > (full() ? 4.0 : 0.5)) {
@@ -1106,7 +1105,6 @@ class examiner {
       p.kind = large_memory::made().kind;
       p.seed = large_memory::made().seed;
       p.init = 1;
-      if (selects()) p.percent = 100;
       one_case(case_name, p, [&] { large_case(p); });
     }
   }
@@ -1121,16 +1119,14 @@ class examiner {
     top.prepare(small);
     zones guards;
     void* d_out = top.d_out();
-    if (input != nullptr && (scans() || selects())) {
+    if (input != nullptr && scans()) {
       constexpr std::size_t red_zone = guarded_buffer::red_zone;
       const std::size_t out_size = catalog::size_of(subject_.output_type);
-      constexpr std::size_t most_behind = catalog::count_room_bytes + red_zone;
-      auto* const output = static_cast<unsigned char*>(memory.output(large_memory::num_items * out_size + most_behind));
-      const std::size_t output_bytes = top.referee().output_items(p) * out_size;
+      auto* const output = static_cast<unsigned char*>(memory.output(large_memory::num_items * out_size + red_zone));
       d_out = output;
       if (output != nullptr) {
-        guards.add(output + output_bytes, red_zone);
-        where_.fill(output, 0xff, output_bytes, top.stream());
+        guards.add(output + p.num_items * out_size, red_zone);
+        where_.fill(output, 0xff, p.num_items * out_size, top.stream());
       }
     } else {
       top.reset_output(small, 0xff, top.stream());

@@ -147,7 +147,7 @@ class referee_of_places : public referee_on_site {
     return got;
   }
   place_of_extremum place_of(catalog::op which, const judged_call& call) {
-    constexpr std::size_t many_items = std::size_t{1} << 30, chunk_items = std::size_t{1} << 24;
+    constexpr std::size_t chunk_items = std::size_t{1} << 24;
     static std::map<std::tuple<catalog::op, catalog::scalar, std::size_t, std::uint64_t>, place_of_extremum> of_many;
     const std::size_t n = call.asked.num_items;
     const std::tuple key{which, subject_.input_type, n, call.items.seed};
@@ -171,8 +171,7 @@ class referee_of_places : public referee_on_site {
   std::vector<place_of_extremum> expected_;
 };
 
-// Of selections: the items, their number, and that no more is written. The host chooses among all items; of the largest
-// inputs all are chosen, so that a checksum will do.
+// Of selections: the items, their number, and that no more is written. The host chooses among all items.
 class referee_of_selections : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
@@ -182,12 +181,10 @@ class referee_of_selections : public referee_on_site {
   }
 
   void learn(const judged_call& call, std::uint64_t) override {
-    constexpr std::size_t many_items = std::size_t{1} << 30, chunk_items = std::size_t{1} << 24;
+    constexpr std::size_t chunk_items = std::size_t{1} << 24;
     const std::size_t n = call.asked.num_items;
     chosen_.clear();
-    are_all_ = n >= many_items && call.asked.percent == 100 && is_floating(subject_.input_type);
-    if (are_all_) of_input_ = where_.checksum(subject_.input_type, call.d_in, n, call.stream);
-    for (std::size_t first = 0; first < n && !are_all_; first += chunk_items) {
+    for (std::size_t first = 0; first < n; first += chunk_items) {
       const std::size_t count = std::min(chunk_items, n - first);
       const auto items =
           read(static_cast<const unsigned char*>(call.d_in) + first * size(), subject_.input_type, count, call.stream);
@@ -196,13 +193,9 @@ class referee_of_selections : public referee_on_site {
   }
 
   std::optional<std::string> fault(const judged_call& call) override {
-    const std::size_t n = call.asked.num_items, expected = are_all_ ? n : chosen_.size() / size();
+    const std::size_t n = call.asked.num_items, expected = chosen_.size() / size();
     const std::uint64_t count = count_of(call);
     if (count != expected) return text("expected ", expected, " chosen items, got ", count);
-    if (are_all_) {
-      if (where_.checksum(subject_.output_type, call.d_out, n, call.stream) == of_input_) return std::nullopt;
-      return "not all items are where they were, although all are chosen";
-    }
     const auto outputs = read(call.d_out, subject_.output_type, n, call.stream);
     const auto differs = std::ranges::mismatch(chosen_, outputs);
     if (differs.in1 != chosen_.end())
@@ -233,8 +226,6 @@ class referee_of_selections : public referee_on_site {
   }
 
   std::vector<unsigned char> chosen_;
-  bool are_all_ = false;
-  std::uint64_t of_input_ = 0;
 };
 
 // Of the rows of a matrix: a reduction each.
