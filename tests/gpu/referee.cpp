@@ -147,7 +147,7 @@ class referee_of_places : public referee_on_site {
     return got;
   }
   place_of_extremum place_of(catalog::op which, const judged_call& call) {
-    constexpr std::size_t chunk_items = std::size_t{1} << 24;
+    constexpr std::size_t many_items = std::size_t{1} << 30, chunk_items = std::size_t{1} << 24;
     static std::map<std::tuple<catalog::op, catalog::scalar, std::size_t, std::uint64_t>, place_of_extremum> of_many;
     const std::size_t n = call.asked.num_items;
     const std::tuple key{which, subject_.input_type, n, call.items.seed};
