@@ -16,7 +16,7 @@ __device__ auto known(Op op) {
     return op;
 }
 
-// How many items a range of fixed size has: std::array, cuda::std::array or a span of static extent; 0 for all else.
+// How many items a range of fixed size has: an array or a span of static extent; 0 for all else.
 template <class Range, std::size_t extent = Range::extent>
 constexpr std::integral_constant<std::size_t, extent == static_cast<std::size_t>(-1) ? 0 : extent> size_of_range(int);
 template <class Range, std::size_t size = std::tuple_size<Range>::value>
@@ -54,8 +54,8 @@ class reduce_calls {
   }
 
   // The same of several inputs a thread: those of a thread follow each other, then come the next thread's. They are an
-  // array, or a range of fixed size: std::array, cuda::std::array, a span of static extent. CUB takes ranges from 3.1
-  // on.
+  // array, or a range of fixed size whose members run on the device: cuda::std::array, or cuda::std::span of static
+  // extent. CUB takes ranges from 3.1 on, for warps only.
   template <int items_per_thread>
   __device__ T Sum(const T (&inputs)[items_per_thread]) {
     return Reduce(inputs, plus{});
