@@ -345,9 +345,9 @@ struct DeviceReduce {
                                  UniqueOutputIteratorT d_unique_out, ValuesInputIteratorT d_values_in,
                                  AggregatesOutputIteratorT d_aggregates_out, NumRunsOutputIteratorT d_num_runs_out,
                                  ReductionOpT reduction_op, NumItemsT num_items, cudaStream_t stream = nullptr) {
-    return device::reduce_by_key(device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_unique_out,
-                                 d_values_in, d_aggregates_out, d_num_runs_out, reduction_op,
-                                 static_cast<std::size_t>(num_items), stream);
+    return device::reduce_by_key(by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_unique_out, d_values_in,
+                                 d_aggregates_out, d_num_runs_out, reduction_op, static_cast<std::size_t>(num_items),
+                                 stream);
   }
   template <class KeysInputIteratorT, class UniqueOutputIteratorT, class ValuesInputIteratorT,
             class AggregatesOutputIteratorT, class NumRunsOutputIteratorT, class ReductionOpT, class NumItemsT>
@@ -355,9 +355,8 @@ struct DeviceReduce {
                                  ValuesInputIteratorT d_values_in, AggregatesOutputIteratorT d_aggregates_out,
                                  NumRunsOutputIteratorT d_num_runs_out, ReductionOpT reduction_op, NumItemsT num_items,
                                  cudaStream_t stream = nullptr) {
-    return device::reduce_by_key(device::compaction_kept{workspace}, d_keys_in, d_unique_out, d_values_in,
-                                 d_aggregates_out, d_num_runs_out, reduction_op, static_cast<std::size_t>(num_items),
-                                 stream);
+    return device::reduce_by_key(by_key_kept{workspace}, d_keys_in, d_unique_out, d_values_in, d_aggregates_out,
+                                 d_num_runs_out, reduction_op, static_cast<std::size_t>(num_items), stream);
   }
 
   // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
@@ -446,6 +445,8 @@ struct DeviceReduce {
  private:
   using pair = device::storage_pair<reductions::front_door, DeviceReduce>;
   using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>, DeviceReduce>;
+  using by_key_pair = device::storage_pair<device::compaction, DeviceReduce>;
+  using by_key_kept = device::kept_storage<device::compaction, DeviceReduce>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,

@@ -188,7 +188,7 @@ struct device_scan {
                                        ValuesOutputIteratorT d_values_out, NumItemsT num_items,
                                        EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
         parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
@@ -198,8 +198,8 @@ struct device_scan {
                                        NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                        cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{},
-        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{}, parts::item_of<ValuesInputIteratorT>{},
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
             class EqualityOpT = device::equal_items>
@@ -208,7 +208,7 @@ struct device_scan {
                                        ValuesOutputIteratorT d_values_out, NumItemsT num_items,
                                        EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
         parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
@@ -218,8 +218,8 @@ struct device_scan {
                                        NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                        cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{},
-        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{}, parts::item_of<ValuesInputIteratorT>{},
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
             class NumItemsT, class EqualityOpT = device::equal_items>
@@ -228,7 +228,7 @@ struct device_scan {
                                         ValuesOutputIteratorT d_values_out, ScanOpT scan_op, NumItemsT num_items,
                                         EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
         parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
@@ -238,8 +238,8 @@ struct device_scan {
                                         ScanOpT scan_op, NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                         cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op,
-        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op, parts::item_of<ValuesInputIteratorT>{},
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
             class InitValueT, class NumItemsT, class EqualityOpT = device::equal_items>
@@ -249,8 +249,8 @@ struct device_scan {
                                         NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                         cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
-        init_value, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op, init_value,
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
             class InitValueT, class NumItemsT, class EqualityOpT = device::equal_items>
@@ -259,7 +259,7 @@ struct device_scan {
                                         ScanOpT scan_op, InitValueT init_value, NumItemsT num_items,
                                         EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op, init_value,
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op, init_value,
         static_cast<std::size_t>(num_items), equality_op, stream);
   }
 
@@ -317,6 +317,8 @@ struct device_scan {
 
   using pair = device::storage_pair<scans::front_door, device_scan>;
   using kept = device::kept_storage<scans::front_door_of<device::storage_is::workspaces>, device_scan>;
+  using by_key_pair = device::storage_pair<device::compaction, device_scan>;
+  using by_key_kept = device::kept_storage<device::compaction, device_scan>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
   static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
