@@ -61,6 +61,19 @@
 
 namespace rungs::RUNGS_ABI {
 
+namespace device {
+
+// An output iterator that names no type of its items takes what a scan in T makes, as those of libcu++ do.
+template <class T, class OutputIteratorT>
+auto with_value_type(OutputIteratorT d_out) {
+  if constexpr (std::is_void_v<typename std::iterator_traits<OutputIteratorT>::value_type>)
+    return unwrapping<OutputIteratorT, typename parts::type_under<T>::named>{d_out};
+  else
+    return d_out;
+}
+
+}  // namespace device
+
 // The calls of DeviceScan, with bits that repeat so far.
 template <determinism bits>
 struct device_scan {
@@ -399,8 +412,9 @@ struct device_scan {
     return storage.run(
         [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
           using taken = std::conditional_t<is_fixed, scans::repeatable_door, typename decltype(door)::named>;
-          return taken::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable<T>(d_in), d_out,
-                                            scan_op, seed, static_cast<std::size_t>(num_items), stream);
+          return taken::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable<T>(d_in),
+                                            device::with_value_type<T>(d_out), scan_op, seed,
+                                            static_cast<std::size_t>(num_items), stream);
         },
         stream);
   }
