@@ -156,6 +156,21 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
       DeviceBatchedTopK::MinPairs(keys, results, columns_as_values{}, columns, 3, stream),
   };
   (void)errors;
+
+  // Calls in two phases that take an environment, too.
+  std::size_t bytes = 0;
+  const gpu_to_gpu same{stream};
+  cudaError_t error = DeviceReduce::ArgMin(nullptr, bytes, d_in, d_out, d_index, n, same);
+  error = DeviceReduce::ArgMax(nullptr, bytes, d_in, d_out, d_index, n, equal_enough{}, same);
+  error = DeviceReduce::ArgMinMax(nullptr, bytes, d_in, d_out, d_index, d_out, d_index, n, same);
+  error = DeviceReduce::ArgMinLastMax(nullptr, bytes, d_in, d_out, d_index, d_out, d_index, n, same);
+  error = DeviceHistogram::HistogramEven(nullptr, bytes, d_in, d_histogram, 11, 0.0f, 1.0f, n, same);
+  error = DeviceHistogram::HistogramRange(nullptr, bytes, d_in, d_histogram, 11, d_levels, n, n, stride, same);
+  error =
+      DeviceHistogram::MultiHistogramEven<2, 2>(nullptr, bytes, d_in, d_histograms, num_levels, lower, upper, n, same);
+  error = DeviceHistogram::MultiHistogramRange<2, 2>(nullptr, bytes, d_in, d_histograms, num_levels, d_edges, n, n,
+                                                     stride, same);
+  (void)error;
 }
 #endif
 

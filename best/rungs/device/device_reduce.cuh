@@ -50,6 +50,7 @@
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/stream_argument.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/exact/exact_sum.cuh"
 #include "rungs/reductions/front_door.cuh"
@@ -139,7 +140,7 @@ struct DeviceReduce {
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
   static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_min_out, IndexOutIteratorT d_index_out, long long num_items,
-                            cudaStream_t stream = nullptr) {
+                            device::stream_argument stream = {}) {
     return extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_index_out, num_items, stream);
   }
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
@@ -163,7 +164,7 @@ struct DeviceReduce {
             class = device::if_compares<CompareOpT, InputIteratorT>>
   static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_min_out, IndexOutIteratorT d_index_out, long long num_items,
-                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+                            CompareOpT compare_op, device::stream_argument stream = {}) {
     return extremum_by<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_index_out, num_items,
                              compare_op, stream);
   }
@@ -179,7 +180,7 @@ struct DeviceReduce {
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
   static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_max_out, IndexOutIteratorT d_index_out, long long num_items,
-                            cudaStream_t stream = nullptr) {
+                            device::stream_argument stream = {}) {
     return extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_max_out, d_index_out, num_items, stream);
   }
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
@@ -203,7 +204,7 @@ struct DeviceReduce {
             class = device::if_compares<CompareOpT, InputIteratorT>>
   static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_max_out, IndexOutIteratorT d_index_out, long long num_items,
-                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+                            CompareOpT compare_op, device::stream_argument stream = {}) {
     return extremum_by<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_max_out, d_index_out, num_items,
                               compare_op, stream);
   }
@@ -221,7 +222,8 @@ struct DeviceReduce {
             class MaxIndexIteratorT>
   static cudaError_t ArgMinMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
-                               MaxIndexIteratorT d_max_index_out, long long num_items, cudaStream_t stream = nullptr) {
+                               MaxIndexIteratorT d_max_index_out, long long num_items,
+                               device::stream_argument stream = {}) {
     return both_extrema<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                                d_max_index_out, num_items, stream);
   }
@@ -238,7 +240,7 @@ struct DeviceReduce {
   static cudaError_t ArgMinLastMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                    MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out,
                                    MaxOutIteratorT d_max_out, MaxIndexIteratorT d_max_index_out, long long num_items,
-                                   cudaStream_t stream = nullptr) {
+                                   device::stream_argument stream = {}) {
     return both_extrema<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                               d_max_index_out, num_items, stream);
   }
@@ -257,7 +259,7 @@ struct DeviceReduce {
   static cudaError_t ArgMinMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
                                MaxIndexIteratorT d_max_index_out, long long num_items, CompareOpT compare_op,
-                               cudaStream_t stream = nullptr) {
+                               device::stream_argument stream = {}) {
     return both_extrema_by<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                                   d_max_index_out, num_items, compare_op, stream);
   }
@@ -275,7 +277,7 @@ struct DeviceReduce {
   static cudaError_t ArgMinLastMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                    MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out,
                                    MaxOutIteratorT d_max_out, MaxIndexIteratorT d_max_index_out, long long num_items,
-                                   CompareOpT compare_op, cudaStream_t stream = nullptr) {
+                                   CompareOpT compare_op, device::stream_argument stream = {}) {
     return both_extrema_by<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                                  d_max_index_out, num_items, compare_op, stream);
   }
