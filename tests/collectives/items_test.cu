@@ -30,7 +30,7 @@ class Items : public ::testing::Test {
 };
 
 template <class T>
-std::vector<T> read(const device_array<T>& from) {
+std::vector<T> copied_back(const device_array<T>& from) {
   const std::vector<unsigned char> bytes = from.bytes();
   std::vector<T> host(bytes.size() / sizeof(T));
   std::memcpy(static_cast<void*>(host.data()), bytes.data(), bytes.size());
@@ -81,7 +81,7 @@ void test_partial() {
   const device_array<marked> d_in(in), d_out(std::size_t{(logical_threads + 4) * partial_slots * 32});
   partial_kernel<logical_threads><<<1, 32>>>(d_in.read(), d_out.get(), initial_value);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const std::vector<marked> out = read(d_out);
+  const std::vector<marked> out = copied_back(d_out);
   const then_marked op{};
   for (int valid = first_valid; valid <= logical_threads + 1; ++valid)
     for (int lane = 0; lane < 32 / logical_threads * logical_threads; ++lane) {
@@ -149,8 +149,8 @@ TEST_F(Items, MinimaAndRanges) {
   const auto most = [&](int end) { return *std::max_element(in.begin(), in.begin() + end); };
   int sum = 0, parity = 0;
   for (const int item : in) sum += item, parity ^= item;
-  EXPECT_EQ(read(d_out), (std::vector<int>{least(32), most(32), least(9), most(9), least(96), most(96), least(96),
-                                           most(96), sum, sum, parity, least(32)}));
+  EXPECT_EQ(copied_back(d_out), (std::vector<int>{least(32), most(32), least(9), most(9), least(96), most(96),
+                                                  least(96), most(96), sum, sum, parity, least(32)}));
 }
 
 // Pointers that are not aligned to vectors, blocks that are no multiple of 32, types with constructors.
@@ -187,7 +187,7 @@ void test_copy() {
       copy_kernel<T, block_threads, num_items, loading, storing>
           <<<1, block_threads>>>(d_in.read() + offset, d_out.get() + offset, valid);
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-      const std::vector<T> out = read(d_out), untouched = read(device_array<T>(std::size_t{1}));
+      const std::vector<T> out = copied_back(d_out), untouched = copied_back(device_array<T>(std::size_t{1}));
       int wrong = 0;
       for (int i = 0; i < block_items; ++i) {
         wrong += !(out[offset + i] == in[offset + i]);
@@ -235,7 +235,7 @@ TEST_F(Items, AreExchanged) {
   const device_array<double> d_out(std::size_t{384});
   exchange_kernel<<<1, 32>>>(d_in.read(), d_out.get());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const std::vector<double> out = read(d_out);
+  const std::vector<double> out = copied_back(d_out);
   for (int i = 0; i < 384; ++i) EXPECT_EQ(out[i], in[i % 192].value) << i;
 }
 
@@ -255,7 +255,7 @@ void test_counters() {
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   std::vector<Counter> expected(11, Counter(5));
   for (const int sample : in) expected[sample] += 1;
-  EXPECT_EQ(read(d_histogram), expected) << sizeof(Counter);
+  EXPECT_EQ(copied_back(d_histogram), expected) << sizeof(Counter);
 }
 TEST_F(Items, AreCounted) {
   test_counters<unsigned short>();
