@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 foreach(root handwritten cluster best)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${root}/rungs)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${root}/rungs DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-            FILES_MATCHING PATTERN "*.cuh")
+            FILES_MATCHING PATTERN "*.cuh" REGEX "/nvrtc/[a-z_.]+$")
   endif()
 endforeach()
 

@@ -3,8 +3,11 @@
 // windows that the program makes (rungs/across/planned.cuh, rungs/across/windows.cuh), and most programs have one GPU.
 #pragma once
 
+#include "rungs/block/block_histogram.cuh"
+#include "rungs/block/block_load.cuh"
 #include "rungs/block/block_reduce.cuh"
 #include "rungs/block/block_scan.cuh"
+#include "rungs/block/block_store.cuh"
 #include "rungs/cluster/cluster_reduce.cuh"
 #include "rungs/cluster/cluster_scan.cuh"
 #include "rungs/device/cuda_std_operators.cuh"
@@ -27,5 +30,6 @@
 #include "rungs/rows/sampling.cuh"
 #include "rungs/rows/softmax.cuh"
 #include "rungs/rows/verification.cuh"
+#include "rungs/warp/warp_exchange.cuh"
 #include "rungs/warp/warp_reduce.cuh"
 #include "rungs/warp/warp_scan.cuh"

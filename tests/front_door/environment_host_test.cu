@@ -102,6 +102,32 @@ TEST_F(Environments, OneAllocationAndTheKernelsOfTwoPhases) {
     });
 }
 
+TEST_F(Environments, TwoPhasesTakeAStreamFromThem) {
+  const places at = far_places(1000);
+  const auto expect = [&](auto call) {
+    tally seen;
+    std::size_t bytes = 0;
+    const environment<counting_resource> by_resource{{first}, {&seen}};
+    EXPECT_EQ(call(nullptr, bytes, by_resource), cudaSuccess);
+    for (const bool has_resource : {false, true}) {
+      fake::current() = {};
+      EXPECT_EQ(has_resource ? call(far_away<void>(100), bytes, by_resource)
+                             : call(far_away<void>(100), bytes, gpu_to_gpu{first}),
+                cudaSuccess);
+      EXPECT_FALSE(kernels().empty());
+      expect_all_on(first, "in two phases");
+      EXPECT_EQ(seen.allocated, 0);
+    }
+  };
+  expect([&](void* d_temp_storage, std::size_t& bytes, const auto& environment) {
+    return DeviceReduce::ArgMin(d_temp_storage, bytes, at.d_in, at.out<float>(), at.out<int>(8), at.n, environment);
+  });
+  expect([&](void* d_temp_storage, std::size_t& bytes, const auto& environment) {
+    return DeviceHistogram::HistogramEven(d_temp_storage, bytes, at.d_in, at.out<unsigned>(), 11, 0.0f, 1.0f, 1000,
+                                          environment);
+  });
+}
+
 TEST_F(Environments, EveryFailureComesBackAndNothingIsLost) {
   for (const std::size_t n : {std::size_t{1000}, std::size_t{1} << 23})
     visit_calls(far_places(n), [&](const std::string& name, auto call, auto... arguments) {

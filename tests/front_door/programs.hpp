@@ -22,5 +22,7 @@ std::vector<outcome> scans_by_cub(std::size_t num_items);
 std::vector<outcome> scans_by_rungs(std::size_t num_items);
 std::vector<outcome> histograms_by_cub(std::size_t num_items);
 std::vector<outcome> histograms_by_rungs(std::size_t num_items);
+std::vector<outcome> census_by_cub(std::size_t num_items);
+std::vector<outcome> census_by_rungs(std::size_t num_items);
 
 }  // namespace rungs::tests

@@ -31,6 +31,11 @@ TEST_P(Semantics, Reductions) { expect_same(reductions_by_cub(GetParam()), reduc
 TEST_P(Semantics, Scans) { expect_same(scans_by_cub(GetParam()), scans_by_rungs(GetParam())); }
 TEST_P(Semantics, Histograms) { expect_same(histograms_by_cub(GetParam()), histograms_by_rungs(GetParam())); }
 
+// As other libraries call. Of no items CUB leaves some outputs as they were.
+TEST_P(Semantics, Census) {
+  if (GetParam() > 0) expect_same(census_by_cub(GetParam()), census_by_rungs(GetParam()));
+}
+
 // Either side of the steps in the tables.
 INSTANTIATE_TEST_SUITE_P(Sizes, Semantics, ::testing::Values(0, 1, 37, 4096, 4097, 65'537, 600'011, 3'000'001));
 

@@ -60,7 +60,8 @@ template cudaError_t right(long long, cudaStream_t, workspace&);
 template cudaError_t right(std::size_t, cudaStream_t, workspace&);
 
 #if WRONG == 0
-// The names that environment_calls.cuh leaves out.
+// Every name, and the overloads that environment_calls.cuh leaves out. A call is one line: wrong_calls makes a
+// statement of it.
 struct equal_enough_to_zero {
   __host__ __device__ bool operator()(float x) const { return x == 0; }
 };
@@ -80,8 +81,13 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
   const float* const d_edges[] = {d_levels, d_levels};
   KeyValuePair<int, float>* const d_pairs = nullptr;
   const cudaError_t errors[] = {
+      DeviceReduce::Sum(d_in, d_out, n, stream),
+      DeviceReduce::Reduce(d_in, d_out, n, own_sum{}, 0.0f, stream),
+      DeviceReduce::TransformReduce(d_in, d_out, n, plus{}, is_chosen, 0, keeper),
+      DeviceReduce::ExactSum(d_in, d_out, n),
       DeviceReduce::Min(d_in, d_out, n, stream),
       DeviceReduce::Max(d_in, d_out, n),
+      DeviceReduce::ArgMin(d_in, d_out, d_index, n, gpu_to_gpu{stream}),
       DeviceReduce::ArgMax(d_in, d_out, d_index, n, stream),
       DeviceReduce::ArgMinMax(d_in, d_out, d_index, d_out + 1, d_index + 1, n, gpu_to_gpu{stream}),
       DeviceReduce::ArgMinLastMax(d_in, d_out, d_index, d_out + 1, d_index + 1, n),
@@ -89,11 +95,13 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
       DeviceReduce::ArgMinLastMax(d_in, d_out, d_index, d_out + 1, d_index + 1, n, equal_enough{}, run_to_run{stream}),
       DeviceReduce::ExactDot(d_in, d_in, d_out, n, stream),
       DeviceScan::ExclusiveScan(d_in, d_out, plus{}, 3, n, stream),
+      DeviceScan::InclusiveSum(d_in, d_out, n, stream),
       DeviceScan::ExclusiveSum(d_in, d_out, n, stream),
       DeviceScan::ExclusiveSum(d_out, n),
       DeviceScan::InclusiveScan(d_in, d_out, maximum{}, n, gpu_to_gpu{stream}),
       DeviceScan::InclusiveScan(d_out, maximum{}, n),
       DeviceScan::InclusiveScanInit(d_in, d_out, plus{}, 1.0f, n, stream),
+      DeviceHistogram::HistogramEven(d_in, d_histogram, 11, 0.0f, 1.0f, n, stream),
       DeviceHistogram::HistogramEven(d_in, d_histogram, 11, 0.0f, 1.0f, n, n, stride, stream),
       DeviceHistogram::HistogramRange(d_in, d_histogram, 11, d_levels, n, stream),
       DeviceHistogram::HistogramRange(d_in, d_histogram, 11, d_levels, n, n, stride),
@@ -148,6 +156,21 @@ void others(cudaStream_t stream, unsigned* d_histogram, long long* d_index, cons
       DeviceBatchedTopK::MinPairs(keys, results, columns_as_values{}, columns, 3, stream),
   };
   (void)errors;
+
+  // Calls in two phases that take an environment, too.
+  std::size_t bytes = 0;
+  const gpu_to_gpu same{stream};
+  cudaError_t error = DeviceReduce::ArgMin(nullptr, bytes, d_in, d_out, d_index, n, same);
+  error = DeviceReduce::ArgMax(nullptr, bytes, d_in, d_out, d_index, n, equal_enough{}, same);
+  error = DeviceReduce::ArgMinMax(nullptr, bytes, d_in, d_out, d_index, d_out, d_index, n, same);
+  error = DeviceReduce::ArgMinLastMax(nullptr, bytes, d_in, d_out, d_index, d_out, d_index, n, same);
+  error = DeviceHistogram::HistogramEven(nullptr, bytes, d_in, d_histogram, 11, 0.0f, 1.0f, n, same);
+  error = DeviceHistogram::HistogramRange(nullptr, bytes, d_in, d_histogram, 11, d_levels, n, n, stride, same);
+  error =
+      DeviceHistogram::MultiHistogramEven<2, 2>(nullptr, bytes, d_in, d_histograms, num_levels, lower, upper, n, same);
+  error = DeviceHistogram::MultiHistogramRange<2, 2>(nullptr, bytes, d_in, d_histograms, num_levels, d_edges, n, n,
+                                                     stride, same);
+  (void)error;
 }
 #endif
 

@@ -12,11 +12,13 @@
 
 namespace rungs::RUNGS_ABI::device {
 
+#ifndef __CUDACC_RTC__  // there std::plus is this one (rungs/nvrtc)
 template <class T>
 struct known_operator<cuda::std::plus<T>> {
   using type = plus;
   using accumulator = T;
 };
+#endif
 template <class T>
 struct known_operator<cuda::minimum<T>> {
   using type = minimum;

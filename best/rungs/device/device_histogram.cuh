@@ -45,6 +45,7 @@
 #include "rungs/device/parts/environment.cuh"
 #include "rungs/device/parts/pitched.cuh"
 #include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/stream_argument.cuh"
 #include "rungs/histograms/front_door.cuh"
 #include "rungs/workspace.cuh"
 
@@ -57,7 +58,7 @@ struct DeviceHistogram {
   template <class SampleIteratorT, class CounterT, class LevelT, class OffsetT>
   static cudaError_t HistogramEven(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                    CounterT* d_histogram, int num_levels, LevelT lower_level, LevelT upper_level,
-                                   OffsetT num_samples, cudaStream_t stream = nullptr) {
+                                   OffsetT num_samples, device::stream_argument stream = {}) {
     return even(pair{d_temp_storage, temp_storage_bytes}, d_samples, d_histogram, num_levels, lower_level, upper_level,
                 one_row(num_samples), stream);
   }
@@ -74,7 +75,7 @@ struct DeviceHistogram {
   static cudaError_t HistogramEven(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                    CounterT* d_histogram, int num_levels, LevelT lower_level, LevelT upper_level,
                                    OffsetT num_row_samples, OffsetT num_rows, std::size_t row_stride_bytes,
-                                   cudaStream_t stream = nullptr) {
+                                   device::stream_argument stream = {}) {
     return even(pair{d_temp_storage, temp_storage_bytes}, d_samples, d_histogram, num_levels, lower_level, upper_level,
                 rows(num_row_samples, num_rows, row_stride_bytes), stream);
   }
@@ -93,7 +94,7 @@ struct DeviceHistogram {
   static cudaError_t MultiHistogramEven(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                         SampleIteratorT d_samples, const Histograms& d_histogram,
                                         const Counts& num_levels, const Lower& lower_level, const Upper& upper_level,
-                                        OffsetT num_pixels, cudaStream_t stream = nullptr) {
+                                        OffsetT num_pixels, device::stream_argument stream = {}) {
     return multi_even<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(pair{d_temp_storage, temp_storage_bytes}, d_samples,
                                                          d_histogram, num_levels, lower_level, upper_level,
                                                          one_row(num_pixels), stream);
@@ -112,7 +113,7 @@ struct DeviceHistogram {
                                         SampleIteratorT d_samples, const Histograms& d_histogram,
                                         const Counts& num_levels, const Lower& lower_level, const Upper& upper_level,
                                         OffsetT num_row_pixels, OffsetT num_rows, std::size_t row_stride_bytes,
-                                        cudaStream_t stream = nullptr) {
+                                        device::stream_argument stream = {}) {
     return multi_even<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(pair{d_temp_storage, temp_storage_bytes}, d_samples,
                                                          d_histogram, num_levels, lower_level, upper_level,
                                                          rows(num_row_pixels, num_rows, row_stride_bytes), stream);
@@ -132,7 +133,7 @@ struct DeviceHistogram {
   template <class SampleIteratorT, class CounterT, class LevelT, class OffsetT>
   static cudaError_t HistogramRange(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                     CounterT* d_histogram, int num_levels, const LevelT* d_levels, OffsetT num_samples,
-                                    cudaStream_t stream = nullptr) {
+                                    device::stream_argument stream = {}) {
     return range(pair{d_temp_storage, temp_storage_bytes}, d_samples, d_histogram, num_levels, d_levels,
                  one_row(num_samples), stream);
   }
@@ -146,7 +147,7 @@ struct DeviceHistogram {
   static cudaError_t HistogramRange(void* d_temp_storage, std::size_t& temp_storage_bytes, SampleIteratorT d_samples,
                                     CounterT* d_histogram, int num_levels, const LevelT* d_levels,
                                     OffsetT num_row_samples, OffsetT num_rows, std::size_t row_stride_bytes,
-                                    cudaStream_t stream = nullptr) {
+                                    device::stream_argument stream = {}) {
     return range(pair{d_temp_storage, temp_storage_bytes}, d_samples, d_histogram, num_levels, d_levels,
                  rows(num_row_samples, num_rows, row_stride_bytes), stream);
   }
@@ -163,7 +164,7 @@ struct DeviceHistogram {
   static cudaError_t MultiHistogramRange(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                          SampleIteratorT d_samples, const Histograms& d_histogram,
                                          const Counts& num_levels, const Levels& d_levels, OffsetT num_pixels,
-                                         cudaStream_t stream = nullptr) {
+                                         device::stream_argument stream = {}) {
     return multi_range<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(pair{d_temp_storage, temp_storage_bytes}, d_samples,
                                                           d_histogram, num_levels, d_levels, one_row(num_pixels),
                                                           stream);
@@ -182,7 +183,7 @@ struct DeviceHistogram {
                                          SampleIteratorT d_samples, const Histograms& d_histogram,
                                          const Counts& num_levels, const Levels& d_levels, OffsetT num_row_pixels,
                                          OffsetT num_rows, std::size_t row_stride_bytes,
-                                         cudaStream_t stream = nullptr) {
+                                         device::stream_argument stream = {}) {
     return multi_range<NUM_CHANNELS, NUM_ACTIVE_CHANNELS>(pair{d_temp_storage, temp_storage_bytes}, d_samples,
                                                           d_histogram, num_levels, d_levels,
                                                           rows(num_row_pixels, num_rows, row_stride_bytes), stream);

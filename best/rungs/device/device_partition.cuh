@@ -25,6 +25,8 @@
 namespace rungs::RUNGS_ABI {
 
 struct DevicePartition {
+  static constexpr const char* name = "rungs::DevicePartition";  // of its ranges (parts/range.cuh)
+
   // Chosen are the items whose flag is true.
   template <class InputIteratorT, class FlagIterator, class OutputIteratorT, class NumSelectedIteratorT,
             class NumItemsT>
@@ -99,8 +101,8 @@ struct DevicePartition {
   }
 
  private:
-  using pair = device::compaction_pair;
-  using kept = device::compaction_kept;
+  using pair = device::storage_pair<device::compaction, DevicePartition>;
+  using kept = device::kept_storage<device::compaction, DevicePartition>;
 
   template <class Storage, class InputIteratorT, class Criterion, class OutputIteratorT, class NumSelectedIteratorT,
             class NumItemsT>

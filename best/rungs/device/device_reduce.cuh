@@ -50,6 +50,7 @@
 #include "rungs/device/parts/halves.cuh"
 #include "rungs/device/parts/inputs.cuh"
 #include "rungs/device/parts/storages.cuh"
+#include "rungs/device/parts/stream_argument.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/exact/exact_sum.cuh"
 #include "rungs/reductions/front_door.cuh"
@@ -139,7 +140,7 @@ struct DeviceReduce {
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
   static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_min_out, IndexOutIteratorT d_index_out, long long num_items,
-                            cudaStream_t stream = nullptr) {
+                            device::stream_argument stream = {}) {
     return extremum<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_index_out, num_items, stream);
   }
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
@@ -163,7 +164,7 @@ struct DeviceReduce {
             class = device::if_compares<CompareOpT, InputIteratorT>>
   static cudaError_t ArgMin(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_min_out, IndexOutIteratorT d_index_out, long long num_items,
-                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+                            CompareOpT compare_op, device::stream_argument stream = {}) {
     return extremum_by<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_index_out, num_items,
                              compare_op, stream);
   }
@@ -179,7 +180,7 @@ struct DeviceReduce {
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
   static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_max_out, IndexOutIteratorT d_index_out, long long num_items,
-                            cudaStream_t stream = nullptr) {
+                            device::stream_argument stream = {}) {
     return extremum<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_max_out, d_index_out, num_items, stream);
   }
   template <class InputIteratorT, class ExtremumOutIteratorT, class IndexOutIteratorT>
@@ -203,7 +204,7 @@ struct DeviceReduce {
             class = device::if_compares<CompareOpT, InputIteratorT>>
   static cudaError_t ArgMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                             ExtremumOutIteratorT d_max_out, IndexOutIteratorT d_index_out, long long num_items,
-                            CompareOpT compare_op, cudaStream_t stream = nullptr) {
+                            CompareOpT compare_op, device::stream_argument stream = {}) {
     return extremum_by<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_max_out, d_index_out, num_items,
                               compare_op, stream);
   }
@@ -221,7 +222,8 @@ struct DeviceReduce {
             class MaxIndexIteratorT>
   static cudaError_t ArgMinMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
-                               MaxIndexIteratorT d_max_index_out, long long num_items, cudaStream_t stream = nullptr) {
+                               MaxIndexIteratorT d_max_index_out, long long num_items,
+                               device::stream_argument stream = {}) {
     return both_extrema<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                                d_max_index_out, num_items, stream);
   }
@@ -238,7 +240,7 @@ struct DeviceReduce {
   static cudaError_t ArgMinLastMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                    MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out,
                                    MaxOutIteratorT d_max_out, MaxIndexIteratorT d_max_index_out, long long num_items,
-                                   cudaStream_t stream = nullptr) {
+                                   device::stream_argument stream = {}) {
     return both_extrema<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                               d_max_index_out, num_items, stream);
   }
@@ -257,7 +259,7 @@ struct DeviceReduce {
   static cudaError_t ArgMinMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out, MaxOutIteratorT d_max_out,
                                MaxIndexIteratorT d_max_index_out, long long num_items, CompareOpT compare_op,
-                               cudaStream_t stream = nullptr) {
+                               device::stream_argument stream = {}) {
     return both_extrema_by<false>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                                   d_max_index_out, num_items, compare_op, stream);
   }
@@ -275,7 +277,7 @@ struct DeviceReduce {
   static cudaError_t ArgMinLastMax(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
                                    MinOutIteratorT d_min_out, MinIndexIteratorT d_min_index_out,
                                    MaxOutIteratorT d_max_out, MaxIndexIteratorT d_max_index_out, long long num_items,
-                                   CompareOpT compare_op, cudaStream_t stream = nullptr) {
+                                   CompareOpT compare_op, device::stream_argument stream = {}) {
     return both_extrema_by<true>(pair{d_temp_storage, temp_storage_bytes}, d_in, d_min_out, d_min_index_out, d_max_out,
                                  d_max_index_out, num_items, compare_op, stream);
   }
@@ -343,9 +345,9 @@ struct DeviceReduce {
                                  UniqueOutputIteratorT d_unique_out, ValuesInputIteratorT d_values_in,
                                  AggregatesOutputIteratorT d_aggregates_out, NumRunsOutputIteratorT d_num_runs_out,
                                  ReductionOpT reduction_op, NumItemsT num_items, cudaStream_t stream = nullptr) {
-    return device::reduce_by_key(device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_unique_out,
-                                 d_values_in, d_aggregates_out, d_num_runs_out, reduction_op,
-                                 static_cast<std::size_t>(num_items), stream);
+    return device::reduce_by_key(by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_unique_out, d_values_in,
+                                 d_aggregates_out, d_num_runs_out, reduction_op, static_cast<std::size_t>(num_items),
+                                 stream);
   }
   template <class KeysInputIteratorT, class UniqueOutputIteratorT, class ValuesInputIteratorT,
             class AggregatesOutputIteratorT, class NumRunsOutputIteratorT, class ReductionOpT, class NumItemsT>
@@ -353,9 +355,8 @@ struct DeviceReduce {
                                  ValuesInputIteratorT d_values_in, AggregatesOutputIteratorT d_aggregates_out,
                                  NumRunsOutputIteratorT d_num_runs_out, ReductionOpT reduction_op, NumItemsT num_items,
                                  cudaStream_t stream = nullptr) {
-    return device::reduce_by_key(device::compaction_kept{workspace}, d_keys_in, d_unique_out, d_values_in,
-                                 d_aggregates_out, d_num_runs_out, reduction_op, static_cast<std::size_t>(num_items),
-                                 stream);
+    return device::reduce_by_key(by_key_kept{workspace}, d_keys_in, d_unique_out, d_values_in, d_aggregates_out,
+                                 d_num_runs_out, reduction_op, static_cast<std::size_t>(num_items), stream);
   }
 
   // The single-phase form of each call: no storage, the same arguments, and an environment or nothing behind them
@@ -444,6 +445,8 @@ struct DeviceReduce {
  private:
   using pair = device::storage_pair<reductions::front_door, DeviceReduce>;
   using kept = device::kept_storage<reductions::front_door_of<device::storage_is::workspaces>, DeviceReduce>;
+  using by_key_pair = device::storage_pair<device::compaction, DeviceReduce>;
+  using by_key_kept = device::kept_storage<device::compaction, DeviceReduce>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T, class NumItemsT>
   static cudaError_t reduce(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, NumItemsT num_items,

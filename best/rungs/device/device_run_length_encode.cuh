@@ -28,6 +28,8 @@
 namespace rungs::RUNGS_ABI {
 
 struct DeviceRunLengthEncode {
+  static constexpr const char* name = "rungs::DeviceRunLengthEncode";  // of its ranges (parts/range.cuh)
+
   // d_unique_out[r] = the first item of run r, d_counts_out[r] = its length
   template <class InputIteratorT, class UniqueOutputIteratorT, class LengthsOutputIteratorT,
             class NumRunsOutputIteratorT, class NumItemsT>
@@ -75,8 +77,8 @@ struct DeviceRunLengthEncode {
   }
 
  private:
-  using pair = device::compaction_pair;
-  using kept = device::compaction_kept;
+  using pair = device::storage_pair<device::compaction, DeviceRunLengthEncode>;
+  using kept = device::kept_storage<device::compaction, DeviceRunLengthEncode>;
 
   template <bool only_longer, class Storage, class InputIteratorT, class FirstOutputIteratorT,
             class LengthsOutputIteratorT, class NumRunsOutputIteratorT, class NumItemsT>

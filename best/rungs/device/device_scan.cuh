@@ -61,6 +61,19 @@
 
 namespace rungs::RUNGS_ABI {
 
+namespace device {
+
+// An output iterator that names no type of its items takes what a scan in T makes, as those of libcu++ do.
+template <class T, class OutputIteratorT>
+auto with_value_type(OutputIteratorT d_out) {
+  if constexpr (std::is_void_v<typename std::iterator_traits<OutputIteratorT>::value_type>)
+    return unwrapping<OutputIteratorT, typename parts::type_under<T>::named>{d_out};
+  else
+    return d_out;
+}
+
+}  // namespace device
+
 // The calls of DeviceScan, with bits that repeat so far.
 template <determinism bits>
 struct device_scan {
@@ -187,7 +200,7 @@ struct device_scan {
                                        ValuesOutputIteratorT d_values_out, NumItemsT num_items,
                                        EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
         parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
@@ -197,8 +210,8 @@ struct device_scan {
                                        NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                        cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{},
-        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{}, parts::item_of<ValuesInputIteratorT>{},
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
             class EqualityOpT = device::equal_items>
@@ -207,7 +220,7 @@ struct device_scan {
                                        ValuesOutputIteratorT d_values_out, NumItemsT num_items,
                                        EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, plus{},
         parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class NumItemsT,
@@ -217,8 +230,8 @@ struct device_scan {
                                        NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                        cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{},
-        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, plus{}, parts::item_of<ValuesInputIteratorT>{},
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
             class NumItemsT, class EqualityOpT = device::equal_items>
@@ -227,7 +240,7 @@ struct device_scan {
                                         ValuesOutputIteratorT d_values_out, ScanOpT scan_op, NumItemsT num_items,
                                         EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
         parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
@@ -237,8 +250,8 @@ struct device_scan {
                                         ScanOpT scan_op, NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                         cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::inclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op,
-        parts::item_of<ValuesInputIteratorT>{}, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op, parts::item_of<ValuesInputIteratorT>{},
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
             class InitValueT, class NumItemsT, class EqualityOpT = device::equal_items>
@@ -248,8 +261,8 @@ struct device_scan {
                                         NumItemsT num_items, EqualityOpT equality_op = EqualityOpT(),
                                         cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op,
-        init_value, static_cast<std::size_t>(num_items), equality_op, stream);
+        by_key_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_values_in, d_values_out, scan_op, init_value,
+        static_cast<std::size_t>(num_items), equality_op, stream);
   }
   template <class KeysInputIteratorT, class ValuesInputIteratorT, class ValuesOutputIteratorT, class ScanOpT,
             class InitValueT, class NumItemsT, class EqualityOpT = device::equal_items>
@@ -258,7 +271,7 @@ struct device_scan {
                                         ScanOpT scan_op, InitValueT init_value, NumItemsT num_items,
                                         EqualityOpT equality_op = EqualityOpT(), cudaStream_t stream = nullptr) {
     return device::scan_by_key<production::of_runs::exclusive_scans>(
-        device::compaction_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op, init_value,
+        by_key_kept{workspace}, d_keys_in, d_values_in, d_values_out, scan_op, init_value,
         static_cast<std::size_t>(num_items), equality_op, stream);
   }
 
@@ -316,6 +329,8 @@ struct device_scan {
 
   using pair = device::storage_pair<scans::front_door, device_scan>;
   using kept = device::kept_storage<scans::front_door_of<device::storage_is::workspaces>, device_scan>;
+  using by_key_pair = device::storage_pair<device::compaction, device_scan>;
+  using by_key_kept = device::kept_storage<device::compaction, device_scan>;
 
   template <class Storage, class InputIteratorT, class OutputIteratorT, class ScanOpT, class NumItemsT>
   static cudaError_t inclusive(Storage storage, InputIteratorT d_in, OutputIteratorT d_out, ScanOpT scan_op,
@@ -396,8 +411,9 @@ struct device_scan {
     return storage.run(
         [&](auto door, void* d_temp_storage, std::size_t& temp_storage_bytes) {
           using taken = std::conditional_t<is_fixed, scans::repeatable_door, typename decltype(door)::named>;
-          return taken::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable<T>(d_in), d_out,
-                                            scan_op, seed, static_cast<std::size_t>(num_items), stream);
+          return taken::template scan<kind>(d_temp_storage, temp_storage_bytes, device::readable<T>(d_in),
+                                            device::with_value_type<T>(d_out), scan_op, seed,
+                                            static_cast<std::size_t>(num_items), stream);
         },
         stream);
   }

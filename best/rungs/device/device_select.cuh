@@ -45,6 +45,8 @@
 namespace rungs::RUNGS_ABI {
 
 struct DeviceSelect {
+  static constexpr const char* name = "rungs::DeviceSelect";  // of its ranges (parts/range.cuh)
+
   // The items whose flag is true.
   template <class InputIteratorT, class FlagIterator, class OutputIteratorT, class NumSelectedIteratorT>
   static cudaError_t Flagged(void* d_temp_storage, std::size_t& temp_storage_bytes, InputIteratorT d_in,
@@ -217,8 +219,8 @@ struct DeviceSelect {
   }
 
  private:
-  using pair = device::compaction_pair;
-  using kept = device::compaction_kept;
+  using pair = device::storage_pair<device::compaction, DeviceSelect>;
+  using kept = device::kept_storage<device::compaction, DeviceSelect>;
   static constexpr auto nowhere = production::rejected::nowhere;
 
   template <class Storage, class InputIteratorT, class FlagIterator, class OutputIteratorT, class NumSelectedIteratorT,

@@ -121,26 +121,24 @@ cudaError_t top_k_in_one_phase(Call call, Arguments&... arguments) {
                                        arguments...);
 }
 
-using top_k_pair = storage_pair<top_k_calls>;
-using top_k_kept = kept_storage<top_k_calls>;
-
 }  // namespace device
 
 class DeviceTopK {
  public:
+  static constexpr const char* name = "rungs::DeviceTopK";  // of its ranges (parts/range.cuh)
+
   // d_keys_out[0 … k) = the greatest keys.
   template <class Key, class NumItemsT, class NumOutItemsT>
   static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
                              Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
                              top_k_order order = top_k_order::sorted) {
-    return choose<true>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
-                        production::no_values{}, num_items, k, order, stream);
+    return choose<true>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out, production::no_values{},
+                        num_items, k, order, stream);
   }
   template <class Key, class NumItemsT, class NumOutItemsT>
   static cudaError_t MaxKeys(workspace& workspace, const Key* d_keys_in, Key* d_keys_out, NumItemsT num_items,
                              NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return choose<true>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k,
-                        order, stream);
+    return choose<true>(kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k, order, stream);
   }
 
   // d_keys_out[0 … k) = the least keys.
@@ -148,14 +146,13 @@ class DeviceTopK {
   static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
                              Key* d_keys_out, NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
                              top_k_order order = top_k_order::sorted) {
-    return choose<false>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
-                         production::no_values{}, num_items, k, order, stream);
+    return choose<false>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out, production::no_values{},
+                         num_items, k, order, stream);
   }
   template <class Key, class NumItemsT, class NumOutItemsT>
   static cudaError_t MinKeys(workspace& workspace, const Key* d_keys_in, Key* d_keys_out, NumItemsT num_items,
                              NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return choose<false>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k,
-                         order, stream);
+    return choose<false>(kept{workspace}, d_keys_in, d_keys_out, production::no_values{}, num_items, k, order, stream);
   }
 
   // The same, and the values that lie beside the keys.
@@ -164,30 +161,30 @@ class DeviceTopK {
                               Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
                               NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
                               top_k_order order = top_k_order::sorted) {
-    return choose<true>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
+    return choose<true>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
                         values(d_values_in, d_values_out), num_items, k, order, stream);
   }
   template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
   static cudaError_t MaxPairs(workspace& workspace, const Key* d_keys_in, Key* d_keys_out,
                               ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out, NumItemsT num_items,
                               NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return choose<true>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out),
-                        num_items, k, order, stream);
+    return choose<true>(kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out), num_items, k, order,
+                        stream);
   }
   template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
   static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Key* d_keys_in,
                               Key* d_keys_out, ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out,
                               NumItemsT num_items, NumOutItemsT k, cudaStream_t stream = nullptr,
                               top_k_order order = top_k_order::sorted) {
-    return choose<false>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
+    return choose<false>(pair{d_temp_storage, temp_storage_bytes}, d_keys_in, d_keys_out,
                          values(d_values_in, d_values_out), num_items, k, order, stream);
   }
   template <class Key, class ValueInputIteratorT, class ValueOutputIteratorT, class NumItemsT, class NumOutItemsT>
   static cudaError_t MinPairs(workspace& workspace, const Key* d_keys_in, Key* d_keys_out,
                               ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out, NumItemsT num_items,
                               NumOutItemsT k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return choose<false>(device::top_k_kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out),
-                         num_items, k, order, stream);
+    return choose<false>(kept{workspace}, d_keys_in, d_keys_out, values(d_values_in, d_values_out), num_items, k, order,
+                         stream);
   }
 
   // The single-phase form of each call: no storage, the same arguments, and behind them an environment or nothing, and
@@ -210,6 +207,9 @@ class DeviceTopK {
   }
 
  private:
+  using pair = device::storage_pair<device::top_k_calls, DeviceTopK>;
+  using kept = device::kept_storage<device::top_k_calls, DeviceTopK>;
+
   template <class ValueInputIteratorT, class ValueOutputIteratorT>
   static production::values_beside_keys<ValueInputIteratorT, ValueOutputIteratorT> values(
       ValueInputIteratorT d_values_in, ValueOutputIteratorT d_values_out) {
@@ -236,17 +236,19 @@ class DeviceTopK {
 // outputs that overlap.
 class DeviceBatchedTopK {
  public:
+  static constexpr const char* name = "rungs::DeviceBatchedTopK";  // of its ranges (parts/range.cuh)
+
   // keys_out[row][0 … k) = the greatest keys of the row.
   template <class In, class Key>
   static cudaError_t MaxKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
                              const rows::matrix<Key>& keys_out, std::size_t k, cudaStream_t stream = nullptr,
                              top_k_order order = top_k_order::sorted) {
-    return keys<true, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order, stream);
+    return keys<true, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order, stream);
   }
   template <class In, class Key>
   static cudaError_t MaxKeys(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
                              std::size_t k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return keys<true, Key>(device::top_k_kept{workspace}, keys_in, keys_out, k, order, stream);
+    return keys<true, Key>(kept{workspace}, keys_in, keys_out, k, order, stream);
   }
 
   // keys_out[row][0 … k) = the least keys of the row.
@@ -254,13 +256,12 @@ class DeviceBatchedTopK {
   static cudaError_t MinKeys(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
                              const rows::matrix<Key>& keys_out, std::size_t k, cudaStream_t stream = nullptr,
                              top_k_order order = top_k_order::sorted) {
-    return keys<false, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order,
-                            stream);
+    return keys<false, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, k, order, stream);
   }
   template <class In, class Key>
   static cudaError_t MinKeys(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
                              std::size_t k, cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return keys<false, Key>(device::top_k_kept{workspace}, keys_in, keys_out, k, order, stream);
+    return keys<false, Key>(kept{workspace}, keys_in, keys_out, k, order, stream);
   }
 
   // The same, and the values beside the keys: values_in is a matrix or columns_as_values.
@@ -269,28 +270,28 @@ class DeviceBatchedTopK {
                               const rows::matrix<Key>& keys_out, const ValuesIn& values_in,
                               const rows::matrix<Value>& values_out, std::size_t k, cudaStream_t stream = nullptr,
                               top_k_order order = top_k_order::sorted) {
-    return pairs<true, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in,
-                            values_out, k, order, stream);
+    return pairs<true, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in, values_out, k,
+                            order, stream);
   }
   template <class In, class Key, class ValuesIn, class Value>
   static cudaError_t MaxPairs(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
                               const ValuesIn& values_in, const rows::matrix<Value>& values_out, std::size_t k,
                               cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return pairs<true, Key>(device::top_k_kept{workspace}, keys_in, keys_out, values_in, values_out, k, order, stream);
+    return pairs<true, Key>(kept{workspace}, keys_in, keys_out, values_in, values_out, k, order, stream);
   }
   template <class In, class Key, class ValuesIn, class Value>
   static cudaError_t MinPairs(void* d_temp_storage, std::size_t& temp_storage_bytes, const rows::matrix<In>& keys_in,
                               const rows::matrix<Key>& keys_out, const ValuesIn& values_in,
                               const rows::matrix<Value>& values_out, std::size_t k, cudaStream_t stream = nullptr,
                               top_k_order order = top_k_order::sorted) {
-    return pairs<false, Key>(device::top_k_pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in,
-                             values_out, k, order, stream);
+    return pairs<false, Key>(pair{d_temp_storage, temp_storage_bytes}, keys_in, keys_out, values_in, values_out, k,
+                             order, stream);
   }
   template <class In, class Key, class ValuesIn, class Value>
   static cudaError_t MinPairs(workspace& workspace, const rows::matrix<In>& keys_in, const rows::matrix<Key>& keys_out,
                               const ValuesIn& values_in, const rows::matrix<Value>& values_out, std::size_t k,
                               cudaStream_t stream = nullptr, top_k_order order = top_k_order::sorted) {
-    return pairs<false, Key>(device::top_k_kept{workspace}, keys_in, keys_out, values_in, values_out, k, order, stream);
+    return pairs<false, Key>(kept{workspace}, keys_in, keys_out, values_in, values_out, k, order, stream);
   }
 
   // The single-phase form of each call: no storage, the same arguments, and behind them an environment or nothing, and
@@ -313,6 +314,9 @@ class DeviceBatchedTopK {
   }
 
  private:
+  using pair = device::storage_pair<device::top_k_calls, DeviceBatchedTopK>;
+  using kept = device::kept_storage<device::top_k_calls, DeviceBatchedTopK>;
+
   // Whether a matrix has room for the first `columns` of as many rows, and none of its rows lies in another.
   template <class T, class Of>
   static bool has_room(const rows::matrix<T>& out, const rows::matrix<Of>& of, std::size_t columns) {

@@ -45,6 +45,59 @@ class WarpScan : public device::collective_scan_calls<WarpScan<T, LogicalWarpThr
     if (is_first()) exclusive_output = initial_value;
   }
 
+  // Scans of the inputs of the first valid_items lanes; the others' mean nothing, and no operator sees them.
+  // valid_items is the same in all lanes; it may be less than 1, or more than there are lanes. Only the first
+  // valid_items lanes are given an output; the others keep theirs. warp_aggregate is of the valid inputs, in all lanes;
+  // of none it means nothing. As in CUB from 3.2 on.
+  template <class ScanOpT>
+  __device__ void InclusiveScanPartial(T input, T& inclusive_output, ScanOpT scan_op, int valid_items) {
+    scan_partial(input, &inclusive_output, nullptr, device::no_prefix{}, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void InclusiveScanPartial(T input, T& inclusive_output, T initial_value, ScanOpT scan_op,
+                                       int valid_items) {
+    scan_partial(input, &inclusive_output, nullptr, initial_value, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void InclusiveScanPartial(T input, T& inclusive_output, ScanOpT scan_op, int valid_items,
+                                       T& warp_aggregate) {
+    warp_aggregate = scan_partial(input, &inclusive_output, nullptr, device::no_prefix{}, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void InclusiveScanPartial(T input, T& inclusive_output, T initial_value, ScanOpT scan_op, int valid_items,
+                                       T& warp_aggregate) {
+    warp_aggregate = scan_partial(input, &inclusive_output, nullptr, initial_value, scan_op, valid_items);
+  }
+  // Without an initial value the first output means nothing.
+  template <class ScanOpT>
+  __device__ void ExclusiveScanPartial(T input, T& exclusive_output, ScanOpT scan_op, int valid_items) {
+    scan_partial(input, nullptr, &exclusive_output, device::no_prefix{}, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void ExclusiveScanPartial(T input, T& exclusive_output, T initial_value, ScanOpT scan_op,
+                                       int valid_items) {
+    scan_partial(input, nullptr, &exclusive_output, initial_value, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void ExclusiveScanPartial(T input, T& exclusive_output, ScanOpT scan_op, int valid_items,
+                                       T& warp_aggregate) {
+    warp_aggregate = scan_partial(input, nullptr, &exclusive_output, device::no_prefix{}, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void ExclusiveScanPartial(T input, T& exclusive_output, T initial_value, ScanOpT scan_op, int valid_items,
+                                       T& warp_aggregate) {
+    warp_aggregate = scan_partial(input, nullptr, &exclusive_output, initial_value, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void ScanPartial(T input, T& inclusive_output, T& exclusive_output, ScanOpT scan_op, int valid_items) {
+    scan_partial(input, &inclusive_output, &exclusive_output, device::no_prefix{}, scan_op, valid_items);
+  }
+  template <class ScanOpT>
+  __device__ void ScanPartial(T input, T& inclusive_output, T& exclusive_output, T initial_value, ScanOpT scan_op,
+                              int valid_items) {
+    scan_partial(input, &inclusive_output, &exclusive_output, initial_value, scan_op, valid_items);
+  }
+
   // What lane src_lane of the logical warp has.
   __device__ T Broadcast(T input, unsigned src_lane) {
     return device::from_rank(input, at_, static_cast<int>(src_lane));
@@ -52,6 +105,28 @@ class WarpScan : public device::collective_scan_calls<WarpScan<T, LogicalWarpThr
 
  private:
   __device__ bool is_first() const { return at_.rank == 0; }
+
+  // Returns the aggregate. An output that is not asked for is null.
+  template <class InitT, class ScanOpT>
+  __device__ T scan_partial(T input, T* inclusive, T* exclusive, const InitT& initial_value, ScanOpT scan_op,
+                            int valid_items) {
+    constexpr bool has_prefix = !std::is_same_v<InitT, device::no_prefix>;
+    const auto op = device::known<T>(scan_op);
+    if (valid_items > LogicalWarpThreads) valid_items = LogicalWarpThreads;
+    const T up_to = device::scan_lanes<false>(input, op, at_, valid_items);
+    const T before = device::from_before(up_to, at_);
+    const T aggregate = device::from_rank(up_to, at_, valid_items > 0 ? valid_items - 1 : 0);
+    if (at_.rank < valid_items) {
+      if constexpr (has_prefix) {
+        if (inclusive) *inclusive = static_cast<T>(op(initial_value, up_to));
+        if (exclusive) *exclusive = is_first() ? initial_value : static_cast<T>(op(initial_value, before));
+      } else {
+        if (inclusive) *inclusive = up_to;
+        if (exclusive) *exclusive = before;
+      }
+    }
+    return aggregate;
+  }
 
   template <bool inclusive, class Op>
   __device__ device::scanned<T> scan(T input, Op op) {

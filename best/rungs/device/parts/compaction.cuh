@@ -17,7 +17,5 @@ struct equal_items {
 
 // The storage of these calls may hold anything, in both forms.
 struct compaction {};
-using compaction_pair = storage_pair<compaction>;
-using compaction_kept = kept_storage<compaction>;
 
 }  // namespace rungs::RUNGS_ABI::device

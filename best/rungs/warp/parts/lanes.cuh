@@ -113,15 +113,16 @@ __device__ T reduce_shared(const carried<T>* values, int num_valid, Op op, lanes
 }
 
 // The aggregate of the values of rank 0 to the caller's. parts::warp_scan would count threadIdx.x, and blocks have
-// three dimensions here.
-template <class T, class Op, class Lanes>
-__device__ T scan_lanes(T value, Op op, Lanes at) {
+// three dimensions here. Unless `whole`, the operator sees values of ranks below `end` only, and other ranks get back
+// their own.
+template <bool whole = true, class T, class Op, class Lanes>
+__device__ T scan_lanes(T value, Op op, Lanes at, int end = Lanes::num_lanes) {
   // A lane that has no neighbour so far up gets its own value, which these operators may take twice.
   constexpr bool takes_own = Lanes::num_lanes == parts::warp_threads && is_padded<Op, T> && parts::is_idempotent<Op>;
 #pragma unroll
   for (int offset = 1; offset < Lanes::num_lanes; offset *= 2) {
     const T before = moved(value, [=](auto word) { return __shfl_up_sync(at.mask, word, offset); });
-    if (takes_own || at.rank >= offset) value = static_cast<T>(op(before, value));
+    if ((takes_own || at.rank >= offset) && (whole || at.rank < end)) value = static_cast<T>(op(before, value));
   }
   return value;
 }
