@@ -60,7 +60,7 @@ struct token_cut {
 // What a block keeps beside its share and its lists. Peers write sizes.
 struct sampling_memory {
   weight_bins coarse, fine;
-  bin_scan scan;
+  bin_scan coarse_scan, fine_scan;
   row_blocks_memory blocks;
   unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
   token_cut cut;
@@ -89,19 +89,29 @@ class token_search {
     list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
   }
 
+  // Adds up the weights of the row in own.coarse, which has to be clear.
+  __device__ void add_all(bool counting) {
+    share_.for_each([&](float value, unsigned) {
+      const unsigned level = levels_.level(value);
+      if (level >= least_level_) own_.coarse.add(bin_of(level), weight_of_level<of_logits>(level), counting);
+    });
+    group_.merge(own_.coarse);
+    own_.coarse_scan.accumulate(own_.coarse);
+  }
+
   // The first token with which `target` is reached, of weights or of tokens. All threads call it. Where a draw of
   // `next` follows, the bins that it can lie in are listed in the same pass.
   __device__ token_cut find(bool by_count, weight_sum target, bool has_next, weight_sum next) {
-    const found_bin coarse = own_.scan.find(own_.coarse, by_count, target);
+    const found_bin coarse = own_.coarse_scan.find(own_.coarse, by_count, target);
     if (!listed_.has(coarse.bin) || !is_listed_) {
       bins_of_list bins{coarse.bin, coarse.bin, coarse.bin};
       if (has_next) {
         // The cut's sum is more than that of the bins before, and at most that with the bin.
-        const weight_sum most = coarse.before.sum + own_.coarse.mass(coarse.bin).sum;
-        const found_bin first = own_.scan.find(own_.coarse, false, draw_target(coarse.before.sum, next));
+        const weight_sum most = own_.coarse_scan.up_to(own_.coarse, coarse.bin).sum;
+        const found_bin first = own_.coarse_scan.find(own_.coarse, false, draw_target(coarse.before.sum, next));
         bins.first = bins.last = first.bin;
-        if (first.before.sum + own_.coarse.mass(first.bin).sum < draw_target(most, next))
-          bins.last = own_.scan.find(own_.coarse, false, draw_target(most, next)).bin;
+        if (own_.coarse_scan.up_to(own_.coarse, first.bin).sum < draw_target(most, next))
+          bins.last = own_.coarse_scan.find(own_.coarse, false, draw_target(most, next)).bin;
       }
 #pragma unroll 1
       for (;; bins = {coarse.bin, coarse.bin, coarse.bin}) {  // alone, where there is no room for more
@@ -113,14 +123,7 @@ class token_search {
     const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
     const weight_sum needed = target - coarse.before.measure(by_count);
     if (is_listed_ && list_size_ <= few_tokens) return among_few(of_bin, by_count, needed, coarse.before.sum);
-    if (is_listed_)
-      return narrow<false>(
-          [&](auto take) {
-#pragma unroll 1
-            for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
-              if (of_bin.has(levels_.level(value_of_token(list_[i])))) take(list_[i]);
-          },
-          by_count, needed, coarse.before.sum);
+    if (is_listed_) return among_levels(of_bin, by_count, needed, coarse.before.sum);
     return narrow<true>(
         [&](auto take) {
           share_.template for_each<1>([&](float value, unsigned column) {
@@ -146,6 +149,7 @@ class token_search {
       least = max(most_level - ((last + 1) << bin_shift) + 1, least_level);
       width = greatest - least;
     }
+    __device__ explicit levels_of_bins(unsigned level) : least(level), width(0) {}
     __device__ bool has(unsigned level) const { return level - least <= width; }
   };
   __device__ unsigned weight_of(candidate token) const {
@@ -158,11 +162,15 @@ class token_search {
     if (threadIdx.x == 0) own_.size = 0;
     __syncthreads();
     const levels_of_bins one(bins.one, bins.one, least_level_), some(bins.first, bins.last, least_level_);
-    const auto is_wanted = [&](float value) {
-      const unsigned level = levels_.level(value);
-      return one.has(level) | some.has(level);
+    float low_of_one, high_of_one, low_of_some, high_of_some;
+    levels_.values_of(one.least, one.least + one.width, low_of_one, high_of_one);
+    levels_.values_of(some.least, some.least + some.width, low_of_some, high_of_some);
+    const auto may_be_wanted = [&](float value) {
+      return ((value >= low_of_one) & (value <= high_of_one)) | ((value >= low_of_some) & (value <= high_of_some));
     };
-    share_.for_each_of(is_wanted, [&](float value, unsigned column) {
+    share_.for_each_of(may_be_wanted, [&](float value, unsigned column) {
+      const unsigned level = levels_.level(value);
+      if (!one.has(level) && !some.has(level)) return;
       const unsigned place = atomicAdd(&own_.size, 1u);
       if (place < plan_.capacity) held_[place] = token_candidate(value, column);
     });
@@ -196,6 +204,55 @@ class token_search {
     }
     group_.arrive();
     __syncthreads();
+  }
+
+  // take(token) for those in the list that have a level of a bin.
+  template <class Take>
+  __device__ void for_each_listed(const levels_of_bins& levels, Take take) const {
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) {
+      const unsigned level = levels_.level(value_of_token(list_[i]));
+      if (levels.has(level)) take(list_[i], level);
+    }
+  }
+
+  // Of more tokens in the list: the level first, then the token among equals. A bin has as many levels as there are
+  // fine bins.
+  __device__ token_cut among_levels(const levels_of_bins& of_bin, bool by_count, weight_sum needed,
+                                    weight_sum sum_before) {
+    static_assert(1 << bin_shift == weight_bins::num_bins);
+    const unsigned greatest = of_bin.least + of_bin.width;
+    own_.fine.clear();
+    if (threadIdx.x == 0) own_.size = 0;
+    __syncthreads();
+    for_each_listed(of_bin, [&](candidate, unsigned level) {
+      own_.fine.add(greatest - level, weight_of_level<of_logits>(level), true);
+    });
+    __syncthreads();
+    own_.fine_scan.accumulate(own_.fine);
+    const found_bin fine = own_.fine_scan.find(own_.fine, by_count, needed);
+    const unsigned level = greatest - fine.bin, weight = weight_of_level<of_logits>(level);
+    const unsigned num_equal = own_.fine_scan.up_to(own_.fine, fine.bin).count - fine.before.count;
+    needed -= fine.before.measure(by_count);
+    sum_before += fine.before.sum;
+    const weight_sum rank = by_count ? needed : (needed + weight - 1) / weight;  // from 1
+    const levels_of_bins alone(level);
+    if (num_equal > few_tokens)
+      return narrow<false>([&](auto take) { for_each_listed(alone, [&](candidate each, unsigned) { take(each); }); },
+                           true, rank, sum_before);
+    auto* const equal = reinterpret_cast<candidate*>(own_.fine.low);
+    __syncthreads();
+    for_each_listed(alone, [&](candidate each, unsigned) { equal[atomicAdd(&own_.size, 1u)] = each; });
+    __syncthreads();
+    if (threadIdx.x < num_equal) {
+      const candidate own = equal[threadIdx.x];
+      unsigned own_rank = 1;
+#pragma unroll 1
+      for (unsigned i = 0; i < num_equal; ++i) own_rank += equal[i] > own;
+      if (own_rank == rank) own_.cut = {own, sum_before + rank * weight};
+    }
+    __syncthreads();
+    return own_.cut;
   }
 
   // The same of few tokens in the list: four lanes add up what comes up to a token.
@@ -256,7 +313,8 @@ class token_search {
         group_.merge(own_.fine);
       else
         __syncthreads();
-      const found_bin fine = own_.scan.find(own_.fine, by_count, needed);
+      own_.fine_scan.accumulate(own_.fine);
+      const found_bin fine = own_.fine_scan.find(own_.fine, by_count, needed);
       needed -= fine.before.measure(by_count);
       sum_before += fine.before.sum;
       high -= static_cast<candidate>(fine.bin) << shift;
@@ -317,17 +375,9 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   token_cut kept{0, 0};
   unsigned token = 0;
   if (cuts || !task.by_gumbel || task.probabilities != nullptr) {
-    share.for_each([&](float value, unsigned) {
-      const unsigned level = levels.level(value);
-      if (level >= task.least_level)
-        own.coarse.add(search_t::bin_of(level), weight_of_level<of_logits>(level), task.top_k > 0);
-    });
-    group.merge(own.coarse);
-    own.scan.find(own.coarse, false, 1);
-    const token_mass total = own.scan.total;
-    kept.up_to = total.sum;
-
     search_t search(share, levels, task.least_level, plan, own, held, group);
+    search.add_all(task.top_k > 0);
+    kept.up_to = own.coarse_scan.total.sum;
     const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
     weight_sum fraction = 0;
     if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
@@ -337,7 +387,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
       weight_sum target;
       if (step == of_tokens) {
         if (task.top_k == 0) continue;
-        target = task.top_k < total.count ? task.top_k : total.count;
+        target = min(task.top_k, own.coarse_scan.total.count);
       } else if (step == of_weights) {
         if (!cuts_again) continue;
         target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
