@@ -11,9 +11,8 @@
 // BlockLoadAlgorithm  how they are read, and who gets which:
 //   BLOCK_LOAD_DIRECT          blocked: thread t gets items t * ItemsPerThread and following
 //   BLOCK_LOAD_STRIPED         its item i is item t + i * threads of the block
-//   BLOCK_LOAD_VECTORIZE       blocked, by loads of up to 16 bytes where the source is a pointer to T that is aligned
-//   to
-//                              them, and all items are valid; else direct
+//   BLOCK_LOAD_VECTORIZE       blocked, by loads of up to 16 bytes where all items are valid and the source is a
+//                              pointer to T that is aligned to them; else direct
 //   BLOCK_LOAD_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED
 //                              blocked: each warp reads neighbouring items, which then change places in shared memory.
 //                              These three are one algorithm.
