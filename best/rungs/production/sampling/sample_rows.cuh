@@ -20,9 +20,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rungs/production/sampling/level_brackets.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
+#include "rungs/production/sampling/value_counts.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -42,11 +44,19 @@ struct sampling_task {
   unsigned top_k;  // 0: all
   bool cuts_by_sum;
   unsigned sum_share;  // in units of 2^-32
+
+  __host__ __device__ bool has_sums() const {
+    return top_k > 0 || cuts_by_sum || last_kept != nullptr || !by_gumbel || probabilities != nullptr;
+  }
 };
 
+// How blocks have a row: in shared memory, or read again each time, or the latter with counts of its values.
+enum class row_way : unsigned char { resident, again, counted };
+
 struct sampling_plan {
-  unsigned num_blocks;                   // of a row
-  bool resident;                         // whether its blocks keep it in shared memory
+  unsigned num_blocks;  // of a row
+  row_way way;
+  bool samples;                          // whether a sample tells first where cuts will lie
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
 };
@@ -61,6 +71,8 @@ struct token_cut {
 struct sampling_memory {
   weight_bins coarse, fine;
   bin_scan coarse_scan, fine_scan;
+  bracket_guess brackets;
+  bin_brackets exact;  // bins that have exact sums
   row_blocks_memory blocks;
   unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
   token_cut cut;
@@ -96,13 +108,84 @@ class token_search {
       if (level >= least_level_) own_.coarse.add(bin_of(level), weight_of_level<of_logits>(level), counting);
     });
     group_.merge(own_.coarse);
+    set_exact({{0, no_bin}, {no_bin - 1, 0}});
+    own_.coarse_scan.accumulate(own_.coarse);
+  }
+  // The same once more, where not all bins are exact, or not all of them count.
+  __device__ void add_again(bool counting) {
+    __syncthreads();
+    own_.coarse.clear();
+    __syncthreads();
+    add_all(counting);
+  }
+  // The same of the bins in brackets. All others together are added to three bins beside the brackets.
+  __device__ void add_bracketed(bool counting, const expected_cuts& cuts) {
+    own_.fine.clear();
+    own_.brackets.clear();
+    __syncthreads();
+    const unsigned stride = share_.for_each_sampled([&](float value) {
+      const unsigned level = levels_.level(value);
+      if (level >= least_level_) atomicAdd(own_.fine.counts + bin_of(level), 1u);
+    });
+    __syncthreads();
+    const bin_brackets exact = own_.brackets.guess(own_.fine.counts, stride, cuts);
+    set_exact(exact);
+    // Levels above the brackets are greater than these.
+    const unsigned tops[] = {most_level - (exact.first[0] << bin_shift), most_level - (exact.first[1] << bin_shift)},
+                   widths[] = {((exact.last[0] - exact.first[0] + 1) << bin_shift) - 1,
+                               ((exact.last[1] - exact.first[1] + 1) << bin_shift) - 1};
+    const bool are_two = exact.first[1] <= exact.last[1];
+    weight_sum outside = 0, above_first = 0, above_second = 0;
+    share_.template for_each_vector<loads_at_once>([&](const auto& values, unsigned) {
+      constexpr unsigned num_items = Share::vector_items;
+      unsigned levels[num_items], weights[num_items];
+#pragma unroll
+      for (unsigned i = 0; i < num_items; ++i) {
+        levels[i] = levels_.level(values[i]);
+        weights[i] = levels[i] >= least_level_ ? weight_of_level<of_logits>(levels[i]) : 0;
+      }
+      unsigned inside = 0;
+#pragma unroll
+      for (unsigned i = 0; i < num_items; ++i) {
+        const bool is_inside = (tops[0] - levels[i] <= widths[0]) | (are_two & (tops[1] - levels[i] <= widths[1]));
+        inside |= static_cast<unsigned>(is_inside) << i;
+        const unsigned weight = is_inside ? 0 : weights[i];
+        outside += weight;
+        if (levels[i] > tops[0]) above_first += weight;
+        if (levels[i] > tops[1]) above_second += weight;
+      }
+      if (inside == 0) return;
+#pragma unroll
+      for (unsigned i = 0; i < num_items; ++i)
+        if ((inside >> i & 1) != 0 && weights[i] != 0) own_.coarse.add(bin_of(levels[i]), weights[i], counting);
+    });
+    add_of_block(exact.first[0] - 1, above_first);
+    add_of_block(exact.first[1] - 1, above_second - above_first);
+    add_of_block((are_two ? exact.last[1] : exact.last[0]) + 1, outside - above_second);
+    group_.merge(own_.coarse);
+    own_.coarse_scan.accumulate(own_.coarse);
+  }
+  // The same by counts of the row's values.
+  template <class T>
+  __device__ void add_counted(const value_counts<T>& counts) {
+    counts.for_each([&](float value, unsigned count) {
+      const unsigned level = levels_.level(value);
+      if (level >= least_level_)
+        own_.coarse.add(bin_of(level), {weight_sum{count} * weight_of_level<of_logits>(level), count});
+    });
+    __syncthreads();
+    set_exact({{0, no_bin}, {no_bin - 1, 0}});
     own_.coarse_scan.accumulate(own_.coarse);
   }
 
   // The first token with which `target` is reached, of weights or of tokens. All threads call it. Where a draw of
   // `next` follows, the bins that it can lie in are listed in the same pass.
   __device__ token_cut find(bool by_count, weight_sum target, bool has_next, weight_sum next) {
-    const found_bin coarse = own_.coarse_scan.find(own_.coarse, by_count, target);
+    found_bin coarse = own_.coarse_scan.find(own_.coarse, by_count, target);
+    if (!own_.exact.has(coarse.bin)) {
+      add_again(by_count);
+      coarse = own_.coarse_scan.find(own_.coarse, by_count, target);
+    }
     if (!listed_.has(coarse.bin) || !is_listed_) {
       bins_of_list bins{coarse.bin, coarse.bin, coarse.bin};
       if (has_next) {
@@ -324,6 +407,19 @@ class token_search {
     return {high, sum_before + weight_of(high)};
   }
 
+  // Known behind the next barrier.
+  __device__ void set_exact(const bin_brackets& exact) {
+    if (threadIdx.x == 0) own_.exact = exact;
+  }
+  // Adds what the threads of a block have to a bin, if it is anything.
+  __device__ void add_of_block(unsigned bin, weight_sum sum) {
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2)
+      sum += __shfl_xor_sync(parts::full_mask, sum, distance);
+    if (threadIdx.x % lanes == 0 && sum > 0) own_.coarse.add(bin, {sum, 0});
+  }
+
+  static constexpr int loads_at_once = Share::vector_items > 4 ? 1 : 2;
   const Share& share_;
   const row_levels<of_logits> levels_;
   const unsigned least_level_;
@@ -337,7 +433,7 @@ class token_search {
   bool is_listed_ = false;
 };
 
-template <class T, bool resident, bool of_logits>
+template <class T, row_way way, bool of_logits>
 __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                            unsigned char* shared) {
   auto& own = *reinterpret_cast<sampling_memory*>(shared);
@@ -347,7 +443,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   row_blocks group(own.blocks, plan.num_blocks);
   const bool writes = group.rank() == 0 && threadIdx.x == 0;
 
-  using share_t = row_share<T, resident>;
+  using share_t = row_share<T, way == row_way::resident>;
   using search_t = token_search<share_t, of_logits>;
   const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, reinterpret_cast<uint4*>(behind_lists));
   share.begin_copies();
@@ -356,7 +452,23 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
 
   // The greatest item, as an integer of the order.
   float own_greatest = -INFINITY;
-  share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
+  const value_counts<T> counts{reinterpret_cast<uint4*>(behind_lists)};
+  bool are_counted = false;
+  if constexpr (way == row_way::counted) {
+    if (threadIdx.x == 0) own.size = 0;
+    counts.clear();
+    __syncthreads();
+    share.for_each_piece([&](const uint4& items, unsigned) { counts.add(items); });
+    __syncthreads();
+    atomicAdd(&own.size,
+              counts.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); }));
+    __syncthreads();
+    are_counted = own.size == share.num_items();
+  }
+  if (!are_counted) {
+    own_greatest = -INFINITY;
+    share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
+  }
   candidate greatest = token_candidate(own_greatest, 0), least = greatest;
   group.template share_extremes<true>(least, greatest);
   const row_levels<of_logits> levels(value_of_token(greatest), task.logit_factor);
@@ -371,16 +483,27 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
 
   random_source random = task.random;
   if (task.offset != nullptr) random.offset += *task.offset;
-  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   token_cut kept{0, 0};
   unsigned token = 0;
-  if (cuts || !task.by_gumbel || task.probabilities != nullptr) {
+  if (task.has_sums()) {
     search_t search(share, levels, task.least_level, plan, own, held, group);
-    search.add_all(task.top_k > 0);
-    kept.up_to = own.coarse_scan.total.sum;
-    const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
+    const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (task.last_kept != nullptr && task.top_k == 0);
     weight_sum fraction = 0;
     if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+    if (are_counted) {
+      if constexpr (way == row_way::counted) search.add_counted(counts);
+    } else if (plan.samples) {
+      expected_cuts expected{-1, -1, -1};
+      const float share_of_sum = task.cuts_by_sum ? static_cast<float>(task.sum_share) * 0x1p-32f : 1;
+      if (task.top_k > 0) expected.kept_tokens = static_cast<float>(task.top_k);
+      if (cuts_again) expected.kept_share = share_of_sum;
+      if (draws) expected.drawn_share = share_of_sum * static_cast<float>(fraction >> 40) * 0x1p-24f;
+      search.add_bracketed(task.top_k > 0, expected);
+      if (own.coarse_scan.total.count < task.top_k) search.add_again(true);
+    } else {
+      search.add_all(task.top_k > 0);
+    }
+    kept.up_to = own.coarse_scan.total.sum;
     enum { of_tokens, of_weights, draw, end };
 #pragma unroll 1
     for (int step = of_tokens; step < end; ++step) {
@@ -431,45 +554,54 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   group.settle();
 }
 
-template <class T, bool resident, bool of_logits>
-__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+template <class T, row_way way, bool of_logits>
+__global__ void __launch_bounds__(weight_bins::block_threads, way == row_way::counted ? 1 : 2)
     sample_rows_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+  sample_row<T, way, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
 }
 
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
-// is read again from the second cache by two blocks a multiprocessor.
+// is read again from the second cache by two blocks a multiprocessor. Many rows of 16-bit items are counted by values.
 struct sample_rows {
-  static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
+  static constexpr std::size_t least_columns = 2048;           // of a block of a cluster
+  static constexpr std::size_t least_sampled_columns = 12288;  // of a block
+  static constexpr std::size_t least_counted_columns = 16384;
+  static constexpr int most_blocks_for_counts = 4;  // that rows would have else
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
-                         sampling_plan& plan) {
+                         bool has_sums, sampling_plan& plan) {
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
+    if (sizeof(T) == 2 && has_sums && num_columns >= least_counted_columns && blocks <= most_blocks_for_counts) {
+      plan = of_blocks<T>(num_columns, 1, row_way::counted);
+      if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
+    }
     if (blocks == cluster::parts::greatest_cluster_blocks) {
-      const cudaError_t error =
-          cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
+      const cudaError_t error = cluster::parts::fit_cluster(sample_rows_kernel<T, row_way::resident, true>,
+                                                            weight_bins::block_threads, blocks);
       if (error != cudaSuccess) return error;
     }
-    plan = of_blocks<T>(num_columns, blocks, true);
+    plan = of_blocks<T>(num_columns, blocks, row_way::resident);
     // Rows of one block may leave room for another one's.
     if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
     const int more = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
-    plan = of_blocks<T>(num_columns, more, false);
+    plan = of_blocks<T>(num_columns, more, row_way::again);
     return plan.dynamic_bytes <= limits.shared_bytes ? cudaSuccess : cudaErrorNotSupported;
   }
 
   template <class T>
-  static sampling_plan of_blocks(std::size_t num_columns, int blocks, bool resident) {
+  static sampling_plan of_blocks(std::size_t num_columns, int blocks, row_way way) {
     const auto num_blocks = static_cast<unsigned>(blocks);
     // The lists of a single block are the gathered ones.
     const unsigned lists = num_blocks > 1 ? list_capacity + gathered_capacity : list_capacity;
-    const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
-    return {num_blocks, resident, list_capacity, gathered_capacity,
-            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+    std::size_t bytes = sizeof(sampling_memory) + lists * sizeof(candidate);
+    if (way == row_way::resident) bytes += row_share<T, true>::most_places(num_columns, num_blocks) * sizeof(uint4);
+    if (way == row_way::counted) bytes += value_counts<T>::bytes;
+    return {num_blocks,        way,  num_columns / num_blocks >= least_sampled_columns, list_capacity,
+            gathered_capacity, bytes};
   }
 
   template <class T>
@@ -484,9 +616,15 @@ struct sample_rows {
           {static_cast<int>(plan.num_blocks), static_cast<int>(weight_bins::block_threads), plan.dynamic_bytes}, stream,
           task, plan);
     };
-    if (task.of_logits)
-      return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
-    return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);
+    if constexpr (sizeof(T) == 2)
+      if (plan.way == row_way::counted)
+        return task.of_logits ? with(sample_rows_kernel<T, row_way::counted, true>)
+                              : with(sample_rows_kernel<T, row_way::counted, false>);
+    if (plan.way == row_way::resident)
+      return task.of_logits ? with(sample_rows_kernel<T, row_way::resident, true>)
+                            : with(sample_rows_kernel<T, row_way::resident, false>);
+    return task.of_logits ? with(sample_rows_kernel<T, row_way::again, true>)
+                          : with(sample_rows_kernel<T, row_way::again, false>);
   }
 };
 
