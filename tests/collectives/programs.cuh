@@ -247,9 +247,11 @@ struct warp_exchanges {
     keep(results);
     exchange.StripedToBlocked(items, results);
     keep(results);
+    int ranks_again[num_items];  // CUB adds what it pads to ranks
+    for (int i = 0; i < num_items; ++i) ranks_again[i] = ranks[i];
     exchange.ScatterToStriped(items, results, ranks);
     keep(results);
-    exchange.ScatterToStriped(items, ranks);
+    exchange.ScatterToStriped(items, ranks_again);
     keep(items);
   }
 };

@@ -21,7 +21,6 @@ class row_share {
  public:
   static constexpr unsigned block_threads = 512, vector_items = 16 / sizeof(T);
   static constexpr int most_loads = resident ? 2 : 4;
-  static constexpr unsigned sampled_vectors = 1024;
 
   __device__ row_share(const T* row, unsigned num_columns, unsigned rank, unsigned num_blocks, uint4* shared)
       : from_(row), size_(num_columns), rank_(rank), num_blocks_(num_blocks), shared_(shared) {
@@ -41,8 +40,8 @@ class row_share {
     if constexpr (resident) {
 #pragma unroll 1
       for (unsigned place = threadIdx.x; place < places_; place += block_threads) {
-        const unsigned first = column_of(place);
 #if __CUDA_ARCH__ >= 800
+        const unsigned first = column_of(place);
         if (is_whole(first)) {
           asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                            static_cast<unsigned>(__cvta_generic_to_shared(shared_ + place))),
@@ -51,7 +50,7 @@ class row_share {
           continue;
         }
 #endif
-        shared_[place] = read(first);
+        shared_[place] = read(place);
       }
     }
   }
@@ -61,52 +60,31 @@ class row_share {
 #endif
   }
 
-  // take(16 bytes, their place) for each of the thread's vectors.
+  // take(values, column of the first) for each of the thread's vectors.
+  using values_of_vector = float[vector_items];
   template <int loads_at_once = most_loads, class Take>
-  __device__ void for_each_piece(Take take) const {
+  __device__ void for_each_vector(Take take) const {
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; tile < places_; tile += loads_at_once * block_threads) {
       uint4 vectors[loads_at_once];
 #pragma unroll
       for (int v = 0; v < loads_at_once; ++v) {
         const unsigned place = tile + v * block_threads;
-        if (place < places_) vectors[v] = resident ? shared_[place] : read(column_of(place));
+        if (place < places_) vectors[v] = resident ? shared_[place] : read(place);
       }
 #pragma unroll
       for (int v = 0; v < loads_at_once; ++v) {
         const unsigned place = tile + v * block_threads;
         if (place >= places_) break;
-        take(vectors[v], place);
+        T items[vector_items];
+        memcpy(items, &vectors[v], sizeof(uint4));
+        values_of_vector values;
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i) values[i] = to_float(items[i]);
+        take(values, column_of(place));
       }
     }
   }
-  // take(values, column of the first) for each of the thread's vectors.
-  using values_of_vector = float[vector_items];
-  template <int loads_at_once = most_loads, class Take>
-  __device__ void for_each_vector(Take take) const {
-    for_each_piece<loads_at_once>([&](const uint4& vector, unsigned place) {
-      values_of_vector values;
-      unpack(vector, values);
-      take(values, column_of(place));
-    });
-  }
-  // take(value) for items of the whole row, in vectors that lie evenly apart. Returns how far.
-  template <class Take>
-  __device__ unsigned for_each_sampled(Take take) const {
-    const unsigned vectors = (size_ + before_ + vector_items - 1) / vector_items;
-    const unsigned stride = vectors > sampled_vectors ? vectors / sampled_vectors : 1;
-#pragma unroll 2
-    for (unsigned v = stride / 2 + threadIdx.x * stride; v < vectors; v += block_threads * stride) {
-      values_of_vector values;
-      unpack(read(v * vector_items - before_), values);
-#pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) take(values[i]);
-    }
-    return stride;
-  }
-  // Of all vectors, with those that are filled up by NaN.
-  __device__ unsigned num_items() const { return places_ * vector_items; }
-
   // take(value, column) for each of its items.
   template <int loads_at_once = most_loads, class Take>
   __device__ void for_each(Take take) const {
@@ -136,13 +114,8 @@ class row_share {
     return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;
   }
   __device__ bool is_whole(unsigned first) const { return first < size_ && size_ - first >= vector_items; }
-  static __device__ void unpack(const uint4& vector, values_of_vector& values) {
-    T items[vector_items];
-    memcpy(items, &vector, sizeof(uint4));
-#pragma unroll
-    for (unsigned i = 0; i < vector_items; ++i) values[i] = to_float(items[i]);
-  }
-  __device__ uint4 read(unsigned first) const {
+  __device__ uint4 read(unsigned place) const {
+    const unsigned first = column_of(place);
     if (is_whole(first)) return *reinterpret_cast<const uint4*>(from_ + first);
     uint4 vector{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff};
     T items[vector_items];

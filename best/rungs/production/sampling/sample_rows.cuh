@@ -20,11 +20,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rungs/production/sampling/level_brackets.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
-#include "rungs/production/sampling/value_counts.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -44,19 +42,11 @@ struct sampling_task {
   unsigned top_k;  // 0: all
   bool cuts_by_sum;
   unsigned sum_share;  // in units of 2^-32
-
-  __host__ __device__ bool has_sums() const {
-    return top_k > 0 || cuts_by_sum || last_kept != nullptr || !by_gumbel || probabilities != nullptr;
-  }
 };
 
-// How blocks have a row: in shared memory, or read again each time, or the latter with counts of its values.
-enum class row_way : unsigned char { resident, again, counted };
-
 struct sampling_plan {
-  unsigned num_blocks;  // of a row
-  row_way way;
-  bool samples;                          // whether a sample tells first where cuts will lie
+  unsigned num_blocks;                   // of a row
+  bool resident;                         // whether its blocks keep it in shared memory
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
 };
@@ -70,9 +60,7 @@ struct token_cut {
 // What a block keeps beside its share and its lists. Peers write sizes.
 struct sampling_memory {
   weight_bins coarse, fine;
-  bin_scan coarse_scan, fine_scan;
-  bracket_guess brackets;
-  bin_brackets exact;  // bins that have exact sums
+  bin_scan scan;
   row_blocks_memory blocks;
   unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
   token_cut cut;
@@ -101,100 +89,19 @@ class token_search {
     list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
   }
 
-  // Adds up the weights of the row in own.coarse, which has to be clear.
-  __device__ void add_all(bool counting) {
-    share_.for_each([&](float value, unsigned) {
-      const unsigned level = levels_.level(value);
-      if (level >= least_level_) own_.coarse.add(bin_of(level), weight_of_level<of_logits>(level), counting);
-    });
-    group_.merge(own_.coarse);
-    set_exact({{0, no_bin}, {no_bin - 1, 0}});
-    own_.coarse_scan.accumulate(own_.coarse);
-  }
-  // The same once more, where not all bins are exact, or not all of them count.
-  __device__ void add_again(bool counting) {
-    __syncthreads();
-    own_.coarse.clear();
-    __syncthreads();
-    add_all(counting);
-  }
-  // The same of the bins in brackets. All others together are added to three bins beside the brackets.
-  __device__ void add_bracketed(bool counting, const expected_cuts& cuts) {
-    own_.fine.clear();
-    own_.brackets.clear();
-    __syncthreads();
-    const unsigned stride = share_.for_each_sampled([&](float value) {
-      const unsigned level = levels_.level(value);
-      if (level >= least_level_) atomicAdd(own_.fine.counts + bin_of(level), 1u);
-    });
-    __syncthreads();
-    const bin_brackets exact = own_.brackets.guess(own_.fine.counts, stride, cuts);
-    set_exact(exact);
-    // Levels above the brackets are greater than these.
-    const unsigned tops[] = {most_level - (exact.first[0] << bin_shift), most_level - (exact.first[1] << bin_shift)},
-                   widths[] = {((exact.last[0] - exact.first[0] + 1) << bin_shift) - 1,
-                               ((exact.last[1] - exact.first[1] + 1) << bin_shift) - 1};
-    const bool are_two = exact.first[1] <= exact.last[1];
-    weight_sum outside = 0, above_first = 0, above_second = 0;
-    share_.template for_each_vector<loads_at_once>([&](const auto& values, unsigned) {
-      constexpr unsigned num_items = Share::vector_items;
-      unsigned levels[num_items], weights[num_items];
-#pragma unroll
-      for (unsigned i = 0; i < num_items; ++i) {
-        levels[i] = levels_.level(values[i]);
-        weights[i] = levels[i] >= least_level_ ? weight_of_level<of_logits>(levels[i]) : 0;
-      }
-      unsigned inside = 0;
-#pragma unroll
-      for (unsigned i = 0; i < num_items; ++i) {
-        const bool is_inside = (tops[0] - levels[i] <= widths[0]) | (are_two & (tops[1] - levels[i] <= widths[1]));
-        inside |= static_cast<unsigned>(is_inside) << i;
-        const unsigned weight = is_inside ? 0 : weights[i];
-        outside += weight;
-        if (levels[i] > tops[0]) above_first += weight;
-        if (levels[i] > tops[1]) above_second += weight;
-      }
-      if (inside == 0) return;
-#pragma unroll
-      for (unsigned i = 0; i < num_items; ++i)
-        if ((inside >> i & 1) != 0 && weights[i] != 0) own_.coarse.add(bin_of(levels[i]), weights[i], counting);
-    });
-    add_of_block(exact.first[0] - 1, above_first);
-    add_of_block(exact.first[1] - 1, above_second - above_first);
-    add_of_block((are_two ? exact.last[1] : exact.last[0]) + 1, outside - above_second);
-    group_.merge(own_.coarse);
-    own_.coarse_scan.accumulate(own_.coarse);
-  }
-  // The same by counts of the row's values.
-  template <class T>
-  __device__ void add_counted(const value_counts<T>& counts) {
-    counts.for_each([&](float value, unsigned count) {
-      const unsigned level = levels_.level(value);
-      if (level >= least_level_)
-        own_.coarse.add(bin_of(level), {weight_sum{count} * weight_of_level<of_logits>(level), count});
-    });
-    __syncthreads();
-    set_exact({{0, no_bin}, {no_bin - 1, 0}});
-    own_.coarse_scan.accumulate(own_.coarse);
-  }
-
   // The first token with which `target` is reached, of weights or of tokens. All threads call it. Where a draw of
   // `next` follows, the bins that it can lie in are listed in the same pass.
   __device__ token_cut find(bool by_count, weight_sum target, bool has_next, weight_sum next) {
-    found_bin coarse = own_.coarse_scan.find(own_.coarse, by_count, target);
-    if (!own_.exact.has(coarse.bin)) {
-      add_again(by_count);
-      coarse = own_.coarse_scan.find(own_.coarse, by_count, target);
-    }
+    const found_bin coarse = own_.scan.find(own_.coarse, by_count, target);
     if (!listed_.has(coarse.bin) || !is_listed_) {
       bins_of_list bins{coarse.bin, coarse.bin, coarse.bin};
       if (has_next) {
         // The cut's sum is more than that of the bins before, and at most that with the bin.
-        const weight_sum most = own_.coarse_scan.up_to(own_.coarse, coarse.bin).sum;
-        const found_bin first = own_.coarse_scan.find(own_.coarse, false, draw_target(coarse.before.sum, next));
+        const weight_sum most = coarse.before.sum + own_.coarse.mass(coarse.bin).sum;
+        const found_bin first = own_.scan.find(own_.coarse, false, draw_target(coarse.before.sum, next));
         bins.first = bins.last = first.bin;
-        if (own_.coarse_scan.up_to(own_.coarse, first.bin).sum < draw_target(most, next))
-          bins.last = own_.coarse_scan.find(own_.coarse, false, draw_target(most, next)).bin;
+        if (first.before.sum + own_.coarse.mass(first.bin).sum < draw_target(most, next))
+          bins.last = own_.scan.find(own_.coarse, false, draw_target(most, next)).bin;
       }
 #pragma unroll 1
       for (;; bins = {coarse.bin, coarse.bin, coarse.bin}) {  // alone, where there is no room for more
@@ -206,7 +113,14 @@ class token_search {
     const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
     const weight_sum needed = target - coarse.before.measure(by_count);
     if (is_listed_ && list_size_ <= few_tokens) return among_few(of_bin, by_count, needed, coarse.before.sum);
-    if (is_listed_) return among_levels(of_bin, by_count, needed, coarse.before.sum);
+    if (is_listed_)
+      return narrow<false>(
+          [&](auto take) {
+#pragma unroll 1
+            for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
+              if (of_bin.has(levels_.level(value_of_token(list_[i])))) take(list_[i]);
+          },
+          by_count, needed, coarse.before.sum);
     return narrow<true>(
         [&](auto take) {
           share_.template for_each<1>([&](float value, unsigned column) {
@@ -232,7 +146,6 @@ class token_search {
       least = max(most_level - ((last + 1) << bin_shift) + 1, least_level);
       width = greatest - least;
     }
-    __device__ explicit levels_of_bins(unsigned level) : least(level), width(0) {}
     __device__ bool has(unsigned level) const { return level - least <= width; }
   };
   __device__ unsigned weight_of(candidate token) const {
@@ -245,15 +158,11 @@ class token_search {
     if (threadIdx.x == 0) own_.size = 0;
     __syncthreads();
     const levels_of_bins one(bins.one, bins.one, least_level_), some(bins.first, bins.last, least_level_);
-    float low_of_one, high_of_one, low_of_some, high_of_some;
-    levels_.values_of(one.least, one.least + one.width, low_of_one, high_of_one);
-    levels_.values_of(some.least, some.least + some.width, low_of_some, high_of_some);
-    const auto may_be_wanted = [&](float value) {
-      return ((value >= low_of_one) & (value <= high_of_one)) | ((value >= low_of_some) & (value <= high_of_some));
-    };
-    share_.for_each_of(may_be_wanted, [&](float value, unsigned column) {
+    const auto is_wanted = [&](float value) {
       const unsigned level = levels_.level(value);
-      if (!one.has(level) && !some.has(level)) return;
+      return one.has(level) | some.has(level);
+    };
+    share_.for_each_of(is_wanted, [&](float value, unsigned column) {
       const unsigned place = atomicAdd(&own_.size, 1u);
       if (place < plan_.capacity) held_[place] = token_candidate(value, column);
     });
@@ -287,55 +196,6 @@ class token_search {
     }
     group_.arrive();
     __syncthreads();
-  }
-
-  // take(token) for those in the list that have a level of a bin.
-  template <class Take>
-  __device__ void for_each_listed(const levels_of_bins& levels, Take take) const {
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) {
-      const unsigned level = levels_.level(value_of_token(list_[i]));
-      if (levels.has(level)) take(list_[i], level);
-    }
-  }
-
-  // Of more tokens in the list: the level first, then the token among equals. A bin has as many levels as there are
-  // fine bins.
-  __device__ token_cut among_levels(const levels_of_bins& of_bin, bool by_count, weight_sum needed,
-                                    weight_sum sum_before) {
-    static_assert(1 << bin_shift == weight_bins::num_bins);
-    const unsigned greatest = of_bin.least + of_bin.width;
-    own_.fine.clear();
-    if (threadIdx.x == 0) own_.size = 0;
-    __syncthreads();
-    for_each_listed(of_bin, [&](candidate, unsigned level) {
-      own_.fine.add(greatest - level, weight_of_level<of_logits>(level), true);
-    });
-    __syncthreads();
-    own_.fine_scan.accumulate(own_.fine);
-    const found_bin fine = own_.fine_scan.find(own_.fine, by_count, needed);
-    const unsigned level = greatest - fine.bin, weight = weight_of_level<of_logits>(level);
-    const unsigned num_equal = own_.fine_scan.up_to(own_.fine, fine.bin).count - fine.before.count;
-    needed -= fine.before.measure(by_count);
-    sum_before += fine.before.sum;
-    const weight_sum rank = by_count ? needed : (needed + weight - 1) / weight;  // from 1
-    const levels_of_bins alone(level);
-    if (num_equal > few_tokens)
-      return narrow<false>([&](auto take) { for_each_listed(alone, [&](candidate each, unsigned) { take(each); }); },
-                           true, rank, sum_before);
-    auto* const equal = reinterpret_cast<candidate*>(own_.fine.low);
-    __syncthreads();
-    for_each_listed(alone, [&](candidate each, unsigned) { equal[atomicAdd(&own_.size, 1u)] = each; });
-    __syncthreads();
-    if (threadIdx.x < num_equal) {
-      const candidate own = equal[threadIdx.x];
-      unsigned own_rank = 1;
-#pragma unroll 1
-      for (unsigned i = 0; i < num_equal; ++i) own_rank += equal[i] > own;
-      if (own_rank == rank) own_.cut = {own, sum_before + rank * weight};
-    }
-    __syncthreads();
-    return own_.cut;
   }
 
   // The same of few tokens in the list: four lanes add up what comes up to a token.
@@ -396,8 +256,7 @@ class token_search {
         group_.merge(own_.fine);
       else
         __syncthreads();
-      own_.fine_scan.accumulate(own_.fine);
-      const found_bin fine = own_.fine_scan.find(own_.fine, by_count, needed);
+      const found_bin fine = own_.scan.find(own_.fine, by_count, needed);
       needed -= fine.before.measure(by_count);
       sum_before += fine.before.sum;
       high -= static_cast<candidate>(fine.bin) << shift;
@@ -407,19 +266,6 @@ class token_search {
     return {high, sum_before + weight_of(high)};
   }
 
-  // Known behind the next barrier.
-  __device__ void set_exact(const bin_brackets& exact) {
-    if (threadIdx.x == 0) own_.exact = exact;
-  }
-  // Adds what the threads of a block have to a bin, if it is anything.
-  __device__ void add_of_block(unsigned bin, weight_sum sum) {
-#pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2)
-      sum += __shfl_xor_sync(parts::full_mask, sum, distance);
-    if (threadIdx.x % lanes == 0 && sum > 0) own_.coarse.add(bin, {sum, 0});
-  }
-
-  static constexpr int loads_at_once = Share::vector_items > 4 ? 1 : 2;
   const Share& share_;
   const row_levels<of_logits> levels_;
   const unsigned least_level_;
@@ -433,7 +279,7 @@ class token_search {
   bool is_listed_ = false;
 };
 
-template <class T, row_way way, bool of_logits>
+template <class T, bool resident, bool of_logits>
 __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                            unsigned char* shared) {
   auto& own = *reinterpret_cast<sampling_memory*>(shared);
@@ -443,7 +289,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   row_blocks group(own.blocks, plan.num_blocks);
   const bool writes = group.rank() == 0 && threadIdx.x == 0;
 
-  using share_t = row_share<T, way == row_way::resident>;
+  using share_t = row_share<T, resident>;
   using search_t = token_search<share_t, of_logits>;
   const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, reinterpret_cast<uint4*>(behind_lists));
   share.begin_copies();
@@ -452,23 +298,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
 
   // The greatest item, as an integer of the order.
   float own_greatest = -INFINITY;
-  const value_counts<T> counts{reinterpret_cast<uint4*>(behind_lists)};
-  bool are_counted = false;
-  if constexpr (way == row_way::counted) {
-    if (threadIdx.x == 0) own.size = 0;
-    counts.clear();
-    __syncthreads();
-    share.for_each_piece([&](const uint4& items, unsigned) { counts.add(items); });
-    __syncthreads();
-    atomicAdd(&own.size,
-              counts.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); }));
-    __syncthreads();
-    are_counted = own.size == share.num_items();
-  }
-  if (!are_counted) {
-    own_greatest = -INFINITY;
-    share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
-  }
+  share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
   candidate greatest = token_candidate(own_greatest, 0), least = greatest;
   group.template share_extremes<true>(least, greatest);
   const row_levels<of_logits> levels(value_of_token(greatest), task.logit_factor);
@@ -483,34 +313,31 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
 
   random_source random = task.random;
   if (task.offset != nullptr) random.offset += *task.offset;
+  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   token_cut kept{0, 0};
   unsigned token = 0;
-  if (task.has_sums()) {
+  if (cuts || !task.by_gumbel || task.probabilities != nullptr) {
+    share.for_each([&](float value, unsigned) {
+      const unsigned level = levels.level(value);
+      if (level >= task.least_level)
+        own.coarse.add(search_t::bin_of(level), weight_of_level<of_logits>(level), task.top_k > 0);
+    });
+    group.merge(own.coarse);
+    own.scan.find(own.coarse, false, 1);
+    const token_mass total = own.scan.total;
+    kept.up_to = total.sum;
+
     search_t search(share, levels, task.least_level, plan, own, held, group);
-    const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (task.last_kept != nullptr && task.top_k == 0);
+    const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
     weight_sum fraction = 0;
     if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
-    if (are_counted) {
-      if constexpr (way == row_way::counted) search.add_counted(counts);
-    } else if (plan.samples) {
-      expected_cuts expected{-1, -1, -1};
-      const float share_of_sum = task.cuts_by_sum ? static_cast<float>(task.sum_share) * 0x1p-32f : 1;
-      if (task.top_k > 0) expected.kept_tokens = static_cast<float>(task.top_k);
-      if (cuts_again) expected.kept_share = share_of_sum;
-      if (draws) expected.drawn_share = share_of_sum * static_cast<float>(fraction >> 40) * 0x1p-24f;
-      search.add_bracketed(task.top_k > 0, expected);
-      if (own.coarse_scan.total.count < task.top_k) search.add_again(true);
-    } else {
-      search.add_all(task.top_k > 0);
-    }
-    kept.up_to = own.coarse_scan.total.sum;
     enum { of_tokens, of_weights, draw, end };
 #pragma unroll 1
     for (int step = of_tokens; step < end; ++step) {
       weight_sum target;
       if (step == of_tokens) {
         if (task.top_k == 0) continue;
-        target = min(task.top_k, own.coarse_scan.total.count);
+        target = task.top_k < total.count ? task.top_k : total.count;
       } else if (step == of_weights) {
         if (!cuts_again) continue;
         target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
@@ -554,54 +381,45 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   group.settle();
 }
 
-template <class T, row_way way, bool of_logits>
-__global__ void __launch_bounds__(weight_bins::block_threads, way == row_way::counted ? 1 : 2)
+template <class T, bool resident, bool of_logits>
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
     sample_rows_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  sample_row<T, way, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+  sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
 }
 
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
-// is read again from the second cache by two blocks a multiprocessor. Many rows of 16-bit items are counted by values.
+// is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
-  static constexpr std::size_t least_columns = 2048;           // of a block of a cluster
-  static constexpr std::size_t least_sampled_columns = 12288;  // of a block
-  static constexpr std::size_t least_counted_columns = 16384;
-  static constexpr int most_blocks_for_counts = 4;  // that rows would have else
+  static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
-                         bool has_sums, sampling_plan& plan) {
+                         sampling_plan& plan) {
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
-    if (sizeof(T) == 2 && has_sums && num_columns >= least_counted_columns && blocks <= most_blocks_for_counts) {
-      plan = of_blocks<T>(num_columns, 1, row_way::counted);
-      if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
-    }
     if (blocks == cluster::parts::greatest_cluster_blocks) {
-      const cudaError_t error = cluster::parts::fit_cluster(sample_rows_kernel<T, row_way::resident, true>,
-                                                            weight_bins::block_threads, blocks);
+      const cudaError_t error =
+          cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
       if (error != cudaSuccess) return error;
     }
-    plan = of_blocks<T>(num_columns, blocks, row_way::resident);
+    plan = of_blocks<T>(num_columns, blocks, true);
     // Rows of one block may leave room for another one's.
     if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
     const int more = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
-    plan = of_blocks<T>(num_columns, more, row_way::again);
+    plan = of_blocks<T>(num_columns, more, false);
     return plan.dynamic_bytes <= limits.shared_bytes ? cudaSuccess : cudaErrorNotSupported;
   }
 
   template <class T>
-  static sampling_plan of_blocks(std::size_t num_columns, int blocks, row_way way) {
+  static sampling_plan of_blocks(std::size_t num_columns, int blocks, bool resident) {
     const auto num_blocks = static_cast<unsigned>(blocks);
     // The lists of a single block are the gathered ones.
     const unsigned lists = num_blocks > 1 ? list_capacity + gathered_capacity : list_capacity;
-    std::size_t bytes = sizeof(sampling_memory) + lists * sizeof(candidate);
-    if (way == row_way::resident) bytes += row_share<T, true>::most_places(num_columns, num_blocks) * sizeof(uint4);
-    if (way == row_way::counted) bytes += value_counts<T>::bytes;
-    return {num_blocks,        way,  num_columns / num_blocks >= least_sampled_columns, list_capacity,
-            gathered_capacity, bytes};
+    const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
+    return {num_blocks, resident, list_capacity, gathered_capacity,
+            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
   }
 
   template <class T>
@@ -616,15 +434,9 @@ struct sample_rows {
           {static_cast<int>(plan.num_blocks), static_cast<int>(weight_bins::block_threads), plan.dynamic_bytes}, stream,
           task, plan);
     };
-    if constexpr (sizeof(T) == 2)
-      if (plan.way == row_way::counted)
-        return task.of_logits ? with(sample_rows_kernel<T, row_way::counted, true>)
-                              : with(sample_rows_kernel<T, row_way::counted, false>);
-    if (plan.way == row_way::resident)
-      return task.of_logits ? with(sample_rows_kernel<T, row_way::resident, true>)
-                            : with(sample_rows_kernel<T, row_way::resident, false>);
-    return task.of_logits ? with(sample_rows_kernel<T, row_way::again, true>)
-                          : with(sample_rows_kernel<T, row_way::again, false>);
+    if (task.of_logits)
+      return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
+    return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);
   }
 };
 

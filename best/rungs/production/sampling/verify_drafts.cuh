@@ -153,7 +153,7 @@ struct verify_drafts {
         if (lane == 0) own.segments.set(s, {of_segment, 0});
       }
       __syncthreads();
-      own.scan.accumulate(own.segments);
+      own.scan.find(own.segments, false, 0);  // for the total
       own_sum = own.scan.total.sum;
       if (threadIdx.x < task.num_blocks) *group.of_rank(own.totals[pass] + group.rank(), threadIdx.x) = own_sum;
       group.meet();
@@ -165,8 +165,6 @@ struct verify_drafts {
       }
       if (sum > 0 || draft == nullptr) break;
       draft = nullptr;
-      own.segments.clear();
-      __syncthreads();
     }
     if (sum == 0) {
       if (group.rank() == 0 && threadIdx.x == 0) tokens[num_accepted] = -1;

@@ -60,8 +60,6 @@ __device__ inline unsigned to_unsigned(float value) { return __float2uint_rn(val
 __device__ inline float to_float(unsigned value) { return __uint2float_rn(value); }
 __device__ inline int to_int(float value) { return __float2int_rn(value); }
 __device__ inline weight_sum upper_product(weight_sum a, weight_sum b) { return __umul64hi(a, b); }
-__device__ inline float down(double value) { return __double2float_rd(value); }
-__device__ inline float up(double value) { return __double2float_ru(value); }
 #else
 __host__ __device__ inline float add(float a, float b) { return a + b; }
 __host__ __device__ inline float multiply(float a, float b) { return std::fma(a, b, 0.0f); }
@@ -87,11 +85,6 @@ __host__ __device__ inline weight_sum upper_product(weight_sum a, weight_sum b) 
   const weight_sum middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & 0xffffffff);
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
-__host__ __device__ inline float down(double value) {
-  const auto nearest = static_cast<float>(value);
-  return nearest > value ? std::nextafter(nearest, -INFINITY) : nearest;
-}
-__host__ __device__ inline float up(double value) { return -down(-value); }
 #endif
 
 }  // namespace rounded
@@ -102,24 +95,19 @@ inline constexpr unsigned most_level = 32u << level_bits, most_weight = 1u << 31
 // Rows whose greatest probability is less have no token.
 inline constexpr float least_greatest_probability = 0x1p-96f;
 
-// With f, the level's fraction, it is 2^f or 1 + f, times a power of two. The fraction's bits stay where they are, so
-// f / 64 is computed with. The coefficients are multiples of powers of 64, which changes no rounding.
 template <bool of_logits>
 __host__ __device__ unsigned weight_of_level(unsigned level) {
-  constexpr unsigned fraction_mask = (1u << level_bits) - 1;
-  constexpr int left_out = 23 - level_bits;  // bits of a float's fraction
+  // The level's fraction as f of a float 1 + f, and 2^f or 1 + f.
+  float mantissa = rounded::of_bits((level & ((1u << level_bits) - 1)) << (23 - level_bits) | 0x3f800000);
   if constexpr (of_logits) {
-    const float g = rounded::add(rounded::of_bits((level & fraction_mask) | 0x3f800000), -1);
-    float power = rounded::fused(0x1.e974fap+20f, g, 0x1.277856p+17f);
-    power = rounded::fused(power, g, 0x1.c91ce6p+13f);
-    power = rounded::fused(power, g, 0x1.ebdb56p+9f);
-    power = rounded::fused(power, g, 0x1.62e4bap+5f);
-    power = rounded::fused(power, g, 1);
-    return rounded::to_unsigned(
-        rounded::of_bits(rounded::bits_of(power) + ((level & ~fraction_mask) << left_out) - (1u << 23)));
-  } else {
-    return rounded::to_unsigned(rounded::of_bits((level << left_out) + 0x3f000000));
+    const float f = rounded::add(mantissa, -1);
+    float power = rounded::fused(0x1.e974fap-10f, f, 0x1.277856p-7f);
+    power = rounded::fused(power, f, 0x1.c91ce6p-5f);
+    power = rounded::fused(power, f, 0x1.ebdb56p-3f);
+    power = rounded::fused(power, f, 0x1.62e4bap-1f);
+    mantissa = rounded::fused(power, f, 1);
   }
+  return rounded::to_unsigned(rounded::of_bits(rounded::bits_of(mantissa) + (((level >> level_bits) - 1) << 23)));
 }
 
 // What makes levels of a row's logits or probabilities. +inf counts as the greatest float.
@@ -147,23 +135,6 @@ struct row_levels {
       constexpr int left_out = 23 - level_bits;  // bits of a float's fraction
       const unsigned level = (rounded::bits_of(scaled) - rounded::bits_of(0.5f) + (1u << left_out) / 2) >> left_out;
       return level < most_level ? level : most_level;
-    }
-  }
-  // Bounds of the values that have levels from `least`, at least 1, to `most`. A few others may lie within.
-  __host__ __device__ void values_of(unsigned least, unsigned most, float& low, float& high) const {
-    constexpr double slack = 0x1p-20;  // more than all roundings of a level make
-    if constexpr (of_logits) {
-      constexpr double unit = 0x1p-17;  // of a level
-      const double low_binary = (least - 1) * unit - 32, high_binary = (most + 1) * unit - 32;
-      low = rounded::down(greatest + low_binary / factor * (1 + slack));
-      high = high_binary < 0 ? rounded::up(greatest + high_binary / factor * (1 - slack)) : INFINITY;
-    } else {
-      constexpr int left_out = 23 - level_bits;
-      const auto value_of = [&](unsigned level) {
-        return static_cast<double>(rounded::of_bits((level << left_out) + rounded::bits_of(0.5f))) / factor;
-      };
-      low = rounded::down(value_of(least - 1) * (1 - slack));
-      high = most < most_level ? rounded::up(value_of(most + 1) * (1 + slack)) : INFINITY;
     }
   }
 };
