@@ -125,8 +125,7 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
   rungs::parts::device_limits limits;
   production::sampling_plan plan;
   cudaError_t error = limits.ask();
-  if (error == cudaSuccess)
-    error = production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, task.has_sums(), plan);
+  if (error == cudaSuccess) error = production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, plan);
   return error == cudaSuccess ? production::sample_rows::launch(task, logits.num_rows, plan, stream) : error;
 }
 
