@@ -112,6 +112,16 @@ def parser() -> argparse.ArgumentParser:
     add("files", nargs="+", **file, help="what rungs_across --out=FILE wrote, or bench_torch_across.py, here or on another machine")
     add("--data", **folder, default=DATA, help="where DIR/<gpu>/across_<GPUs>.json.gz is written, torch's as symm_mem_<GPUs>.json.gz (default: report/data)")
     add = command(
+        accept_results,
+        "accept",
+        "check result files of bench/run, from here or anyone, and install them as data",
+        "Checks result files of bench/run and packs each as DIR/<gpu>/<run>.json.gz. Refuses what render would refuse, a run of fewer"
+        " cases than were asked for unless --incomplete is given, and another run of the same name. Nothing is installed unless all are.",
+    )
+    add("files", nargs="+", **file, help="FILE.json or FILE.json.gz that bench/run left, here or on another machine")
+    add("--incomplete", action="store_true", help="take runs that were cut short, too; their pages say so")
+    add("--data", **folder, default=DATA, help="where they are installed (default: report/data)")
+    add = command(
         write_by_key,
         "by-key",
         "check what rungs_by_key wrote, and install it as data",
@@ -333,6 +343,30 @@ def write_by_key(options: argparse.Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         render.write(path, errors.packed(document))
         say(f"{path}: {words.plural(len(document['cells']), 'cell')} beside CUB {document['versions']['cccl']}")
+    return OK
+
+
+def accept_results(options: argparse.Namespace) -> int:
+    records = data.Records(data.find_records(options.data))
+    accepted: dict[Path, tuple[data.Run, bytes]] = {}
+    for file in options.files:
+        try:
+            run, refusals = data.read_run(file, str(file), records, placed=False)
+        except data.Refused as refusal:
+            raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
+        in_doubt = [refusal for refusal in refusals if not refusal.expected]
+        if in_doubt:
+            raise data.Unusable("; ".join(map(str, in_doubt)))
+        if not run.document["complete"] and not options.incomplete:
+            raise data.Unusable(f"{file}: was cut short; finish it with bench/run --resume={file}, or take it with --incomplete")
+        path = options.data / run.document["gpu"] / f"{run.name}{data.PACKED}"
+        packed = errors.packed(run.document)
+        if path in accepted or path.is_file() and path.read_bytes() != packed or path.with_name(f"{run.name}.json").exists():
+            raise data.Unusable(f"{file}: there is another run {run.name} already")
+        accepted[path] = run, packed
+    for path, (run, packed) in accepted.items():
+        render.write(path, packed)
+        say(f"{path}: {words.plural(len(run.rows), 'row')} beside CUB {run.cccl}; `report/run render` writes the pages")
     return OK
 
 
