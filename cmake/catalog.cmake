@@ -15,7 +15,6 @@ function(rungs_catalog)
   if(RUNGS_QUICK_BUILD)  # tests without a GPU read the machine code of our kernels, and of nobody else's
     set(others ${sources})
     list(FILTER others INCLUDE REGEX "/library_baselines_[^/]+$")
-    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -Xcompiler=-O0)
     set_source_files_properties(${others} PROPERTIES COMPILE_OPTIONS "${RUNGS_SYNTAX_ONLY}")
   endif()
   set(RUNGS_DECLARATIONS "")
