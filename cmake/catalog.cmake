@@ -12,9 +12,12 @@ function(rungs_catalog)
     endif()
   endforeach()
   list(TRANSFORM sources REPLACE "(.+)" "${PROJECT_BINARY_DIR}/catalog/\\1.cu")
-  if(RUNGS_QUICK_BUILD)  # tests without a GPU read the machine code of our kernels, and of nobody else's
+  if(RUNGS_QUICK_BUILD)  # tests without a GPU read the machine code of our kernels, of one type of each size
     set(others ${sources})
     list(FILTER others INCLUDE REGEX "/library_baselines_[^/]+$")
+    get_property(unread GLOBAL PROPERTY RUNGS_UNREAD_UNITS)
+    list(TRANSFORM unread REPLACE "(.+)" "${PROJECT_BINARY_DIR}/catalog/\\1.cu")
+    list(APPEND others ${unread})
     set_source_files_properties(${others} PROPERTIES COMPILE_OPTIONS "${RUNGS_SYNTAX_ONLY}")
   endif()
   set(RUNGS_DECLARATIONS "")
