@@ -375,8 +375,8 @@ void write_atomically(const std::filesystem::path& path, const std::string& byte
   };
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
-  auto aside = path;
-  aside += ".part";
+  auto aside = path;  // no other program's, should two write the same result
+  aside += "." + std::to_string(getpid()) + ".part";
   const int file = open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw fail("cannot write");
   std::size_t written = 0;

@@ -33,13 +33,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # For device code that never runs, as that of a quick build.
-set(RUNGS_SYNTAX_ONLY -Xcompiler=-O0)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
-  list(PREPEND RUNGS_SYNTAX_ONLY -fdevice-syntax-only)
+  set(RUNGS_SYNTAX_ONLY -fdevice-syntax-only)
 endif()
+# A quick build optimises host code less, since that takes longer than running the tests. Device code is the same, and so are the flags
+# that the GPU record knows. (Not by -Xcompiler=-O0: nvcc gives its own -O to the host's compiler after that.)
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+set(RUNGS_RECORDED_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} ${CMAKE_CUDA_FLAGS_${build_type}}")
 if(RUNGS_QUICK_BUILD)
   add_compile_definitions(RUNGS_QUICK_BUILD)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O1>)  # optimising more takes longer than running the tests
+  string(REGEX REPLACE "-O[23]" "-O1" CMAKE_CXX_FLAGS_${build_type} "${CMAKE_CXX_FLAGS_${build_type}}")
+  string(REGEX REPLACE "-O[1-3]" "-O0" CMAKE_CUDA_FLAGS_${build_type} "${CMAKE_CUDA_FLAGS_${build_type}}")
 endif()
 function(rungs_syntax_without_gpu target)
   if(RUNGS_QUICK_BUILD)

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <iostream>
 #include <limits>
 #include <map>
@@ -27,7 +26,7 @@
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "instruments.hpp"
-#include "results.hpp"
+#include "program.hpp"
 #include "sizes.hpp"
 #include "statistics.hpp"
 
@@ -271,12 +270,8 @@ int run(int argc, char** argv) {
   }
   if (!given.out.empty()) write_atomically(given.out, "");
   const environment surroundings;
-  std::string why_not;
-  const auto device = find_device(why_not);
-  if (!device) {
-    std::cerr << "no usable GPU: " << why_not << '\n';
-    return exit_no_gpu;
-  }
+  const auto device = find_device_or_tell("rungs_accuracy");
+  if (!device) return exit_no_gpu;
   const std::size_t most = given.sizes_to == "0" ? 0 : parse_size(given.sizes_to);
   const auto examined = [&](std::span<const catalog::record> ways, bool has_factors) -> json {
     if (ways.empty()) return {{"kinds", json::array()}, {"ways", json::array()}};
@@ -299,10 +294,7 @@ int run(int argc, char** argv) {
       {"ways", of_sums["ways"]},
       {"dots", of_dots},
       {"sweeps", sweep_of_sizes(*device, most)}};
-  if (given.out.empty())
-    std::cout << file.dump(1) << '\n';
-  else
-    write_atomically(given.out, file.dump(1) + "\n");
+  write_result(given.out, file);
   return exit_ok;
 }
 
@@ -310,17 +302,5 @@ int run(int argc, char** argv) {
 }  // namespace rungs::bench
 
 int main(int argc, char** argv) {
-  using namespace rungs::bench;
-  try {
-    return run(argc, argv);
-  } catch (const usage_error& error) {
-    std::cerr << error.what() << '\n';
-    return exit_usage;
-  } catch (const std::regex_error& error) {
-    std::cerr << "--only: " << error.what() << '\n';
-    return exit_usage;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return exit_internal;
-  }
+  return rungs::bench::run_program("rungs_accuracy", [&] { return rungs::bench::run(argc, argv); });
 }

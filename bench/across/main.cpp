@@ -22,6 +22,7 @@
 #include "check.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
+#include "program.hpp"
 #include "progress.hpp"
 #include "sizes.hpp"
 
@@ -215,11 +216,7 @@ int run(int argc, char** argv) {
   if (!given.out.empty()) write_atomically(given.out, "");
 
   const environment surroundings;
-  std::string why_not;
-  if (!find_device(why_not)) {
-    say("no usable GPU: " + why_not);
-    return exit_no_gpu;
-  }
+  if (!find_device_or_tell("rungs_across")) return exit_no_gpu;
   int num_gpus = 0;
   check(cudaGetDeviceCount(&num_gpus));
   const int num_ranks = given.ranks != 0 ? given.ranks : std::clamp(num_gpus, 2, most_ranks);
@@ -308,10 +305,7 @@ int run(int argc, char** argv) {
   file["cells"] = to_json(all.cells);
   file["checks"] = to_json(all.counts);
   file["skipped"] = skipped;
-  if (given.out.empty())
-    std::cout << file.dump(1) << '\n';
-  else
-    write_atomically(given.out, file.dump(1) + "\n");
+  write_result(given.out, file);
   tell_defects(all);
   if (library != nullptr) threads.each("closing NCCL", [&](int rank) { library->close(rank); });
   // A library may refuse a call; ours take every one.
@@ -326,13 +320,5 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // Ranks that share a GPU wait for each other there. A kernel loaded at its first call might wait for them.
   setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
-  try {
-    return rungs::bench::across_gpus::run(argc, argv);
-  } catch (const rungs::bench::usage_error& error) {
-    rungs::bench::across_gpus::say(error.what());
-    return rungs::bench::exit_usage;
-  } catch (const std::exception& error) {
-    rungs::bench::across_gpus::say(error.what());
-    return rungs::bench::exit_internal;
-  }
+  return rungs::bench::run_program("rungs_across", [&] { return rungs::bench::across_gpus::run(argc, argv); });
 }

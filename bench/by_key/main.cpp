@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <iostream>
 #include <limits>
 #include <string>
@@ -16,6 +15,7 @@
 #include "check.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
+#include "program.hpp"
 #include "progress.hpp"
 #include "sizes.hpp"
 
@@ -127,12 +127,8 @@ int run(int argc, char** argv) {
   if (!given.out.empty()) write_atomically(given.out, "");
 
   const environment surroundings;
-  std::string why_not;
-  const auto device = find_device(why_not);
-  if (!device) {
-    say("no usable GPU: " + why_not);
-    return exit_no_gpu;
-  }
+  const auto device = find_device_or_tell("rungs_by_key");
+  if (!device) return exit_no_gpu;
   const json before = surroundings.read(*device), variables = variables_that_matter();
   found all;
   const auto cells = that_fit(planned, device->free_bytes, all.omissions);
@@ -165,10 +161,7 @@ int run(int argc, char** argv) {
   file["banners"] = banners(before, after, variables, build::is_release());
   file["cells"] = to_json(all.cells);
   file["skipped"] = to_json(all.omissions);
-  if (given.out.empty())
-    std::cout << file.dump(1) << '\n';
-  else
-    write_atomically(given.out, file.dump(1) + "\n");
+  write_result(given.out, file);
   tell_defects(all);
   return ours_failed(all, num_too_large) ? exit_wrong : exit_ok;
 }
@@ -177,13 +170,5 @@ int run(int argc, char** argv) {
 }  // namespace rungs::bench::by_key
 
 int main(int argc, char** argv) {
-  try {
-    return rungs::bench::by_key::run(argc, argv);
-  } catch (const rungs::bench::usage_error& error) {
-    rungs::bench::by_key::say(error.what());
-    return rungs::bench::exit_usage;
-  } catch (const std::exception& error) {
-    rungs::bench::by_key::say(error.what());
-    return rungs::bench::exit_internal;
-  }
+  return rungs::bench::run_program("rungs_by_key", [&] { return rungs::bench::by_key::run(argc, argv); });
 }

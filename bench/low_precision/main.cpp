@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <iostream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,11 +20,9 @@
 #include "device.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
-#include "instruments.hpp"
 #include "low_precision/formats.hpp"  // the tests': the formats on the host
 #include "low_precision/ways.hpp"
-#include "results.hpp"
-#include "statistics.hpp"
+#include "program.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -272,21 +269,13 @@ class study {
     }
     std::vector<const contender*> own;
     for (const std::size_t i : timed) own.push_back(&all[i]);
-    const auto now = [start = std::chrono::steady_clock::now()] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
-    device_instrument clock(bench_, mode::cold, own);
-    const auto taken = sample(clock, static_cast<int>(own.size()), stop_rule{}, clocks_, now, [] { return false; });
+    const auto times = cold_times(bench_, clocks_, own);
     for (std::size_t i = 0; i < timed.size(); ++i) {
-      const auto about = summarise(taken[i].accepted);
+      if (times[i].count == 0) continue;
       const auto bytes =
           static_cast<double>(ways[timed[i]].rung == roof_name ? all[timed[i]].arguments.num_items : cell.traffic());
-      if (about.count > 0)
-        told[timed[i]].update({{"median_us", about.median},
-                               {"low_us", about.low},
-                               {"high_us", about.high},
-                               {"samples", about.count},
-                               {"tb_per_s", bytes / about.median * 1e-6}});
+      told[timed[i]].update(to_json(times[i]));
+      told[timed[i]]["tb_per_s"] = bytes / times[i].median * 1e-6;
     }
     return {{"work", cell.name()},
             {"rows", cell.num_rows},
@@ -318,14 +307,10 @@ class study {
   clock_guard clocks_;
 };
 
-int run(const char* out) {
+int run(const std::string& out) {
   const environment surroundings;
-  std::string why_not;
-  const auto device = find_device(why_not);
-  if (!device) {
-    std::cerr << "no usable GPU: " << why_not << '\n';
-    return exit_no_gpu;
-  }
+  const auto device = find_device_or_tell("rungs_low_precision");
+  if (!device) return exit_no_gpu;
   study all(*device);
   json told = json::array();
   bool wrong = false;
@@ -339,10 +324,7 @@ int run(const char* out) {
                   {"commit", build::commit},
                   {"versions", {{"driver", surroundings.driver_version()}, {"nvcc", build::nvcc_version}}},
                   {"cells", told}};
-  if (out == nullptr)
-    std::cout << file.dump(1) << '\n';
-  else
-    write_atomically(out, file.dump(1) + "\n");
+  write_result(out, file);
   return wrong ? exit_wrong : exit_ok;
 }
 
@@ -350,10 +332,5 @@ int run(const char* out) {
 }  // namespace rungs::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rungs::bench::run(argc > 1 ? argv[1] : nullptr);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return rungs::bench::exit_internal;
-  }
+  return rungs::bench::run_program("rungs_low_precision", [&] { return rungs::bench::run(argc > 1 ? argv[1] : ""); });
 }

@@ -5,15 +5,14 @@
 //   rungs_top_k [FILE]      JSON to FILE, or to standard output
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <iostream>
 #include <numeric>
 #include <random>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,9 +22,7 @@
 #include "device.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
-#include "instruments.hpp"
-#include "results.hpp"
-#include "statistics.hpp"
+#include "program.hpp"
 #include "top_k/ways.hpp"
 
 namespace rungs::bench {
@@ -204,21 +201,11 @@ class study {
                   json& told) {
     std::vector<const contender*> own;
     for (const std::size_t i : timed) own.push_back(&all[i]);
-    const auto now = [start = std::chrono::steady_clock::now()] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
-    if (!own.empty()) {
-      device_instrument clock(bench_, mode::cold, own);
-      const auto taken = sample(clock, static_cast<int>(own.size()), stop_rule{}, clocks_, now, [] { return false; });
-      for (std::size_t i = 0; i < timed.size(); ++i) {
-        const auto about = summarise(taken[i].accepted);
-        if (about.count > 0)
-          told[timed[i]].update({{"median_us", about.median},
-                                 {"low_us", about.low},
-                                 {"high_us", about.high},
-                                 {"samples", about.count},
-                                 {"read_tb_per_s", read_bytes / about.median * 1e-6}});
-      }
+    const auto times = cold_times(bench_, clocks_, own);
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      if (times[i].count == 0) continue;
+      told[timed[i]].update(to_json(times[i]));
+      told[timed[i]]["read_tb_per_s"] = read_bytes / times[i].median * 1e-6;
     }
   }
 
@@ -228,14 +215,10 @@ class study {
   clock_guard clocks_;
 };
 
-int run(const char* out) {
+int run(const std::string& out) {
   const environment surroundings;
-  std::string why_not;
-  const auto device = find_device(why_not);
-  if (!device) {
-    std::cerr << "no usable GPU: " << why_not << '\n';
-    return exit_no_gpu;
-  }
+  const auto device = find_device_or_tell("rungs_top_k");
+  if (!device) return exit_no_gpu;
   study all(*device);
   json told = json::array();
   bool wrong = false;
@@ -258,10 +241,7 @@ int run(const char* out) {
                   {"left_out", ways_left_out()},
                   {"shapes", told},
                   {"sampling", sampled}};
-  if (out == nullptr)
-    std::cout << file.dump(1) << '\n';
-  else
-    write_atomically(out, file.dump(1) + "\n");
+  write_result(out, file);
   return wrong ? exit_wrong : exit_ok;
 }
 
@@ -269,10 +249,5 @@ int run(const char* out) {
 }  // namespace rungs::bench
 
 int main(int argc, char** argv) {
-  try {
-    return rungs::bench::run(argc > 1 ? argv[1] : nullptr);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return rungs::bench::exit_internal;
-  }
+  return rungs::bench::run_program("rungs_top_k", [&] { return rungs::bench::run(argc > 1 ? argv[1] : ""); });
 }

@@ -23,11 +23,15 @@ inline bool only_size(void* workspace, std::size_t& num_bytes) {
   return true;
 }
 
+// In four parts, because an addition waits for the one before it: this is most of what the tests' time goes to.
 template <class T>
 T sum(const catalog::arguments& a, std::size_t num_items) {
-  T total = *static_cast<const T*>(a.init);
-  for (std::size_t i = 0; i < num_items; ++i) total += static_cast<const T*>(a.d_in)[i];
-  return total;
+  const auto* const in = static_cast<const T*>(a.d_in);
+  T s0 = *static_cast<const T*>(a.init), s1{}, s2{}, s3{};
+  std::size_t i = 0;
+  for (; i + 4 <= num_items; i += 4) s0 += in[i], s1 += in[i + 1], s2 += in[i + 2], s3 += in[i + 3];
+  for (; i < num_items; ++i) s0 += in[i];
+  return (s0 + s1) + (s2 + s3);
 }
 
 template <class T>

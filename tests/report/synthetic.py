@@ -517,7 +517,7 @@ def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:
 def write(data: Path, made: dict[str, Any], folder: str | None = None, name: str | None = None) -> Path:
     path = data / (folder or made["gpu"]) / f"{name or made['run']}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(made, indent=1), encoding="utf-8")
+    path.write_text(json.dumps(made), encoding="utf-8")
     return path
 
 
