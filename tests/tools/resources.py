@@ -1,6 +1,7 @@
 """resources.py FOLDER...: judges the compiler's report (ptxas -v) on every kernel beside the objects in these folders.
 
-No kernel of ours may spill or use a stack frame.
+No kernel of ours may spill or use a stack frame. A build without a GPU compiles some sources for their syntax alone, and lists
+them in a file: these must have no kernels, and all rungs that it does not list must have some.
 """
 
 import argparse
@@ -56,6 +57,18 @@ def read(folders: Iterable[Path]) -> Tuple[int, List[Kernel], List[str]]:
     return len(objects), kernels, problems
 
 
+def wrongly_silent(folders: Iterable[Path], syntax_only: List[str]) -> List[str]:
+    """Objects that have kernels against the list, and those of rungs that have none. A front door may leave its kernels to rungs."""
+    problems = []
+    for report in (path for folder in folders for path in sorted(folder.rglob("*.cu.o.ptxas"))):
+        name, has_kernels = report.name[: -len(".o.ptxas")], "Compiling entry function" in report.read_text()
+        if name in syntax_only and has_kernels:
+            problems.append(f"{report}: has kernels, but is listed as checked for syntax alone")
+        elif name not in syntax_only and not has_kernels and name.startswith(("handwritten_", "cluster_")) and "front_door" not in name:
+            problems.append(f"{report}: has no kernel, and is not listed as checked for syntax alone")
+    return problems
+
+
 def names_of_ours(kernels: Iterable[Kernel]) -> List[str]:
     return [kernel.mangled for kernel in kernels if is_ours(kernel) and kernel.is_entry]
 
@@ -63,12 +76,17 @@ def names_of_ours(kernels: Iterable[Kernel]) -> List[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="No kernel of ours may spill or use a stack frame.")
     parser.add_argument("folders", metavar="FOLDER", nargs="+", type=Path)
+    parser.add_argument("--syntax-only", metavar="FILE", type=Path, help="the names of sources that have no machine code")
     options = parser.parse_args()
     for folder in options.folders:
         if not folder.is_dir():
             parser.error(f"{folder} is no folder")
     objects, kernels, problems = read(options.folders)
     judgement = judge(kernels)
+    listed = options.syntax_only.read_text().split() if options.syntax_only else []
+    problems += wrongly_silent(options.folders, listed)
+    if listed:
+        print(f"{len(listed)} sources were checked for syntax alone")
     for line in (*problems, *judgement.complaints):
         print(line)
     most = max([kernel.registers for kernel in kernels if is_ours(kernel)], default=0)

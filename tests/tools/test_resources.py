@@ -82,6 +82,17 @@ class Command(InScratch):
         self.put("a.cu.o.ptxas", report(OUR_KERNEL, CLEAN))
         self.expect(0, "1 objects, 1 kernels of ours (at most 56 registers), 0 of libraries, 0 complaints\n")
 
+    def test_what_has_no_machine_code_is_listed(self):
+        program, empty = Path(__file__).with_name("resources.py"), "ptxas info    : 0 bytes gmem\n"
+        listed = self.put("listed", "handwritten_b.cu\n")
+        for name, text in (("handwritten_a", report(OUR_KERNEL, CLEAN)), ("handwritten_b", empty), ("library_c", empty)):
+            self.put(f"{name}.cu.o")
+            self.put(f"{name}.cu.o.ptxas", text)
+        self.assertIn("1 sources were checked", self.printed(0, program, self.scratch, f"--syntax-only={listed}"))
+        self.assertIn("handwritten_b.cu.o.ptxas: has no kernel", self.printed(1, program, self.scratch))
+        self.put("listed", "handwritten_a.cu\nhandwritten_b.cu\n")
+        self.assertIn("handwritten_a.cu.o.ptxas: has kernels", self.printed(1, program, self.scratch, f"--syntax-only={listed}"))
+
     def test_a_missing_report_fails(self):
         missing = f"{self.scratch}/a.cu.o: the compiler's report is missing: build through the CMake target\n"
         none = "1 objects, 0 kernels of ours (at most 0 registers), 0 of libraries, 0 complaints\n"
