@@ -35,25 +35,25 @@ pretended& of(ncclComm_t comm) { return *reinterpret_cast<pretended*>(comm); }
 
 void* real_nccl = nullptr;  // calls go there once it is loaded
 template <class Function>
-Function* real(Function*, const char* name) {
+Function* real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(real_nccl, name));
 }
 
 }  // namespace
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  if (real_nccl != nullptr) return real(ncclCommCount, "ncclCommCount")(comm, count);
+  if (real_nccl != nullptr) return real<decltype(ncclCommCount)>("ncclCommCount")(comm, count);
   *count = of(comm).all.num_ranks;
   return of(comm).answer;
 }
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  if (real_nccl != nullptr) return real(ncclCommUserRank, "ncclCommUserRank")(comm, rank);
+  if (real_nccl != nullptr) return real<decltype(ncclCommUserRank)>("ncclCommUserRank")(comm, rank);
   *rank = of(comm).rank;
   return ncclSuccess;
 }
 ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type, ncclComm_t comm,
                            cudaStream_t stream) {
-  if (real_nccl != nullptr) return real(ncclAllGather, "ncclAllGather")(from, to, count, type, comm, stream);
+  if (real_nccl != nullptr) return real<decltype(ncclAllGather)>("ncclAllGather")(from, to, count, type, comm, stream);
   team& all = of(comm).all;
   auto& mine = all.told[of(comm).rank];
   mine.resize(count);
@@ -67,7 +67,8 @@ ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataTyp
 }
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream) {
-  if (real_nccl != nullptr) return real(ncclAllReduce, "ncclAllReduce")(from, to, count, type, op, comm, stream);
+  if (real_nccl != nullptr)
+    return real<decltype(ncclAllReduce)>("ncclAllReduce")(from, to, count, type, op, comm, stream);
   pretended& called = of(comm);
   ++called.num_all_reduces;
   called.count = count;
@@ -168,9 +169,9 @@ TEST(Communicator, RanksOfTheRealNccl) {
   real_nccl = loaded;
   ncclComm_t comms[2];
   const int devices[] = {0, 1};
-  ASSERT_EQ(real(ncclCommInitAll, "ncclCommInitAll")(comms, 2, devices), ncclSuccess);
+  ASSERT_EQ(real<decltype(ncclCommInitAll)>("ncclCommInitAll")(comms, 2, devices), ncclSuccess);
   expect_sums(devices, [&](int rank) { return comms[rank]; });
-  for (const ncclComm_t comm : comms) EXPECT_EQ(real(ncclCommDestroy, "ncclCommDestroy")(comm), ncclSuccess);
+  for (const ncclComm_t comm : comms) EXPECT_EQ(real<decltype(ncclCommDestroy)>("ncclCommDestroy")(comm), ncclSuccess);
   real_nccl = nullptr;
 }
 
