@@ -46,6 +46,7 @@ class caller {
                            .num_items = num_items,
                            .init = &init_};
     all.d_second = reinterpret_cast<void*>(std::uintptr_t{3} << 40);
+    all.levels = levels_;
     all.num_addresses = 1;
     all.num_columns = 1000;
     all.num_rows = num_items / all.num_columns;
