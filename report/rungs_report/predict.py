@@ -4,6 +4,7 @@ time of the rung that they name over that of the fastest candidate. What serves 
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -67,11 +68,13 @@ def suite(machine: Machine) -> Machine:
     return replace(machine, grids={})
 
 
-def tables(collection: Collection, machine: Machine) -> dict[str, str]:
+@cache
+def tables(machine: Machine) -> dict[str, str]:
     """What `report/run tune` would write from this machine alone."""
-    return tune.files(replace(collection, machines=[suite(machine)]))
+    return tune.files(Collection([suite(machine)], [], 0, 0))
 
 
+@cache
 def points(machine: Machine, older: bool = False) -> dict[str, list[tune.Times]]:
     """Every cold problem's times; older: of the rungs alone that run on chips below all that were measured."""
     return {
@@ -112,14 +115,14 @@ def pairs(collection: Collection) -> list[tuple[Machine, Machine]]:
     return [(a, b) for a, b in permutations(measured, 2) if a.device["compute_capability"] == b.device["compute_capability"]]
 
 
-def of_rules(collection: Collection, found: list[tuple[Machine, Machine]]) -> list[str]:
+def of_rules(found: list[tuple[Machine, Machine]]) -> list[str]:
     """The regret of every rule, in each direction."""
     rows = []
     for source, target in found:
-        made, known = tables(collection, source), points(target)
+        made, known = tables(source), points(target)
         capability = int(target.device["compute_capability"])
         way = f"{text(source.name)} on {text(target.name)}"
-        rows.append([way, "tables of its own", words.ratio(1.0), *_told(asked(tables(collection, target), known, capability))])
+        rows.append([way, "tables of its own", words.ratio(1.0), *_told(asked(tables(target), known, capability))])
         rows.append([way, "**copied**", words.ratio(1.0), *_told(asked(made, known, capability))])
         for rule in RULES:
             if scale := factor(rule, source, target):
@@ -128,18 +131,18 @@ def of_rules(collection: Collection, found: list[tuple[Machine, Machine]]) -> li
     return table(headers, rows)
 
 
-def of_older(collection: Collection, found: list[tuple[Machine, Machine]]) -> list[str]:
+def of_older(found: list[tuple[Machine, Machine]]) -> list[str]:
     """The regret of the rows for chips below all that were measured: derived, and those that know no chip."""
     rows = []
     for source, target in found:
-        made, known = tables(collection, source), points(target, older=True)
+        made, known = tables(source), points(target, older=True)
         for says, capability in (("**derived**", tune.LEAST), ("not measured", 0)):
             rows.append([f"{text(source.name)} on {text(target.name)}", says, *_told(asked(made, known, capability))])
     return table(["tables of", "rows", *[f">{family}, {what}" for family in FAMILIES for what in ("mean", "worst")]], rows)
 
 
-def sentence(collection: Collection, source: Machine, target: Machine) -> str:
-    copied = asked(tables(collection, source), points(target), int(target.device["compute_capability"]))
+def sentence(source: Machine, target: Machine) -> str:
+    copied = asked(tables(source), points(target), int(target.device["compute_capability"]))
     told = words.listed([f"{family} {regret.lag(tune.middle(each.values))}" for family, each in copied.items()])
     most = max(tune.middle(each.values) for each in copied.values())
     kept = "all under" if most < 1 + regret.THRESHOLD else "not all under"
@@ -168,16 +171,16 @@ def contents(collection: Collection) -> list[str]:
         " longer the rung that they name takes than the fastest candidate of the front door. `sizes by`: all sizes of the tables were multiplied by"
         " how much more of it the other chip has. A launch's overhead is the time of an empty kernel.",
         "",
-        *[f"- {sentence(collection, source, target)}" for source, target in found],
+        *[f"- {sentence(source, target)}" for source, target in found],
         "",
-        *of_rules(collection, found),
+        *of_rules(found),
         "",
         *alike(found),
         f"Chips below all that were measured take rows of compute capability {tune.LEAST}. They are derived from a measured chip's times of the rungs that run"
         " there. Here they are asked for the other chip's problems, beside the fastest of those rungs; and so are the rows for what was not measured, which served"
         " those chips before:",
         "",
-        *of_older(collection, found),
+        *of_older(found),
         "",
         f"- Measured: {words.listed(list(map(text, measured)))}.",
         "- Copied: chips of their compute capability or above.",

@@ -37,7 +37,7 @@ def two_chips(repository: Path) -> data.Collection:
 def regrets(collection: data.Collection, source: str, target: str, rule: str | None) -> list[float]:
     a, b = (next(machine for machine in collection.machines if machine.gpu == gpu) for gpu in (source, target))
     scale = predict.factor(next(each for each in predict.RULES if each.says == rule), a, b) if rule else 1.0
-    return predict.asked(predict.tables(collection, a), predict.points(b), 90, scale)["reductions"].values
+    return predict.asked(predict.tables(a), predict.points(b), 90, scale)["reductions"].values
 
 
 def test_the_right_rule_predicts_and_the_wrong_ones_do_not(two_chips: data.Collection) -> None:
@@ -58,8 +58,7 @@ def test_rows_for_older_chips_name_what_runs_there(repository: Path) -> None:
         made["rows"].append(synthetic.row(made, "cluster", tune.CLUSTER, items, 2.0))
     synthetic.write(repository / "report/data", made)
     (large,) = data.read(repository / "report/data").machines
-    one_chip = data.Collection([large], [], 0, 0)
-    tables = predict.tables(one_chip, large)
+    tables = predict.tables(large)
     older, every = predict.points(large, older=True), predict.points(large)
     assert predict.asked(tables, every, 90)["reductions"].values == pytest.approx([1.0] * len(SIZES))
     assert predict.asked(tables, older, tune.LEAST)["reductions"].values == pytest.approx([1.0] * len(SIZES))
@@ -68,7 +67,7 @@ def test_rows_for_older_chips_name_what_runs_there(repository: Path) -> None:
 
 def test_a_rung_that_was_not_measured_there_is_counted(two_chips: data.Collection) -> None:
     machine = two_chips.machines[0]
-    made = {name: table.replace("tagged_aggregates", "two_passes") for name, table in predict.tables(two_chips, machine).items()}
+    made = {name: table.replace("tagged_aggregates", "two_passes") for name, table in predict.tables(machine).items()}
     found = predict.asked(made, predict.points(machine), 90)["reductions"]
     assert found.unknown > 0 and len(found.values) + found.unknown == len(SIZES)
 
