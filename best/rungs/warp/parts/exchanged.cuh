@@ -10,10 +10,10 @@ namespace rungs::RUNGS_ABI::device {
 template <class T, int num_items, int items_per_thread>
 class exchanged {
   static constexpr bool is_padded = items_per_thread > 4 && (items_per_thread & (items_per_thread - 1)) == 0;
-  static constexpr int place(int i) { return is_padded ? i + i / parts::warp_threads : i; }
+  static __host__ __device__ constexpr int place(int i) { return is_padded ? i + i / parts::warp_threads : i; }
 
  public:
-  __device__ carried<T>& operator[](int i) { return items_[is_padded ? i + i / parts::warp_threads : i]; }
+  __device__ carried<T>& operator[](int i) { return items_[place(i)]; }
 
  private:
   carried<T> items_[place(num_items - 1) + 1];
