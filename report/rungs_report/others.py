@@ -50,7 +50,8 @@ HOW = {
     " size. Histograms have 64-bit counters; the contention is the percentage of samples of one value, the others are uniform. Of H100s no times could be had.",
     CCCL: "nvbench, which flushes by writing; the mean. What was timed are scans whose bits repeat, so `repeatable_door` stands beside them.",
     SCAN_CU: "each program's own time of a call; its post tells neither of a flush nor how many calls were timed. f32.",
-    YENCAL: "CUDA events, no flush, 2 calls before 10 that are timed; the mean. The scan is of ones, the histogram of uniform bytes with 32-bit counters.",
+    YENCAL: "CUDA events, no flush, 2 calls before 10 that are timed; the mean. The scan is of ones, the histogram of uniform bytes with 32-bit counters, which are set to 0 before the clock"
+    " starts. Calls of CUB and of ours set them to 0 themselves.",
 }
 
 
@@ -111,16 +112,25 @@ def mean(result: Result | None) -> str:
 
 
 def beside_cub(page: Page) -> list[str]:
-    rows = []
+    every, rows = runs(page.machine), []
     for about, found in by_problem(page).items():
-        rung, slowest = fastest(found[-1]), [min((each for each in map(lambda cell: speedup(cell, wanted), found) if each), default=None) for wanted in (DOOR, None)]
-        named = f"{code(rung['rung'])}{' (zeroed once)' if rung['temp_storage'] == 'zeroed_once' else ''}" if rung else words.UNKNOWN
+        cubs = {run["versions"]["cccl"]: fastest(cell, CUB) for run in every for cell in run["cells"] if problem(cell) == about}
+        rung, latest = fastest(found[-1]), found[-1]
+        lowest = [min((each for cell in found if (each := speedup(cell, wanted))), default=None) for wanted in (DOOR, None)]
+        zeroed = " (zeroed once)" if rung and rung["temp_storage"] == "zeroed_once" else ""
         rows.append(
-            [told(about), FLUSHED[found[-1]["mode"]], mean(fastest(found[-1], DOOR)), *(mean(fastest(cell, CUB)) for cell in found)]
-            + [words.UNKNOWN] * (len(runs(page.machine)) - len(found))
-            + [words.ratio(slowest[0]), named, mean(rung), words.ratio(slowest[1])]
+            [
+                told(about),
+                FLUSHED[latest["mode"]],
+                mean(fastest(latest, DOOR)),
+                *(mean(cubs.get(run["versions"]["cccl"])) for run in every),
+                words.ratio(lowest[0]),
+                code(rung["rung"]) + zeroed if rung else words.UNKNOWN,
+                mean(rung),
+                words.ratio(lowest[1]),
+            ]
         )
-    headers = ["problem", "flush", ">front door", *(f">CUB {text(run['versions']['cccl'])}" for run in runs(page.machine)), ">over CUB", "best rung", ">time", ">over CUB"]
+    headers = ["problem", "flush", ">front door", *(f">CUB {text(run['versions']['cccl'])}" for run in every), ">over CUB", "best rung", ">time", ">over CUB"]
     return [
         "## Ours and CUB's at their sizes",
         "",
