@@ -81,7 +81,7 @@ struct thread_counters {
 
   // Those of the calling thread.
   static __device__ void clear() {
-#pragma unroll 1
+#pragma unroll 4
     for (int c = 0; c < num_counters; ++c) exact_counters[c * blockDim.x + threadIdx.x] = 0;
   }
 

@@ -316,12 +316,13 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   constexpr int thread_items = Terms::in_vectors ? shape::num_vectors * Terms::vector_items : shape::num_singles;
   const std::size_t most_threads =
       parts::at_most(shape::most_threads, fitting / parts::warp_threads * parts::warp_threads);
-  const std::size_t multiprocessors = limits.multiprocessors;
-  // As many threads as give each multiprocessor one tile, if not more.
-  std::size_t block_threads = parts::ceil_div(num_items, multiprocessors * thread_items * parts::warp_threads);
+  // What one block takes in at once is not spread: blocks that meet cost more. Of more, as many threads as give each
+  // multiprocessor one tile, if not more.
+  const std::size_t most_blocks = num_items <= most_threads * thread_items ? 1 : limits.multiprocessors;
+  std::size_t block_threads = parts::ceil_div(num_items, most_blocks * thread_items * parts::warp_threads);
   block_threads = parts::at_most(block_threads * parts::warp_threads, most_threads);
   if (block_threads < shape::least_threads) block_threads = parts::at_most(shape::least_threads, most_threads);
-  std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads * thread_items), multiprocessors);
+  std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads * thread_items), most_blocks);
   const std::size_t least_blocks = 1 + num_items / (block_threads * most_terms_of_thread);
   if (grid_blocks < least_blocks) grid_blocks = least_blocks;
 
