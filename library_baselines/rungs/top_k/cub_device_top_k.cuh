@@ -7,7 +7,6 @@
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_topk.cuh>
-#include <cuda/std/version>
 #include <cuda/stream_ref>
 
 #include "rungs/parts/top_k_calls.cuh"
@@ -18,16 +17,6 @@ template <class T>
 __global__ void write_words_kernel(parts::top_k_rows<T> row, const parts::candidate* words) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < row.k) row.write(i, words[i]);
-}
-
-inline auto any_ties_and_order() {
-  namespace execution = cuda::execution;
-#if CCCL_VERSION >= 3005000
-  return execution::require(execution::determinism::not_guaranteed, execution::tie_break::unspecified,
-                            execution::output_ordering::unsorted);
-#else
-  return execution::require(execution::determinism::not_guaranteed, execution::output_ordering::unsorted);
-#endif
 }
 
 struct cub_device_top_k {
@@ -45,7 +34,9 @@ struct cub_device_top_k {
   static cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_keys_out,
                            unsigned* d_columns_out, std::size_t num_rows, std::size_t num_columns, std::size_t k,
                            cudaStream_t stream = nullptr) {
-    const auto environment = cuda::std::execution::env{cuda::stream_ref{stream}, any_ties_and_order()};
+    const auto environment = cuda::std::execution::env{
+        cuda::stream_ref{stream}, cuda::execution::require(cuda::execution::determinism::not_guaranteed,
+                                                           cuda::execution::output_ordering::unsorted)};
     const auto choose = [=](void* storage, std::size_t& bytes, const T* row, parts::candidate* words) {
       const auto all = thrust::make_transform_iterator(thrust::counting_iterator<unsigned>(0), word_of_column<T>{row});
       return cub::DeviceTopK::MaxKeys(storage, bytes, all, words, num_columns, k, environment);
