@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(block_threads) sampled_bound_kernel(parts::top
 struct sampled_bound : parts::top_k_calls<sampled_bound> {
   static constexpr auto idea = "a block a row, one read behind a bound that a sample tells";
   static constexpr int block_threads = 512, items_per_thread = 8;
-  static constexpr std::size_t max_k = most_chosen, max_columns = std::size_t{1} << 22;
+  // Of longer rows more than most_kept candidates reach any bound that so small a sample tells.
+  static constexpr std::size_t max_k = most_chosen, max_columns = std::size_t{1} << 20;
 
   template <class T>
   static cudaError_t enqueue(const parts::top_k_rows<T>& rows, std::size_t num_rows, cudaStream_t stream) {
