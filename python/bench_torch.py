@@ -329,17 +329,17 @@ def exact_integers(cell, tensors, found):
 
 def exact_top_k(cell, tensors, found):
     values, columns = found
-    exact = tensors[0].sort(-1, descending=True, stable=True)
+    exact = tensors[0].sort(dim=-1, descending=True, stable=True)
     k = columns.shape[1]
     return bool((values == exact.values[:, :k]).all() and (columns == exact.indices[:, :k]).all())
 
 
 def exact_routes(cell, tensors, found):
     logits, weights, experts = (ends(each, cell.shape[0]) for each in (tensors[0], *found))
-    exact, order = logits.double().softmax(-1).sort(-1, descending=True, stable=True)
+    exact, order = logits.double().softmax(-1).sort(dim=-1, descending=True, stable=True)
     exact = exact[:, :8] / exact[:, :8].sum(-1, True)
     # Probabilities of different logits may be equal where those are near, so logits decide.
-    order = logits.sort(-1, descending=True, stable=True).indices[:, :8]
+    order = logits.sort(dim=-1, descending=True, stable=True).indices[:, :8]
     return bool((experts == order).all() and ((weights - exact).abs() <= 1e-4 * exact).all())
 
 
@@ -349,8 +349,11 @@ def exact_draws(cell, tensors, found):
     logits, random = ends(tensors[0], cell.shape[0]), ends(found, cell.shape[0]).long()[:, None]
     top_p, near = (0.9 if "top_p" in cell.operation else 1), 1e-4
     uniforms = torch.rand(logits.shape[0], device="cuda")
-    token, _, last = (each.long()[:, None] for each in rungs_torch.sample(logits, top_p=top_p, uniforms=uniforms, details=True))
-    order = logits.sort(-1, descending=True, stable=True).indices
+    sampled = rungs_torch.sample(logits, top_p=top_p, uniforms=uniforms, details=True)
+    token, last = (each.long()[:, None] for each in (sampled.tokens, sampled.last_kept))
+    if not all(bool(((each >= 0) & (each < cell.shape[1])).all()) for each in (found, token, last)):
+        return False
+    order = logits.sort(dim=-1, descending=True, stable=True).indices
     exact = logits.double().softmax(-1).gather(1, order)
     sums = exact.cumsum(1)
     place = torch.empty_like(order).scatter_(1, order, torch.arange(order.shape[1], device="cuda").expand_as(order))
