@@ -164,7 +164,8 @@ class Calls(unittest.TestCase):
         found = self.passed("rungs_sample", lambda: rungs_torch.sample(logits, uniforms=uniforms, details=True), uniforms.data_ptr(), 0, 0)
         self.shapes(found, ((4,), "int32"), ((4,), "float32"), ((4,), "int32"))
         step = Tensor((), "int64")
-        self.passed("rungs_sample", lambda: rungs_torch.sample(logits, draw="gumbel", seed=2**64 - 1, offset=step), 2, 0, 1, 2**64 - 1, 0, step.data_ptr())
+        call = lambda: rungs_torch.sample(logits, draw="gumbel", seed=2**64 - 1, offset=step)  # noqa: E731
+        self.passed("rungs_sample", call, 2, 0, 1, 2**64 - 1, 0, step.data_ptr())
 
     def test_verify(self):
         target, draft, drafted = Tensor((6, 4, 50)), Tensor((6, 3, 50)), Tensor((6, 3), "int32")
@@ -192,9 +193,11 @@ class Calls(unittest.TestCase):
         x, scale = Tensor((7, 64), "float8_e5m2"), Tensor((7, 1))
         self.shapes([self.passed("rungs_reduce_codes", lambda: rungs_torch.sum(x), 0, 8, x.data_ptr(), 448)], ((), "float32"))
         self.shapes([self.passed("rungs_reduce_rows_of_codes", lambda: rungs_torch.abs_max(x, 1, True), 3, 8, 64, 7, 64)], ((7, 1), "float32"))
-        found = self.passed("rungs_softmax_of_codes", lambda: rungs_torch.log_softmax_of_fp8(x, scale=scale), 1, 8, 3, 64, scale.data_ptr(), 1, 64, 7, 64)
+        found = self.passed("rungs_softmax_of_codes", lambda: rungs_torch.log_softmax_of_fp8(x, scale=scale),
+                            1, 8, 3, 64, scale.data_ptr(), 1, 64, 7, 64)  # fmt: skip
         self.shapes([found], ((7, 64), "bfloat16"))
-        found = self.passed("rungs_norm_of_codes", lambda: rungs_torch.rms_norm_of_fp8(x, Tensor((64,)), dtype="torch.float32"), 0, 8, 0, None, 0, 7, 64, None, 1e-6)
+        found = self.passed("rungs_norm_of_codes", lambda: rungs_torch.rms_norm_of_fp8(x, Tensor((64,)), dtype="torch.float32"),
+                            0, 8, 0, None, 0, 7, 64, None, 1e-6)  # fmt: skip
         self.shapes([found], ((7, 64), "float32"))
 
     def test_dequantizing_sum(self):
@@ -239,7 +242,8 @@ class Calls(unittest.TestCase):
             (TypeError, "abs_max: x is float32", lambda: rungs_torch.abs_max(x)),
             (ValueError, "softmax_of_fp8: scale has the shape", lambda: rungs_torch.softmax_of_fp8(codes, scale=Tensor((4,)))),
             (TypeError, "rms_norm_of_fp8: dtype is torch.int32", lambda: rungs_torch.rms_norm_of_fp8(codes, dtype="torch.int32")),
-            (TypeError, "layer_norm_of_fp8: bias is float32, but must be bfloat16", lambda: rungs_torch.layer_norm_of_fp8(codes, bias=Tensor((100,)))),
+            (TypeError, "layer_norm_of_fp8: bias is float32, but must be bfloat16",
+             lambda: rungs_torch.layer_norm_of_fp8(codes, bias=Tensor((100,)))),
             (ValueError, "dequantizing_sum: float8_e4m3fn scales have the shape",
              lambda: rungs_torch.dequantizing_sum(Tensor((4, 64), "uint8"), Tensor((4, 4), "float8_e4m3fn"))),
             (ValueError, "dequantizing_sum: dim is 0", lambda: rungs_torch.dequantizing_sum(Tensor((4, 64), "uint8"), Tensor((4, 4)), 0)),
