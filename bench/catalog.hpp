@@ -28,6 +28,7 @@ enum class operation : unsigned char {
   dot,
   arg_extremum,
   select_if,
+  top_k,
   atomics,
   collective_reduce,
   collective_scan,
@@ -86,7 +87,8 @@ enum class scalar : unsigned char {
 // pairs, of which d_second points to the second items, and no init. What looks for a place takes no init, either: its
 // output are two words of 64 bits, the index and one that begins with the item; of both extrema four, those of the
 // least first. A selection takes the items less than the one that `levels` points to; its output has room for all of
-// them, and behind it for the count (count_behind). The studies of costs read none either: num_items counts the
+// them, and behind it for the count (count_behind). Top-k of rows writes the columns of each row's k greatest items, in
+// words of 32 bits, and behind those of all rows the items. The studies of costs read none either: num_items counts the
 // collectives or barriers of a chain, num_blocks blocks of num_threads take part, and what comes out follows from them
 // and the seed (rungs/parts/chains.cuh): of a chain of reductions one word, else one for every thread.
 struct arguments {
@@ -99,7 +101,7 @@ struct arguments {
   std::size_t num_addresses = 0;
   unsigned seed = 0;
   std::size_t num_blocks = 1, num_threads = 1;
-  std::size_t num_rows = 0, num_columns = 0;
+  std::size_t num_rows = 0, num_columns = 0, k = 0;
   const void* d_second = nullptr;
 };
 
@@ -134,7 +136,8 @@ struct record {
   executor executes_on = executor::device;
   std::size_t max_items = std::numeric_limits<std::size_t>::max();
   int max_bins = std::numeric_limits<int>::max() - 1;
-  std::size_t max_addresses = std::numeric_limits<unsigned>::max();  // atomics only
+  std::size_t max_columns = std::numeric_limits<std::size_t>::max(), max_k = max_columns;  // top-k only
+  std::size_t max_addresses = std::numeric_limits<unsigned>::max();                        // atomics only
   // Atomics only: where more operations than this meet on an address, the call takes seconds to minutes.
   std::size_t max_operations_per_address = std::numeric_limits<std::size_t>::max();
 
@@ -153,7 +156,9 @@ constexpr bool is_scan(operation value) {
   return value == operation::inclusive_scan || value == operation::exclusive_scan;
 }
 
-constexpr bool has_rows(operation value) { return value == operation::row_reduce || value == operation::row_norm; }
+constexpr bool has_rows(operation value) {
+  return value == operation::row_reduce || value == operation::row_norm || value == operation::top_k;
+}
 
 // Whether there is a second input, of as many items. Of rows' norms those of one row are taken, its weights.
 constexpr bool has_second(operation value) { return value == operation::dot || value == operation::row_norm; }
@@ -190,26 +195,13 @@ constexpr std::string_view name(family value) {
   return names[static_cast<int>(value)];
 }
 constexpr std::string_view name(operation value) {
-  constexpr std::string_view names[] = {"reduce",
-                                        "inclusive_scan",
-                                        "exclusive_scan",
-                                        "histogram_even",
-                                        "histogram_range",
-                                        "multi_histogram_even",
-                                        "row_reduce",
-                                        "row_norm",
-                                        "dot",
-                                        "arg_extremum",
-                                        "select_if",
-                                        "atomics",
-                                        "collective_reduce",
-                                        "collective_scan",
-                                        "barrier",
-                                        "stream_read",
-                                        "copy",
-                                        "fill",
-                                        "widen_bytes",
-                                        "widen_halves",
+  constexpr std::string_view names[] = {"reduce",         "inclusive_scan",    "exclusive_scan",
+                                        "histogram_even", "histogram_range",   "multi_histogram_even",
+                                        "row_reduce",     "row_norm",          "dot",
+                                        "arg_extremum",   "select_if",         "top_k",
+                                        "atomics",        "collective_reduce", "collective_scan",
+                                        "barrier",        "stream_read",       "copy",
+                                        "fill",           "widen_bytes",       "widen_halves",
                                         "empty"};
   return names[static_cast<int>(value)];
 }

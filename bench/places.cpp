@@ -25,6 +25,7 @@ bool has_rows(const contender& one) { return catalog::has_rows(one.record->opera
 bool normalises(const contender& one) { return one.record->operation == catalog::operation::row_norm; }
 bool finds_place(const contender& one) { return one.record->operation == catalog::operation::arg_extremum; }
 bool selects(const contender& one) { return one.record->operation == catalog::operation::select_if; }
+bool chooses_greatest(const contender& one) { return one.record->operation == catalog::operation::top_k; }
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
 bool chains(const contender& one) { return catalog::is_chain(one.record->operation); }
@@ -139,6 +140,12 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
     facts_ = summarise_products(from);
     return;
   }
+  if (about.operation == catalog::operation::top_k) {
+    question_ = question_of_rows(about.op, about.output_type, from, about.shape["columns"]);
+    k_ = about.shape["k"];
+    greatest_ = choose_greatest(from, question_.chunk_items, k_);
+    return;
+  }
   const running before = before_all(*about.contenders.front(), init_offset);  // the contenders are called alike
   if (about.operation == catalog::operation::row_reduce) {
     question_ = question_of_rows(about.op, about.output_type, from, about.shape["columns"]);
@@ -167,6 +174,7 @@ void place::give_shape(contender& one) const {
   } else if (has_rows(one)) {
     one.arguments.num_rows = question_.num_chunks();
     one.arguments.num_columns = question_.chunk_items;
+    one.arguments.k = k_;
   }
 }
 
@@ -205,6 +213,7 @@ judgement place::verify(const contender& one) {
     if (got.count == chosen_.count) got.hash = hash_of(one.arguments.d_out, got.count * size);
     return judge_selection(chosen_, got);
   }
+  if (chooses_greatest(one)) return judge_top_k(greatest_, read_output<std::uint32_t>(one), k_);
   if (normalises(one)) {
     if (one.record->input_type != catalog::scalar::f32) return {.why = "no oracle for norms of this type"};
     return judge_norms(*one.record, read<float>(input(), from_.num_items),
@@ -228,6 +237,7 @@ std::size_t place::output_bytes(const contender& one) {
                                : counts(one)
                                    ? static_cast<std::size_t>(a.num_levels - 1) * one.record->num_active_channels
                                : finds_place(one)        ? catalog::words_of_places(one.record->op)
+                               : chooses_greatest(one)   ? 2 * a.num_rows * a.k
                                : has_rows(one)           ? a.num_rows
                                : updates(one)            ? a.num_addresses
                                : chains(one) && !reduces ? a.num_blocks * a.num_threads

@@ -13,6 +13,7 @@
 #include "instruments.hpp"
 #include "planner.hpp"
 #include "selection_oracle.hpp"
+#include "top_k_oracle.hpp"
 #include "verify.hpp"
 
 namespace rungs::bench {
@@ -114,6 +115,8 @@ class place {
   std::vector<std::uint64_t> first_;  // where the extremum stands; of both, the least and the greatest
   value_bytes threshold_{};           // of a selection, and what it chooses
   chosen_items chosen_;
+  std::size_t k_ = 0;
+  std::vector<std::uint32_t> greatest_;  // what top-k has to write
   scan_question question_;
   std::vector<running> befores_;
   histogram_question counting_;

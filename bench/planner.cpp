@@ -356,6 +356,10 @@ std::string why_left_out(const catalog::record& record, const problem& about, mo
   else if (addresses != 0 && about.num_items / addresses > record.max_operations_per_address)
     reason = "more than " + std::to_string(record.max_operations_per_address) +
              " operations an address would take seconds or minutes";
+  if (const std::size_t k = about.shape["k"]; k > record.max_k)
+    reason = "takes k to " + std::to_string(record.max_k);
+  else if (k != 0 && about.shape["columns"] > record.max_columns)
+    reason = "takes at most " + std::to_string(record.max_columns) + " columns";
   if (is_uncached(about, how, target))
     reason = "reads and writes more than four times the L2 cache, which warm and graph are to show";
   if (about.num_items > record.max_items) reason = "takes at most " + std::to_string(record.max_items) + " items";

@@ -57,9 +57,9 @@ struct problem {
   std::vector<mode> modes = {};
   std::vector<const catalog::record*> contenders = {};
   // Of a histogram bins, and where there are several channels, channels and active. Of rows of a matrix rows and
-  // columns, of selections the percentage of chosen items, of atomics addresses, of chains threads, and of barriers
-  // blocks before them. Of all that read, offset where the items do not begin where memory was allocated, but so many
-  // of them behind.
+  // columns, of top-k also k, of selections the percentage of chosen items, of atomics addresses, of chains threads,
+  // and of barriers blocks before them. Of all that read, offset where the items do not begin where memory was
+  // allocated, but so many of them behind.
   bench::shape shape = {};
   bench::distribution distribution = bench::distribution::uniform;
 
@@ -80,6 +80,7 @@ struct problem {
                                      ? shape["bins"] * std::max<std::size_t>(1, shape["active"])
                                  : operation == catalog::operation::arg_extremum    ? catalog::words_of_places(op)
                                  : operation == catalog::operation::select_if       ? num_items * shape["percent"] / 100
+                                 : operation == catalog::operation::top_k           ? 2 * shape["rows"] * shape["k"]
                                  : operation == catalog::operation::row_reduce      ? shape["rows"]
                                  : operation == catalog::operation::atomics         ? shape["addresses"]
                                  : operation == catalog::operation::collective_scan ? shape["threads"]

@@ -80,7 +80,7 @@ condition condition_of(const std::string& key, const json& value) {
     return [is = value.get<bool>()](const problem& of) { return holds(of.input_type, of.shape["bins"]) == is; };
   if (key == "most_n") return [most = value.get<std::size_t>()](const problem& of) { return of.num_items <= most; };
   if (key != "n" && key != "bins" && key != "addresses" && key != "blocks" && key != "rows" && key != "percent" &&
-      key != "offset")
+      key != "k" && key != "offset")
     throw std::logic_error("suite.json: unknown key '" + key + "'");
   return [=, wanted = numbers_in(value)](const problem& of) {
     return std::ranges::count(wanted, key == "n" ? of.num_items : of.shape[key]) > 0;

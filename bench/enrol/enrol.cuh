@@ -145,6 +145,8 @@ record describe(record about) {
   if constexpr (requires { Variant::executes_on; }) about.executes_on = Variant::executes_on;
   if constexpr (requires { Variant::max_items; }) about.max_items = Variant::max_items;
   if constexpr (requires { Variant::max_bins; }) about.max_bins = Variant::max_bins;
+  if constexpr (requires { Variant::max_columns; }) about.max_columns = Variant::max_columns;
+  if constexpr (requires { Variant::max_k; }) about.max_k = Variant::max_k;
   if constexpr (requires { Variant::max_addresses; }) about.max_addresses = Variant::max_addresses;
   if constexpr (requires(std::size_t n) {
                   { Variant::summation_height(n) } -> std::convertible_to<std::size_t>;
@@ -335,6 +337,28 @@ record selection(record about) {
   return about;
 }
 
+// Whether the variant chooses the greatest items of each row of a matrix.
+template <class Variant>
+concept chooses_greatest = requires(std::size_t& bytes, const f32* d_in, f32* d_keys_out, u32* d_columns_out) {
+  Variant::top_k(nullptr, bytes, d_in, d_keys_out, d_columns_out, std::size_t{}, std::size_t{}, std::size_t{},
+                 cudaStream_t{});
+};
+
+template <class Variant, class T>
+record top_k(record about) {
+  about.operation = operation::top_k;
+  about.input_type = about.accumulator_type = scalar_of<T>();
+  about.output_type = scalar::u32;
+  about.takes_init = false;
+  about.call = [](void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+    const auto d_columns_out = static_cast<u32*>(a.d_out);
+    return Variant::top_k(d_temp_storage, temp_storage_bytes, static_cast<const T*>(a.d_in),
+                          reinterpret_cast<T*>(d_columns_out + a.num_rows * a.k), d_columns_out, a.num_rows,
+                          a.num_columns, a.k, stream);
+  };
+  return about;
+}
+
 // Whether the variant scans: then it has CUB's calls for that.
 template <class Variant>
 concept scans = requires(std::size_t& bytes, const f32* d_in, f32* d_out) {
@@ -510,6 +534,8 @@ void enrol(collector& records, const record& listed, elements<Elements...>, oper
         records.add(arg_extremum<Variant, Element, Operator>(about));
       } else if constexpr (selects<Variant>) {
         records.add(selection<Variant, input>(about));
+      } else if constexpr (chooses_greatest<Variant>) {
+        records.add(top_k<Variant, input>(about));
       } else if constexpr (reduces_rows<Variant>) {
         records.add(row_reduction<Variant, Element, Operator>(about));
       } else {

@@ -38,6 +38,7 @@ enum class executor : unsigned char { device, host };
 //   max_bins             int           of a histogram: most bins it takes; default no limit
 //   max_addresses        size_t        of a rung of the study of atomics: most addresses; default no limit
 //   max_operations_per_address  size_t  likewise: more on one address would take seconds; default no limit
+//   max_k, max_columns   size_t        of top-k: greatest k, and longest row; default no limit
 //   takes_group          bool(size_t num_blocks, size_t num_threads)   of a barrier: whether it makes such a group wait
 //   propagates_nan       bool          minimum and maximum return NaN if any item is one, and order -0 before +0;
 //                                      default true

@@ -761,6 +761,9 @@ def describe(problem: Cell) -> str:
     if problem.operation == "select_if":
         chosen = f"{problem.sizes['percent']} % chosen" if "percent" in problem.sizes else ""
         return ", ".join(filter(None, (f"{problem.input_type} selection", chosen, problem.mode)))
+    if problem.operation == "top_k" and "k" in problem.sizes:
+        sizes = problem.sizes
+        return ", ".join(filter(None, (f"{problem.input_type} top {sizes['k']:,} of {sizes['rows']:,} x {sizes['columns']:,}", problem.mode)))
     types = [t for t in (problem.input_type, problem.accumulator_type, problem.output_type) if t]
     named = " to ".join(dict.fromkeys(types))
     operator = {"plus": "sum", "compose": "composition"}.get(problem.operator, problem.operator)

@@ -18,7 +18,7 @@ from rungs_report.topics import Topic
 from rungs_report.words import code, table, text
 
 NEAR = 0.03
-DOORS = {"reductions": "rungs::DeviceReduce", "extrema": "rungs::DeviceReduce", "scans": "rungs::DeviceScan", "histograms": "rungs::DeviceHistogram", "selections": "rungs::DeviceSelect"}
+DOORS = {"reductions": "rungs::DeviceReduce", "extrema": "rungs::DeviceReduce", "scans": "rungs::DeviceScan", "histograms": "rungs::DeviceHistogram", "selections": "rungs::DeviceSelect", "top_k": "rungs::DeviceBatchedTopK"}
 SHOWN = ("uniform", "constant")  # distributions whose choice stands in the first table
 INTEGERS = ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")
 

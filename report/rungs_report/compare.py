@@ -356,12 +356,14 @@ def floor_share(machine: Machine, cell: Cell) -> float | None:
 
 
 def is_headline(problem: Cell) -> bool:
-    """A sum of floats, whatever its operation and mode, the place of the least float, a selection of half of the floats, or a histogram of
-    bytes, at which CUB is at its best: what a topic is headed by."""
+    """A sum of floats, whatever its operation and mode, the place of the least float, a selection of half of the floats, the 64 greatest floats of
+    64 rows, or a histogram of bytes, at which CUB is at its best: what a topic is headed by."""
     if problem.operation == "arg_extremum":
         return problem[1:7] == ("minimum", "f32", "f32", "i64", "", "uniform")
     if problem.operation == "select_if":
         return problem[1:7] == ("", "f32", "f32", "f32", "percent=50", "uniform")
+    if problem.operation == "top_k":
+        return problem[1:7] == ("", "f32", "f32", "u32", "rows=64 columns=131072 k=64", "uniform")
     if problem.operation == "histogram_even":
         return (problem.input_type, problem.shape, problem.distribution) == ("u8", "bins=256", "uniform")
     return problem[1:7] == ("plus", "f32", "f32", "f32", "", "uniform")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, limits, others, predict, regret, rows, selections, topics, torch_rows, words
+from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -87,7 +87,7 @@ FRONT: tuple[Section, ...] = (
     within(answers.REGRET, lambda page: regret.contents(page) if regret.measured(page.machine) else []),
     environment, ceilings, noise, omissions, refused, reading_guide,
 )  # fmt: skip
-TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, extrema.both, selections.shares, losses, other_types, other_modes, omissions)
+TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, extrema.both, selections.shares, top_k.shapes, losses, other_types, other_modes, omissions)
 HISTOGRAMS: tuple[Section, ...] = (
     banners, in_short, histograms.one_rung, histograms.ladders, *IN_TOPIC, within(CROSSOVER, crossover.contents, counters.spread_bins),
     histograms.every_kind, histograms.distributions, histograms.ranges_and_channels, histograms.uncounted, histograms.whole_grid, histograms.sweeps, losses, other_modes, omissions,

@@ -12,7 +12,7 @@ ORDINARY_CONTENTS = "the ladder, how far from the limit, what each rung gained, 
 ORDINARY_ERROR = "the error against the oracle, in units of the output's last place"
 
 
-SCANS, HISTOGRAMS, DOTS, EXTREMA, SELECTIONS, ATOMICS, COSTS = "scans", "histograms", "dots", "extrema", "selections", "atomics", "costs"
+SCANS, HISTOGRAMS, DOTS, EXTREMA, SELECTIONS, TOP_K, ATOMICS, COSTS = "scans", "histograms", "dots", "extrema", "selections", "top_k", "atomics", "costs"
 ROW_REDUCE, ROW_NORM = "row_reduce", "row_norm"  # have two sizes where others have one, so they are no topic: their page is their own
 STUDIES = (ATOMICS, COSTS)  # they compare ways of doing a thing, among which nobody has to choose
 
@@ -49,6 +49,7 @@ KNOWN = (
         "the faster of the copy roof and the read-only roof over the items read and the items chosen",
         "0: the count is compared, and a hash of the chosen items in their order",
     ),
+    Topic(TOP_K, ("top_k",), "the read-only roof over all rows", "0: columns and items are compared with the first of each row, in their order"),
     Topic(
         ATOMICS,
         ("atomics",),

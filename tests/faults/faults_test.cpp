@@ -50,6 +50,7 @@ class caller {
     all.num_addresses = 1;
     all.num_columns = 1000;
     all.num_rows = num_items / all.num_columns;
+    all.k = 8;
     if (catalog::is_chain(subject_.operation)) {
       // A launch for each barrier, in the worst case.
       if (subject_.operation == catalog::operation::barrier) all.num_items = std::min<std::size_t>(num_items, 50);

@@ -29,6 +29,7 @@ catalog::arguments bench_top::arguments(const problem& p, const void* d_in, void
   all.d_second = d_second_;
   all.num_rows = p.num_rows;
   all.num_columns = p.num_columns;
+  all.k = p.k;
   if (!counts_) {
     host.init = init_of(subject_, p.init);
     if (subject_.operation == catalog::operation::select_if) {

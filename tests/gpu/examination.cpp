@@ -44,10 +44,11 @@ constexpr std::size_t usual_sanitized_cluster_items = 20000;
 constexpr std::size_t most_sanitized_cluster_samples = 40000;
 constexpr std::size_t host_oracle_items = std::size_t{1} << 17;  // up to here the host oracle may be asked
 constexpr std::size_t host_judged_pairs = 4096;                  // likewise, of what no checker on the device holds
-constexpr std::size_t host_judged_norms = std::size_t{1} << 20;
+constexpr std::size_t host_judged_rows = std::size_t{1} << 20;
 constexpr int max_findings = 6;
 // Lengths of rows, around what lanes, warps and blocks take at a time.
 constexpr std::array percents_asked{0, 1, 50, 100};  // of selections
+constexpr std::array<std::size_t, 10> ks_asked{1, 2, 8, 31, 32, 33, 64, 100, 500, 1024};
 constexpr std::array<std::size_t, 16> columns_asked{1,   2,   7,    31,   32,   33,   127,  128,
                                                     129, 512, 2047, 2048, 2049, 8191, 8193, 70001};
 
@@ -80,6 +81,7 @@ class examiner {
       every_edge();
       every_place();
       every_share();
+      every_k();
       if (how_.only_fault.empty()) {
         same_workspace_again();
         shared_workspace();
@@ -114,6 +116,7 @@ class examiner {
   bool scans() const { return catalog::is_scan(subject_.operation); }
   bool has_rows() const { return catalog::has_rows(subject_.operation); }
   bool normalises() const { return subject_.operation == operation::row_norm; }
+  bool chooses_greatest() const { return subject_.operation == operation::top_k; }
   bool has_pairs() const { return subject_.operation == operation::dot; }
   bool has_second() const { return catalog::has_second(subject_.operation); }
   bool finds_place() const { return subject_.operation == operation::arg_extremum; }
@@ -175,10 +178,8 @@ class examiner {
         p.seed % num_special == special_nan)
       ++p.seed;  // no NaN
     // Squares of large items are infinite, which is no question about norms; all outputs are judged on the host.
-    if (normalises()) {
-      if (p.kind != distribution::exact) p.kind = distribution::uniform;
-      p.num_items = std::min(p.num_items, host_judged_norms);
-    }
+    if (normalises() && p.kind != distribution::exact) p.kind = distribution::uniform;
+    if (normalises() || chooses_greatest()) p.num_items = std::min(p.num_items, host_judged_rows);
     if (sanitizing()) p.num_items = std::min(p.num_items, most_sanitized_here);
     if (!on_device_)
       p.num_items = std::min<std::size_t>(p.num_items, full() ? 1u << 24 : scans() ? 1u << 14 : 1u << 17);
@@ -194,11 +195,14 @@ class examiner {
     return counts() ? with_levels(p) : p;
   }
 
-  // Of rows: how long they are, where the case does not say.
+  // Of rows: how long they are and what k is, where the case does not say.
   problem with_columns(problem p) const {
     if (p.num_columns == 0 && p.num_rows == 0)
       p.num_columns = columns_asked[detail::hash(p.seed, 5) % columns_asked.size()];
     p.num_columns = std::min(p.num_columns, std::max<std::size_t>(1, p.num_items));
+    if (!chooses_greatest()) return p;
+    if (p.k == 0) p.k = ks_asked[detail::hash(p.seed, 6) % ks_asked.size()];
+    p.k = std::min({p.k, p.num_columns, subject_.max_k});
     return p;
   }
 
@@ -412,6 +416,31 @@ class examiner {
         p.in_offset = static_cast<int>(n % 4);
         ordinary_case(text("percent:", percent, ':', n), p);
       }
+  }
+
+  // Of top-k: each k, of rows that are shorter and longer than what blocks keep, with every kind of special items, ties
+  // by the thousand and equal items.
+  void every_k() {
+    if (!chooses_greatest()) return;
+    constexpr std::array<std::size_t, 6> lengths{33, 1000, 4096, 4099, 20011, 70001};
+    constexpr std::array kinds{distribution::special, distribution::constant, distribution::exact,
+                               distribution::uniform};
+    std::size_t turn = 0;
+    for (const std::size_t k : ks_asked)
+      for (const std::size_t columns : lengths)
+        for (const distribution kind : kinds) {
+          const std::size_t each = turn++;
+          if (sanitizing() && each % 13 != 0) continue;
+          problem p;
+          p.num_rows = 3;
+          p.num_columns = columns;
+          p.num_items = 3 * columns;
+          p.k = k;
+          p.kind = kind;
+          p.seed = how_.seed * num_special + each / 4 + each / 24;  // each special kind at each length
+          p.in_offset = static_cast<int>(each % 5 % 4);
+          ordinary_case(text("k:", k, ':', columns, ':', name(kind)), p, p.num_items);
+        }
   }
 
   void pairwise() {
@@ -986,6 +1015,7 @@ class examiner {
     if (!has_rows()) return repeats("repeats bit for bit", p);
     for (const std::size_t columns : {32, 33, 600, 8192, 70001}) {
       p.num_columns = columns;
+      p.k = std::min(p.k, columns);
       repeats(text("repeats bit for bit:", columns), of_size(subject_, p, p.num_items));
     }
   }

@@ -515,6 +515,65 @@ TEST(examination, refuses_every_bug_planted_in_selections) {
   EXPECT_REFUSED(examined_choice<std::int32_t, choice_bug::one_too_many>());
 }
 
+// Top-k of rows.
+enum class top_k_bug { none, last_of_equals, nan_lost, zeros_differ, unsorted, last_column_left_out, key_rounded };
+
+template <class T, top_k_bug planted>
+cudaError_t greatest(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  const bool is_query = temp_storage_bytes == 0;
+  temp_storage_bytes = 16;
+  if (is_query) return cudaSuccess;
+  auto* const columns_out = static_cast<std::uint32_t*>(a.d_out);
+  auto* const keys_out = reinterpret_cast<T*>(columns_out + a.num_rows * a.k);
+  std::vector<std::uint32_t> columns;
+  for (std::size_t row = 0; row < a.num_rows; ++row) {
+    const T* const items = static_cast<const T*>(a.d_in) + row * a.num_columns;
+    columns.clear();
+    for (std::uint32_t column = 0; column < a.num_columns; ++column) columns.push_back(column);
+    if (planted == top_k_bug::last_column_left_out && a.k < a.num_columns) columns.pop_back();
+    std::ranges::sort(columns, [&](std::uint32_t i, std::uint32_t j) {
+      const bool i_is_nan = items[i] != items[i], j_is_nan = items[j] != items[j];
+      if (i_is_nan != j_is_nan) return planted == top_k_bug::nan_lost ? j_is_nan : i_is_nan;
+      if (!i_is_nan && items[i] != items[j]) return items[i] > items[j];
+      if (planted == top_k_bug::zeros_differ && std::signbit(double(items[i])) != std::signbit(double(items[j])))
+        return std::signbit(double(items[j]));
+      return planted == top_k_bug::last_of_equals ? i > j : i < j;
+    });
+    if (planted == top_k_bug::unsorted && a.k > 100) std::swap(columns[50], columns[51]);
+    for (std::size_t i = 0; i < a.k; ++i) {
+      columns_out[row * a.k + i] = columns[i];
+      keys_out[row * a.k + i] = planted == top_k_bug::key_rounded && items[columns[i]] == 0 ? T{} : items[columns[i]];
+    }
+  }
+  return cudaSuccess;
+}
+
+template <class T, top_k_bug planted = top_k_bug::none>
+verdict examined_top_k() {
+  record r = host_record<T, std::uint32_t>(catalog::operation::top_k, greatest<T, planted>);
+  r.accumulator_type = r.input_type;
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return examine(r, {.seed = 20261121});
+}
+
+TEST(examination, finds_nothing_where_nothing_is_wrong_with_top_k) {
+  for (const verdict& v : {examined_top_k<float>(), examined_top_k<std::int32_t>()}) {
+    EXPECT_TRUE(v.findings.empty()) << all_findings(v);
+    EXPECT_GT(v.cases, 500);
+  }
+}
+
+TEST(examination, refuses_every_bug_planted_in_top_k) {
+  EXPECT_REFUSED(examined_top_k<float, top_k_bug::last_of_equals>());
+  EXPECT_REFUSED(examined_top_k<std::int32_t, top_k_bug::last_of_equals>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_bug::nan_lost>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_bug::zeros_differ>());
+  EXPECT_REFUSED(examined_top_k<std::int32_t, top_k_bug::unsorted>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_bug::last_column_left_out>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_bug::key_rounded>());
+}
+
 // Scans, in tiles as a device has them.
 enum class scan_bug {
   none,

@@ -19,9 +19,10 @@ std::string describe(const problem& p) {
           ? text(" bins=", p.num_bins, " levels=", name(p.levels), '+', p.levels_offset, " distribution=", name(p.kind))
           : text(" distribution=", name(p.kind), " init=", inits[static_cast<std::size_t>(p.init)]);
   const std::string rows = p.num_rows + p.num_columns > 0 ? text(" rows=", p.num_rows, " columns=", p.num_columns) : "";
+  const std::string k = p.k > 0 ? text(" k=", p.k) : "";
   const std::string percent = p.percent != 50 ? text(" percent=", p.percent) : "";
   const std::string second = p.second_offset > 0 ? text(" second+", p.second_offset) : "";
-  return text("n=", p.num_items, rows, what, percent, " data-seed=", p.seed, " in+", p.in_offset, second,
+  return text("n=", p.num_items, rows, k, what, percent, " data-seed=", p.seed, " in+", p.in_offset, second,
               p.in_place ? std::string(" in place") : text(" out+", p.out_offset), " workspace+", p.workspace_offset,
               " poison=", poisons[static_cast<std::size_t>(p.poison)],
               p.legacy_stream ? " stream=legacy" : " stream=own");

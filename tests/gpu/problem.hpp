@@ -25,8 +25,8 @@ struct problem {
   bool legacy_stream = false;
   bool in_place = false;  // d_out is d_in
   int percent = 50;       // of selections: how many of uniform items are chosen
-  // Rows of a matrix only: as many items as they have.
-  std::size_t num_rows = 0, num_columns = 0;
+  // Rows of a matrix only: as many items as they have. Of top-k also k.
+  std::size_t num_rows = 0, num_columns = 0, k = 0;
   // Histograms only.
   int num_bins = 0;
   levels_kind levels = levels_kind::unit;

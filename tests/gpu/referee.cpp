@@ -277,6 +277,43 @@ class referee_of_rows : public referee_on_site {
   std::vector<expectation> expected_;  // without a task
 };
 
+// Of top-k of rows, all outputs by the host: the columns, and the bits of the items there.
+class referee_of_top_k : public referee_on_site {
+ public:
+  using referee_on_site::referee_on_site;
+
+  std::size_t output_items(const problem& asked) const override { return 2 * asked.num_rows * asked.k; }
+
+  void learn(const judged_call& call, std::uint64_t) override {
+    const auto [rows, columns, k] = std::tuple{call.asked.num_rows, call.asked.num_columns, call.asked.k};
+    std::vector<std::uint32_t> items(rows * columns);
+    if (!items.empty()) where_.read(items.data(), call.d_in, items.size() * sizeof items[0], call.stream);
+    expected_.assign(2 * rows * k, 0);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto first = first_columns(subject_.input_type, items.data() + row * columns, columns, k);
+      for (std::size_t i = 0; i < k; ++i) {
+        expected_[row * k + i] = first[i];
+        expected_[(rows + row) * k + i] = items[row * columns + first[i]];
+      }
+    }
+  }
+
+  std::optional<std::string> fault(const judged_call& call) override {
+    std::vector<std::uint32_t> got(expected_.size());
+    if (!got.empty()) where_.read(got.data(), call.d_out, got.size() * sizeof got[0], call.stream);
+    const auto at = static_cast<std::size_t>(std::ranges::mismatch(expected_, got).in1 - expected_.begin());
+    if (at == expected_.size()) return std::nullopt;
+    const std::size_t results = expected_.size() / 2, k = call.asked.k;
+    return text("row ", at % results / k, ", place ", at % k, ": expected the ", at < results ? "column " : "bits ",
+                expected_[at], ", got ", got[at]);
+  }
+
+  std::string fingerprint(const judged_call& call) override { return checksum(call); }
+
+ private:
+  std::vector<std::uint32_t> expected_;
+};
+
 // Of norms of rows, all outputs by the host. Sums of squares there are of long doubles.
 class referee_of_norms : public referee_on_site {
  public:
@@ -443,6 +480,7 @@ std::unique_ptr<referee> referee_of(const record& subject, site& where) {
   if (catalog::is_histogram(subject.operation)) return std::make_unique<referee_of_histograms>(subject, where);
   if (catalog::is_scan(subject.operation)) return std::make_unique<referee_of_scans>(subject, where);
   if (subject.operation == operation::row_reduce) return std::make_unique<referee_of_rows>(subject, where);
+  if (subject.operation == operation::top_k) return std::make_unique<referee_of_top_k>(subject, where);
   if (subject.operation == operation::row_norm) return std::make_unique<referee_of_norms>(subject, where);
   if (subject.operation == operation::arg_extremum) return std::make_unique<referee_of_places>(subject, where);
   if (subject.operation == operation::select_if) return std::make_unique<referee_of_selections>(subject, where);

@@ -129,6 +129,15 @@ std::vector<record> selections_catalog() {
   return all;
 }
 
+std::vector<record> top_k_catalog() {
+  std::vector<record> all;
+  for (const scalar type : {scalar::f32, scalar::i32})
+    for (const char* rung : {"rung", "cub_device"})
+      all.push_back(fakes::of_top_k(fakes::record(rung, does_nothing, type, executor::device)));
+  all.push_back(fakes::of_top_k(fakes::record("host_serial", does_nothing, scalar::f32)));
+  return all;
+}
+
 std::vector<record> atomics_catalog() {
   std::vector<record> all;
   for (const auto& [which, type] : {std::pair{op::plus, scalar::u32}, std::pair{op::plus, scalar::bf16x2},
@@ -156,7 +165,7 @@ std::vector<record> operator+(std::vector<record> all, const std::vector<record>
 // Something of everything: sums and extremes on the host, and what enters no grid and a roof, which is in no plan.
 std::vector<record> a_catalog() {
   auto all = flat_catalog() + histogram_catalog() + rows_catalog() + norms_catalog() + dots_catalog() +
-             places_catalog() + selections_catalog() + atomics_catalog() + chain_catalog();
+             places_catalog() + selections_catalog() + top_k_catalog() + atomics_catalog() + chain_catalog();
   for (const op combine : {op::plus, op::minimum}) {
     all.push_back(fakes::record("host_serial", does_nothing, scalar::f32));
     all.back().op = combine;
@@ -273,6 +282,9 @@ TEST_F(Planner, NamesSayEverything) {
         "select_if/f32/percent=50/uniform/n=64Mi/library_baselines/cub_device/cold",
         "select_if/f32/percent=1/uniform/n=256Mi/library_baselines/rung/cold",
         "select_if/i32/percent=50/uniform/n=16Mi/library_baselines/rung/cold",
+        "top_k/f32/rows=64/columns=131072/k=1024/uniform/n=8Mi/library_baselines/cub_device/cold",
+        "top_k/f32/rows=4096/columns=256/k=8/uniform/n=1Mi/library_baselines/host_serial/host",
+        "top_k/i32/rows=64/columns=131072/k=64/uniform/n=8Mi/library_baselines/rung/cold",
         "barrier/u32/blocks=1/threads=1024/uniform/n=16Ki/handwritten/one_block/cold",
         "barrier/u32/blocks=16/threads=256/uniform/n=16/handwritten/many_blocks/graph"})
     EXPECT_TRUE(all.contains(name)) << name;
@@ -390,6 +402,14 @@ TEST_F(Planner, AtomicsOnTooManyAddressesOrTooFewAreLeftOutWithAReason) {
                                         {"more than 1024 operations an address would take seconds or minutes", 10}}));
 }
 
+TEST_F(Planner, TopKOfTooManyOrOfTooLongRowsIsLeftOutWithAReason) {
+  records = top_k_catalog();
+  records[0].max_k = 64;
+  records[0].max_columns = 1 << 22;
+  const auto why = reasons();
+  EXPECT_EQ(why, (std::map<std::string, int>{{"takes k to 64", 5}, {"takes at most 4194304 columns", 1}}));
+}
+
 TEST_F(Planner, WithoutAGpuTheHostBaselinesRemainAndTheRestIsNamed) {
   gpu.reset();
   const auto planned = plan();
@@ -477,6 +497,7 @@ problem a_problem(operation kind, scalar input, scalar output, shape of = {}) {
 }
 constexpr auto scan = operation::inclusive_scan;
 const shape of_rows{{{"rows", 20}, {"columns", 50}}};
+const shape of_top_k{{{"rows", 20}, {"columns", 50}, {"k", 4}}};
 const shape half{{{"percent", 50}}};
 const shape pixels{{{"bins", 256}, {"channels", 4}, {"active", 3}}}, offset{{{"offset", 3}}};
 const measures all_measures[] = {
@@ -497,6 +518,10 @@ const measures all_measures[] = {
     {a_problem(operation::dot, scalar::i8, scalar::i32), {2004, 2000, 2256, 4}, {operation::stream_read}},
     // A place is two words.
     {a_problem(operation::arg_extremum, scalar::f32, scalar::i64), {4016, 4000, 4000, 16}, {operation::stream_read}},
+    // Columns and items of k results a row.
+    {a_problem(operation::top_k, scalar::f32, scalar::u32, of_top_k),
+     {4640, 4000, 4000, 640},
+     {operation::stream_read}},
     // Half of the items are written. Buffers have room for all of them, and for the count.
     {a_problem(operation::select_if, scalar::f32, scalar::f32, half),
      {6000, 6000, 6000, 4016},

@@ -17,8 +17,8 @@ namespace {
 using catalog::op, catalog::operation, catalog::record, catalog::scalar;
 using fakes::a_chain, fakes::a_histogram, fakes::a_scan, fakes::an_update, fakes::chain_slip, fakes::choice_slip,
     fakes::flaw, fakes::miscount, fakes::norm_slip, fakes::of_both_places, fakes::of_norms, fakes::of_pairs,
-    fakes::of_places, fakes::of_rows, fakes::of_selections, fakes::pair_slip, fakes::place_slip, fakes::row_slip,
-    fakes::slip;
+    fakes::of_places, fakes::of_rows, fakes::of_selections, fakes::of_top_k, fakes::pair_slip, fakes::place_slip,
+    fakes::row_slip, fakes::top_k_slip, fakes::slip;
 constexpr auto inclusive = operation::inclusive_scan, exclusive = operation::exclusive_scan;
 const std::vector<distribution> everywhere(std::begin(all_distributions), std::end(all_distributions));
 
@@ -88,6 +88,9 @@ std::size_t norm_bytes(const problem& about) { return 4 * about.shape["columns"]
 std::size_t pair_bytes(const problem&) { return 8'004; }
 std::size_t place_bytes(const problem&) { return 4'016; }
 std::size_t both_places_bytes(const problem&) { return 4'032; }
+std::size_t top_k_bytes(const problem& about) {
+  return 4 * about.shape["rows"] * (about.shape["columns"] + 2 * about.shape["k"]);
+}
 std::size_t chosen_bytes(const problem& about) { return 4 * (1'000 + 10 * about.shape["percent"]); }
 std::size_t scan_bytes(const problem& about) { return about.num_items * 2 * catalog::size_of(about.input_type); }
 std::size_t counter_bytes(const problem& about) {
@@ -102,6 +105,7 @@ std::size_t thread_bytes(const problem& about) {
 
 const selection two_addresses{.filter = "/addresses=(1|1024)/", .sizes = {1000}};
 const selection a_hundred{.sizes = {100}};
+const selection of_experts{.filter = "columns=256/k=8/"};
 const selection few_rows{.filter = "rows=(1|19)/columns=2048/"}, few_norms{.filter = "rows=19/columns=2048/"};
 INSTANTIATE_TEST_SUITE_P(
     All, SuiteTimes,
@@ -122,6 +126,10 @@ INSTANTIATE_TEST_SUITE_P(
                      "row_reduce/plus/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/a/host", row_bytes},
         RightVariant{"norms", of_norms(fakes::record("a", fakes::norms<>, scalar::f32)), few_norms, 1,
                      "row_norm/f32/rows=19/columns=2048/uniform/n=38Ki/library_baselines/a/host", norm_bytes},
+        RightVariant{"top_k", of_top_k(fakes::record("a", fakes::greatest<float>, scalar::f32)), of_experts, 1,
+                     "top_k/f32/rows=4096/columns=256/k=8/uniform/n=1Mi/library_baselines/a/host", top_k_bytes},
+        RightVariant{"int_top_k", of_top_k(fakes::record("a", fakes::greatest<int>)), of_experts, 1,
+                     "top_k/i32/rows=4096/columns=256/k=8/uniform/n=1Mi/library_baselines/a/host", top_k_bytes},
         RightVariant{"dot", of_pairs(fakes::record("a", fakes::dot<float>, scalar::f32)), a_thousand, 1,
                      "dot/plus/f32/n=1000/library_baselines/a/host", pair_bytes},
         RightVariant{"place", of_places(fakes::record("a", fakes::place_of_the_least<float>, scalar::f32)), a_thousand,
@@ -217,6 +225,10 @@ template <place_slip planted>
 record placing_both() {
   return of_both_places(fakes::record("a", fakes::both_places<int, planted>, scalar::i32));
 }
+template <top_k_slip planted>
+record choosing_greatest() {
+  return of_top_k(fakes::record("a", fakes::greatest<int, planted>));
+}
 template <choice_slip planted>
 record choosing() {
   return of_selections(fakes::record("a", fakes::chosen<int, planted>));
@@ -274,6 +286,11 @@ INSTANTIATE_TEST_SUITE_P(
         WrongVariant{"order_of_choice", choosing<choice_slip::order>(), "in their order"},
         WrongVariant{"count_of_32_bits", choosing<choice_slip::count_of_32_bits>(), "chosen items, got "},
         WrongVariant{"choice_tires", choosing<choice_slip::tires>(), "after the last sample"},
+
+        WrongVariant{"last_of_equal_keys", choosing_greatest<top_k_slip::last_of_equals>(), "the column in place ",
+                     of_experts},
+        WrongVariant{"last_column_of_top_k", choosing_greatest<top_k_slip::last_column>(), "row ", of_experts},
+        WrongVariant{"top_k_tires", choosing_greatest<top_k_slip::tires>(), "after the last sample", of_experts},
 
         WrongVariant{"last_sample", counting<std::uint16_t, int, miscount::drops_the_last>(scalar::u16, scalar::i32),
                      "wrong", of_64_bins, inside},

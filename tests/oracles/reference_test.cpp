@@ -201,6 +201,18 @@ TEST(reference, what_is_less_than_a_threshold_comes_in_its_order) {
   EXPECT_TRUE(same_bytes(chosen.data(), chosen.size(), expected.data(), expected.size() * sizeof(float)));
 }
 
+TEST(reference, the_first_columns) {
+  using columns = std::vector<std::uint32_t>;
+  const auto nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> items{1, -nan, 3, 0.0f, -0.0f, nan, 3, static_cast<float>(infinity), -1};
+  EXPECT_EQ(first_columns(scalar::f32, items.data(), items.size(), 9), (columns{1, 5, 7, 2, 6, 0, 3, 4, 8}));
+  EXPECT_EQ(first_columns(scalar::f32, items.data() + 2, 5, 1), (columns{3}));
+  EXPECT_EQ(first_columns(scalar::f32, items.data() + 3, 2, 2), (columns{0, 1}));
+  const std::vector<std::int32_t> numbers{-5, 7, std::numeric_limits<std::int32_t>::min(), 7, 0};
+  EXPECT_EQ(first_columns(scalar::i32, numbers.data(), numbers.size(), 5), (columns{1, 3, 4, 0, 2}));
+  EXPECT_EQ(first_columns(scalar::i32, numbers.data(), 0, 0), columns{});
+}
+
 TEST(reference, the_place_of_nothing) {
   EXPECT_EQ(found_in(op::minimum, scalar::f32, std::vector<float>{}).item, make_value(static_cast<float>(infinity)));
   EXPECT_EQ(found_in(op::maximum, scalar::i32, std::vector<std::int32_t>{}).item,

@@ -82,6 +82,9 @@ EXTREMA_LIBRARIES = {"cub_device_arg": 1.3, "thrust_extremum_element": 9.0}
 # Likewise for half of 1 Mi floats chosen.
 SELECTIONS = {"flags_scan_scatter": 14.0, "tile_counts": 6.0, "look_back": 4.0, "warp_look_back": 3.0, "vector_items": 2.4, "staged": 2.0}
 SELECTION_LIBRARIES = {"cub_device_select": 2.2, "thrust_copy_if": 9.0}
+# Likewise for the 64 greatest of 64 Ki floats in rows.
+TOP_K = {"rounds_of_arg_max": 90.0, "bitonic_registers": 30.0, "radix_digits": 5.0, "sampled_bound": 2.0}
+TOP_K_LIBRARIES = {"cub_device_sort": 12.0}
 DISTRIBUTIONS = ("uniform", "constant", "eight_hot", "zipf", "sorted", "runs", "out_of_range")
 SIZES = [1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28, 1 << 30, 1_000_003]
 
@@ -130,6 +133,9 @@ def row(document: dict[str, Any], family: str, rung: str, items: int, median: fl
         outputs = int(changes["shape"].split("=")[1])
     if operation == "select_if":
         outputs = items * int(changes["shape"].split("=")[1]) // 100
+    if operation == "top_k":
+        sizes = dict(part.split("=") for part in changes["shape"].split())
+        outputs = 2 * int(sizes["rows"]) * int(sizes["k"])
     if "histogram" in operation:
         accumulator_type = "u32"
         sizes = dict(part.split("=") for part in changes["shape"].split())
@@ -470,6 +476,18 @@ def add_selections(made: dict[str, Any], percents: Sequence[int] = (1, 50, 100),
             times = {("handwritten", rung): FLOOR + us * per_mi for rung, us in (SELECTIONS | {"front_door": 1.8}).items()}
             times |= {("library_baselines", rung): FLOOR + us * per_mi for rung, us in SELECTION_LIBRARIES.items()}
             add_cell(made, items, times, operation="select_if", operator="", shape=f"percent={percent}")
+
+
+def add_top_k(made: dict[str, Any], shapes: Sequence[tuple[int, int, int]] = ((64, 1 << 17, 64), (4096, 256, 8))) -> None:
+    """Rows, columns and k: the time grows with what is read."""
+    made["variants"] += [variant("handwritten", "top_k", rung, number) for number, rung in enumerate(TOP_K)]
+    made["variants"].append(variant("handwritten", "front_door_of_top_k", "front_door", -1))
+    made["variants"] += [variant("library_baselines", "top_k", rung, -1) for rung in TOP_K_LIBRARIES]
+    for rows, columns, k in shapes:
+        per_mi = rows * columns / 2**20
+        times = {("handwritten", rung): FLOOR + us * per_mi for rung, us in (TOP_K | {"front_door": 1.5}).items()}
+        times |= {("library_baselines", rung): FLOOR + us * per_mi for rung, us in TOP_K_LIBRARIES.items()}
+        add_cell(made, rows * columns, times, operation="top_k", operator="", output_type="u32", shape=f"rows={rows} columns={columns} k={k}")
 
 
 def add_fault(made: dict[str, Any], rung: str, items: int, kind: str, defect: str, **about: Any) -> None:

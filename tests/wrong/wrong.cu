@@ -14,6 +14,7 @@
 #include "wrong/rows_with.cuh"
 #include "wrong/scan_with.cuh"
 #include "wrong/selection_with.cuh"
+#include "wrong/top_k_with.cuh"
 
 namespace rungs::wrong {
 
@@ -183,6 +184,11 @@ std::span<const exhibit> all() {
       show<selection_with<bug::last_tile_dropped>>("selection_last_tile_dropped", "percent:50:511", "percent:50:512"),
       show<selection_with<bug::written_past_the_end>>("written_behind_the_chosen", "percent:50", "small:0"),
       show<selection_with<bug::levels_copied_from_the_stack>>("threshold_copied_from_the_stack", "graph", "small"),
+
+      show<top_k_with<bug::none>, catalog::f32>("top_k_nothing_wrong", "", "k"),
+      show<top_k_with<bug::last_of_equals>>("last_of_equal_keys", "k:8:1000:constant", "small:0"),
+      show<top_k_with<bug::last_tile_dropped>>("top_k_last_tile_dropped", "k:8:1000:uniform", "k:8:4096:exact"),
+      show<top_k_with<bug::nan_never_less>, catalog::f32>("nan_lost", "k:8:70001:special", "k:8:70001:exact"),
 
       show<reductions_with<bug::none>>("chain_nothing_wrong", "", "n=1000 blocks=1 threads=16"),
       show<reductions_with<bug::lane_left_out>, catalog::f32, maximum>("lane_left_out", "n=1000 blocks=1 threads=32",
