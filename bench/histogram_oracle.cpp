@@ -5,7 +5,7 @@ namespace rungs::bench {
 bool has_oracle_of_histograms(const catalog::record& record) {
   bool counts = false;
   with_type(record.input_type, [&]<class T>(T) { counts = is_sample<T>; });
-  return counts && record.output_type == catalog::scalar::u32;
+  return counts && (record.output_type == catalog::scalar::u32 || record.output_type == catalog::scalar::u64);
 }
 
 histogram_question question_of(const catalog::record& record, const sample_source& from) {

@@ -86,7 +86,8 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
     const catalog::record& record = *about.contenders.front();  // the contenders of a problem are called alike
     const bin_edges edges =
         edges_of(about.input_type, about.shape["bins"], about.operation != catalog::operation::histogram_range);
-    const sample_source samples = samples_from(about.input_type, from.num_items, from.seed, about.distribution, edges);
+    sample_source samples = samples_from(about.input_type, from.num_items, from.seed, about.distribution, edges);
+    samples.contention = about.shape["contention"];
     generate(samples);
     counting_ = question_of(record, samples);
     expected_ = count(counting_, edges_for(counting_, samples));
@@ -180,6 +181,8 @@ void place::give_shape(contender& one) const {
 judgement place::verify(const contender& one) {
   if (counts(one)) {
     if (!has_oracle_of_histograms(*one.record)) return {.why = "no oracle for a histogram of these types"};
+    if (one.record->output_type == catalog::scalar::u64)
+      return judge_histogram(counting_, expected_, read_output<std::uint64_t>(one));
     return judge_histogram(counting_, expected_, read_output<std::uint32_t>(one));
   }
   if (updates(one)) {

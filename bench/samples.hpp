@@ -63,6 +63,7 @@ struct sample_source {
   bench::distribution distribution{};
   bin_edges edges;
   std::uint64_t log2_of_bins = 0;  // log2(bins + 1) in units of 2^-24
+  std::size_t contention = 0;      // so many percent of uniform samples are moved to one bin, which the seed picks
 };
 sample_source samples_from(catalog::scalar type, std::size_t num_items, std::uint64_t seed,
                            bench::distribution distribution, const bin_edges& edges);
@@ -180,6 +181,8 @@ __host__ __device__ T sample(const sample_source& from, std::size_t index) {
       if (bits % 2 == 0) return sample_outside<T>(from.edges, place);
       break;
     case distribution::uniform:
+      if (bits % 100 < from.contention) bin = static_cast<unsigned>(random_bits(from.seed, 0) % from.edges.num_bins);
+      break;
     case distribution::sorted:
     case distribution::runs:
       break;

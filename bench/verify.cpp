@@ -216,17 +216,20 @@ judgement judge_scan(const catalog::record& record, const scan_question& of, con
   return result;
 }
 
-judgement judge_histogram(const histogram_question& of, const counted& expected, std::span<const std::uint32_t> got) {
+namespace {
+
+template <class Counter>
+judgement judge_counters(const histogram_question& of, const counted& expected, std::span<const Counter> got) {
   judgement result{.right = true};
-  // Counters wrap at 2^32, and so does their sum.
-  std::uint32_t sum = 0;
+  // Counters of 32 bits wrap, and so does their sum.
+  Counter sum = 0;
   std::size_t num_wrong = 0, first_wrong = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     sum += got[i];
-    if (got[i] == static_cast<std::uint32_t>(expected.counters[i])) continue;
+    if (got[i] == static_cast<Counter>(expected.counters[i])) continue;
     if (num_wrong++ == 0) first_wrong = i;
   }
-  if (num_wrong == 0 && sum == static_cast<std::uint32_t>(expected.inside)) return result;
+  if (num_wrong == 0 && sum == static_cast<Counter>(expected.inside)) return result;
   result.right = false;
   if (num_wrong != 0) {
     result.why = "bin " + std::to_string(first_wrong % of.num_bins) + " of " + std::to_string(of.num_bins);
@@ -236,6 +239,15 @@ judgement judge_histogram(const histogram_question& of, const counted& expected,
   }
   result.why += "the bins sum to " + std::to_string(sum) + ", samples in range: " + std::to_string(expected.inside);
   return result;
+}
+
+}  // namespace
+
+judgement judge_histogram(const histogram_question& of, const counted& expected, std::span<const std::uint32_t> got) {
+  return judge_counters(of, expected, got);
+}
+judgement judge_histogram(const histogram_question& of, const counted& expected, std::span<const std::uint64_t> got) {
+  return judge_counters(of, expected, got);
 }
 
 std::string find_wrong_place(catalog::scalar type, std::uint64_t index, const value_bytes& item,

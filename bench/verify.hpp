@@ -47,5 +47,6 @@ judgement judge_scan(const catalog::record& record, const scan_question& of, con
 
 // Every counter of a histogram, and that they sum to as many samples as lie between the levels.
 judgement judge_histogram(const histogram_question& of, const counted& expected, std::span<const std::uint32_t> got);
+judgement judge_histogram(const histogram_question& of, const counted& expected, std::span<const std::uint64_t> got);
 
 }  // namespace rungs::bench

@@ -5,8 +5,11 @@ Before each sample the caches are emptied by reading a buffer of more than four 
 that would have to be written back. The host is ahead of the GPU, so that its time is hidden. All entries of a cell are
 sampled in turn, forwards and backwards. A cell is verified before and after it is timed: on its first and last rows
 against torch in float64. A roof moves the same bytes: torch's copy_, or for what is only read the sum of all items.
+The suite of inference has top-k, routing, sampling, quantisation and sums of fp8. There, torch draws tokens by
+multinomial, which waits for the GPU twice, or by exponential noise, which does not.
 
     python3 bench_torch.py --output=torch.json.gz
+    python3 bench_torch.py --suite=inference --output=torch_inference.json.gz
     python3 bench_torch.py --select='softmax|rms_norm' --no-compile
 
 Compiling takes most of the time, and torch keeps what it compiled: a second run gets further within the same budget. The
@@ -54,7 +57,9 @@ def main():
     rungs_torch.version()
 
     began = time.monotonic()
-    chosen = [cell for cell in cells() if re.search(options.select, cell.name)]
+    suites = {"rows": row_suite, "inference": inference_suite}
+    made = [cell for name, suite in suites.items() if options.suite in ("all", name) for cell in suite()]
+    chosen = [cell for cell in made if re.search(options.select, cell.name)]
     if options.list:
         print("\n".join(cell.name for cell in chosen))
         return
@@ -98,6 +103,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=220, metavar="SECONDS", help="begin no cell after it (220)")
     parser.add_argument("--samples", type=int, default=16, help="of each entry of a cell (16)")
+    parser.add_argument("--suite", choices=("all", "rows", "inference"), default="all", help="which cells (all)")
     parser.add_argument("--select", default="", metavar="REGEX", help="only cells whose name matches")
     parser.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the results there as JSON; packed where it ends with .gz")
@@ -116,7 +122,7 @@ class Cell:
         self.name = f"{operation} {dtype} {'x'.join(str(size) for size in shape)}"
 
 
-def cells():
+def row_suite():
     found = []
     for shape in NORM_SHAPES:
         for dtype in ("float32", "bfloat16"):
@@ -185,6 +191,97 @@ def rows_to_items(operation, dtype, shape, ours, theirs):
     return Cell(operation, dtype, shape, ours, theirs, lambda: (normal(shape, dtype),), size, 4 * size, False, exact_rows)
 
 
+# --- inference
+
+VOCABULARY = 128512
+
+
+def inference_suite():
+    found = []
+    for rows in (1, 8, 64):
+        for k in (64, 1024):
+            found.append(top_k_cell((rows, 128 << 10), k))
+    for tokens in (4096, 65536):
+        for dtype in ("float32", "bfloat16"):
+            found.append(
+                Cell("route_8", dtype, (tokens, 256), lambda x: rungs_torch.route(x, 8, renormalize=True), torch_route,
+                     lambda shape=(tokens, 256), dtype=dtype: (normal(shape, dtype),), size_of(dtype) * tokens * 256,
+                     32 * tokens * 256, False, exact_routes)
+            )  # fmt: skip
+    for rows in (1, 64, 256):
+        for dtype in ("float32", "bfloat16"):
+            found += sample_cells(dtype, (rows, VOCABULARY))
+    for rows in (4096, 65536):
+        for name, group in (("quantize_fp8_token", None), ("quantize_fp8_128", 128)):
+            found.append(quantize_cell(name, (rows, 4096), group))
+    for rows in (16384, 65536):
+        size = rows * 4096
+        found.append(
+            Cell("sum", "float8_e4m3fn", (rows, 4096), lambda x: rungs_torch.sum(x, -1), lambda x: x.float().sum(-1),
+                 lambda shape=(rows, 4096): (normal(shape, "float32").to(torch.float8_e4m3fn),), size, 12 * size, False,
+                 exact_sums_of_codes)
+        )  # fmt: skip
+    return found
+
+
+def size_of(dtype):
+    return {"float32": 4, "bfloat16": 2, "float8_e4m3fn": 1}[dtype]
+
+
+def top_k_cell(shape, k):
+    size = 4 * math.prod(shape)
+    return Cell(f"topk_{k}", "float32", shape, lambda x: rungs_torch.topk(x, k), lambda x: torch.topk(x, k),
+                lambda: (normal(shape, "float32"),), size, 8 * size, False, exact_top_k)  # fmt: skip
+
+
+def torch_route(x):
+    weights, experts = torch.topk(torch.softmax(x, -1, dtype=torch.float32), 8)
+    return weights / weights.sum(-1, keepdim=True), experts.int()
+
+
+def sample_cells(dtype, shape):
+    size = size_of(dtype) * math.prod(shape)
+
+    def cell(operation, ours, theirs, exact):
+        # A sort of float32 and of its int64 indices, twice, and what is around it.
+        return Cell(operation, dtype, shape, ours, theirs, lambda: (normal(shape, dtype) * 3,), size,
+                    size + 48 * math.prod(shape), False, exact)  # fmt: skip
+
+    return [
+        cell("sample", lambda x: rungs_torch.sample(x, seed=1),
+             lambda x: torch.multinomial(torch.softmax(x, -1, dtype=torch.float32), 1).squeeze(-1), exact_draws),
+        cell("sample_gumbel", lambda x: rungs_torch.sample(x, draw="gumbel", seed=1),
+             lambda x: drawn(torch.softmax(x, -1, dtype=torch.float32)), exact_gumbel),
+        cell("sample_top_p", lambda x: rungs_torch.sample(x, top_p=0.9, seed=1), torch_top_p, exact_draws),
+    ]  # fmt: skip
+
+
+def drawn(probabilities):
+    """As multinomial draws one, without its checks, for which the host waits."""
+    return (probabilities / torch.empty_like(probabilities).exponential_()).argmax(-1)
+
+
+def torch_top_p(x):
+    probabilities, order = torch.softmax(x, -1, dtype=torch.float32).sort(-1, descending=True)
+    before = probabilities.cumsum(-1) - probabilities
+    token = drawn(probabilities.masked_fill(before >= 0.9, 0))
+    return order.gather(-1, token[:, None]).squeeze(-1)
+
+
+def quantize_cell(name, shape, group):
+    rows, columns = shape
+    items = rows * columns
+
+    def theirs(x):
+        x = x.view(rows, -1, group or columns)
+        scale = (x.abs().amax(-1, keepdim=True).float() / 448).clamp(min=2**-126)
+        return (x.float() * (1 / scale)).to(torch.float8_e4m3fn).view(rows, columns), scale.squeeze(-1)
+
+    return Cell(name, "bfloat16", shape, lambda x: rungs_torch.quantize_fp8(x, group), theirs,
+                lambda: (normal(shape, "bfloat16"),), 3 * items + 4 * items // (group or columns), 20 * items, True,
+                exact_codes)  # fmt: skip
+
+
 def normal(shape, dtype):
     return torch.empty(shape, dtype=getattr(torch, dtype), device="cuda").normal_()
 
@@ -230,6 +327,66 @@ def exact_integers(cell, tensors, found):
     return bool((found == cell.theirs(*tensors)).all())
 
 
+def exact_top_k(cell, tensors, found):
+    values, columns = found
+    exact = tensors[0].sort(dim=-1, descending=True, stable=True)
+    k = columns.shape[1]
+    return bool((values == exact.values[:, :k]).all() and (columns == exact.indices[:, :k]).all())
+
+
+def exact_routes(cell, tensors, found):
+    logits, weights, experts = (ends(each, cell.shape[0]) for each in (tensors[0], *found))
+    exact, order = logits.double().softmax(-1).sort(dim=-1, descending=True, stable=True)
+    exact = exact[:, :8] / exact[:, :8].sum(-1, True)
+    # Probabilities of different logits may be equal where those are near, so logits decide.
+    order = logits.sort(dim=-1, descending=True, stable=True).indices[:, :8]
+    return bool((experts == order).all() and ((weights - exact).abs() <= 1e-4 * exact).all())
+
+
+def exact_draws(cell, tensors, found):
+    """By uniform numbers: the set that is kept, and the token drawn from it, as sums in float64 have them. And that a token
+    drawn at random is from the set."""
+    logits, random = ends(tensors[0], cell.shape[0]), ends(found, cell.shape[0]).long()[:, None]
+    top_p, near = (0.9 if "top_p" in cell.operation else 1), 1e-4
+    uniforms = torch.rand(logits.shape[0], device="cuda")
+    sampled = rungs_torch.sample(logits, top_p=top_p, uniforms=uniforms, details=True)
+    token, last = (each.long()[:, None] for each in (sampled.tokens, sampled.last_kept))
+    if not all(bool(((each >= 0) & (each < cell.shape[1])).all()) for each in (found, token, last)):
+        return False
+    order = logits.sort(dim=-1, descending=True, stable=True).indices
+    exact = logits.double().softmax(-1).gather(1, order)
+    sums = exact.cumsum(1)
+    place = torch.empty_like(order).scatter_(1, order, torch.arange(order.shape[1], device="cuda").expand_as(order))
+    last, token, random = (place.gather(1, each) for each in (last, token, random))
+    mass, own, at = sums.gather(1, last), exact.gather(1, token), sums.gather(1, token)
+    wanted = uniforms.double()[:, None] * mass
+    kept = (mass >= top_p - near) & (mass - exact.gather(1, last) <= top_p + near)
+    return bool((kept & (token <= last) & (random <= last) & (wanted < at + near) & (wanted >= at - own - near)).all())
+
+
+def exact_gumbel(cell, tensors, found):
+    """How often 10 tokens are drawn in 2^16 rows: chi-square, which a right result exceeds once in 10^6."""
+    logits = torch.linspace(-1, 1, 10, device="cuda").to(tensors[0].dtype)
+    counts = torch.bincount(rungs_torch.sample(logits.expand(1 << 16, 10), draw="gumbel", seed=1), minlength=10)
+    exact = logits.double().softmax(-1) * (1 << 16)
+    is_token = bool(((found >= 0) & (found < cell.shape[1])).all())
+    return is_token and float(((counts - exact) ** 2 / exact).sum()) < 45
+
+
+def exact_codes(cell, tensors, found):
+    x, codes, scales = (ends(each, cell.shape[0]) for each in (tensors[0], found[0].view(torch.uint8), found[1]))
+    items = x.float().view(x.shape[0], scales.shape[1], -1)
+    greatest = items.abs().amax(-1)
+    exact = (greatest / torch.full_like(greatest, 448)).clamp(min=2**-126)  # a divisor of Python is inverted
+    exact_codes = (items * (1 / exact)[..., None]).to(torch.float8_e4m3fn).view(x.shape)
+    return bool((scales == exact).all() and (codes == exact_codes.view(torch.uint8)).all())
+
+
+def exact_sums_of_codes(cell, tensors, found):
+    x = ends(tensors[0].view(torch.uint8), cell.shape[0]).view(tensors[0].dtype).double()
+    return bool(((ends(found, cell.shape[0]).double() - x.sum(-1)).abs() <= x.abs().sum(-1) * 1e-6).all())
+
+
 # --- timed
 
 
@@ -268,10 +425,12 @@ class Sampler:
                 notes["not_compiled"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
             notes["compile_seconds"] = round(time.monotonic() - began, 2)
         if cell.writes:
-            target = torch.empty_like(tensors[0])
-            entries["roof_time"] = lambda: target.copy_(tensors[0])
+            source = tensors[0].view(-1).view(torch.uint8)[: cell.bytes // 2]
+            target = torch.empty_like(source)
+            entries["roof_time"] = lambda: target.copy_(source)
         else:
-            entries["roof_time"] = lambda: rungs_torch.sum(tensors[0])
+            source = tensors[0].view(torch.float32) if cell.dtype.startswith("float8") else tensors[0]
+            entries["roof_time"] = lambda: rungs_torch.sum(source)
         for call in entries.values():
             for _ in range(2):
                 call()

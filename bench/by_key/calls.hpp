@@ -5,8 +5,9 @@
 
 namespace rungs::bench::by_key {
 
-// Of a call's arguments: d_in is the first input, d_second the second one, num_items. The outputs lie one behind the
-// other where d_out points, as places_of says, and behind them the number of outputs, an int.
+// Of a call's arguments: d_in is the first input, d_second the second one, num_items, num_rows the segments. The
+// outputs lie one behind the other where d_out points, as places_of says, and behind them the number of outputs, an
+// int.
 struct calls {
   catalog::call_t rungs = nullptr, cub = nullptr;
 };
@@ -24,6 +25,7 @@ calls reduce_calls_of_i64(const problem& about);
 calls reduce_calls_of_u8(const problem& about);
 calls inclusive_sum_calls(const problem& about);
 calls exclusive_sum_calls(const problem& about);
+calls segmented_sum_calls(const problem& about);
 
 // Copies num_items bytes from d_in to d_out: the ceiling.
 cudaError_t copy(void* d_temp_storage, std::size_t& temp_storage_bytes, const catalog::arguments& a,

@@ -21,8 +21,11 @@ json named(const cell& about) {
   told["values"] = of.values == catalog::scalar::none ? json(nullptr) : json(catalog::name(of.values));
   if (has_percent(of.operation))
     told["chosen_percent"] = of.structure;
+  else if (of.structure == mixed)
+    told["mean_run"] = about.items / num_segments(about);
   else
     told["mean_run"] = of.structure == 0 ? about.items : of.structure;
+  if (of.structure == mixed) told["longest_run"] = about.items / 2;
   told["items"] = about.items;
   return told;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "by_key/plan.hpp"
 #include "workload.hpp"
 
 namespace rungs::bench::by_key {
@@ -33,6 +34,12 @@ __host__ __device__ inline std::size_t run_of(std::size_t i, std::size_t mean_le
   if (mean_length == 1) return i;
   const std::size_t both = i / (2 * mean_length), place = i % (2 * mean_length);
   return 2 * both + (place > random_bits(13, both) % (2 * mean_length - 1) ? 1 : 0);
+}
+
+// The number of the segment that item i of num_items is in. Segments are runs; none is empty.
+__host__ __device__ inline std::size_t segment_of(std::size_t i, std::size_t structure, std::size_t num_items) {
+  if (structure != mixed) return run_of(i, structure);
+  return i < num_items / 2 ? 0 : 1 + run_of(i - num_items / 2, 4);
 }
 
 // Keys of neighbouring runs differ, in one bit at least.

@@ -25,6 +25,7 @@ namespace {
 constexpr auto footer = R"(Names, for --filter
   select_if/i32/chosen=50%/n=16Mi      items of which so many are chosen
   reduce_by_key/i32:f32/runs=256/n=1Mi keys and values; runs have so many items in the mean, or runs=one
+  inclusive_segmented_sum/f32/runs=mixed/n=1Mi  items; runs are segments, mixed: one of half of the items, then short ones
 
 Each cell times the call of rungs, CUB's, CUB's again for the noise, and a copy of as many bytes as the call has to read
 and write. Up to 1Mi items outputs are compared with the host's, above with CUB's, bit for bit: sums of floats are exact.
@@ -105,7 +106,8 @@ bool ours_failed(const found& all, std::size_t num_too_large) {
 
 int run(int argc, char** argv) {
   settings given;
-  CLI::App app("Selections, partitions, run lengths and calls on runs of equal keys, beside CUB's.", "rungs_by_key");
+  CLI::App app("Selections, partitions, run lengths, scans of segments and calls on runs of equal keys, beside CUB's.",
+               "rungs_by_key");
   app.footer(footer);
   app.add_option("--out", given.out, "the JSON file; default: standard output");
   app.add_option("--sizes-from", given.sizes_from, "the fewest items")->capture_default_str();

@@ -84,6 +84,18 @@ right_outputs by_key_of(const cell& about) {
   }
 }
 
+template <class T>
+right_outputs segmented_of(const cell& about) {
+  std::vector<T> sums;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < about.items; ++i) {
+    const std::size_t segment = segment_of(i, about.about.structure, about.items);
+    sums.push_back(i > 0 && segment == before ? sums.back() + value_of<T>(i) : value_of<T>(i));
+    before = segment;
+  }
+  return {bytes_of_all(sums), {}, 0};
+}
+
 template <class Key>
 right_outputs of_keys(const cell& about) {
   using catalog::scalar;
@@ -97,6 +109,8 @@ right_outputs of_keys(const cell& about) {
 }  // namespace
 
 right_outputs right_outputs_of(const cell& about) {
+  if (has_segments(about.about.operation))
+    return about.about.keys == catalog::scalar::i32 ? segmented_of<std::int32_t>(about) : segmented_of<float>(about);
   if (about.about.keys == catalog::scalar::u8) return of_keys<std::uint8_t>(about);
   if (about.about.keys == catalog::scalar::i32) return of_keys<std::int32_t>(about);
   return of_keys<std::int64_t>(about);

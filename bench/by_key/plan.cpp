@@ -4,6 +4,7 @@
 #include <regex>
 #include <span>
 
+#include "by_key/items.hpp"
 #include "check.hpp"
 #include "sizes.hpp"
 
@@ -16,6 +17,7 @@ struct types {
   scalar keys, values;
 };
 constexpr types items[] = {{scalar::u8, scalar::none}, {scalar::i32, scalar::none}, {scalar::i64, scalar::none}};
+constexpr types segmented[] = {{scalar::i32, scalar::none}, {scalar::f32, scalar::none}};
 constexpr types keys_alone[] = {{scalar::i32, scalar::none}, {scalar::i64, scalar::none}};
 constexpr types pairs[] = {
     {scalar::i32, scalar::i32}, {scalar::i32, scalar::f32}, {scalar::i64, scalar::i32}, {scalar::i64, scalar::f32}};
@@ -34,9 +36,17 @@ std::span<const types> types_of(operation what) {
       return pairs;
     case operation::reduce_by_key:
       return reduced;
+    case operation::inclusive_segmented_sum:
+      return segmented;
     default:
       return items;
   }
+}
+
+std::span<const std::size_t> structures_of(operation what) {
+  if (has_percent(what)) return percents;
+  if (has_segments(what)) return segment_lengths;
+  return run_lengths;
 }
 
 }  // namespace
@@ -58,13 +68,22 @@ item_sizes sizes_of(const problem& about) {
     case operation::inclusive_sum_by_key:
     case operation::exclusive_sum_by_key:
       return {keys, values, values, 0};
+    case operation::inclusive_segmented_sum:
+      return {keys, 2 * sizeof(int), keys, 0};
     default:
       return {keys, values, keys, values};
   }
 }
 
+std::size_t num_segments(const cell& about) {
+  if (!has_segments(about.about.operation) || about.items == 0) return 0;
+  return segment_of(about.items - 1, about.about.structure, about.items) + 1;
+}
+
 std::size_t footprint(const cell& about, std::size_t num_outputs) {
   const item_sizes each = sizes_of(about.about);
+  if (has_segments(about.about.operation))  // nobody has to read the numbers of segments
+    return about.items * each.first_in + (num_segments(about) + 1) * sizeof(int) + num_outputs * each.first_out;
   const std::size_t count = is_scan(about.about.operation) ? 0 : sizeof(int);
   return about.items * (each.first_in + each.second_in) + num_outputs * (each.first_out + each.second_out) + count;
 }
@@ -83,7 +102,7 @@ std::string name_of(const cell& about) {
   if (has_percent(of.operation))
     text += "/chosen=" + std::to_string(of.structure) + "%";
   else
-    text += "/runs=" + (of.structure == 0 ? "one" : std::to_string(of.structure));
+    text += "/runs=" + (of.structure == 0 ? "one" : of.structure == mixed ? "mixed" : std::to_string(of.structure));
   return text + "/n=" + format_size(about.items);
 }
 
@@ -97,10 +116,10 @@ std::vector<cell> plan_of(const question& asked) {
   std::vector<cell> made;
   for (const std::size_t n : all_items) {
     if (n < asked.sizes_from || n > asked.sizes_to) continue;
-    for (int i = 0; i <= static_cast<int>(operation::exclusive_sum_by_key); ++i) {
+    for (int i = 0; i <= static_cast<int>(last_operation); ++i) {
       const auto what = static_cast<operation>(i);
       for (const types& of : types_of(what)) {
-        for (const std::size_t structure : has_percent(what) ? std::span<const std::size_t>(percents) : run_lengths) {
+        for (const std::size_t structure : structures_of(what)) {
           const cell each{{what, of.keys, of.values, structure}, n};
           if (std::regex_search(name_of(each), filter)) made.push_back(each);
         }

@@ -112,6 +112,7 @@ measured_cell study::measure(const cell& about, double seconds, std::vector<omis
   arguments.d_second = second_in;
   arguments.d_out = out_.get();
   arguments.num_items = about.items;
+  arguments.num_rows = num_segments(about);
   check(fill(about.about, about.items, in, second_in, bench_.stream()));
   bench_.synchronize();
 

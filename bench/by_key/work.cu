@@ -40,6 +40,18 @@ cudaError_t fill_with(void* d_items, std::size_t num_items, Make make, cudaStrea
   return cudaGetLastError();
 }
 
+// The number of each item's segment, and behind these where segments begin and the last one ends.
+__global__ void fill_segments(int* d_numbers, std::size_t num_items, std::size_t structure) {
+  int* const d_offsets = d_numbers + num_items;
+  const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < num_items; i += stride) {
+    const std::size_t segment = segment_of(i, structure, num_items);
+    d_numbers[i] = static_cast<int>(segment);
+    if (i == 0 || segment_of(i - 1, structure, num_items) != segment) d_offsets[segment] = static_cast<int>(i);
+    if (i + 1 == num_items) d_offsets[segment + 1] = static_cast<int>(num_items);
+  }
+}
+
 template <class T>
 cudaError_t fill_first(const problem& about, std::size_t num_items, void* first, cudaStream_t stream) {
   if (has_percent(about.operation))
@@ -51,6 +63,12 @@ cudaError_t fill_first(const problem& about, std::size_t num_items, void* first,
 
 cudaError_t fill(const problem& about, std::size_t num_items, void* first, void* second, cudaStream_t stream) {
   using catalog::scalar;
+  if (has_segments(about.operation)) {
+    fill_segments<<<1024, 512, 0, stream>>>(static_cast<int*>(second), num_items, about.structure);
+    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
+    return about.keys == scalar::i32 ? fill_with<int>(first, num_items, make_value<int>{}, stream)
+                                     : fill_with<float>(first, num_items, make_value<float>{}, stream);
+  }
   const cudaError_t error = about.keys == scalar::u8    ? fill_first<unsigned char>(about, num_items, first, stream)
                             : about.keys == scalar::i32 ? fill_first<int>(about, num_items, first, stream)
                                                         : fill_first<long long>(about, num_items, first, stream);
@@ -94,6 +112,8 @@ calls calls_of(const problem& about) {
       return inclusive_sum_calls(about);
     case operation::exclusive_sum_by_key:
       return exclusive_sum_calls(about);
+    case operation::inclusive_segmented_sum:
+      return segmented_sum_calls(about);
   }
   return {};
 }

@@ -4,7 +4,7 @@ import builtins
 import math
 
 from .library import OPERATIONS
-from .tensors import check, empty, run_with_storage, torch, type_code, type_name
+from .tensors import check, check_int, empty, run_with_storage, torch, type_code, type_name
 
 MOST_BINS = 2**31 - 2
 
@@ -17,7 +17,7 @@ def histc(x, bins=100, min=0, max=0):
     The last bin holds items of `max`, too. Items outside and NaN are not counted. Where min equals max, the least and the
     greatest item stand for them, which waits for the device. A bin with more than 2^24 (float32) items is rounded."""
     check("histc", "x", x, ("float32", "float64"))
-    _check_bins("histc", "bins", bins, 1)
+    check_int("histc", "bins", bins, 1, MOST_BINS)
     lower, upper = float(min), float(max)
     if lower == upper and x.numel() > 0:
         lower, upper = _extent(x)
@@ -45,9 +45,9 @@ def bincount(x, minlength=0, *, num_bins=None):
     check("bincount", "x", x, ("uint8", "int8", "int16", "int32", "int64"))
     if x.dim() != 1:
         raise ValueError(f"bincount: x must have one dimension, but has {x.dim()}: pass x.flatten()")
-    _check_bins("bincount", "minlength", minlength, 0)
+    check_int("bincount", "minlength", minlength, 0, MOST_BINS)
     if num_bins is not None:
-        _check_bins("bincount", "num_bins", num_bins, 1)
+        check_int("bincount", "num_bins", num_bins, 1, MOST_BINS)
         return _counts(x, num_bins)
     if x.numel() == 0:
         return torch().zeros(minlength, dtype=torch().int64, device=x.device)
@@ -78,10 +78,3 @@ def _extent(x):
         arguments = (x.data_ptr(), both[i:].data_ptr(), x.numel())
         run_with_storage("rungs_reduce", x, (OPERATIONS[operation], type_code(x)), arguments)
     return both.tolist()
-
-
-def _check_bins(function, name, value, least):
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{function}: {name} must be an int, but is {type(value).__name__}")
-    if not least <= value <= MOST_BINS:
-        raise ValueError(f"{function}: {name} is {value}, but must be from {least} to {MOST_BINS}")

@@ -4,13 +4,16 @@ import ctypes
 import os
 from pathlib import Path
 
-INTERFACE = 2  # RUNGS_INTERFACE of the header
+INTERFACE = 3  # RUNGS_INTERFACE of the header
 
 # The enums of the header.
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3, "uint8": 4, "int32": 5, "int64": 6}
-OPERATIONS = {"sum": 0, "min": 1, "max": 2}
+TYPES.update({"float8_e4m3fn": 7, "float8_e5m2": 8, "float8_e8m0fnu": 9})
+OPERATIONS = {"sum": 0, "min": 1, "max": 2, "abs_max": 3}
+FORMATS = {"fp8_rows": 0, "fp8_groups": 1, "mxfp8": 2, "mxfp4": 3, "nvfp4": 4}
 
-# The arguments of each function: i an int, u an unsigned int, q a long long, n a size_t, f a float, d a double, p a pointer.
+# The arguments of each function: i an int, u an unsigned int, q a long long, Q an unsigned one, n a size_t, f a float, d a
+# double, p a pointer.
 # All return an int, but for those of TEXTS.
 DECLARATIONS = {
     "rungs_interface": "",
@@ -20,7 +23,6 @@ DECLARATIONS = {
     "rungs_log_softmax": "ipnpnnnp",
     "rungs_layer_norm": "ipnpnnnppfpnp",
     "rungs_rms_norm": "ipnpnnnppfpnp",
-    "rungs_quantize_fp8": "ipnppnnp",
     "rungs_rms_norm_fp8": "ipnppnnpfpnp",
     "rungs_log_sum_exp": "ipnpnnp",
     "rungs_cross_entropy": "ipnpqpnnp",
@@ -34,12 +36,25 @@ DECLARATIONS = {
     "rungs_scan_rows": "ippppnnp",
     "rungs_count_even": "ippppnddnp",
     "rungs_count_values": "ippppnnp",
+    "rungs_top_k": "iiipppnppnnnp",
+    "rungs_route": "iiiipnpppnnnp",
+    "rungs_sample": "iiipnfiffpQQppppnnp",
+    "rungs_verify": "ipnpnppQQpppnnnp",
+    "rungs_greatest_ratios": "ipnpnpnnnp",
+    "rungs_quantize": "iiipnpppnnp",
+    "rungs_reduce_codes": "iippppnp",
+    "rungs_reduce_rows_of_codes": "iipnpnnp",
+    "rungs_dequantizing_sum": "iippppppnp",
+    "rungs_dequantizing_sum_rows": "iipnpppnnp",
+    "rungs_softmax_of_codes": "iiipnpipnnnp",
+    "rungs_norm_of_codes": "iiipnpipnnnppfp",
 }
 TEXTS = {"rungs_version", "rungs_error_string"}
 C_TYPES = {
     "i": ctypes.c_int,
     "u": ctypes.c_uint,
     "q": ctypes.c_longlong,
+    "Q": ctypes.c_ulonglong,
     "n": ctypes.c_size_t,
     "f": ctypes.c_float,
     "d": ctypes.c_double,

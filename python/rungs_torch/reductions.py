@@ -8,7 +8,9 @@ computed."""
 import math
 
 from .library import OPERATIONS
+from .low_precision import reduced_codes
 from .tensors import (
+    CODES,
     NUMBERS,
     check,
     dimension,
@@ -19,13 +21,17 @@ from .tensors import (
     run_with_storage,
     torch,
     type_code,
+    type_name,
     without,
 )
 
 
 def sum(x, dim=None, keepdim=False):
-    """The sum of all items or along `dim`, one or several dimensions, as torch.sum. Sums of integers are int64."""
-    check("sum", "x", x, NUMBERS)
+    """The sum of all items or along `dim`, one or several dimensions, as torch.sum. Sums of integers are int64. x may
+    also be float8_e4m3fn or float8_e5m2, whose sums are float32."""
+    check("sum", "x", x, NUMBERS + CODES)
+    if type_name(x) in CODES:
+        return reduced_codes("sum", "sum", x, dim, keepdim)
     dtype = x.dtype if x.is_floating_point() else torch().int64
     dims = dimensions("sum", x, dim)
     if x.numel() == 0:

@@ -8,6 +8,7 @@ import math
 
 from .tensors import (
     FLOATS,
+    address,
     check,
     check_same_type,
     check_shape,
@@ -82,25 +83,6 @@ def rms_norm(x, normalized_shape, weight=None, eps=None, *, residual=None, out=N
     return _norm("rms_norm", x, normalized_shape, weight, None, eps, residual, out)
 
 
-def quantize_fp8(x):
-    """(codes, scales): codes of float8_e4m3fn in the shape of x, and a float32 scale for each row, which lies along the
-    last dimension (per token), in the shape (..., 1). A value is code * scale.
-
-    The scale is the greatest magnitude / 448, at least 2**-126. Codes are the nearest, ties to even. A row with NaN has
-    the scale NaN. Infinities count as the greatest finite number."""
-    check("quantize_fp8", "x", x, FLOATS)
-    if x.dim() == 0:
-        raise ValueError("quantize_fp8: x has no dimension")
-    codes, scales = _codes_and_scales(x, x.shape[:-1])
-    if x.numel() > 0:
-        source, stride = in_rows(x)
-        run(
-            "rungs_quantize_fp8", x, type_code(x), source.data_ptr(), stride, codes.data_ptr(), scales.data_ptr(),
-            num_rows(source), source.shape[-1],
-        )  # fmt: skip
-    return codes, scales
-
-
 def rms_norm_fp8(x, normalized_shape, weight=None, eps=None, *, residual=None):
     """quantize_fp8(rms_norm(x, ...)) in one read and one write: (codes, scales), with a scale for each row that is
     normed. The norm is not rounded to the type of x before. See rms_norm for the arguments. A row with NaN or an
@@ -110,7 +92,8 @@ def rms_norm_fp8(x, normalized_shape, weight=None, eps=None, *, residual=None):
         eps = torch().finfo(x.dtype).eps
     shape = _check_norm("rms_norm_fp8", x, normalized_shape, weight, None, None, residual)
     leading = x.shape[: x.dim() - len(shape)]
-    codes, scales = _codes_and_scales(x, leading)
+    codes = empty(x.shape, x, torch().float8_e4m3fn)
+    scales = empty((*leading, 1), x, torch().float32)
     if x.numel() == 0:
         return codes, scales
     rows = (*leading, math.prod(shape))
@@ -119,14 +102,10 @@ def rms_norm_fp8(x, normalized_shape, weight=None, eps=None, *, residual=None):
     weight = None if weight is None else weight.contiguous()
     run(
         "rungs_rms_norm_fp8", x, type_code(x), source.data_ptr(), stride, codes.data_ptr(), scales.data_ptr(),
-        num_rows(source), source.shape[-1], _address(weight), float(eps), _address(kept),
+        num_rows(source), source.shape[-1], address(weight), float(eps), address(kept),
         0 if kept is None else writable_rows("rms_norm_fp8", "residual", kept),
     )  # fmt: skip
     return codes, scales
-
-
-def _codes_and_scales(x, rows):
-    return empty(x.shape, x, torch().float8_e4m3fn), empty((*rows, 1), x, torch().float32)
 
 
 def _check_norm(name, x, normalized_shape, weight, bias, out, residual):
@@ -160,8 +139,8 @@ def _norm(name, x, normalized_shape, weight, bias, eps, residual, out):
     weight, bias = (None if each is None else each.contiguous() for each in (weight, bias))
     run(
         f"rungs_{name}", x, type_code(x), source.data_ptr(), stride, target.data_ptr(),
-        writable_rows(name, "out", target), num_rows(source), source.shape[-1], _address(weight), _address(bias),
-        float(eps), _address(kept), 0 if kept is None else writable_rows(name, "residual", kept),
+        writable_rows(name, "out", target), num_rows(source), source.shape[-1], address(weight), address(bias),
+        float(eps), address(kept), 0 if kept is None else writable_rows(name, "residual", kept),
     )  # fmt: skip
     return result
 
@@ -251,10 +230,6 @@ def merge_attention(outputs, log_sum_exp):
             outputs.shape[0], num_rows(merged), merged.shape[-1], merged.data_ptr(), merged_log_sum_exp.data_ptr(),
         )  # fmt: skip
     return merged, merged_log_sum_exp
-
-
-def _address(x):
-    return None if x is None else x.data_ptr()
 
 
 def _check_out(name, x, out, what="out"):

@@ -10,6 +10,7 @@ import sys
 from . import library
 
 FLOATS = ("float32", "float16", "bfloat16")
+CODES = ("float8_e4m3fn", "float8_e5m2")
 NUMBERS = ("float32", "float64", "float16", "bfloat16", "int32", "int64")
 
 
@@ -18,13 +19,21 @@ def torch():
     return sys.modules["torch"]
 
 
-def type_name(x):
+def name_of(dtype):
     """Such as float32."""
-    return str(x.dtype).rpartition(".")[2]
+    return str(dtype).rpartition(".")[2]
+
+
+def type_name(x):
+    return name_of(x.dtype)
 
 
 def type_code(x):
     return library.TYPES[type_name(x)]
+
+
+def address(x):
+    return None if x is None else x.data_ptr()
 
 
 def check(function, name, x, types, like=None):
@@ -58,6 +67,37 @@ def check_same_type(function, name, x, like):
 def check_shape(function, name, x, shape):
     if tuple(x.shape) != tuple(shape):
         raise ValueError(f"{function}: {name} has the shape {tuple(x.shape)}, but must have {tuple(shape)}")
+
+
+def check_one(function, name, x):
+    if x.numel() != 1:
+        raise ValueError(f"{function}: {name} must have one item, but has the shape {tuple(x.shape)}")
+
+
+def check_int(function, name, value, least, most):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{function}: {name} must be an int, but is {type(value).__name__}")
+    if not least <= value <= most:
+        raise ValueError(f"{function}: {name} is {value}, but must be from {least} to {most}")
+
+
+def check_number(function, name, value, most=math.inf):
+    """The number as a float: from 0 to `most`, and finite."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{function}: {name} must be a number, but is {type(value).__name__}")
+    if not (0 <= value <= most and math.isfinite(value)):
+        raise ValueError(f"{function}: {name} is {value}, but must be {'0 or more' if most == math.inf else f'from 0 to {most}'}")
+    return float(value)
+
+
+def check_choice(function, name, value, choices):
+    if value not in choices:
+        raise ValueError(f"{function}: {name} is {value!r}, but must be {_either([repr(each) for each in choices])}")
+
+
+def check_has_rows(function, name, x, dims=1):
+    if x.dim() < dims:
+        raise ValueError(f"{function}: {name} must have {dims} dimension{'s' * (dims > 1)} or more, but has {x.dim()}")
 
 
 def _either(names):

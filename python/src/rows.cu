@@ -3,7 +3,6 @@
 #include <rungs/rows/cross_entropy.cuh>
 #include <rungs/rows/fp8_rows.cuh>
 #include <rungs/rows/log_sum_exp.cuh>
-#include <rungs/rows/low_precision.cuh>
 #include <rungs/rows/merge_attention.cuh>
 #include <rungs/rows/norms.cuh>
 #include <rungs/rows/softmax.cuh>
@@ -14,20 +13,6 @@ namespace rungs_torch {
 namespace {
 
 namespace rows = rungs::rows;
-using rows::matrix;
-
-struct shape {
-  std::size_t num_rows, num_columns;
-
-  template <class T>
-  matrix<const T> read(const void* d_in, std::size_t stride) const {
-    return {static_cast<const T*>(d_in), num_rows, num_columns, stride};
-  }
-  template <class T>
-  matrix<T> written(void* d_out, std::size_t stride) const {
-    return {static_cast<T*>(d_out), num_rows, num_columns, stride};
-  }
-};
 
 struct norm_arguments {
   const void *d_weight, *d_bias;
@@ -152,17 +137,6 @@ int rungs_rms_norm(int type, const void* d_in, size_t in_stride, void* d_out, si
     using T = typename decltype(item)::named;
     return rows::rms_norm(of_rows.read<T>(d_in, in_stride), of_rows.written<T>(d_out, out_stride),
                           arguments.of<T>(of_rows), stream_of(stream));
-  });
-}
-
-int rungs_quantize_fp8(int type, const void* d_in, size_t in_stride, void* d_codes, float* d_scales, size_t num_rows,
-                       size_t num_columns, void* stream) {
-  const shape of_rows{num_rows, num_columns};
-  return with_float(type, [&](auto item) {
-    using T = typename decltype(item)::named;
-    return rungs::low_precision::quantise_fp8_rows(of_rows.read<T>(d_in, in_stride),
-                                                   of_rows.written<__nv_fp8_e4m3>(d_codes, num_columns), d_scales,
-                                                   stream_of(stream));
   });
 }
 

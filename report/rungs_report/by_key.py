@@ -2,6 +2,7 @@
 from one process, whose contenders took turns."""
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,10 +19,10 @@ NAMES = {
     "partition_if": "DevicePartition::If", "unique": "DeviceSelect::Unique", "unique_by_key": "DeviceSelect::UniqueByKey",
     "encode": "DeviceRunLengthEncode::Encode", "non_trivial_runs": "DeviceRunLengthEncode::NonTrivialRuns",
     "reduce_by_key": "DeviceReduce::ReduceByKey", "inclusive_sum_by_key": "DeviceScan::InclusiveSumByKey",
-    "exclusive_sum_by_key": "DeviceScan::ExclusiveSumByKey",
+    "exclusive_sum_by_key": "DeviceScan::ExclusiveSumByKey", "inclusive_segmented_sum": "DeviceSegmentedScan::InclusiveSegmentedSum",
 }  # fmt: skip
 SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
-ONE_RUN = 1 << 60  # orders behind all lengths
+ONE_RUN, MIXED = 1 << 60, 1 << 61  # order behind all lengths
 
 
 def runs(machine: Machine) -> list[Run]:
@@ -41,6 +42,8 @@ def structure(cell: Cell) -> tuple[int, str]:
     """How many items are chosen, or how long runs are: what orders it, and what the page calls it."""
     if "chosen_percent" in cell:
         return cell["chosen_percent"], f"{cell['chosen_percent']} % chosen"
+    if "longest_run" in cell:
+        return MIXED, "one run of half the items, then runs of 4 in the mean"
     if cell["mean_run"] == cell["items"]:
         return ONE_RUN, "one run"
     return cell["mean_run"], "runs of 1" if cell["mean_run"] == 1 else f"runs of {cell['mean_run']:,} in the mean"
@@ -50,14 +53,34 @@ def types(cell: Cell) -> str:
     return f"{cell['keys']}, {cell['values']}" if cell["values"] else cell["keys"]
 
 
-def groups(run: Run) -> dict[str, list[Cell]]:
+def about(cell: Cell) -> tuple[Any, ...]:
+    return cell["operation"], cell["keys"], cell["values"], cell["items"], structure(cell)
+
+
+def decisive(page: Page) -> list[Cell]:
+    """Of each problem the cell of the release that we are the least ahead of."""
+    found: dict[tuple[Any, ...], list[Cell]] = {}
+    for run in runs(page.machine):
+        for cell in run["cells"]:
+            found.setdefault(about(cell), []).append(cell)
+    return [min(cells, key=lambda cell: cell["speedup"]["value"] if "speedup" in cell else float("inf")) for cells in found.values()]
+
+
+def met_once(page: Page) -> int:
+    """Problems that not every release was run on."""
+    met = Counter(about(cell) for run in runs(page.machine) for cell in run["cells"] if "speedup" in cell)
+    return sum(count < len(runs(page.machine)) for count in met.values())
+
+
+def groups(page: Page) -> dict[str, list[Cell]]:
     """The cells by operation, as CUB's headers order them."""
-    found = {name: [cell for cell in run["cells"] if cell["operation"] == name] for name in NAMES}
+    cells = decisive(page)
+    found = {name: [cell for cell in cells if cell["operation"] == name] for name in NAMES}
     return {name: cells for name, cells in found.items() if cells}
 
 
-def beside(run: Run) -> str:
-    return f"CUB {run['versions']['cccl']}"
+def beside(*several: Run) -> str:
+    return f"CUB {words.listed([run['versions']['cccl'] for run in several])}"
 
 
 def banners(page: Page) -> list[str]:
@@ -83,27 +106,28 @@ def where(cell: Cell) -> str:
 
 def findings(page: Page) -> list[str]:
     """A line for each call, and what was verified."""
-    lines = []
-    for run in runs(page.machine):
-        rows = []
-        for name, found in groups(run).items():
-            compared = [cell for cell in found if "speedup" in cell]
-            if not compared:
-                continue
-            ratios = [cell["speedup"]["value"] for cell in compared]
-            least = min(compared, key=lambda cell: cell["speedup"]["value"])
-            rows.append(
-                [
-                    code(NAMES[name]),
-                    words.ratio(statistics.geometric_mean(ratios)),
-                    f"{words.ratio(min(ratios))} ({where(least)})",
-                    words.ratio(max(ratios)),
-                    tally(compared),
-                ]
-            )
-        lines += [*table(["", f">over {text(beside(run))}", "least", ">most", ">faster / tie / slower / undecided"], rows), ""] if rows else []
-        lines += [verified(run), ""]
-    return lines
+    rows = []
+    for name, found in groups(page).items():
+        compared = [cell for cell in found if "speedup" in cell]
+        if not compared:
+            continue
+        ratios = [cell["speedup"]["value"] for cell in compared]
+        least = min(compared, key=lambda cell: cell["speedup"]["value"])
+        rows.append(
+            [
+                code(NAMES[name]),
+                words.ratio(statistics.geometric_mean(ratios)),
+                f"{words.ratio(min(ratios))} ({where(least)})",
+                words.ratio(max(ratios)),
+                tally(compared),
+            ]
+        )
+    every = runs(page.machine)
+    lines = [*table(["", f">over {text(beside(*every))}", "least", ">most", ">faster / tie / slower / undecided"], rows), ""] if rows else []
+    if len(every) > 1:
+        once = met_once(page)
+        lines += ["Of each problem the release counts that we are the least ahead of." + (f" {words.plural(once, 'problem')} met one release only." if once else ""), ""]
+    return lines + [line for run in every for line in (verified(run), "")]
 
 
 def verified(run: Run) -> str:
@@ -130,16 +154,27 @@ def told(cell: Cell | None) -> str:
 def times(page: Page) -> list[str]:
     """A table of each call: types and items down, what is chosen or how long runs are across."""
     lines = []
-    for run in runs(page.machine):
-        for name, found in groups(run).items():
-            columns = sorted({structure(cell) for cell in found})
-            rows = []
-            for about in dict.fromkeys((types(cell), cell["items"]) for cell in sorted(found, key=lambda cell: (types(cell), cell["items"]))):
-                own = {structure(cell): cell for cell in found if (types(cell), cell["items"]) == about}
-                rows.append([about[0], words.size(about[1]), *(told(own.get(column)) for column in columns)])
-            lines += [f"## {NAMES[name]} beside {text(beside(run))}", ""]
-            lines += [*table(["types", ">items", *(f">{column[1]}" for column in columns)], rows), ""]
+    for name, found in groups(page).items():
+        columns = sorted({structure(cell) for cell in found})
+        rows = []
+        for line in dict.fromkeys((types(cell), cell["items"]) for cell in sorted(found, key=lambda cell: (types(cell), cell["items"]))):
+            own = {structure(cell): cell for cell in found if (types(cell), cell["items"]) == line}
+            rows.append([line[0], words.size(line[1]), *(told(own.get(column)) for column in columns)])
+        lines += [f"## {NAMES[name]} beside {text(beside(*runs(page.machine)))}", "", *rival(page, name)]
+        lines += [*table(["types", ">items", *(f">{column[1]}" for column in columns)], rows), ""]
     return lines
+
+
+def rival(page: Page, name: str) -> list[str]:
+    """What stands for CUB's call of this name in releases that have none."""
+    old = [run for run in runs(page.machine) if tuple(map(int, run["versions"]["cccl"].split("."))) < (3, 3)]
+    if name != "inclusive_segmented_sum" or not old:
+        return []
+    return [
+        f"{text(beside(*old))} has no scan of segments between offsets. Its `DeviceScan::InclusiveSumByKey` stands beside ours, with the number of the segment beside each item."
+        " The numbers were in memory before; making them is not timed.",
+        "",
+    ]
 
 
 def left_out(page: Page) -> list[str]:

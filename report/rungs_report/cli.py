@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rungs_report import counters, data, errors, export, facts, render, sass, site, tune, versus, words
 
@@ -129,6 +130,14 @@ def parser() -> argparse.ArgumentParser:
     )
     add("files", nargs="+", **file, help="what rungs_by_key --out=FILE wrote, here or on another machine")
     add("--data", **folder, default=DATA, help="where DIR/<gpu>/by_key_<CCCL>.json.gz is written (default: report/data)")
+    add = command(
+        write_others,
+        "others",
+        "check what rungs_others wrote, and install it as data",
+        "Checks runs of rungs_others and writes each as data, by the CCCL that it ran beside. Refuses wrong results of ours.",
+    )
+    add("files", nargs="+", **file, help="what rungs_others FILE wrote, here or on another machine")
+    add("--data", **folder, default=DATA, help="where DIR/<gpu>/others_<CCCL>.json.gz is written (default: report/data)")
     add = command(
         compare_results,
         "compare",
@@ -332,14 +341,22 @@ def write_across(options: argparse.Namespace) -> int:
 
 
 def write_by_key(options: argparse.Namespace) -> int:
+    return install_study(options, "by_key", data.read_by_key)
+
+
+def write_others(options: argparse.Namespace) -> int:
+    return install_study(options, "others", data.read_others)
+
+
+def install_study(options: argparse.Namespace, name: str, read: Callable[[Path, str | None], dict[str, Any]]) -> int:
     documents = []
     for file in options.files:
         try:
-            documents.append(data.read_by_key(file, None))
+            documents.append(read(file, None))
         except data.Refused as refusal:
             raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
     for document in documents:
-        path = options.data / document["gpu"] / f"by_key_{document['versions']['cccl']}{data.PACKED}"
+        path = options.data / document["gpu"] / f"{name}_{document['versions']['cccl']}{data.PACKED}"
         path.parent.mkdir(parents=True, exist_ok=True)
         render.write(path, errors.packed(document))
         say(f"{path}: {words.plural(len(document['cells']), 'cell')} beside CUB {document['versions']['cccl']}")
@@ -460,7 +477,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return WRONG
     except OSError as error:
-        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data", "by-key": "--data"}.get(options.command, "--out")
+        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data", "by-key": "--data", "others": "--data"}.get(options.command, "--out")
         complain(f"{error.filename}: {error.strerror}; what is written there can go elsewhere, by {place}")
     except KeyboardInterrupt:
         complain("interrupted; every file is whole")

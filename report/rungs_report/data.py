@@ -11,7 +11,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -31,6 +31,7 @@ TORCH = "torch*.json*"  # what python/bench_torch.py writes, of one run or sever
 ACROSS = "across*.json*"  # what report/run across installs of rungs_across, one for each number of GPUs
 BESIDE_ACROSS = "symm_mem*.json*"  # and of python/bench_torch_across.py
 BY_KEY = "by_key*.json*"  # what report/run by-key installs of rungs_by_key, one for each CCCL
+OTHERS = "others*.json*"  # what report/run others installs of rungs_others, one for each CCCL
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -218,6 +219,7 @@ class Machine:
     across: list[dict[str, Any]] = field(default_factory=list)  # runs across GPUs, the fewest GPUs first
     beside_across: list[dict[str, Any]] = field(default_factory=list)  # torch's, by GPUs likewise
     by_key: list[dict[str, Any]] = field(default_factory=list)  # runs of rungs_by_key, the earliest first
+    others: list[dict[str, Any]] = field(default_factory=list)  # and of rungs_others
     grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
@@ -274,8 +276,8 @@ class Machine:
     @property
     def name(self) -> str:
         if not self.runs:
-            if self.by_key:
-                return str(self.by_key[-1]["device"]["name"])
+            if studies := self.by_key or self.others:
+                return str(studies[-1]["device"]["name"])
             return str(self.torch[-1]["environment"]["gpu"] if self.torch else self.across[-1]["devices"][0]["name"])
         context = self.runs[-1].context
         named = context["device"] or context.get("host") or {}
@@ -356,7 +358,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS, BY_KEY))) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS, BY_KEY, OTHERS))) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
 def facts(folder: Path, name: str) -> Path | None:
@@ -711,14 +713,39 @@ def by_key_fault(document: dict[str, Any]) -> tuple[str, str] | None:
     return None
 
 
+def others_fault(document: dict[str, Any]) -> tuple[str, str] | None:
+    """The same of rungs_others."""
+    again = "measure again with rungs_others"
+    cells = [(cell["operation"], cell["input_type"], cell["items"], cell["contention"]) for cell in document["cells"]]
+    if not cells or len(set(cells)) != len(cells):
+        return "has no cells, or one twice", again
+    for cell in document["cells"]:
+        where = f"{cell['operation']} {cell['input_type']}, {cell['items']} items"
+        for result in cell["results"]:
+            if not result["verified"] and result["family"] != "library_baselines":
+                return f"holds a result that is wrong: {result['rung']} at {where}", "its kernel is at fault, and the tests may tell more"
+            if result["verified"] and not 0 < result.get("low_us", 0) <= result.get("median_us", 0) <= result.get("high_us", 0):
+                return f"lacks the time of {result['rung']} at {where}", again
+    return None
+
+
+def read_others(path: Path, gpu: str | None) -> dict[str, Any]:
+    """A run of rungs_others. gpu: the folder that it lies in."""
+    return _read_study(path, gpu, "others", others_fault)
+
+
 def read_by_key(path: Path, gpu: str | None) -> dict[str, Any]:
     """A run of rungs_by_key. gpu: the folder that it lies in."""
+    return _read_study(path, gpu, "by_key", by_key_fault)
+
+
+def _read_study(path: Path, gpu: str | None, of: str, fault_of: Callable[[dict[str, Any]], tuple[str, str] | None]) -> dict[str, Any]:
     document = parse(path)
-    if fault := schema.fault(document, "by_key"):
-        raise Refused(fault, "rungs_by_key writes it anew")
+    if fault := schema.fault(document, of):
+        raise Refused(fault, f"rungs_{of} writes it anew")
     if gpu not in (None, document["gpu"]):
         raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    if fault := by_key_fault(document):
+    if fault := fault_of(document):
         raise Refused(*fault)
     return document
 
@@ -811,7 +838,7 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
     alone: dict[str, Machine] = {}
     for pattern, kept, read_one in (
         (TORCH, "torch", read_torch), (ACROSS, "across", read_across), (BESIDE_ACROSS, "beside_across", read_beside_across),
-        (BY_KEY, "by_key", read_by_key),
+        (BY_KEY, "by_key", read_by_key), (OTHERS, "others", read_others),
     ):  # fmt: skip
         for path in sorted(data.glob(f"*/{pattern}")):
             gpu = path.parent.name
@@ -825,9 +852,10 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
         machine.across.sort(key=lambda run: (run["ranks"], run["run"]))
         machine.beside_across.sort(key=lambda run: (run["ranks"], run["environment"]["began"]))
         machine.by_key.sort(key=lambda run: run["run"])
+        machine.others.sort(key=lambda run: run["run"])
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in (machines | alone).items():
         machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
-    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across or alone[gpu].by_key]
+    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across or alone[gpu].by_key or alone[gpu].others]
     return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults, without_suite)

@@ -10,7 +10,8 @@ ROW = re.compile(r"^ *\{(?P<kind>operators::\w+|true|false), (?P<steps>\d+(?:, \
 TABLES = {"reduce": "reduce.cuh", "inclusive_scan": "scan.cuh", "exclusive_scan": "scan.cuh"} | dict.fromkeys(
     ("histogram_even", "histogram_range"), "histogram.cuh"
 )
-OPERATORS = {"plus": "operators::sum", "minimum": "operators::order", "maximum": "operators::order"}
+SUM = "operators::sum"
+OPERATORS = {"plus": SUM, "minimum": "operators::order", "maximum": "operators::order"}
 
 
 @cache
@@ -25,8 +26,13 @@ def chosen(table: str, operation: str, operator: str, input_type: str, items: in
         kind, asked = OPERATORS.get(operator, "operators::any"), (capability, size, items)
     else:
         kind, asked = ("true" if operation == "histogram_range" else "false"), (capability, size, bins, items)
+    rows = _rows(table)
+    if bins is None:  # an operation without rows of its own has those of sums
+        groups = [steps[:-1] for of, steps, _ in rows if of == SUM and steps[0] <= capability and steps[1] <= size]
+        rows = [row for row in rows if row[1][:-1] == groups[-1]] if groups else rows
+        kind = kind if any(of == kind for of, _, _ in rows) else SUM
     found = None
-    for of, steps, name in _rows(table):
+    for of, steps, name in rows:
         if of == kind and all(step <= value for step, value in zip(steps, asked, strict=True)):
             found = name
     return found

@@ -107,7 +107,7 @@ def _split(schema: dict[str, Any]) -> tuple[Any, dict[str, Records]]:
     return _STRICT({**schema, "properties": {**schema["properties"], **plain}}), records
 
 
-_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters", "accuracy", "torch", "across", "across_torch", "by_key")}
+_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters", "accuracy", "torch", "across", "across_torch", "by_key", "others")}
 del _SPLIT["results"][1]["rows"]  # asked one by one, for a bad row leaves the others sound
 
 

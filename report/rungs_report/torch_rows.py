@@ -10,8 +10,19 @@ from rungs_report.page import Page
 from rungs_report.words import code, table, text
 
 Cell = dict[str, Any]
-TYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
-NAMES = {"logsumexp": "log-sum-exp", "sum": "sums", "amax": "greatest items", "cross_entropy": "cross-entropy", "layer_norm": "LayerNorm", "rms_norm": "RMSNorm"}
+TYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "e4m3"}
+NAMES = {
+    "logsumexp": "log-sum-exp", "sum": "sums", "amax": "greatest items", "cross_entropy": "cross-entropy", "layer_norm": "LayerNorm",
+    "rms_norm": "RMSNorm", "topk_64": "top-k of 64", "topk_1024": "top-k of 1,024", "route_8": "routing to 8 experts", "sample": "draws",
+    "sample_gumbel": "Gumbel draws", "sample_top_p": "top-p draws", "quantize_fp8_token": "quantisation to fp8 by row",
+    "quantize_fp8_128": "quantisation to fp8 by 128 columns",
+}  # fmt: skip
+
+DRAWS = (
+    "Draws of torch are `multinomial` of a softmax, which waits for the GPU. Beside Gumbel draws it divides by exponential noise and takes "
+    "`argmax`, which does not wait; beside top-p of 0.9 it sorts and adds up before that.",
+    "",
+)
 
 SPEEDUPS, SHARES = (1, 1.1, 1.5), (70, 80, 90)  # where a shade begins
 
@@ -161,9 +172,10 @@ def how(page: Page) -> list[str]:
         "## How this was measured",
         "",
         "`python/bench_torch.py` times one call of each contender on the same tensors, in turns, in one process. Caches are emptied "
-        "before each call. The roof is timed with them: `copy_` of torch for what writes as much as it reads, the sum of all items for "
-        "what is only read. Every cell is verified in float64. Times are medians.",
+        "before each call. The roof is timed with them: `copy_` of torch of as many bytes for what writes rows, the sum of all items for "
+        "what is only read. Every cell is verified, in float64 or bit for bit. Times are medians.",
         "",
+        *(DRAWS if any(cell["operation"].startswith("sample") for cell in cells(page.machine)) else ()),
         f"The quartiles of ours lie {words.percent(100 * spread(wide))} of the median apart at most ({code(wide['cell'])}).",
         "",
         *table(["began", "GPU", "driver", "torch", "commit", ">cells", ">compiled", "caches emptied by"], lines),

@@ -272,17 +272,24 @@ def _filled(own: list[Cell], others: Iterable[Cell]) -> list[Cell]:
 
 def _flat(collection: data.Collection, name: str) -> str:
     operations, candidates, about, unmeasured = FLAT[name]
-    rows = []
+    rows = [
+        _row(("operators::sum", 0, 0, begins, f"{name}_rung::{rung}"), "not measured")
+        for begins, rung in ((0, "one_block"), (ONE_BLOCK_UP_TO + 1, unmeasured))
+    ]
+    of_sums: dict[tuple[int, int], list[tuple[int, str]]] = {}
     for operation in ("sum", "order", "any"):
         start = f"operators::{operation}"
-        rows.append(_row((start, 0, 0, 0, f"{name}_rung::one_block"), "not measured"))
-        rows.append(_row((start, 0, 0, ONE_BLOCK_UP_TO + 1, f"{name}_rung::{unmeasured}"), "not measured"))
         for capability, machine, own_candidates in _sources(collection, candidates):
             cells = _cells(machine, operations)
             for begins, size in _sizes(cells):
                 of_size = [cell for cell in cells if _bytes(cell) == size]
                 own, sums = ([cell for cell in of_size if CLASSES[cell.operator] == kind] for kind in (operation, "sum"))
-                for step in steps(times(machine, _filled(own, sums), own_candidates), middle):
+                found = steps(times(machine, _filled(own, sums), own_candidates), middle)
+                decided = [(step.begins, step.rung) for step in found]
+                if operation != "sum" and decided == of_sums[capability, begins]:
+                    continue
+                of_sums.setdefault((capability, begins), decided)
+                for step in found:
                     rows.append(_row((start, capability, begins, step.begins, f"{name}_rung::{step.rung}"), step.evidence))
     return _file(name, about, list(candidates), "row", rows, collection)
 

@@ -289,7 +289,9 @@ struct block_moves {
     int slot = num_slots * static_cast<int>(load_algorithm);
     const auto of_slot = [&] { return out + slot * slot_items; };
     const auto store = [&](auto to, auto... limits) {
-      storing(temp_storage.of_store).Store(to, items, limits...);
+      T stored[num_items];  // CUB rearranges them
+      for (int i = 0; i < num_items; ++i) stored[i] = items[i];
+      storing(temp_storage.of_store).Store(to, stored, limits...);
       __syncthreads();
       ++slot;
     };

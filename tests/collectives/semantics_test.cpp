@@ -2,6 +2,8 @@
 // every thread that CUB defines a result for. Skipped without a GPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "front_door/programs.hpp"
 #include "on_a_gpu.hpp"
 
@@ -22,7 +24,10 @@ TEST(CollectivesSemantics, AreCubs) {
     EXPECT_EQ(by_cub[i].error, cudaSuccess) << "CUB, " << by_cub[i].program;
     EXPECT_EQ(by_rungs[i].error, cudaSuccess) << by_rungs[i].program;
     EXPECT_FALSE(by_cub[i].bytes.empty()) << by_cub[i].program;
-    EXPECT_TRUE(by_cub[i].bytes == by_rungs[i].bytes) << by_rungs[i].program;
+    const auto [differs, _] = std::mismatch(by_cub[i].bytes.begin(), by_cub[i].bytes.end(), by_rungs[i].bytes.begin(),
+                                            by_rungs[i].bytes.end());
+    EXPECT_TRUE(by_cub[i].bytes == by_rungs[i].bytes)
+        << by_rungs[i].program << ", from byte " << differs - by_cub[i].bytes.begin();
   }
 }
 

@@ -104,7 +104,8 @@ TEST(Tables, AChipThatWasNeverMeasuredTakesTheRowsOfTheNearestBelowIt) {
 
 constexpr row<int> steps[] = {
     {operators::sum, 0, 0, 0, 1},   {operators::sum, 0, 0, 100, 2}, {operators::sum, 90, 0, 0, 3},
-    {operators::sum, 90, 0, 10, 4}, {operators::sum, 90, 4, 0, 5},  {operators::any, 0, 0, 0, 6},
+    {operators::sum, 90, 0, 10, 4}, {operators::sum, 90, 4, 0, 5},  {operators::any, 90, 0, 0, 6},
+    {operators::any, 90, 0, 50, 7},
 };
 constexpr int step(int cc, std::size_t bytes, std::size_t n) { return choose(steps, operators::sum, cc, bytes, n); }
 
@@ -115,7 +116,17 @@ TEST(Tables, AStepHoldsFromItsValueOn) {
   EXPECT_EQ(step(90, 2, 10), 4);
   EXPECT_EQ(step(100, 3, 1000), 4);
   EXPECT_EQ(step(90, 4, 1000), 5);
-  EXPECT_EQ(choose(steps, operators::any, 90, 4, 1000), 6);
+}
+
+TEST(Tables, AnOperationWithoutRowsOfItsOwnTakesThoseOfSums) {
+  const auto any = [](int cc, std::size_t bytes, std::size_t n) { return choose(steps, operators::any, cc, bytes, n); };
+  EXPECT_EQ(any(90, 2, 49), 6);
+  EXPECT_EQ(any(100, 3, 50), 7);
+  EXPECT_EQ(any(80, 4, 100), 2);
+  EXPECT_EQ(any(90, 4, 1000), 5);
+  EXPECT_EQ(choose(steps, operators::order, 90, 2, 1000), 4);
+  EXPECT_TRUE(names(steps, 7, operators::any, 90, 2) && !names(steps, 4, operators::any, 90, 2));
+  EXPECT_TRUE(names(steps, 5, operators::any, 90, 4) && !names(steps, 6, operators::any, 90, 4));
 }
 
 TEST(Tables, OnlyRungsThatACallCanComeToAreNamed) {

@@ -103,7 +103,7 @@ constexpr problem sums{operation::reduce_by_key, scalar::i32, scalar::f32, 16};
 constexpr problem selection{operation::select_if, scalar::u8, scalar::none, 50};
 
 TEST_F(ByKeyPath, EveryCallIsVerifiedAndTimed) {
-  for (cell each : plan_of({1 << 16, 1 << 16, "/(i64|u8)(:f32|:f64)?/"})) {
+  for (cell each : plan_of({1 << 16, 1 << 16, "/(i64|u8)(:f32|:f64)?/|segmented"})) {
     each.items = few;
     const measured_cell found = measure(each);
     EXPECT_TRUE(omissions.empty());

@@ -33,13 +33,15 @@ TEST(by_key, plan_has_every_structure_of_all_types_at_every_size) {
   for (const auto& [what, count] : of_operation) {
     const std::size_t types = what == operation::reduce_by_key                                   ? 9
                               : what == operation::encode || what == operation::non_trivial_runs ? 2
+                              : has_segments(what)                                               ? 2
                               : what == operation::unique || has_percent(what)                   ? 3
                                                                                                  : 4;
     EXPECT_EQ(count, std::size(all_items) * types * (has_percent(what) ? 4 : 5)) << name(what);
   }
-  EXPECT_EQ(of_operation.size(), 11u);
+  EXPECT_EQ(of_operation.size(), 12u);
   EXPECT_TRUE(names.contains("select_if/u8/chosen=1%/n=64Ki"));
   EXPECT_TRUE(names.contains("reduce_by_key/u8:f64/runs=one/n=256Mi"));
+  EXPECT_TRUE(names.contains("inclusive_segmented_sum/f32/runs=mixed/n=1Mi"));
 }
 
 TEST(by_key, plan_is_limited_by_sizes_and_filter) {
@@ -73,6 +75,7 @@ TEST(by_key, footprint_is_what_must_be_read_and_written) {
   EXPECT_EQ(footprint({{operation::non_trivial_runs, scalar::i64, scalar::none, 4}, n}, 200), 8000u + 200 * 8 + 4);
   EXPECT_EQ(footprint({{operation::reduce_by_key, scalar::u8, scalar::f64, 4}, n}, 250), 9000u + 250 * 9 + 4);
   EXPECT_EQ(footprint({{operation::inclusive_sum_by_key, scalar::i32, scalar::f32, 4}, n}, n), 12'000u);
+  EXPECT_EQ(footprint({{operation::inclusive_segmented_sum, scalar::f32, scalar::none, 0}, n}, n), 8008u);
 }
 
 TEST(by_key, runs_have_the_length_of_their_name_in_the_mean) {
@@ -160,6 +163,26 @@ TEST(by_key, sums_of_runs_end_where_scans_do) {
     EXPECT_EQ(inclusive[i - 1], sums[run]);
   }
   EXPECT_EQ(i, n);
+}
+
+TEST(by_key, sums_of_segments_begin_anew_in_each) {
+  const std::size_t n = 1 << 14;
+  for (const auto& [structure, segments] : {std::pair{std::size_t{16}, n / 16},
+                                            {std::size_t{4096}, n / 4096},
+                                            {std::size_t{0}, std::size_t{1}},
+                                            {mixed, 1 + n / 8}}) {
+    const cell about{{operation::inclusive_segmented_sum, scalar::i32, scalar::none, structure}, n};
+    EXPECT_EQ(num_segments(about), segments);
+    const auto sums = as<int>(right_outputs_of(about).first);
+    ASSERT_EQ(sums.size(), n);
+    std::size_t begins = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool is_first = i == 0 || segment_of(i, structure, n) != segment_of(i - 1, structure, n);
+      begins += is_first;
+      EXPECT_EQ(sums[i], (is_first ? 0 : sums[i - 1]) + value_of<int>(i));
+    }
+    EXPECT_EQ(begins, segments);
+  }
 }
 
 TEST(by_key, runs_of_one_item_are_trivial) {

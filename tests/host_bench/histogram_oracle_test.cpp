@@ -165,6 +165,15 @@ TEST(HistogramOracle, OneWrongCounterIsSeenAndNamed) {
   EXPECT_FALSE(judge_histogram(of, expected, got).right);
 }
 
+TEST(HistogramOracle, WideCountersHoldMoreThan32Bits) {
+  const auto of = even(scalar::u8, 2, 0, 2);
+  const std::uint64_t many = std::uint64_t{1} << 33;
+  const counted expected{.counters = {many, 1}, .inside = many + 1};
+  EXPECT_TRUE(judge_histogram(of, expected, std::vector<std::uint64_t>{many, 1}).right);
+  EXPECT_FALSE(judge_histogram(of, expected, std::vector<std::uint64_t>{0, 1}).right);
+  EXPECT_TRUE(judge_histogram(of, expected, std::vector<std::uint32_t>{0, 1}).right) << "these wrap";
+}
+
 // The oracle's own counters are held against how many samples it saw inside.
 TEST(HistogramOracle, CountersMustSumToTheSamplesInRange) {
   const auto of = even(scalar::i32, 2, 0, 2);
@@ -179,7 +188,7 @@ TEST(HistogramOracle, WhatItCannotJudgeItSays) {
   EXPECT_FALSE(has_oracle_of_histograms(about));
   about.input_type = scalar::f16;
   EXPECT_TRUE(has_oracle_of_histograms(about));
-  about.output_type = scalar::u64;
+  about.output_type = scalar::u16;
   EXPECT_FALSE(has_oracle_of_histograms(about));
 }
 

@@ -135,6 +135,21 @@ TEST(Samples, ConstantIsOneBinAndEightHotAreEight) {
   EXPECT_EQ(counts(scalar::i32, 1'000, distribution::eight_hot, 2).inside, 1'000u);
 }
 
+// The bin that the seed picks has its share of the rest, too.
+TEST(Samples, ContentionMovesItsPercentageToOneBin) {
+  constexpr std::size_t n = 256'000;
+  for (const std::size_t percent : {std::size_t{0}, std::size_t{10}, std::size_t{40}, std::size_t{90}}) {
+    auto source = samples_from(scalar::u8, n, 5, distribution::uniform, edges_of(scalar::u8, 256, true));
+    source.contention = percent;
+    std::vector<std::uint8_t> all(n);
+    generate(source, all.data());
+    const auto bin = samples<std::uint8_t>(scalar::u8, 1, distribution::constant, 256)[0];
+    const double moved = static_cast<double>(n * percent) / 100, rest = (static_cast<double>(n) - moved) / 256;
+    EXPECT_NEAR(static_cast<double>(std::ranges::count(all, bin)), moved + rest, 1'000) << percent;
+    EXPECT_NEAR(static_cast<double>(std::ranges::count(all, static_cast<std::uint8_t>(bin + 1))), rest, 200) << percent;
+  }
+}
+
 TEST(Samples, ZipfIsLogUniform) {
   for (const std::size_t bins : {std::size_t{2}, std::size_t{256}, std::size_t{65536}}) {
     constexpr double n = 1'000'000;

@@ -88,10 +88,28 @@ def test_the_page(page, repository):
     assert "[selections and runs of keys](synthetic-gpu/by_key.md)" in (repository / "report/index.md").read_text()
 
 
-def test_each_cccl_has_its_own_tables(page, repository):
-    text = page(document(), document(cccl="3.5.0"))
-    assert "## DeviceSelect::If beside CUB 3.0.1" in text and "## DeviceSelect::If beside CUB 3.5.0" in text
+def test_the_lower_speedup_of_two_releases_decides(page, repository):
+    cells = [
+        cell("select_if", "i32", None, 1 << 16, 5.0, 6.0, chosen_percent=0),
+        cell("select_if", "i32", None, 1 << 16, 4.0, 6.0, chosen_percent=50),
+        cell("select_if", "i32", None, 1 << 24, 80.0, 96.0, chosen_percent=50),
+    ]
+    text = page(document(), document(cells, cccl="3.5.0"))
+    # 1.2 of the newer release, 1 and 0.9 of the older one.
+    assert re.search(r"over CUB 3\.0\.1 and 3\.5\.0", text)
+    assert re.search(r"\| `DeviceSelect::If` +\| +1\.03x \| 0\.90x \(i32, 50 % chosen, 16 Mi items\) +\| +1\.20x \| +1 / 1 / 1 / 0 \|", text)
+    assert "3 problems met one release only." in text
+    selections = section(text, "DeviceSelect::If beside CUB 3.0.1 and 3.5.0")
+    assert re.search(r"\| i32 +\| 64 Ki +\| 5\.00 µs, 1\.20x, 80\.0 % \| +8\.00 µs, 1\.00x tie, 50\.0 % \|", selections)
     assert sorted(path.name for path in (repository / "report/data/synthetic-gpu").glob("by_key*")) == ["by_key_3.0.1.json.gz", "by_key_3.5.0.json.gz"]
+
+
+@pytest.mark.parametrize("versions", [["3.0.1", "3.5.0"], ["3.5.0"]])
+def test_segments_tell_what_stood_for_cub(page, versions):
+    sums = [cell("inclusive_segmented_sum", "f32", None, 1 << 20, 4.0, 6.0, mean_run=16), cell("inclusive_segmented_sum", "f32", None, 1 << 20, 4.0, 8.0, mean_run=7, longest_run=1 << 19)]
+    told = section(page(*(document(sums, cccl=version) for version in versions)), f"DeviceSegmentedScan::InclusiveSegmentedSum beside CUB {' and '.join(versions)}")
+    assert ("CUB 3.0.1 has no scan of segments" in told) == ("3.0.1" in versions)
+    assert re.search(r"\| +runs of 16 in the mean +\| +one run of half the items, then runs of 4 in the mean +\|", told)
 
 
 def test_a_newer_run_replaces_one_beside_the_same_cccl(repository, tmp_path):

@@ -70,6 +70,19 @@ def test_the_page(repository, run, written):
     assert "[torch](synthetic-gpu/torch.md)" in (repository / "report/index.md").read_text()
 
 
+def test_a_run_for_inference_lies_beside_the_one_of_rows(repository, run, written):
+    rows = document("2026-01-01T00:00:00Z", cell("softmax", "float32", (65536, 2048), 100, 200))
+    written(rows, document("2026-01-02T00:00:00Z", cell("topk_1024", "float32", (64, 131072), 50, 400), cell("sum", "float8_e4m3fn", (65536, 4096), 90, 300, 150)))
+    assert run()[0] == 0
+    text = (repository / "report/synthetic-gpu/torch.md").read_text()
+    assert "8.00x" in section(text, "Top-k of 1,024, f32") and "1.67x c" in section(text, "Sums, e4m3") and "## Softmax, f32" in text
+    assert "multinomial" not in text
+    written(rows, document("2026-01-03T00:00:00Z", cell("sample_top_p", "bfloat16", (256, 128512), 200, 9000)))
+    assert run()[0] == 0
+    text = (repository / "report/synthetic-gpu/torch.md").read_text()
+    assert "45.0x" in section(text, "Top-p draws, bf16") and "multinomial" in section(text, "How this was measured")
+
+
 def test_the_latest_run_of_a_cell_counts(repository, run, written):
     shape = (65536, 2048)
     first = document("2026-01-02T00:00:00Z", cell("softmax", "float32", shape, 100, 200), cell("sum", "float32", shape, 100, 200))

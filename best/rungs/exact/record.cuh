@@ -109,7 +109,11 @@ struct total {
     while (top > first_digit && digits[top] == 0) --top;
     if (digits[top] == 0) return 0;
     int leading = 32 * top + 31;  // the leading bit
-    while (leading > 32 * top && digits[top] >> (leading - 32 * top) == 0) --leading;
+#ifdef __CUDA_ARCH__
+    leading -= __clz(static_cast<int>(digits[top]));
+#else
+    while (digits[top] >> (leading - 32 * top) == 0) --leading;
+#endif
     // The last place of the result, counted from lowest_exponent, where it may lie before the digits.
     constexpr int finest = Format::least_exponent + 1 - lowest_exponent;
     const int coarse = leading - Format::mantissa_bits;

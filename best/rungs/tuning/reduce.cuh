@@ -38,48 +38,9 @@ inline constexpr row<reduce_rung> reduce_rows[] = {
     {operators::sum, 90, 4, 44377, reduce_rung::tagged_aggregates},  // at 64 Ki 5.34 us, CUB 7.28; plus of f32 i32, 2 cells of A
     {operators::sum, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.30; plus of f64 i64 u64, 3 cells of A
     {operators::sum, 90, 8, 4097, reduce_rung::tagged_aggregates},  // at 64 Ki 5.19 us, CUB 7.16; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 0, 0, 0, reduce_rung::one_block},  // not measured
-    {operators::order, 0, 0, 4097, reduce_rung::tagged_aggregates},  // not measured
-    {operators::order, 75, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.34; plus of i8 u8, 2 cells of A
-    {operators::order, 75, 0, 38968, reduce_rung::tagged_aggregates},  // at 64 Ki 5.06 us, CUB 6.94; plus of i8 u8, 2 cells of A
-    {operators::order, 75, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.42; plus of bf16 f16, 2 cells of A
-    {operators::order, 75, 2, 16384, reduce_rung::tagged_aggregates},  // at 64 Ki 5.27 us, CUB 7.24; plus of bf16 f16, 2 cells of A
-    {operators::order, 75, 4, 0, reduce_rung::one_block},  // at 1,000 4.19 us, CUB 5.07; plus of f32, 1 cell of A
-    {operators::order, 75, 4, 15690, reduce_rung::tagged_aggregates},  // at 16 Ki 5.11 us, CUB 7.30; plus of f32 i32, 2 cells of A
-    {operators::order, 75, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.30; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 75, 8, 4097, reduce_rung::tagged_aggregates},  // at 64 Ki 5.19 us, CUB 7.16; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.34; plus of i8 u8, 2 cells of A
-    {operators::order, 90, 0, 16384, reduce_rung::compact_cluster},  // at 64 Ki 4.48 us, CUB 6.94; plus of i8 u8, 2 cells of A
-    {operators::order, 90, 0, 142936, reduce_rung::tagged_aggregates},  // at 256 Ki 5.22 us, CUB 7.09; plus of i8 u8, 2 cells of A
-    {operators::order, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.42; plus of bf16 f16, 2 cells of A
-    {operators::order, 90, 2, 13778, reduce_rung::compact_cluster},  // at 64 Ki 4.77 us, CUB 7.24; plus of bf16 f16, 2 cells of A
-    {operators::order, 90, 2, 92682, reduce_rung::tagged_aggregates},  // at 256 Ki 5.44 us, CUB 7.45; plus of bf16 f16, 2 cells of A
     {operators::order, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.19 us, CUB 5.07; plus of f32, 1 cell of A
     {operators::order, 90, 4, 9329, reduce_rung::compact_cluster},  // at 16 Ki 4.65 us, CUB 7.30; plus of f32 i32, 2 cells of A
     {operators::order, 90, 4, 32769, reduce_rung::tagged_aggregates},  // at 64 Ki 5.30 us, CUB 7.29; maximum minimum of f32 i32, 4 cells of A
-    {operators::order, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.30; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 90, 8, 4097, reduce_rung::tagged_aggregates},  // at 64 Ki 5.19 us, CUB 7.16; plus of f64 i64 u64, 3 cells of A
-    {operators::any, 0, 0, 0, reduce_rung::one_block},  // not measured
-    {operators::any, 0, 0, 4097, reduce_rung::tagged_aggregates},  // not measured
-    {operators::any, 75, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.34; plus of i8 u8, 2 cells of A
-    {operators::any, 75, 0, 38968, reduce_rung::tagged_aggregates},  // at 64 Ki 5.06 us, CUB 6.94; plus of i8 u8, 2 cells of A
-    {operators::any, 75, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.42; plus of bf16 f16, 2 cells of A
-    {operators::any, 75, 2, 16384, reduce_rung::tagged_aggregates},  // at 64 Ki 5.27 us, CUB 7.24; plus of bf16 f16, 2 cells of A
-    {operators::any, 75, 4, 0, reduce_rung::one_block},  // at 1,000 4.19 us, CUB 5.07; plus of f32, 1 cell of A
-    {operators::any, 75, 4, 15690, reduce_rung::tagged_aggregates},  // at 16 Ki 5.11 us, CUB 7.30; plus of f32 i32, 2 cells of A
-    {operators::any, 75, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.30; plus of f64 i64 u64, 3 cells of A
-    {operators::any, 75, 8, 4097, reduce_rung::tagged_aggregates},  // at 64 Ki 5.19 us, CUB 7.16; plus of f64 i64 u64, 3 cells of A
-    {operators::any, 90, 0, 0, reduce_rung::one_block},  // at 1 Ki 4.05 us, CUB 4.34; plus of i8 u8, 2 cells of A
-    {operators::any, 90, 0, 16384, reduce_rung::compact_cluster},  // at 64 Ki 4.48 us, CUB 6.94; plus of i8 u8, 2 cells of A
-    {operators::any, 90, 0, 142936, reduce_rung::tagged_aggregates},  // at 256 Ki 5.22 us, CUB 7.09; plus of i8 u8, 2 cells of A
-    {operators::any, 90, 2, 0, reduce_rung::one_block},  // at 1 Ki 4.18 us, CUB 4.42; plus of bf16 f16, 2 cells of A
-    {operators::any, 90, 2, 13778, reduce_rung::compact_cluster},  // at 64 Ki 4.77 us, CUB 7.24; plus of bf16 f16, 2 cells of A
-    {operators::any, 90, 2, 92682, reduce_rung::tagged_aggregates},  // at 256 Ki 5.44 us, CUB 7.45; plus of bf16 f16, 2 cells of A
-    {operators::any, 90, 4, 0, reduce_rung::one_block},  // at 1,000 4.19 us, CUB 5.07; plus of f32, 1 cell of A
-    {operators::any, 90, 4, 9329, reduce_rung::compact_cluster},  // at 16 Ki 4.65 us, CUB 7.30; plus of f32 i32, 2 cells of A
-    {operators::any, 90, 4, 44377, reduce_rung::tagged_aggregates},  // at 64 Ki 5.34 us, CUB 7.28; plus of f32 i32, 2 cells of A
-    {operators::any, 90, 8, 0, reduce_rung::one_block},  // at 1 Ki 4.32 us, CUB 5.30; plus of f64 i64 u64, 3 cells of A
-    {operators::any, 90, 8, 4097, reduce_rung::tagged_aggregates},  // at 64 Ki 5.19 us, CUB 7.16; plus of f64 i64 u64, 3 cells of A
 };
 // clang-format on
 

@@ -44,19 +44,12 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {operators::sum, 90, 8, 0, scan_rung::compact_cluster},  // at 4 Ki 4.68 us, CUB 7.89; plus of f64 i64 u64, 3 cells of A
     {operators::sum, 90, 8, 9742, scan_rung::tagged_wave},  // at 16 Ki 5.48 us, CUB 7.86; plus of f64 i64 u64, 3 cells of A
     {operators::sum, 90, 8, 1048577, scan_rung::claimed_pipeline},  // at 16 Mi 71.89 us, CUB 83.91; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 0, 0, 0, scan_rung::one_block},  // not measured
-    {operators::order, 0, 0, 4097, scan_rung::tagged_look_back},  // not measured
     {operators::order, 75, 0, 0, scan_rung::one_block},  // at 4 Ki 4.47 us, CUB 7.57; plus of i8 u8, 2 cells of A
     {operators::order, 75, 0, 4871, scan_rung::tagged_wave},  // at 16 Ki 5.08 us, CUB 7.66; plus of i8 u8, 2 cells of A
     {operators::order, 75, 0, 2097152, scan_rung::tagged_look_back},  // at 16 Mi 34.54 us, CUB 36.58; maximum of i8 u8, 2 cells of A
     {operators::order, 75, 2, 0, scan_rung::one_block},  // at 4 Ki 4.59 us, CUB 8.67; plus of bf16 f16, 2 cells of A
     {operators::order, 75, 2, 4871, scan_rung::tagged_wave},  // at 16 Ki 5.22 us, CUB 8.22; plus of bf16 f16, 2 cells of A
     {operators::order, 75, 2, 2493949, scan_rung::tagged_look_back},  // at 16 Mi 37.92 us, CUB 42.65; maximum of bf16 f16, 2 cells of A
-    {operators::order, 75, 4, 0, scan_rung::one_block},  // at 1,000 4.13 us, CUB 6.98; plus of f32, 1 cell of A
-    {operators::order, 75, 4, 5548, scan_rung::tagged_wave},  // at 8 Ki 5.38 us, CUB 7.84; plus of f32, 1 cell of A
-    {operators::order, 75, 4, 4380002, scan_rung::tagged_look_back},  // at 8 Mi 24.03 us, CUB 27.34; plus of f32, 1 cell of A
-    {operators::order, 75, 8, 0, scan_rung::tagged_wave},  // at 4 Ki 5.38 us, CUB 7.89; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 75, 8, 1048577, scan_rung::tagged_look_back},  // at 16 Mi 88.01 us, CUB 83.19; maximum of f64 i64 u64, 3 cells of A
     {operators::order, 90, 0, 0, scan_rung::compact_cluster},  // at 4 Ki 4.35 us, CUB 7.57; plus of i8 u8, 2 cells of A
     {operators::order, 90, 0, 25268, scan_rung::tagged_wave},  // at 64 Ki 5.26 us, CUB 7.99; plus of i8 u8, 2 cells of A
     {operators::order, 90, 0, 2493949, scan_rung::tagged_look_back},  // estimated between 1 Mi and 16 Mi
@@ -64,40 +57,6 @@ inline constexpr row<scan_rung> scan_rows[] = {
     {operators::order, 90, 2, 0, scan_rung::compact_cluster},  // at 4 Ki 4.48 us, CUB 8.67; plus of bf16 f16, 2 cells of A
     {operators::order, 90, 2, 25268, scan_rung::tagged_wave},  // at 64 Ki 5.38 us, CUB 8.47; plus of bf16 f16, 2 cells of A
     {operators::order, 90, 2, 2965821, scan_rung::claimed_pipeline},  // at 16 Mi 31.05 us, CUB 42.65; maximum of bf16 f16, 2 cells of A
-    {operators::order, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.13 us, CUB 6.98; plus of f32, 1 cell of A
-    {operators::order, 90, 4, 3757, scan_rung::compact_cluster},  // at 4 Ki 4.66 us, CUB 7.78; plus of f32 i32, 2 cells of A
-    {operators::order, 90, 4, 23171, scan_rung::tagged_wave},  // at 32 Ki 5.49 us, CUB 7.97; plus of f32, 1 cell of A
-    {operators::order, 90, 4, 4380002, scan_rung::claimed_pipeline},  // at 8 Mi 22.80 us, CUB 27.34; plus of f32, 1 cell of A
-    {operators::order, 90, 8, 0, scan_rung::compact_cluster},  // at 4 Ki 4.68 us, CUB 7.89; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 90, 8, 9742, scan_rung::tagged_wave},  // at 16 Ki 5.48 us, CUB 7.86; plus of f64 i64 u64, 3 cells of A
-    {operators::order, 90, 8, 1048577, scan_rung::claimed_pipeline},  // at 16 Mi 75.54 us, CUB 83.19; maximum of f64 i64 u64, 3 cells of A
-    {operators::any, 0, 0, 0, scan_rung::one_block},  // not measured
-    {operators::any, 0, 0, 4097, scan_rung::tagged_look_back},  // not measured
-    {operators::any, 75, 0, 0, scan_rung::one_block},  // at 4 Ki 4.47 us, CUB 7.57; plus of i8 u8, 2 cells of A
-    {operators::any, 75, 0, 4871, scan_rung::tagged_wave},  // at 16 Ki 5.08 us, CUB 7.66; plus of i8 u8, 2 cells of A
-    {operators::any, 75, 0, 1048577, scan_rung::tagged_look_back},  // at 16 Mi 34.10 us, CUB 36.52; plus of i8 u8, 2 cells of A
-    {operators::any, 75, 2, 0, scan_rung::one_block},  // at 4 Ki 4.59 us, CUB 8.67; plus of bf16 f16, 2 cells of A
-    {operators::any, 75, 2, 4871, scan_rung::tagged_wave},  // at 16 Ki 5.22 us, CUB 8.22; plus of bf16 f16, 2 cells of A
-    {operators::any, 75, 2, 2097152, scan_rung::tagged_look_back},  // at 16 Mi 34.19 us, CUB 42.89; plus of bf16 f16, 2 cells of A
-    {operators::any, 75, 4, 0, scan_rung::one_block},  // at 1,000 4.13 us, CUB 6.98; plus of f32, 1 cell of A
-    {operators::any, 75, 4, 5548, scan_rung::tagged_wave},  // at 8 Ki 5.38 us, CUB 7.84; plus of f32, 1 cell of A
-    {operators::any, 75, 4, 4380002, scan_rung::tagged_look_back},  // at 8 Mi 24.03 us, CUB 27.34; plus of f32, 1 cell of A
-    {operators::any, 75, 8, 0, scan_rung::tagged_wave},  // at 4 Ki 5.66 us, CUB 8.90; compose of affine, 1 cell of A
-    {operators::any, 75, 8, 1048577, scan_rung::tagged_look_back},  // at 16 Mi 95.14 us, CUB 193.76; compose of affine, 1 cell of A
-    {operators::any, 90, 0, 0, scan_rung::compact_cluster},  // at 4 Ki 4.35 us, CUB 7.57; plus of i8 u8, 2 cells of A
-    {operators::any, 90, 0, 25268, scan_rung::tagged_wave},  // at 64 Ki 5.26 us, CUB 7.99; plus of i8 u8, 2 cells of A
-    {operators::any, 90, 0, 1048577, scan_rung::claimed_pipeline},  // at 16 Mi 27.08 us, CUB 36.52; plus of i8 u8, 2 cells of A
-    {operators::any, 90, 2, 0, scan_rung::compact_cluster},  // at 4 Ki 4.48 us, CUB 8.67; plus of bf16 f16, 2 cells of A
-    {operators::any, 90, 2, 25268, scan_rung::tagged_wave},  // at 64 Ki 5.38 us, CUB 8.47; plus of bf16 f16, 2 cells of A
-    {operators::any, 90, 2, 2097152, scan_rung::tagged_look_back},  // estimated between 1 Mi and 16 Mi
-    {operators::any, 90, 2, 5931642, scan_rung::claimed_pipeline},  // at 16 Mi 30.84 us, CUB 42.89; plus of bf16 f16, 2 cells of A
-    {operators::any, 90, 4, 0, scan_rung::one_block},  // at 1,000 4.13 us, CUB 6.98; plus of f32, 1 cell of A
-    {operators::any, 90, 4, 3757, scan_rung::compact_cluster},  // at 4 Ki 4.66 us, CUB 7.78; plus of f32 i32, 2 cells of A
-    {operators::any, 90, 4, 23171, scan_rung::tagged_wave},  // at 32 Ki 5.49 us, CUB 7.97; plus of f32, 1 cell of A
-    {operators::any, 90, 4, 4380002, scan_rung::claimed_pipeline},  // at 8 Mi 22.80 us, CUB 27.34; plus of f32, 1 cell of A
-    {operators::any, 90, 8, 0, scan_rung::compact_cluster},  // at 4 Ki 4.83 us, CUB 8.90; compose of affine, 1 cell of A
-    {operators::any, 90, 8, 9742, scan_rung::tagged_wave},  // at 16 Ki 5.76 us, CUB 9.41; compose of affine, 1 cell of A
-    {operators::any, 90, 8, 1048577, scan_rung::claimed_pipeline},  // at 16 Mi 76.03 us, CUB 193.76; compose of affine, 1 cell of A
 };
 // clang-format on
 

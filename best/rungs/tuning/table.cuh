@@ -3,7 +3,8 @@
 //
 // Every column of a table is a step: a row holds from its value on, until a later row holds. Rows ascend, column by
 // column, and each group begins with a row of the least value, so the last row that does not exceed a question answers
-// it, and every question has an answer. A chip that was never measured takes the rows of the nearest one below it; rows
+// it, and every question has an answer. An operation has rows of its own where other rungs are best for it than for
+// sums; elsewhere those of sums answer. A chip that was never measured takes the rows of the nearest one below it; rows
 // of compute capability 75 are derived for those below all, and those of 0 are for what no chip was measured with.
 #pragma once
 
@@ -18,7 +19,7 @@ enum class operators : unsigned char { sum, order, any };
 
 template <class Rung>
 struct row {
-  operators operation;  // not a step, but has to be equal
+  operators operation;  // not a step
   int cc;               // 10 * major + minor
   int item_bytes;       // of an item of the input
   std::size_t num_items;
@@ -39,12 +40,21 @@ struct histogram_row {
 template <class Rung, std::size_t num_rows>
 constexpr Rung choose(const row<Rung> (&rows)[num_rows], operators operation, int cc, std::size_t item_bytes,
                       std::size_t num_items) {
-  Rung chosen = rows[0].rung;
+  const row<Rung>* group = rows;  // the first row of sums for such a chip and such items
   for (const row<Rung>& each : rows)
-    if (each.operation == operation && each.cc <= cc && static_cast<std::size_t>(each.item_bytes) <= item_bytes &&
-        each.num_items <= num_items)
-      chosen = each.rung;
-  return chosen;
+    if (each.operation == operators::sum && each.num_items == 0 && each.cc <= cc &&
+        static_cast<std::size_t>(each.item_bytes) <= item_bytes)
+      group = &each;
+  Rung of_sums = group->rung, chosen = of_sums;
+  bool has_own = false;
+  for (const row<Rung>& each : rows) {
+    if (each.cc != group->cc || each.item_bytes != group->item_bytes) continue;
+    if (each.operation == operators::sum && each.num_items <= num_items) of_sums = each.rung;
+    if (each.operation != operation) continue;
+    has_own = true;
+    if (each.num_items <= num_items) chosen = each.rung;
+  }
+  return has_own ? chosen : of_sums;
 }
 
 // The rung for num_samples samples and num_bins bins.
@@ -64,8 +74,7 @@ template <class Rung, std::size_t num_rows>
 constexpr bool names(const row<Rung> (&rows)[num_rows], Rung rung, operators operation, int cc,
                      std::size_t item_bytes) {
   for (const row<Rung>& each : rows)
-    if (each.rung == rung && each.operation == operation && each.cc <= cc &&
-        choose(rows, operation, each.cc, item_bytes, each.num_items) == rung)
+    if (each.rung == rung && each.cc <= cc && choose(rows, operation, each.cc, item_bytes, each.num_items) == rung)
       return true;
   return false;
 }

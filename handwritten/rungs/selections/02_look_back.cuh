@@ -5,15 +5,13 @@
 // thread looks back, a tile at a time, while the block waits.
 #pragma once
 
-#include "rungs/contract.cuh"
 #include "rungs/operators.cuh"
-#include "rungs/parts/storage.cuh"
-#include "rungs/parts/tags.cuh"
+#include "rungs/parts/selection_calls.cuh"
 #include "rungs/parts/warp.cuh"
 
 namespace rungs::RUNGS_ABI::selections {
 
-using mailboxes = parts::mailboxes<unsigned long long>;
+using mailboxes = parts::posted_counts;
 
 template <int block_threads, class T, class SelectOp>
 __global__ void __launch_bounds__(block_threads)
@@ -50,29 +48,15 @@ __global__ void __launch_bounds__(block_threads)
   if (is_chosen) d_out[tile_place + rank] = item;
 }
 
-struct look_back {
+struct look_back : parts::selection_calls<look_back> {
   static constexpr auto idea = "one pass: a tile looks back over the counts of earlier tiles";
   static constexpr int block_threads = 512, items_per_thread = 1;
-  static constexpr bool deterministic = true;
-  static constexpr progress forward_progress = progress::by_block_order;
 
-  // As in 00_flags_scan_scatter.
+  template <class T>
+  static constexpr int tile_items = block_threads;
   template <class T, class SelectOp>
-  static cudaError_t select_if(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_out,
-                               long long* d_num_selected_out, std::size_t num_items, SelectOp select_op,
-                               cudaStream_t stream = nullptr) {
-    // No items have a tile, too, which writes that none is chosen.
-    const std::size_t num_tiles = parts::ceil_div(num_items > 0 ? num_items : 1, block_threads);
-    const std::size_t bytes = mailboxes::bytes(num_tiles);
-    char* region;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    parts::opened_storage storage;
-    error = storage.open(region, bytes, stream);
-    if (error != cudaSuccess) return error;
-    return parts::launch_overlapped(look_back_kernel<block_threads, T, SelectOp>, num_tiles, block_threads, 0,
-                                    storage.clears, stream, d_in, num_items, d_out, d_num_selected_out, select_op,
-                                    mailboxes(region), storage.of_call);
+  static constexpr auto kernel() {
+    return look_back_kernel<block_threads, T, SelectOp>;
   }
 };
 

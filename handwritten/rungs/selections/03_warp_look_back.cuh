@@ -4,7 +4,6 @@
 // same.
 #pragma once
 
-#include "rungs/contract.cuh"
 #include "rungs/scans/09_warp_look_back.cuh"
 #include "rungs/selections/02_look_back.cuh"
 
@@ -48,29 +47,15 @@ __global__ void __launch_bounds__(block_threads)
   if (is_chosen) d_out[tile_place + rank] = item;
 }
 
-struct warp_look_back {
+struct warp_look_back : parts::selection_calls<warp_look_back> {
   static constexpr auto idea = "32 lanes look back at once";
   static constexpr int block_threads = 512, items_per_thread = 1;
-  static constexpr bool deterministic = true;
-  static constexpr progress forward_progress = progress::by_block_order;
 
-  // As in 00_flags_scan_scatter.
+  template <class T>
+  static constexpr int tile_items = block_threads;
   template <class T, class SelectOp>
-  static cudaError_t select_if(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_out,
-                               long long* d_num_selected_out, std::size_t num_items, SelectOp select_op,
-                               cudaStream_t stream = nullptr) {
-    // No items have a tile, too, which writes that none is chosen.
-    const std::size_t num_tiles = parts::ceil_div(num_items > 0 ? num_items : 1, block_threads);
-    const std::size_t bytes = mailboxes::bytes(num_tiles);
-    char* region;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    parts::opened_storage storage;
-    error = storage.open(region, bytes, stream);
-    if (error != cudaSuccess) return error;
-    return parts::launch_overlapped(warp_look_back_kernel<block_threads, T, SelectOp>, num_tiles, block_threads, 0,
-                                    storage.clears, stream, d_in, num_items, d_out, d_num_selected_out, select_op,
-                                    mailboxes(region), storage.of_call);
+  static constexpr auto kernel() {
+    return warp_look_back_kernel<block_threads, T, SelectOp>;
   }
 };
 

@@ -5,7 +5,6 @@
 // stores at a time has gaps. DRAM traffic stays the same.
 #pragma once
 
-#include "rungs/contract.cuh"
 #include "rungs/parts/row_tile.cuh"
 #include "rungs/selections/03_warp_look_back.cuh"
 
@@ -73,31 +72,17 @@ __global__ void __launch_bounds__(block_threads)
   chosen.store(rows, d_out + tile_place + warp_place);
 }
 
-struct vector_items {
+struct vector_items : parts::selection_calls<vector_items> {
   static constexpr auto idea = "four rows of a warp in registers, 16 bytes an access";
   static constexpr int block_threads = 256, num_rows = 4, items_per_thread = 4 * num_rows;
-  static constexpr bool deterministic = true;
-  static constexpr progress forward_progress = progress::by_block_order;
 
-  // As in 00_flags_scan_scatter.
+  template <class T>
+  using rows = parts::rows<num_rows, const T*, T*, T>;
+  template <class T>
+  static constexpr int tile_items = parts::row_tile_items<block_threads, rows<T>>;
   template <class T, class SelectOp>
-  static cudaError_t select_if(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_out,
-                               long long* d_num_selected_out, std::size_t num_items, SelectOp select_op,
-                               cudaStream_t stream = nullptr) {
-    using rows = parts::rows<num_rows, const T*, T*, T>;
-    constexpr int tile_items = parts::row_tile_items<block_threads, rows>;
-    // No items have a tile, too, which writes that none is chosen.
-    const std::size_t num_tiles = parts::ceil_div(num_items > 0 ? num_items : 1, tile_items);
-    const std::size_t bytes = mailboxes::bytes(num_tiles);
-    char* region;
-    cudaError_t error;
-    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-    parts::opened_storage storage;
-    error = storage.open(region, bytes, stream);
-    if (error != cudaSuccess) return error;
-    return parts::launch_overlapped(vector_items_kernel<block_threads, rows, T, SelectOp>, num_tiles, block_threads, 0,
-                                    storage.clears, stream, d_in, num_items, d_out, d_num_selected_out, select_op,
-                                    mailboxes(region), storage.of_call, rows::reads_aligned(d_in));
+  static constexpr auto kernel() {
+    return vector_items_kernel<block_threads, rows<T>, T, SelectOp>;
   }
 };
 

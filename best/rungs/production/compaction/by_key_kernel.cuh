@@ -54,8 +54,8 @@ struct by_key {
                                                   : (sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value));
   // Reductions read two vectors of neighbours: the fewer rows, the fewer shuffles. Scans write by one. Tiles are as
   // large as registers and shared memory allow, and of 8-byte keys in rounds smaller (H100, H200).
-  static constexpr int neighbours = is_scan ? (sizeof(T) == 8 ? 2 : 4) : widest_bytes == 8 ? 4 : 8;
-  static constexpr int num_rows = is_scan ? (widest_bytes == 8 ? 4 : 6) : sizeof(key) == 8 ? 2 : 3;
+  static constexpr int neighbours = is_scan ? (sizeof(T) == 8 ? 2 : 4) : (widest_bytes > 4) ? 4 : 8;
+  static constexpr int num_rows = is_scan ? (widest_bytes > 4 ? 4 : 6) : sizeof(key) == 8 ? 2 : 3;
   static constexpr std::size_t pair_bytes = sizeof(key) + sizeof(T), most_staged_bytes = 44 * 1024;
   static constexpr bool fits_8_warps = is_scan || pair_bytes * neighbours * num_rows * 256 <= most_staged_bytes;
   using shape = std::conditional_t<(widest_bytes > 8), tile_shape<widest_bytes, 4>,

@@ -23,14 +23,33 @@ inline constexpr std::size_t most_terms_of_thread = std::size_t{1} << 20;
 // What a block adds up, and which digits of it may be other than zero: bit i of word i / 32.
 template <class Total>
 struct block_total {
-  Total sum;
   static constexpr int num_words = (Total::num_digits + 31) / 32;
+  static constexpr int most_parts = 4, most_warps = 32;
+  Total sum;
   unsigned touched[num_words];
+  unsigned counting_warps;  // bit w: threads of warp w have used their counters
+  // What warps have beside their counters: part p of warp w counts 2^(positions[p][w] + lowest_exponent).
+  long long parts[most_parts][most_warps];
+  int positions[most_parts][most_warps];
 
   __device__ void clear() {
     for (unsigned i = threadIdx.x; i < Total::num_digits; i += blockDim.x) sum.digits[i] = 0;
     if (threadIdx.x < num_words) touched[threadIdx.x] = 0;
-    if (threadIdx.x == 0) sum.flags = sum.unused = 0;
+    if (threadIdx.x == 0) sum.flags = sum.unused = counting_warps = 0;
+  }
+  // What the first num_parts parts of a warp, each less than 2^48, add to a digit.
+  template <int num_parts>
+  __device__ long long in_digit(int digit, int warp) const {
+    long long sum = 0;
+#pragma unroll
+    for (int part = 0; part < num_parts; ++part) {
+      const long long value = parts[part][warp];
+      const int position = positions[part][warp], by = position % 32;
+      const unsigned long long low = (value & 0xffffffffull) << by;
+      if (digit == position / 32) sum += low & 0xffffffff;
+      if (digit == position / 32 + 1) sum += static_cast<long long>(low >> 32) + (value >> 32) * (1ll << by);
+    }
+    return sum;
   }
   __device__ void touch(int digit) {
     if (digit < Total::num_digits) atomicOr(&touched[digit / 32], 1u << digit % 32);
@@ -60,7 +79,9 @@ struct thread_counters {
   // are not finite.
   static constexpr bool may_lie_outside = sizeof(typename Total::item) < sizeof(Term) && !std::is_same_v<Term, factors>;
 
+  // Those of the calling thread.
   static __device__ void clear() {
+#pragma unroll 4
     for (int c = 0; c < num_counters; ++c) exact_counters[c * blockDim.x + threadIdx.x] = 0;
   }
 
@@ -103,18 +124,28 @@ struct thread_counters {
     return seen;
   }
 
-  // The sums of all threads' counters, as digits less than 2^34, of those digits that were touched.
+  // The sums of all threads' counters and of the warps' parts, as digits less than 2^34, of those that were touched.
+  template <int num_parts>
   static __device__ void sum_block(block_total<Total>& total) {
     constexpr int counters_of_digit = 32 / spacing;
     __shared__ long long low_sums[num_counters], high_sums[num_counters];  // of the halves of each counter
+    __shared__ long long part_sums[Total::num_digits];
     const int lane = threadIdx.x % parts::warp_threads, num_warps = blockDim.x / parts::warp_threads;
     __syncthreads();
-    for (int c = threadIdx.x / parts::warp_threads; c < num_counters; c += num_warps) {
+    const unsigned counting_warps = total.counting_warps;
+    for (int i = threadIdx.x / parts::warp_threads; i < Total::num_digits; i += num_warps) {
+      long long sum = 0;
+      if (num_parts > 0 && total.is_touched(i))
+        sum = parts::warp_reduce(lane < num_warps ? total.template in_digit<num_parts>(i, lane) : 0ll, plus{});
+      if (lane == 0) part_sums[i] = sum;
+    }
+    for (int c = threadIdx.x / parts::warp_threads; counting_warps != 0 && c < num_counters; c += num_warps) {
       long long low = 0, high = 0;
       if (total.is_touched(c / counters_of_digit)) {
 #pragma unroll 4
-        for (unsigned thread = lane; thread < blockDim.x; thread += parts::warp_threads) {
-          const long long held = exact_counters[c * blockDim.x + thread];
+        for (int warp = 0; warp < num_warps; ++warp) {
+          if ((counting_warps >> warp & 1) == 0) continue;
+          const long long held = exact_counters[c * blockDim.x + warp * parts::warp_threads + lane];
           low += held & 0xffffffff;
           high += held >> 32;
         }
@@ -123,12 +154,14 @@ struct thread_counters {
       if (lane == 0) low_sums[c] = low, high_sums[c] = high;
     }
     __syncthreads();
-    const auto of_digit = [](const long long* sums, int i) -> long long {
-      if (i < 0 || i >= Total::num_digits) return 0;
+    const auto of_digit = [&](const long long* sums, int i) -> long long {
+      if (counting_warps == 0 || i < 0 || i >= Total::num_digits) return 0;
       if constexpr (counters_of_digit == 2) return sums[2 * i] + sums[2 * i + 1] * (1 << spacing);
       return sums[i];
     };
-    const auto digit = [&](int i) { return of_digit(low_sums, i) + of_digit(high_sums, i - 1); };
+    const auto digit = [&](int i) {
+      return of_digit(low_sums, i) + of_digit(high_sums, i - 1) + (i < 0 ? 0 : part_sums[i]);
+    };
     for (int i = threadIdx.x; i < Total::num_digits; i += blockDim.x)
       total.sum.digits[i] = (i + 1 < Total::num_digits ? digit(i) & 0xffffffff : digit(i)) + (digit(i - 1) >> 32);
     __syncthreads();

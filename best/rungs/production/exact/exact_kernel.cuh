@@ -48,12 +48,13 @@ struct exact_share {
   using total = typename Terms::total;
   using term = typename Terms::term;
   using window_type = exact_window<std::conditional_t<shape::has_window, term, float>, total, shape::num_levels>;
+  static constexpr int num_parts = shape::has_window ? window_type::num_parts : 0;
   // After a tile that did not fit the window so many go straight to the digits, twice as many each time.
   static constexpr int most_patience = 16;
 
   block_total<total>& of_block;
   unsigned seen = 0;
-  bool is_counted = false;  // whether a term went straight to the counters
+  bool uses_counters = false, is_counted = false;  // whether a term went straight to the counters
   window_type window{};
   int skipped = 0, patience = 1, terms_in_window = 0;
 
@@ -71,18 +72,26 @@ struct exact_share {
 
   template <int num_terms, class Values>
   __device__ void count(const Values& terms) {
+    use_counters();
     seen |= shape::counters::template add_terms<num_terms>(terms);
     is_counted = true;
   }
 
   __device__ void finish() {
-    if constexpr (shape::has_window)
-      if (window.is_placed()) window.empty(of_block);
-    if (__any_sync(parts::full_mask, is_counted) && threadIdx.x % parts::warp_threads == 0) of_block.touch_all();
+    if constexpr (shape::has_window) window.hand_over(of_block);
+    if (threadIdx.x % parts::warp_threads == 0) {
+      if (uses_counters) atomicOr(&of_block.counting_warps, 1u << threadIdx.x / parts::warp_threads);
+      if (is_counted) of_block.touch_all();
+    }
     if (seen != 0) atomicOr(&of_block.sum.flags, seen);
   }
 
  private:
+  __device__ void use_counters() {
+    if (!uses_counters) shape::counters::clear();
+    uses_counters = true;
+  }
+
   // False, and nothing is added, where one of the terms does not fit.
   template <int num_terms, class Values>
   __device__ bool add_to_window(const Values& terms) {
@@ -93,6 +102,7 @@ struct exact_share {
       if constexpr (window_type::may_fill) terms_in_window += num_terms;
       if (terms_in_window + num_terms <= window.most_terms) return true;
     }
+    use_counters();
     window.empty(of_block);
     terms_in_window = 0;
     if (fits) return true;
@@ -187,29 +197,47 @@ __device__ void write_notes(const block_total<Total>& total, long long* notes) {
                                                                                  : total.sum.flags;
 }
 
-// Adds to `total` what num_blocks blocks have written. A warp adds up a digit, and those that nobody has touched are
-// not read.
+// All of one note, folded by the lanes of a warp.
+template <class Op>
+__device__ long long fold_notes(const long long* notes, std::size_t num_blocks, Op op) {
+  constexpr int in_flight = 8;
+  long long folded = 0;
+  for (std::size_t first = threadIdx.x % parts::warp_threads; first < num_blocks;
+       first += in_flight * parts::warp_threads) {
+    long long held[in_flight] = {};
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k)
+      if (first + k * parts::warp_threads < num_blocks) held[k] = notes[first + k * parts::warp_threads];
+#pragma unroll
+    for (int k = 0; k < in_flight; ++k) folded = op(folded, held[k]);
+  }
+  return parts::warp_reduce(folded, op);
+}
+
+// Adds to `total` what num_blocks blocks have written. A warp folds a note. Where there are more notes than warps,
+// digits that nobody has touched are not read.
 template <class Total>
 __device__ void add_notes(const long long* notes, std::size_t num_blocks, block_total<Total>& total) {
-  constexpr int num_digits = Total::num_digits, last = notes_of_block<Total> - 1;
-  for (int i = num_digits; i <= last; ++i) {
-    unsigned bits = 0;
-    for (std::size_t block = threadIdx.x; block < num_blocks; block += blockDim.x)
-      bits |= static_cast<unsigned>(notes[i * num_blocks + block]);
-    if (bits != 0) atomicOr(i < last ? &total.touched[i - num_digits] : &total.sum.flags, bits);
+  constexpr int num_digits = Total::num_digits, num_notes = notes_of_block<Total>;
+  const int num_warps = blockDim.x / parts::warp_threads;
+  const bool at_once = num_notes <= num_warps, is_first_lane = threadIdx.x % parts::warp_threads == 0;
+  const auto either = [](long long a, long long b) { return a | b; };
+  for (int i = threadIdx.x / parts::warp_threads + (at_once ? 0 : num_digits); i < num_notes; i += num_warps) {
+    const long long* const note = notes + i * num_blocks;
+    if (i < num_digits) {
+      const long long sum = fold_notes(note, num_blocks, plus{});
+      if (is_first_lane) total.sum.digits[i] = sum;
+    } else {
+      const auto bits = static_cast<unsigned>(fold_notes(note, num_blocks, either));
+      if (is_first_lane) (i + 1 < num_notes ? total.touched[i - num_digits] : total.sum.flags) = bits;
+    }
   }
   __syncthreads();
-  const int lane = threadIdx.x % parts::warp_threads, num_warps = blockDim.x / parts::warp_threads;
+  if (at_once) return;
   for (int i = threadIdx.x / parts::warp_threads; i < num_digits; i += num_warps) {
     if (!total.is_touched(i)) continue;
-    long long sum = 0;
-#pragma unroll 4
-    for (std::size_t block = lane; block < num_blocks; block += parts::warp_threads)
-      sum += notes[i * num_blocks + block];
-#pragma unroll
-    for (int lanes = parts::warp_threads / 2; lanes > 0; lanes /= 2)
-      sum += __shfl_xor_sync(parts::full_mask, sum, lanes);
-    if (lane == 0) total.sum.digits[i] += sum;
+    const long long sum = fold_notes(notes + i * num_blocks, num_blocks, plus{});
+    if (is_first_lane) total.sum.digits[i] = sum;
   }
   __syncthreads();
 }
@@ -244,10 +272,9 @@ __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
   total.clear();
-  exact_shape<Terms>::counters::clear();
   __syncthreads();
   add_share(terms, plan, total);
-  exact_shape<Terms>::counters::sum_block(total);
+  exact_shape<Terms>::counters::template sum_block<exact_share<Terms>::num_parts>(total);
   if (gridDim.x > 1)
     write_notes(total, notes);
   else if (threadIdx.x == 0)
@@ -289,12 +316,13 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   constexpr int thread_items = Terms::in_vectors ? shape::num_vectors * Terms::vector_items : shape::num_singles;
   const std::size_t most_threads =
       parts::at_most(shape::most_threads, fitting / parts::warp_threads * parts::warp_threads);
-  const std::size_t multiprocessors = limits.multiprocessors;
-  // As many threads as give each multiprocessor one tile, if not more.
-  std::size_t block_threads = parts::ceil_div(num_items, multiprocessors * thread_items * parts::warp_threads);
+  // What one block takes in at once is not spread: blocks that meet cost more. Of more, as many threads as give each
+  // multiprocessor one tile, if not more.
+  const std::size_t most_blocks = num_items <= most_threads * thread_items ? 1 : limits.multiprocessors;
+  std::size_t block_threads = parts::ceil_div(num_items, most_blocks * thread_items * parts::warp_threads);
   block_threads = parts::at_most(block_threads * parts::warp_threads, most_threads);
   if (block_threads < shape::least_threads) block_threads = parts::at_most(shape::least_threads, most_threads);
-  std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads * thread_items), multiprocessors);
+  std::size_t grid_blocks = parts::at_most(parts::ceil_div(num_items, block_threads * thread_items), most_blocks);
   const std::size_t least_blocks = 1 + num_items / (block_threads * most_terms_of_thread);
   if (grid_blocks < least_blocks) grid_blocks = least_blocks;
 

@@ -55,6 +55,9 @@ struct exact_window {
   // After so many terms, each less than 2^51, the sums may be full.
   static constexpr bool may_fill = sizeof(Term) == 8;
   static constexpr int most_terms = 1 << 11;
+  // Where the sums of 32 lanes may not fit 64 bits, their halves are parts of their own.
+  static constexpr int num_parts = may_fill ? 2 * num_levels : num_levels;
+  static_assert(num_parts <= block_total<Total>::most_parts);
 
   int k = 0;
   magnitude limit{};  // of 2^(k-1); zero: there is no window yet
@@ -109,16 +112,39 @@ struct exact_window {
   __device__ void empty(block_total<Total>& total) {
 #pragma unroll
     for (int level = 0; level < num_levels; ++level) {
-      const int position = k - (level + 1) * level_bits - lowest;
       const unsigned words[2] = {static_cast<unsigned>(sums[level]), static_cast<unsigned>(sums[level] >> 32)};
-      thread_counters<Total, Term>::add(words, position);
+      thread_counters<Total, Term>::add(words, position_of(level));
       sums[level] = 0;
-      const int lane = threadIdx.x % parts::warp_threads;
-      if (lane < 5) total.touch(position / 32 + lane);  // 64 bits, shifted, and two carries
+      touch(position_of(level), total);
+    }
+  }
+
+  // Makes the warp's sums its parts of the block's total.
+  __device__ void hand_over(block_total<Total>& total) const {
+#pragma unroll
+    for (int level = 0; level < num_levels; ++level) {
+      const int position = is_placed() ? position_of(level) : 0;
+      if constexpr (may_fill) {
+        hand_over(2 * level, sums[level] & 0xffffffff, position, total);
+        hand_over(2 * level + 1, sums[level] >> 32, position + 32, total);
+      } else {
+        hand_over(level, sums[level], position, total);
+      }
+      if (is_placed()) touch(position, total);
     }
   }
 
  private:
+  __device__ int position_of(int level) const { return k - (level + 1) * level_bits - lowest; }
+  static __device__ void touch(int position, block_total<Total>& total) {
+    const int lane = threadIdx.x % parts::warp_threads;
+    if (lane < 5) total.touch(position / 32 + lane);  // 64 bits, shifted, and two carries
+  }
+  static __device__ void hand_over(int part, long long value, int position, block_total<Total>& total) {
+    const long long sum = parts::warp_reduce(value, plus{});
+    const unsigned warp = threadIdx.x / parts::warp_threads;
+    if (threadIdx.x % parts::warp_threads == 0) total.parts[part][warp] = sum, total.positions[part][warp] = position;
+  }
   static __device__ Term power_of_two(int exponent) {
     const bits pattern = static_cast<bits>(exponent + bias) << level_bits;
     Term power;
