@@ -283,7 +283,7 @@ TEST_F(Planner, NamesSayEverything) {
         "select_if/f32/percent=1/uniform/n=256Mi/library_baselines/rung/cold",
         "select_if/i32/percent=50/uniform/n=16Mi/library_baselines/rung/cold",
         "top_k/f32/rows=64/columns=131072/k=1024/uniform/n=8Mi/library_baselines/cub_device/cold",
-        "top_k/f32/rows=4096/columns=256/k=8/uniform/n=1Mi/library_baselines/host_serial/host",
+        "top_k/f32/rows=256/columns=256/k=8/uniform/n=64Ki/library_baselines/host_serial/host",
         "top_k/i32/rows=64/columns=131072/k=64/uniform/n=8Mi/library_baselines/rung/cold",
         "barrier/u32/blocks=1/threads=1024/uniform/n=16Ki/handwritten/one_block/cold",
         "barrier/u32/blocks=16/threads=256/uniform/n=16/handwritten/many_blocks/graph"})

@@ -1,5 +1,6 @@
-// CUB's top-k since CCCL 3.3, a call a row. It leaves ties and the order open and may lose a NaN, so it gets what the
-// other rungs order by, words of rank and column, and CUB sorts its k words. rungs_top_k times it on the bare keys.
+// CUB's top-k since CCCL 3.3, a call a row. It leaves ties and the order open, and orders NaN by their bits. So it gets
+// what the other rungs order by, words of rank and column, and CUB sorts its k words. rungs_top_k times it on the bare
+// keys.
 #pragma once
 
 #include <thrust/iterator/counting_iterator.h>

@@ -94,11 +94,10 @@ class cluster_share {
                      "l"(from_ + first)
                      : "memory");
       } else {
-        Storage items[vector_items];
+        Storage* const to = reinterpret_cast<Storage*>(shared_ + place);
 #pragma unroll 1
         for (unsigned i = 0; i < vector_items; ++i)
-          items[i] = first + i < size_ ? static_cast<Storage>(order_(from_[first + i])) : 0;
-        memcpy(shared_ + place, items, sizeof(uint4));
+          to[i] = first + i < size_ ? static_cast<Storage>(order_(from_[first + i])) : 0;
       }
     }
   }
