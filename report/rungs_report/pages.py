@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, limits, predict, regret, rows, selections, topics, torch_rows, words
+from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, inference, limits, predict, regret, rows, selections, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -99,6 +99,7 @@ ACROSS: tuple[Section, ...] = (
     across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
 )  # fmt: skip
 BY_KEY: tuple[Section, ...] = (by_key.banners, by_key.findings, by_key.times, by_key.left_out, by_key.how)
+INFERENCE: tuple[Section, ...] = (inference.banners, inference.findings, inference.times, inference.publications, inference.left_out, inference.how)
 STUDIES: tuple[Section, ...] = (
     banners,
     study(topics.ATOMICS, "Atomics", atomics.findings, atomics.overviews, atomics.ideas, omissions),
@@ -110,6 +111,7 @@ ALONE: tuple[tuple[str, str, tuple[Section, ...], Callable[[Machine], bool]], ..
     ("torch.md", "Rows beside PyTorch on", TORCH, torch_rows.measured),
     ("across.md", "All-reduce across GPUs:", ACROSS, across.measured),
     ("by_key.md", "Selections and runs of keys on", BY_KEY, by_key.measured),
+    ("inference.md", "What inference needs on", INFERENCE, inference.measured),
 )
 
 
@@ -123,7 +125,8 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     beside_torch = [("torch", "torch.md")] if torch_rows.measured(machine) else []
     several = [("across GPUs", "across.md")] if across.measured(machine) else []
     of_keys = [("selections and runs of keys", "by_key.md")] if by_key.measured(machine) else []
-    return [*by_row, *by_error, *beside_torch, *several, *of_keys, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
+    of_inference = [("inference", "inference.md")] if inference.measured(machine) else []
+    return [*by_row, *by_error, *beside_torch, *several, *of_keys, *of_inference, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
 
 
 def finished(lines: list[str]) -> list[str]:
