@@ -132,7 +132,8 @@ void study::measure(const cell& about) {
       entries[i].reset();
       cudaGetLastError();
       if (cudaDeviceSynchronize() != cudaSuccess) throw;  // an error that stays would fail whatever comes next
-      leave_out(about.name(), one.name, error.what());
+      const auto* const of_cuda = dynamic_cast<const cuda_error*>(&error);
+      leave_out(about.name(), one.name, of_cuda != nullptr ? cudaGetErrorString(of_cuda->code) : error.what());
       ours_failed_ = ours_failed_ || one.role == role::rungs;
       continue;
     }

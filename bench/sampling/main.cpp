@@ -1,7 +1,7 @@
-// rungs_sampling: how long it takes to draw a token of rows of logits, and to verify drafted tokens, beside what one
-// writes with CUB's sorts, scans and reductions, a plain read and an empty kernel. Cold, as rungs_bench takes it, all
-// ways of a shape together. Uniform numbers are given, so that the host knows each token; a way that draws another one
-// has no time.
+// rungs_sampling: how long it takes to draw a token of rows of logits, to verify drafted tokens, and to merge attention
+// over parts of a sequence, beside what one writes with CUB's sorts, scans and reductions, a plain read and an empty
+// kernel. Cold, as rungs_bench takes it, all ways of a shape together. Uniform numbers are given, so that the host
+// knows each token; a way that draws another one has no time.
 //
 //   rungs_sampling [FILE [FILTER]]      JSON to FILE, or to standard output
 #include "sampling/ways.hpp"
@@ -320,7 +320,75 @@ void measure_verification(inference::study& all, const verification_shape& shape
   all.measure(ratios);
 }
 
+// 4,096 tokens of 32 heads of 128 dimensions.
+constexpr std::size_t merged_rows = 131072, head = 128;
+float value_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+
+// One part in 16 is masked.
+void measure_merge(inference::study& all, std::size_t num_parts) {
+  inference::cell cell;
+  cell.work = "merge_attention";
+  cell.input = "bf16";
+  cell.rows = merged_rows;
+  cell.columns = head;
+  cell.parameter = std::to_string(num_parts) + " parts";
+  if (!all.wants(cell)) return;
+  std::vector<std::uint16_t> items(num_parts * merged_rows * head);
+  std::vector<float> scores(num_parts * merged_rows);
+  inference::in_parallel(scores.size(), [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      scores[i] = scattered(i) % 16 == 0 ? -INFINITY : 8 * uniform(i);
+      for (std::size_t c = i * head; c < (i + 1) * head; ++c)
+        items[c] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(uniform(c) - 0.5f) >> 16);
+    }
+  });
+  const device_memory in = inference::on_device(items), second = inference::on_device(scores),
+                      out(merged_rows * head * sizeof(std::uint16_t));
+  std::size_t read_parts = 0;
+  for (const float score : scores) read_parts += score > -INFINITY;
+  cell.read_bytes = read_parts * head * sizeof(std::uint16_t) + scores.size() * sizeof(float);
+  cell.out_bytes = cell.written_bytes = out.size();
+  cell.roof_copies = true;
+  cell.roof_in = in.get();
+  cell.d_out = out.get();
+  const auto defect = [&] {
+    const auto merged = inference::on_host<std::uint16_t>(out.get(), merged_rows * head);
+    return inference::wrong_row(merged_rows, [&](std::size_t row) {
+      double sum = 0;
+      std::vector<double> right(head), magnitudes(head);
+      for (std::size_t part = 0; part < num_parts; ++part) {
+        const std::size_t at = part * merged_rows + row;
+        const double weight = std::exp(static_cast<double>(scores[at]));
+        sum += weight;
+        for (std::size_t c = 0; c < head; ++c) {
+          const double value = value_of_bf16(items[at * head + c]);
+          right[c] += weight * value;
+          magnitudes[c] += weight * std::fabs(value);
+        }
+      }
+      for (std::size_t c = 0; c < head; ++c) {
+        const double expected = sum == 0 ? 0 : right[c] / sum, magnitude = sum == 0 ? 0 : magnitudes[c] / sum;
+        const double tolerance = 0x1p-8 * std::fabs(expected) + 0x1p-18 * magnitude;  // a bf16 has eight bits
+        if (!(std::fabs(value_of_bf16(merged[row * head + c]) - expected) <= tolerance)) return false;
+      }
+      return true;
+    });
+  };
+  for (const auto& by : ways_to_merge()) {
+    inference::way each{by.role, by.name, by.call, {}, defect};
+    each.arguments.d_in = in.get();
+    each.arguments.d_second = second.get();
+    each.arguments.d_out = out.get();
+    each.arguments.num_rows = merged_rows;
+    each.arguments.num_columns = head;
+    each.arguments.num_items = num_parts;
+    cell.ways.push_back(each);
+  }
+  all.measure(cell);
+}
+
 void measure(inference::study& all) {
+  for (const std::size_t num_parts : {2, 8}) measure_merge(all, num_parts);
   for (const sampling_shape& shape : shapes) measure_sampling(all, shape);
   for (const verification_shape& shape : verifications) measure_verification(all, shape);
 }

@@ -8,6 +8,7 @@
 
 #include "inference/sort_rows.cuh"
 #include "rungs/parts/storage.cuh"
+#include "rungs/rows/merge_attention.cuh"
 #include "rungs/rows/sampling.cuh"
 #include "rungs/rows/verification.cuh"
 
@@ -282,6 +283,15 @@ cudaError_t ratios_by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes,
                                          static_cast<long long>(of.shape.draft_rows()), begins, begins + 1, stream);
 }
 
+cudaError_t merge_by_rungs(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a,
+                           cudaStream_t stream) {
+  return without_storage(d_temp_storage, temp_storage_bytes, [&] {
+    return rows::merge_attention(static_cast<const __nv_bfloat16*>(a.d_in), static_cast<const float*>(a.d_second),
+                                 static_cast<unsigned>(a.num_items), a.num_rows, a.num_columns,
+                                 static_cast<__nv_bfloat16*>(a.d_out), nullptr, stream);
+  });
+}
+
 }  // namespace
 
 std::vector<named_call> ways_to_sample(const sampling_shape& shape) {
@@ -293,5 +303,6 @@ std::vector<named_call> ways_to_verify() {
 std::vector<named_call> ways_to_greatest_ratios() {
   return {{role::rungs, "rungs", ratios_by_rungs}, {role::rival, "cub_segmented_reduce", ratios_by_cub}};
 }
+std::vector<named_call> ways_to_merge() { return {{role::rungs, "rungs", merge_by_rungs}}; }
 
 }  // namespace rungs::bench

@@ -1,4 +1,5 @@
-// Calls that draw a token of rows of logits, or verify drafted tokens, for rungs_sampling.
+// Calls that draw a token of rows of logits, verify drafted tokens, or merge attention over parts of a sequence, for
+// rungs_sampling.
 #pragma once
 
 #include <cstddef>
@@ -37,5 +38,9 @@ struct verification_shape {
 };
 std::vector<inference::named_call> ways_to_verify();
 std::vector<inference::named_call> ways_to_greatest_ratios();
+
+// Of a call's arguments: d_in points to num_items parts of num_rows x num_columns of __nv_bfloat16, d_second to the
+// log-sum-exp of each part's rows. Merged rows go to d_out.
+std::vector<inference::named_call> ways_to_merge();
 
 }  // namespace rungs::bench

@@ -27,7 +27,7 @@ GROUPS = {
     "Greatest keys of rows": ("top_k",),
     "Sampling": ("sample_top_p", "sample_top_k", "sample", "sample_gumbel"),
     "Verification of drafts": ("verify", "greatest_ratio"),
-    "Attention": ("merge_attention",),
+    "Attention over parts of a sequence": ("merge_attention",),
     "Sums of fp8 and fp4": ("sum_e4m3", "sum_e5m2", "sum_nvfp4", "sum_mxfp4"),
     "Quantisation": ("quantise_fp8", "quantise_fp8_rows", "quantise_mxfp8", "quantise_mxfp4", "quantise_nvfp4"),
     "Softmax and norms of fp8": ("softmax_e4m3_to_bf16", "rms_norm_e4m3_to_bf16", "rms_norm_bf16_to_e4m3"),
