@@ -52,8 +52,8 @@ std::uint64_t scattered(std::size_t index) {
   bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93;
   return bits ^ (bits >> 32);
 }
-// From (0, 1), with 24 bits.
-float uniform(std::size_t index) { return static_cast<float>((scattered(index) >> 40) + 0.5) * 0x1p-24f; }
+// From (0, 1): an odd number of 24 bits.
+float uniform(std::size_t index) { return static_cast<float>(scattered(index) >> 40 | 1) * 0x1p-24f; }
 
 float logit_of(logits how, std::size_t i) {
   const double u = uniform(2 * i), v = uniform(2 * i + 1);
