@@ -1,7 +1,7 @@
 // What the programs beside rungs_bench have in common.
 #pragma once
 
-#include <chrono>
+#include <cmath>
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -10,14 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "build_info.hpp"
 #include "check.hpp"
-#include "contender.hpp"
 #include "device.hpp"
+#include "environment.hpp"
 #include "exit_codes.hpp"
-#include "instruments.hpp"
 #include "results.hpp"
-#include "sampler.hpp"
-#include "statistics.hpp"
 
 namespace rungs::bench {
 
@@ -47,29 +45,41 @@ inline std::optional<device_facts> find_device_or_tell(const std::string& name) 
 }
 
 // To standard output where no file is named.
-inline void write_result(const std::string& path, const nlohmann::json& file) {
+inline void write_result(const std::string& path, const nlohmann::ordered_json& file) {
   if (path.empty())
     std::cout << file.dump(1) << '\n';
   else
     write_atomically(path, file.dump(1) + "\n");
 }
 
-// Times of the contenders, all together and cold.
-inline std::vector<summary_of_samples> cold_times(const event_bench& bench, clock_guard& clocks,
-                                                  const std::vector<const contender*>& contenders) {
-  std::vector<summary_of_samples> times;
-  if (contenders.empty()) return times;
-  const auto now = [start = std::chrono::steady_clock::now()] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  device_instrument clock(bench, mode::cold, contenders);
-  const auto taken = sample(clock, static_cast<int>(contenders.size()), stop_rule{}, clocks, now, [] { return false; });
-  for (const auto& one : taken) times.push_back(summarise(one.accepted));
-  return times;
+inline nlohmann::ordered_json finite(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
-inline nlohmann::json to_json(const summary_of_samples& times) {
-  return {{"median_us", times.median}, {"low_us", times.low}, {"high_us", times.high}, {"samples", times.count}};
+// What a file says of its run, at the run's end. `before`: the environment at its beginning.
+inline nlohmann::ordered_json head_of_file(const std::string& schema, const environment& surroundings,
+                                           const device_facts& device, const nlohmann::ordered_json& before,
+                                           const std::vector<std::string>& arguments, const std::string& cccl) {
+  const auto after = surroundings.read(device), variables = variables_that_matter();
+  int runtime = 0;
+  check(cudaRuntimeGetVersion(&runtime));
+  nlohmann::ordered_json file{{"schema", schema}, {"gpu", slug(device.name)}};
+  file["run"] = utc_now() + "-" + build::commit;
+  file["commit"] = build::commit;
+  file["arguments"] = arguments;
+  file["device"] = {{"name", device.name},
+                    {"card", device.card},
+                    {"compute_capability", device.compute_capability},
+                    {"multiprocessors", device.multiprocessors}};
+  file["versions"] = {{"driver", surroundings.driver_version()},
+                      {"cuda_runtime", std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10)},
+                      {"nvcc", build::nvcc_version},
+                      {"cccl", cccl},
+                      {"compiler", build::compiler_version}};
+  file["environment"] = {{"before", before}, {"after", after}};
+  file["variables"] = variables;
+  file["banners"] = banners(before, after, variables, build::is_release());
+  return file;
 }
 
 }  // namespace rungs::bench

@@ -98,6 +98,23 @@ double noise_floor(std::span<const double> twin_ratios) {
   return std::expm1(quantile(distances, distances.size() < 100 ? 1.0 : 0.99));
 }
 
+std::vector<double> noise_floors_of_twins(std::span<const twin_of_cell> cells) {
+  constexpr double alike = 4.01;
+  constexpr std::size_t enough_twins = 5;
+  std::vector<double> floors;
+  for (const twin_of_cell& own : cells) {
+    std::vector<double> near, all;
+    for (const twin_of_cell& other : cells) {
+      if (&other == &own || std::isnan(other.ratio)) continue;
+      all.push_back(other.ratio);
+      const double apart = static_cast<double>(other.bytes) / static_cast<double>(own.bytes);
+      if (apart >= 1 / alike && apart <= alike) near.push_back(other.ratio);
+    }
+    floors.push_back(noise_floor(near.size() >= enough_twins ? near : all));
+  }
+  return floors;
+}
+
 std::string_view verdict(const ratio& speedup, double floor) {
   if (!std::isfinite(speedup.low) || !std::isfinite(speedup.high)) return "AMBIGUOUS";
   if (speedup.low > 1 && speedup.value > 1 + floor) return "FASTER";

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace rungs::bench {
 
@@ -45,6 +46,16 @@ inline constexpr double ratio_confidence = 0.95;
 // How far apart two entries of the same code were seen: the largest |ln ratio| of these twins, or their 99th percentile
 // from a hundred on, as a fraction. 0 without twins.
 double noise_floor(std::span<const double> twin_ratios);
+
+// How far apart two entries of the same code were in a cell that moves so many bytes, as a ratio; NaN where none was
+// measured.
+struct twin_of_cell {
+  std::size_t bytes;
+  double ratio;
+};
+// Of each cell the noise floor from the twins of other cells: those with at most four times as many or as few bytes
+// where they are enough, else all.
+std::vector<double> noise_floors_of_twins(std::span<const twin_of_cell> cells);
 
 // FASTER or SLOWER only if the interval excludes 1 and the difference exceeds the floor. SAME otherwise; AMBIGUOUS
 // where the interval is wider than 10 % or missing, so that not even SAME can be said.

@@ -5,9 +5,6 @@
 namespace rungs::bench::by_key {
 namespace {
 
-constexpr double alike = 4.01;
-constexpr std::size_t enough_twins = 5;
-
 std::optional<ratio> twin_of(const measured_cell& cell) {
   if (!cell.cub.is_timed() || cell.twin.empty()) return std::nullopt;
   return ratio_of_medians(cell.cub.samples, cell.twin, ratio_confidence);
@@ -50,20 +47,12 @@ json outcome(const char* name, const result& one, double copy_us) {
 }  // namespace
 
 std::vector<double> noise_floors(const std::vector<measured_cell>& cells) {
-  std::vector<double> floors;
-  for (const measured_cell& own : cells) {
-    std::vector<double> near, all;
-    for (const measured_cell& other : cells) {
-      if (&other == &own) continue;
-      const auto twin = twin_of(other);
-      if (!twin) continue;
-      all.push_back(twin->value);
-      const double apart = static_cast<double>(other.bytes()) / static_cast<double>(own.bytes());
-      if (apart >= 1 / alike && apart <= alike) near.push_back(twin->value);
-    }
-    floors.push_back(noise_floor(near.size() >= enough_twins ? near : all));
+  std::vector<twin_of_cell> twins;
+  for (const measured_cell& cell : cells) {
+    const auto twin = twin_of(cell);
+    twins.push_back({cell.bytes(), twin ? twin->value : std::nan("")});
   }
-  return floors;
+  return noise_floors_of_twins(twins);
 }
 
 json to_json(const std::vector<measured_cell>& cells) {

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "../results.hpp"
-#include "build_info.hpp"
 #include "by_key/calls.hpp"
 #include "by_key/study.hpp"
 #include "check.hpp"
-#include "environment.hpp"
 #include "exit_codes.hpp"
 #include "program.hpp"
 #include "progress.hpp"
@@ -131,7 +129,7 @@ int run(int argc, char** argv) {
   const environment surroundings;
   const auto device = find_device_or_tell("rungs_by_key");
   if (!device) return exit_no_gpu;
-  const json before = surroundings.read(*device), variables = variables_that_matter();
+  const json before = surroundings.read(*device);
   found all;
   const auto cells = that_fit(planned, device->free_bytes, all.omissions);
   const std::size_t num_too_large = planned.size() - cells.size();
@@ -139,28 +137,10 @@ int run(int argc, char** argv) {
     study with(*device, largest_of(cells));
     measure(with, cells, given.budget, all);
   }
-  const json after = surroundings.read(*device);
 
-  int runtime = 0;
-  check(cudaRuntimeGetVersion(&runtime));
-  json file{{"schema", "rungs.by_key/1"}, {"gpu", slug(device->name)}};
-  file["run"] = utc_now() + "-" + build::commit;
-  file["commit"] = build::commit;
+  json file = head_of_file("rungs.by_key/1", surroundings, *device, before, {argv + 1, argv + argc}, cccl_version());
   file["complete"] = all.complete;
   file["seconds"] = all.seconds;
-  file["arguments"] = std::vector<std::string>(argv + 1, argv + argc);
-  file["device"] = {{"name", device->name},
-                    {"card", device->card},
-                    {"compute_capability", device->compute_capability},
-                    {"multiprocessors", device->multiprocessors}};
-  file["versions"] = {{"driver", surroundings.driver_version()},
-                      {"cuda_runtime", std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10)},
-                      {"nvcc", build::nvcc_version},
-                      {"cccl", cccl_version()},
-                      {"compiler", build::compiler_version}};
-  file["environment"] = {{"before", before}, {"after", after}};
-  file["variables"] = variables;
-  file["banners"] = banners(before, after, variables, build::is_release());
   file["cells"] = to_json(all.cells);
   file["skipped"] = to_json(all.omissions);
   write_result(given.out, file);

@@ -2,27 +2,18 @@
 // toolkit's conversions and beside a plain read or copy of as many bytes. Cold, as rungs_bench takes it, all ways of a
 // cell together. A way whose results are wrong has no time.
 //
-//   rungs_low_precision [FILE]      JSON to FILE, or to standard output
+//   rungs_low_precision [FILE [FILTER]]      JSON to FILE, or to standard output
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <iostream>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "build_info.hpp"
-#include "check.hpp"
-#include "contender.hpp"
-#include "device.hpp"
-#include "environment.hpp"
-#include "exit_codes.hpp"
+#include "inference/study.hpp"
 #include "low_precision/formats.hpp"  // the tests': the formats on the host
 #include "low_precision/ways.hpp"
-#include "program.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -32,15 +23,15 @@ using tests::scheme;
 constexpr std::size_t num_columns = toolkit_columns, most_rows = 65536, fewer_rows = 8192;  // 512 and 64 MiB of bf16
 constexpr std::size_t num_items = most_rows * num_columns;
 constexpr low_precision_cell cells[] = {
-    {work::sum_e4m3, most_rows, num_columns},         {work::sum_e5m2, most_rows, num_columns},
-    {work::sum_nvfp4, most_rows, num_columns},        {work::sum_mxfp4, most_rows, num_columns},
-    {work::fp8_groups, fewer_rows, num_columns},      {work::fp8_groups, most_rows, num_columns},
-    {work::fp8_rows, fewer_rows, num_columns},        {work::fp8_rows, most_rows, num_columns},
-    {work::mxfp8, fewer_rows, num_columns},           {work::mxfp8, most_rows, num_columns},
-    {work::mxfp4, fewer_rows, num_columns},           {work::mxfp4, most_rows, num_columns},
-    {work::nvfp4, fewer_rows, num_columns},           {work::nvfp4, most_rows, num_columns},
-    {work::softmax, most_rows, num_columns},          {work::rms_norm, most_rows, num_columns},
-    {work::rms_norm_to_codes, most_rows, num_columns}};
+    {work::sum_e4m3, most_rows, num_columns},    {work::sum_e5m2, most_rows, num_columns},
+    {work::sum_nvfp4, most_rows, num_columns},   {work::sum_mxfp4, most_rows, num_columns},
+    {work::fp8_groups, fewer_rows, num_columns}, {work::fp8_groups, most_rows, num_columns},
+    {work::fp8_rows, fewer_rows, num_columns},   {work::fp8_rows, 4 * fewer_rows, num_columns},
+    {work::fp8_rows, most_rows, num_columns},    {work::mxfp8, fewer_rows, num_columns},
+    {work::mxfp8, most_rows, num_columns},       {work::mxfp4, fewer_rows, num_columns},
+    {work::mxfp4, most_rows, num_columns},       {work::nvfp4, fewer_rows, num_columns},
+    {work::nvfp4, most_rows, num_columns},       {work::softmax, most_rows, num_columns},
+    {work::rms_norm, most_rows, num_columns},    {work::rms_norm_to_codes, most_rows, num_columns}};
 constexpr float scale_of_softmax = 0x1p-6f, epsilon = 1e-5f;
 
 std::uint64_t scattered(std::size_t index) {
@@ -49,24 +40,15 @@ std::uint64_t scattered(std::size_t index) {
   return bits ^ (bits >> 32);
 }
 
-// f(first, last) of parts of [0, n), each in a thread of its own.
-template <class F>
-void in_parallel(std::size_t n, F f) {
-  const std::size_t parts = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> threads;
-  for (std::size_t part = 0; part < parts; ++part)
-    threads.emplace_back([=] { f(n * part / parts, n * (part + 1) / parts); });
-}
-
 float value_of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
 // Finite inputs, on the host and on the device.
 struct inputs {
   std::vector<std::uint16_t> halves;                // 2^-10 to 2^6 and their negatives, of all exponents alike
   std::vector<std::uint8_t> codes, scales, powers;  // fp8 that is finite as e4m3 and as e5m2; e4m3; e8m0
-  device_memory on_device[4], weights, scale{sizeof(float)};
+  device_memory on_device[4], weights, scale;
   inputs() : halves(num_items), codes(num_items), scales(num_items / 16), powers(num_items / 32) {
-    in_parallel(num_items, [this](std::size_t first, std::size_t last) {
+    inference::in_parallel(num_items, [this](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         const std::uint64_t drawn = scattered(i);
         halves[i] = static_cast<std::uint16_t>((drawn & 0x8000) | (117 + (drawn >> 16 & 15)) << 7 | (drawn & 0x7f));
@@ -76,12 +58,12 @@ struct inputs {
         if (i < powers.size()) powers[i] = static_cast<std::uint8_t>(120 + (drawn >> 32 & 15));
       }
     });
-    copy(halves, on_device[0]);
-    copy(codes, on_device[1]);
-    copy(scales, on_device[2]);
-    copy(powers, on_device[3]);
-    copy(std::vector(halves.begin(), halves.begin() + num_columns), weights);
-    check(cudaMemcpy(scale.get(), &scale_of_softmax, sizeof(float), cudaMemcpyHostToDevice));
+    on_device[0] = inference::on_device(halves);
+    on_device[1] = inference::on_device(codes);
+    on_device[2] = inference::on_device(scales);
+    on_device[3] = inference::on_device(powers);
+    weights = inference::on_device(std::vector(halves.begin(), halves.begin() + num_columns));
+    scale = inference::on_device(std::vector{scale_of_softmax});
   }
 
   float weight(std::size_t column) const { return value_of_bf16(halves[column]); }
@@ -92,13 +74,6 @@ struct inputs {
            : does == work::sum_nvfp4 ? on_device[2].get()
            : does == work::sum_mxfp4 ? on_device[3].get()
                                      : weights.get();
-  }
-
- private:
-  template <class T>
-  static void copy(const std::vector<T>& from, device_memory& to) {
-    to = device_memory(from.size() * sizeof(T));
-    check(cudaMemcpy(to.get(), from.data(), to.size(), cudaMemcpyHostToDevice));
   }
 };
 
@@ -238,99 +213,44 @@ class judge {
   double e4m3_[256], e5m2_[256];
 };
 
-class study {
- public:
-  explicit study(const device_facts& device) : out_(num_items * sizeof(std::uint16_t) + (1 << 26)), bench_(device) {}
-
-  json of(const low_precision_cell& cell) {
-    const auto ways = ways_of(cell);
-    std::vector<device_memory> storage;
-    std::vector<contender> all;
-    std::vector<std::size_t> timed;
-    json told = json::array();
-    for (const auto& one : ways) {
-      contender each;
-      each.record = &one;
-      each.arguments.d_in = one.rung == roof_name ? from_.longest() : from_.in(cell);
-      each.arguments.d_second = from_.second(cell.does);
-      each.arguments.d_out = out_.get();
-      each.arguments.num_rows = cell.num_rows;
-      each.arguments.num_columns = cell.num_columns;
-      each.arguments.num_items = cell.is_sum() ? cell.in_bytes() : cell.traffic();
-      check(one.call(nullptr, each.workspace_bytes, each.arguments, bench_.stream()));
-      storage.emplace_back(each.workspace_bytes);
-      each.workspace = storage.back().get();
-      told.push_back({{"family", name(one.family)}, {"rung", one.rung}});
-      if (one.rung == roof_name || is_right(cell, each))
-        timed.push_back(all.size());
-      else
-        told.back()["wrong"] = true;
-      all.push_back(each);
+void measure(inference::study& all) {
+  const inputs from;
+  const device_memory out(num_items * sizeof(std::uint16_t) + (1 << 26));
+  for (const low_precision_cell& about : cells) {
+    inference::cell cell;
+    cell.work = about.name();
+    cell.input = about.input();
+    cell.rows = about.num_rows;
+    cell.columns = about.num_columns;
+    cell.read_bytes = about.in_bytes() + about.second_bytes();
+    cell.written_bytes = about.result_bytes() + about.scale_bytes();
+    cell.roof_copies = !about.is_sum();
+    cell.roof_in = from.longest();
+    cell.d_out = out.get();
+    cell.out_bytes = cell.written_bytes;
+    const auto defect = [&from, &out, about] {
+      const auto written = inference::on_host<std::byte>(out.get(), about.result_bytes() + about.scale_bytes());
+      const judge by(from, about);
+      return inference::wrong_row(about.num_rows, [&](std::size_t row) {
+        return by.is_right(row, written.data(), written.data() + about.result_bytes());
+      });
+    };
+    for (const inference::named_call& by : ways_of(about)) {
+      inference::way each{by.role, by.name, by.call, {}, defect};
+      each.arguments.d_in = from.in(about);
+      each.arguments.d_second = from.second(about.does);
+      each.arguments.d_out = out.get();
+      each.arguments.num_rows = about.num_rows;
+      each.arguments.num_columns = about.num_columns;
+      cell.ways.push_back(each);
     }
-    std::vector<const contender*> own;
-    for (const std::size_t i : timed) own.push_back(&all[i]);
-    const auto times = cold_times(bench_, clocks_, own);
-    for (std::size_t i = 0; i < timed.size(); ++i) {
-      if (times[i].count == 0) continue;
-      const auto bytes =
-          static_cast<double>(ways[timed[i]].rung == roof_name ? all[timed[i]].arguments.num_items : cell.traffic());
-      told[timed[i]].update(to_json(times[i]));
-      told[timed[i]]["tb_per_s"] = bytes / times[i].median * 1e-6;
-    }
-    return {{"work", cell.name()},
-            {"rows", cell.num_rows},
-            {"columns", cell.num_columns},
-            {"read_bytes", cell.in_bytes() + cell.second_bytes()},
-            {"written_bytes", cell.result_bytes() + cell.scale_bytes()},
-            {"ways", told}};
+    all.measure(cell);
   }
-
- private:
-  bool is_right(const low_precision_cell& cell, const contender& each) {
-    check(cudaMemset(out_.get(), 0xff, out_.size()));
-    check(each.call(bench_.stream()));
-    bench_.synchronize();
-    std::vector<std::byte> written(cell.result_bytes() + cell.scale_bytes());
-    check(cudaMemcpy(written.data(), out_.get(), written.size(), cudaMemcpyDeviceToHost));
-    const judge by(from_, cell);
-    std::atomic<bool> right = true;
-    in_parallel(cell.num_rows, [&](std::size_t first, std::size_t last) {
-      for (std::size_t row = first; row < last && right; ++row)
-        if (!by.is_right(row, written.data(), written.data() + cell.result_bytes())) right = false;
-    });
-    return right;
-  }
-
-  inputs from_;
-  device_memory out_;
-  event_bench bench_;
-  clock_guard clocks_;
-};
-
-int run(const std::string& out) {
-  const environment surroundings;
-  const auto device = find_device_or_tell("rungs_low_precision");
-  if (!device) return exit_no_gpu;
-  study all(*device);
-  json told = json::array();
-  bool wrong = false;
-  for (const low_precision_cell& cell : cells) {
-    std::cerr << cell.name() << ", " << cell.num_rows << " x " << cell.num_columns << '\n';
-    told.push_back(all.of(cell));
-    for (const auto& way : told.back()["ways"]) wrong = wrong || way.contains("wrong");
-  }
-  const json file{{"schema", "rungs.low_precision_study/1"},
-                  {"gpu", slug(device->name)},
-                  {"commit", build::commit},
-                  {"versions", {{"driver", surroundings.driver_version()}, {"nvcc", build::nvcc_version}}},
-                  {"cells", told}};
-  write_result(out, file);
-  return wrong ? exit_wrong : exit_ok;
 }
 
 }  // namespace
 }  // namespace rungs::bench
 
 int main(int argc, char** argv) {
-  return rungs::bench::run_program("rungs_low_precision", [&] { return rungs::bench::run(argc > 1 ? argv[1] : ""); });
+  return rungs::bench::inference::run("rungs_low_precision", argc, argv, rungs::bench::measure);
 }

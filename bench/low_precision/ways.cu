@@ -1,7 +1,5 @@
 #include "low_precision/ways.hpp"
 
-#include "rungs/roofs/copy.cuh"
-#include "rungs/roofs/stream_read.cuh"
 #include "rungs/rows/fp8_rows.cuh"
 #include "rungs/rows/low_precision.cuh"
 
@@ -66,23 +64,10 @@ cudaError_t call(void* d_temp_storage, std::size_t& temp_storage_bytes, const ar
     return by_toolkit({does, a.num_rows, a.num_columns}, a, stream);
 }
 
-template <class Roof>
-cudaError_t by_roof(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
-  constexpr bool copies = std::is_same_v<Roof, roofs::copy>;
-  return Roof::move(d_temp_storage, temp_storage_bytes, static_cast<const unsigned char*>(a.d_in),
-                    static_cast<unsigned char*>(a.d_out), copies ? a.num_items / 2 : a.num_items, stream);
-}
-
-catalog::record way(catalog::family family, const char* rung, catalog::call_t call) {
-  return {.family = family, .ladder = "low_precision", .rung = rung, .call = call};
-}
-
 template <work does>
-std::vector<catalog::record> ways(const low_precision_cell& cell) {
-  using catalog::family;
-  return {
-      way(family::handwritten, "rungs", call<does, true>), way(family::library_baselines, "toolkit", call<does, false>),
-      way(family::library_baselines, roof_name, cell.is_sum() ? by_roof<roofs::stream_read> : by_roof<roofs::copy>)};
+std::vector<inference::named_call> ways() {
+  using inference::role;
+  return {{role::rungs, "rungs", call<does, true>}, {role::rival, "toolkit", call<does, false>}};
 }
 
 }  // namespace
@@ -101,6 +86,11 @@ const char* low_precision_cell::name() const {
                                    "rms_norm_e4m3_to_bf16",
                                    "rms_norm_bf16_to_e4m3"};
   return names[static_cast<int>(does)];
+}
+
+const char* low_precision_cell::input() const {
+  if (reads_halves()) return "bf16";
+  return does == work::sum_e5m2 ? "e5m2" : does == work::sum_nvfp4 || does == work::sum_mxfp4 ? "e2m1" : "e4m3";
 }
 
 std::size_t low_precision_cell::group() const {
@@ -153,32 +143,32 @@ std::size_t low_precision_cell::scale_bytes() const {
   return num_rows * (num_columns / group()) * (are_floats ? sizeof(float) : 1);
 }
 
-std::vector<catalog::record> ways_of(const low_precision_cell& cell) {
+std::vector<inference::named_call> ways_of(const low_precision_cell& cell) {
   switch (cell.does) {
     case work::sum_e4m3:
-      return ways<work::sum_e4m3>(cell);
+      return ways<work::sum_e4m3>();
     case work::sum_e5m2:
-      return ways<work::sum_e5m2>(cell);
+      return ways<work::sum_e5m2>();
     case work::sum_nvfp4:
-      return ways<work::sum_nvfp4>(cell);
+      return ways<work::sum_nvfp4>();
     case work::sum_mxfp4:
-      return ways<work::sum_mxfp4>(cell);
+      return ways<work::sum_mxfp4>();
     case work::fp8_groups:
-      return ways<work::fp8_groups>(cell);
+      return ways<work::fp8_groups>();
     case work::fp8_rows:
-      return ways<work::fp8_rows>(cell);
+      return ways<work::fp8_rows>();
     case work::mxfp8:
-      return ways<work::mxfp8>(cell);
+      return ways<work::mxfp8>();
     case work::mxfp4:
-      return ways<work::mxfp4>(cell);
+      return ways<work::mxfp4>();
     case work::nvfp4:
-      return ways<work::nvfp4>(cell);
+      return ways<work::nvfp4>();
     case work::softmax:
-      return ways<work::softmax>(cell);
+      return ways<work::softmax>();
     case work::rms_norm:
-      return ways<work::rms_norm>(cell);
+      return ways<work::rms_norm>();
     case work::rms_norm_to_codes:
-      return ways<work::rms_norm_to_codes>(cell);
+      return ways<work::rms_norm_to_codes>();
   }
   return {};
 }

@@ -1,10 +1,11 @@
-// Calls on formats of 8 and 4 bits, for rungs_low_precision: ours, the same by the toolkit's conversions, and roofs.
+// Calls on formats of 8 and 4 bits, for rungs_low_precision: ours, and the same by the toolkit's conversions.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
 #include "catalog.hpp"
+#include "inference/calls.hpp"
 
 namespace rungs::bench {
 
@@ -28,6 +29,7 @@ struct low_precision_cell {
   std::size_t num_rows, num_columns;
 
   const char* name() const;
+  const char* input() const;  // the format of what d_in points to
   bool is_sum() const { return does <= work::sum_mxfp4; }
   bool reads_halves() const {
     return does == work::rms_norm_to_codes || (does >= work::fp8_groups && does <= work::nvfp4);
@@ -41,14 +43,10 @@ struct low_precision_cell {
   std::size_t second_bytes() const;
   std::size_t result_bytes() const;
   std::size_t scale_bytes() const;
-  std::size_t traffic() const { return in_bytes() + second_bytes() + result_bytes() + scale_bytes(); }
 };
 
-// Of a call's arguments: d_in, d_second, d_out, num_rows, num_columns; num_items is the traffic in bytes. A roof reads
-// as much as a sum, or copies as much as the others read and write: from d_in, to d_out.
-std::vector<catalog::record> ways_of(const low_precision_cell& cell);
-
-inline constexpr const char* roof_name = "roof";
+// Of a call's arguments: d_in, d_second, d_out, num_rows, num_columns.
+std::vector<inference::named_call> ways_of(const low_precision_cell& cell);
 
 // By the toolkit's conversions: kernels for rows of 4,096 columns, packed and aligned.
 inline constexpr std::size_t toolkit_columns = 4096;

@@ -1,7 +1,5 @@
 #include "top_k/ways.hpp"
 
-#include <cuda_bf16.h>
-
 #include <cuda/std/version>
 
 #if CCCL_VERSION >= 3003000
@@ -9,40 +7,50 @@
 #include <cuda/iterator>
 #include <cuda/stream_ref>
 #endif
+#if CCCL_VERSION >= 3005000
+#include <cub/device/device_batched_topk.cuh>
+#endif
+#include "inference/sort_rows.cuh"
 #include "rungs/device/device_top_k.cuh"
-#include "rungs/rows/log_sum_exp.cuh"
 #include "rungs/rows/routing.cuh"
-#include "rungs/rows/sampling.cuh"
 
 namespace rungs::bench {
 namespace {
 
 using catalog::arguments;
 
+const float* keys_in(const arguments& a) { return static_cast<const float*>(a.d_in); }
 float* keys_out(const arguments& a) { return static_cast<float*>(a.d_out); }
-int* columns_out(const arguments& a) { return reinterpret_cast<int*>(keys_out(a) + a.num_rows * a.num_items); }
-rows::matrix<const float> keys_in(const arguments& a) {
-  return {static_cast<const float*>(a.d_in), a.num_rows, a.num_columns};
+int* columns_out(const arguments& a, std::size_t stride) {
+  return reinterpret_cast<int*>(keys_out(a) + a.num_rows * stride);
+}
+rows::matrix<const float> matrix_in(const arguments& a) { return {keys_in(a), a.num_rows, a.num_columns}; }
+rows::matrix<float> matrix_out(const arguments& a) { return {keys_out(a), a.num_rows, a.num_items}; }
+rows::matrix<int> matrix_of_columns(const arguments& a) {
+  return {columns_out(a, a.num_items), a.num_rows, a.num_items};
 }
 
 template <top_k_order order>
 cudaError_t by_rungs(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
-  return DeviceBatchedTopK::MaxPairs(d_temp_storage, temp_storage_bytes, keys_in(a),
-                                     rows::matrix{keys_out(a), a.num_rows, a.num_items}, columns_as_values{},
-                                     rows::matrix{columns_out(a), a.num_rows, a.num_items}, a.num_items, stream, order);
+  return DeviceBatchedTopK::MaxPairs(d_temp_storage, temp_storage_bytes, matrix_in(a), matrix_out(a),
+                                     columns_as_values{}, matrix_of_columns(a), a.num_items, stream, order);
 }
 
-// Weights, where others write keys.
 cudaError_t by_routing(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
   char* region;
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
-  return rows::route(keys_in(a), rows::matrix{keys_out(a), a.num_rows, a.num_items},
-                     rows::matrix{columns_out(a), a.num_rows, a.num_items}, {}, stream);
+  return rows::route(matrix_in(a), matrix_out(a), matrix_of_columns(a), {}, stream);
+}
+
+cudaError_t by_sorting(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+  return inference::sort_rows(d_temp_storage, temp_storage_bytes, keys_in(a), keys_out(a),
+                              static_cast<const int*>(a.d_second), columns_out(a, a.num_columns), a.num_rows,
+                              a.num_columns, stream);
 }
 
 #if CCCL_VERSION >= 3003000
-cudaError_t by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+auto unsorted_environment(cudaStream_t stream) {
   namespace execution = cuda::execution;
 #if CCCL_VERSION >= 3005000
   const auto required = execution::require(execution::determinism::not_guaranteed, execution::tie_break::unspecified,
@@ -51,75 +59,68 @@ cudaError_t by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes, const 
   const auto required =
       execution::require(execution::determinism::not_guaranteed, execution::output_ordering::unsorted);
 #endif
-  return cub::DeviceTopK::MaxPairs(d_temp_storage, temp_storage_bytes, keys_in(a).data, keys_out(a),
-                                   cuda::counting_iterator<int>(0), columns_out(a), a.num_columns, a.num_items,
-                                   cuda::std::execution::env{cuda::stream_ref{stream}, required});
+  return cuda::std::execution::env{cuda::stream_ref{stream}, required};
+}
+
+cudaError_t by_cub(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+  return cub::DeviceTopK::MaxPairs(d_temp_storage, temp_storage_bytes, keys_in(a), keys_out(a),
+                                   cuda::counting_iterator<int>(0), columns_out(a, a.num_items), a.num_columns,
+                                   a.num_items, unsorted_environment(stream));
 }
 #endif
 
-enum class sampling_way { top_p, all_tokens, gumbel };
-template <class T, sampling_way way>
-cudaError_t by_sampling(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a,
-                        cudaStream_t stream) {
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
-  rows::sampling how;
-  how.seed = 1;
-  if (way == sampling_way::top_p) how.top_p = sampled_share;
-  if (way == sampling_way::gumbel) how.draw = rows::sampling_draw::gumbel;
-  return rows::sample(rows::matrix{static_cast<const T*>(a.d_in), a.num_rows, a.num_columns},
-                      static_cast<int*>(a.d_out), how, stream);
-}
-template <class T>
-cudaError_t by_reading(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
-  char* region;
-  cudaError_t error;
-  if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
-  return rows::log_sum_exp(rows::matrix{static_cast<const T*>(a.d_in), a.num_rows, a.num_columns},
-                           static_cast<float*>(a.d_out), stream);
+#if CCCL_VERSION >= 3005000
+// Rows of so many columns, k of each: known when it is compiled, as CUB recommends.
+constexpr int batched_columns = 256, batched_k = 8;
+
+template <class T, int columns>
+struct row_at {
+  T* data;
+  __host__ __device__ T* operator()(long long row) const { return data + row * columns; }
+};
+template <int columns, class T>
+auto rows_of(T* data) {
+  return cuda::transform_iterator(cuda::counting_iterator<long long>(0), row_at<T, columns>{data});
 }
 
-catalog::record way(catalog::family family, const char* rung, bool sorted, catalog::call_t call) {
-  return {.family = family,
-          .ladder = "top_k",
-          .rung = rung,
-          .input_type = catalog::scalar::f32,
-          .deterministic = sorted,
-          .call = call};
+cudaError_t by_cub_batched(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a,
+                           cudaStream_t stream) {
+  return cub::DeviceBatchedTopK::MaxPairs(
+      d_temp_storage, temp_storage_bytes, rows_of<batched_columns>(keys_in(a)), rows_of<batched_k>(keys_out(a)),
+      cuda::constant_iterator(cuda::counting_iterator<int>(0)), rows_of<batched_k>(columns_out(a, a.num_items)),
+      cuda::args::constant<batched_columns>{}, cuda::args::constant<batched_k>{},
+      static_cast<cuda::std::int64_t>(a.num_rows), unsorted_environment(stream));
 }
+#endif
 
 }  // namespace
 
-std::vector<catalog::record> ways_to_choose(const top_k_shape& shape) {
-  using catalog::family;
-  std::vector<catalog::record> all = {way(family::handwritten, "sorted", true, by_rungs<top_k_order::sorted>),
-                                      way(family::handwritten, "unsorted", false, by_rungs<top_k_order::unsorted>)};
-  if (shape.num_columns <= 1024 && shape.k <= 32) all.push_back(way(family::handwritten, "route", true, by_routing));
+std::vector<way_to_choose> ways_to_choose(const top_k_shape& shape) {
+  using inference::role;
+  std::vector<way_to_choose> all;
+  if (shape.is_routing())
+    all.push_back({{role::rungs, "route", by_routing}, /*sorted=*/true, /*writes_weights=*/true, shape.k});
+  all.push_back({{role::rungs, "sorted", by_rungs<top_k_order::sorted>}, true, false, shape.k});
+  all.push_back({{role::rungs, "unsorted", by_rungs<top_k_order::unsorted>}, false, false, shape.k});
 #if CCCL_VERSION >= 3003000
-  if (shape.num_rows == 1) all.push_back(way(family::library_baselines, "cub_device_top_k", false, by_cub));
+  if (shape.num_rows == 1) all.push_back({{role::rival, "cub_device_top_k", by_cub}, false, false, shape.k});
 #endif
+#if CCCL_VERSION >= 3005000
+  if (shape.num_columns == batched_columns && shape.k == batched_k)
+    all.push_back({{role::rival, "cub_device_batched_top_k", by_cub_batched}, false, false, shape.k});
+#endif
+  all.push_back({{role::rival, "cub_radix_sort", by_sorting}, true, false, shape.num_columns});
   return all;
 }
 
-template <class T>
-std::vector<catalog::record> all_ways_to_sample() {
-  using catalog::family;
-  return {way(family::handwritten, "top_p", true, by_sampling<T, sampling_way::top_p>),
-          way(family::handwritten, "all_tokens", true, by_sampling<T, sampling_way::all_tokens>),
-          way(family::handwritten, "gumbel", true, by_sampling<T, sampling_way::gumbel>),
-          way(family::handwritten, "log_sum_exp", true, by_reading<T>)};
-}
-std::vector<catalog::record> ways_to_sample(const sampling_shape& shape) {
-  return shape.halves ? all_ways_to_sample<__nv_bfloat16>() : all_ways_to_sample<float>();
-}
-
-std::vector<const char*> ways_left_out() {
-#if CCCL_VERSION >= 3003000
-  return {};
-#else
-  return {"cub::DeviceTopK: this CCCL is older than 3.3"};
-#endif
+std::vector<way_left_out> ways_left_out(const top_k_shape& shape) {
+  std::vector<way_left_out> all;
+  if (CCCL_VERSION < 3003000 && shape.num_rows == 1) all.push_back({"cub_device_top_k", "this CCCL is older than 3.3"});
+  if (CCCL_VERSION < 3005000 && shape.is_routing())
+    all.push_back({"cub_device_batched_top_k", "this CCCL is older than 3.5"});
+  if (CCCL_VERSION >= 3005000 && shape.num_rows > 1 && !shape.is_routing())
+    all.push_back({"cub_device_batched_top_k", "it takes rows that fit the shared memory of a block"});
+  return all;
 }
 
 }  // namespace rungs::bench

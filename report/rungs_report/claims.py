@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from rungs_report import across, atomics, compare, costs, errors, topics, torch_rows, words
+from rungs_report import across, atomics, compare, costs, errors, inference, topics, torch_rows, words
 from rungs_report.data import Cell, Machine, Row, Variant
 from rungs_report.rows import TEXT_MS, TEXT_SHAPE
 from rungs_report.rows import measured as rows_measured
@@ -546,6 +546,55 @@ def one_pass(seen: Evidence, operation: str) -> Answer | None:
     return Answer(told, HOLDS if share >= LIMIT else FAILS)
 
 
+# ---- inference
+
+
+@predicate
+def as_fast_as_ours(seen: Evidence, rival: str, called: str, *works: str) -> Answer | None:
+    """Whether what the text describes, made of a library's calls, is level with ours or ahead in more than half of the cells."""
+    compared = [
+        (cell, each["speedup"])
+        for work in works
+        for _, cell in inference.find(seen.machine, work)
+        for each in inference.timed(cell, "rival")
+        if each["name"] == rival and "speedup" in each
+    ]
+    if not compared:
+        return None
+    level = sum(speedup["verdict"] in ("SLOWER", "SAME") for _, speedup in compared)
+    ends = [pick(compared, key=lambda pair: pair[1]["value"]) for pick in (min, max)]
+    told = " to ".join(dict.fromkeys(f"{words.ratio(speedup['value'])} ({inference.where(cell)})" for cell, speedup in ends))
+    return Answer(f"time of {called} over ours: {told}; level or ahead in {level} of {words.plural(len(compared), 'cell')}", HOLDS if level > len(compared) / 2 else FAILS)
+
+
+@predicate
+def at_its_roof(seen: Evidence, work: str) -> Answer | None:
+    """Whether a work moves its bytes about as fast as a plain kernel, at the largest shape."""
+    known = [(cell, share) for _, cell in inference.find(seen.machine, work) if (share := inference.share(cell)) is not None]
+    if not known:
+        return None
+    cell, share = max(known, key=lambda pair: inference.moved(pair[0]))
+    plain = "a plain copy" if cell["roof"] == "copy" else "a plain read"
+    return Answer(f"{words.percent(share)} of the speed of {plain} of its bytes, {inference.shape(cell)} of {cell['input']}, verified on the host", HOLDS if share >= LIMIT else FAILS)
+
+
+def ratios_verify(seen: Evidence) -> Answer | None:
+    """Whether exact verification takes as long as the maximum of p/q at each position, in the same cells of one run."""
+    pairs = [
+        (cell, ours["median_us"], other["median_us"])
+        for run, cell in inference.find(seen.machine, "verify")
+        for whole in run["cells"]
+        if whole["work"] == "greatest_ratio" and all(whole[name] == cell[name] for name in ("rows", "columns", "parameter"))
+        if (ours := inference.ours(cell)) and (other := inference.ours(whole))
+    ]
+    if not pairs:
+        return None
+    as_long = sum(own * ALIKE >= other for _, own, other in pairs)
+    cell, own, other = max(pairs, key=lambda each: inference.moved(each[0]))
+    told = f"verifying takes {words.time(own)}, the maxima {words.time(other)} ({cell['rows']:,} requests, {cell['parameter']}): of a request it reads the rows of one position"
+    return Answer(f"{told}; it takes as long in {as_long} of {words.plural(len(pairs), 'cell')}", HOLDS if as_long > len(pairs) / 2 else FAILS)
+
+
 # ---- what the texts get wrong
 
 
@@ -882,6 +931,21 @@ EXTREMA = (
 ACROSS = (
     Claim("C15", "An all-reduce across GPUs is best left to NCCL (ours beside it: every type, operator, mode and size)", "", "", all_reduced),
 )  # fmt: skip
+INFERENCE = (
+    Claim("C13", "Routing chooses the experts of a token by a sort inside a block (a block sorts a row, by CUB)", "", "", as_fast_as_ours("cub_radix_sort", "CUB's sort", "route")),
+    Claim("C13", "Sampling by top-k or top-p is a scan that is cut (sorted and scanned by CUB)", "", "", as_fast_as_ours("cub_sort_and_scan", "sort, scan and cut", "sample_top_p", "sample_top_k")),
+    Claim("C13", "Speculative verification takes the maximum of p_target / p_draft at each position", "", "", ratios_verify),
+    Claim("C13", "and that maximum is a row's reduction like any other (it reads at its limit)", "", "", at_its_roof("greatest_ratio")),
+    Claim("C13", "A cache is quantised by the absolute maximum of each group, fused with what writes it (one read, one write; groups of 128, to fp8)", "", "", at_its_roof("quantise_fp8")),
+    Claim("C13", "Attention over two segments merges their states (m, l)", "", "", at_its_roof("merge_attention")),
+    Claim("C14", "Sums of fp8 (e4m3) have to be accumulated in f32 (and still read at their limit)", "", "", at_its_roof("sum_e4m3")),
+    Claim("C14", "the same, of e5m2", "", "", at_its_roof("sum_e5m2")),
+    Claim("C14", "fp4 (e2m1) cannot be added as it is: it is converted first (to f16, by the toolkit's functions)", "", "", as_fast_as_ours("toolkit", "the toolkit's conversions", "sum_nvfp4", "sum_mxfp4")),
+    Claim("C14", "Reduce inside a group, then apply its scale (groups of 32, mxfp4)", "", "", at_its_roof("sum_mxfp4")),
+    Claim("C14", "the same, of 16 (nvfp4)", "", "", at_its_roof("sum_nvfp4")),
+    Claim("C14", "Each group of 32 gets a scale of its own when it is made (mxfp4)", "", "", at_its_roof("quantise_mxfp4")),
+    Claim("C14", "the same, of 16 (nvfp4)", "", "", at_its_roof("quantise_nvfp4")),
+)  # fmt: skip
 CLAIMS = {"reductions": REDUCTIONS, "scans": SCANS, "histograms": HISTOGRAMS, "atomics": ATOMICS, "costs": COSTS}
 
 PITFALLS = (
@@ -914,23 +978,22 @@ PITFALLS = (
 
 
 def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
-    """The claims by topic; those about dot products, extrema, rows, accuracy and several GPUs where such were measured."""
+    """The claims by topic; those about dot products, extrema, rows, accuracy, several GPUs and inference where such were measured."""
     operations = {cell.operation for cell in machine.cells}
     dots = {topics.DOTS: DOTS} if DOT.operation in operations else {}
     extrema = {topics.EXTREMA: EXTREMA} if EXTREMUM.operation in operations else {}
     by_rows = {"rows": ROWS + FUSED * norms_measured(machine)} if rows_measured(machine) else {}
     by_error = {"accuracy": ACCURACY + ACCURACY_OF_DOTS * bool(errors.ways(machine, dots=True))} if errors.measured(machine) else {}
     several = {"across GPUs": ACROSS} if across.measured(machine) else {}
-    return CLAIMS | dots | extrema | by_rows | by_error | several
+    of_inference = {"inference": INFERENCE} if inference.measured(machine) else {}
+    return CLAIMS | dots | extrema | by_rows | by_error | several | of_inference
 
 
 # What has no row on the page of some machine, or of all, and why.
 IDENTITIES = tuple(f"{text}{number}" for text, last in (("A", 9), ("B", 6), ("C", 18), ("D", 10), ("E", 2)) for number in range(1, last + 1))
 LACKING = {
-    "C13": "Reductions of inference. Softmax and norms are A7, A8 and D5; cross-entropy and the greatest items are among the rows beside torch, where those were run."
-    " Cuts of a sum, merged softmax states, verification and absolute maxima have rungs and tests (`docs/rows.md`, `docs/top_k.md`, `docs/sampling.md`,"
-    " `docs/low_precision.md`), but no run of them is committed, and the text gives no figure.",
-    "C14": "Inputs of fp8 and fp4, in groups of 16 or 32, have rungs and tests (`docs/low_precision.md`), but no run of them is committed, and the text gives no figure.",
+    "C13": "Reductions of inference were not measured on this machine, but for softmax and norms (A7, A8, D5) and what stands among the rows beside torch.",
+    "C14": "Inputs of fp8 and fp4 were not measured on this machine.",
     "C15": "All-reduce across GPUs was not measured on this machine.",
     "C16": "What to use: [the texts' advice](index.md#what-the-texts-advise), row by row.",
     "D5": "RMSNorm in one kernel, a block a row, was not measured on this machine.",

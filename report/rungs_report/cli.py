@@ -139,6 +139,14 @@ def parser() -> argparse.ArgumentParser:
     add("files", nargs="+", **file, help="what rungs_others FILE wrote, here or on another machine")
     add("--data", **folder, default=DATA, help="where DIR/<gpu>/others_<CCCL>.json.gz is written (default: report/data)")
     add = command(
+        write_inference,
+        "inference",
+        "check what rungs_top_k, rungs_sampling and rungs_low_precision wrote, and install it as data",
+        "Checks runs of these programs and writes each as data, by the program and the CCCL that it ran beside. Refuses wrong results of ours.",
+    )
+    add("files", nargs="+", **file, help="what rungs_top_k, rungs_sampling or rungs_low_precision FILE wrote, here or on another machine")
+    add("--data", **folder, default=DATA, help="where DIR/<gpu>/inference_<program>_<CCCL>.json.gz is written (default: report/data)")
+    add = command(
         compare_results,
         "compare",
         "compare two runs on one GPU (SLOW, FAST, SAME, AMBIGUOUS by interval and noise floor), or two GPUs, each against its own"
@@ -341,26 +349,31 @@ def write_across(options: argparse.Namespace) -> int:
 
 
 def write_by_key(options: argparse.Namespace) -> int:
-    return install_study(options, "by_key", data.read_by_key)
+    return install(options, data.read_by_key, lambda _: "by_key")
 
 
 def write_others(options: argparse.Namespace) -> int:
-    return install_study(options, "others", data.read_others)
+    return install(options, data.read_others, lambda _: "others")
 
 
-def install_study(options: argparse.Namespace, name: str, read: Callable[[Path, str | None], dict[str, Any]]) -> int:
+def install(options: argparse.Namespace, read_one: Callable[[Path, None], dict[str, Any]], named: Callable[[dict[str, Any]], str]) -> int:
+    """Checks all files, and writes each beside the CCCL that it ran beside. named: what its file is called before the release."""
     documents = []
     for file in options.files:
         try:
-            documents.append(read(file, None))
+            documents.append(read_one(file, None))
         except data.Refused as refusal:
             raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
     for document in documents:
-        path = options.data / document["gpu"] / f"{name}_{document['versions']['cccl']}{data.PACKED}"
+        path = options.data / document["gpu"] / f"{named(document)}_{document['versions']['cccl']}{data.PACKED}"
         path.parent.mkdir(parents=True, exist_ok=True)
         render.write(path, errors.packed(document))
         say(f"{path}: {words.plural(len(document['cells']), 'cell')} beside CUB {document['versions']['cccl']}")
     return OK
+
+
+def write_inference(options: argparse.Namespace) -> int:
+    return install(options, data.read_inference, lambda document: document["program"].replace("rungs_", "inference_"))
 
 
 def accept_results(options: argparse.Namespace) -> int:
@@ -477,7 +490,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return WRONG
     except OSError as error:
-        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data", "by-key": "--data", "others": "--data"}.get(options.command, "--out")
+        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data", "by-key": "--data", "others": "--data", "inference": "--data"}.get(options.command, "--out")
         complain(f"{error.filename}: {error.strerror}; what is written there can go elsewhere, by {place}")
     except KeyboardInterrupt:
         complain("interrupted; every file is whole")

@@ -30,6 +30,7 @@ FACTS = frozenset(form for name in (SASS, COUNTERS, ACCURACY) for form in (name,
 TORCH = "torch*.json*"  # what python/bench_torch.py writes, of one run or several
 ACROSS = "across*.json*"  # what report/run across installs of rungs_across, one for each number of GPUs
 BESIDE_ACROSS = "symm_mem*.json*"  # and of python/bench_torch_across.py
+INFERENCE = "inference_*.json*"  # what report/run inference installs of rungs_top_k, rungs_sampling and rungs_low_precision, one for each CCCL
 BY_KEY = "by_key*.json*"  # what report/run by-key installs of rungs_by_key, one for each CCCL
 OTHERS = "others*.json*"  # what report/run others installs of rungs_others, one for each CCCL
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
@@ -220,6 +221,7 @@ class Machine:
     beside_across: list[dict[str, Any]] = field(default_factory=list)  # torch's, by GPUs likewise
     by_key: list[dict[str, Any]] = field(default_factory=list)  # runs of rungs_by_key, the earliest first
     others: list[dict[str, Any]] = field(default_factory=list)  # and of rungs_others
+    inference: list[dict[str, Any]] = field(default_factory=list)  # runs of the programs of inference, likewise
     grids: dict[str, "Machine"] = field(default_factory=dict)
 
     @cached_property
@@ -276,7 +278,7 @@ class Machine:
     @property
     def name(self) -> str:
         if not self.runs:
-            if studies := self.by_key or self.others:
+            if studies := self.by_key or self.others or self.inference:
                 return str(studies[-1]["device"]["name"])
             return str(self.torch[-1]["environment"]["gpu"] if self.torch else self.across[-1]["devices"][0]["name"])
         context = self.runs[-1].context
@@ -358,7 +360,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS, BY_KEY, OTHERS))) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS, BY_KEY, OTHERS, INFERENCE))) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
 def facts(folder: Path, name: str) -> Path | None:
@@ -731,22 +733,60 @@ def others_fault(document: dict[str, Any]) -> tuple[str, str] | None:
 
 def read_others(path: Path, gpu: str | None) -> dict[str, Any]:
     """A run of rungs_others. gpu: the folder that it lies in."""
-    return _read_study(path, gpu, "others", others_fault)
+    return read_beside(path, gpu, "others", others_fault)
 
 
 def read_by_key(path: Path, gpu: str | None) -> dict[str, Any]:
     """A run of rungs_by_key. gpu: the folder that it lies in."""
-    return _read_study(path, gpu, "by_key", by_key_fault)
+    return read_beside(path, gpu, "by_key", by_key_fault)
 
 
-def _read_study(path: Path, gpu: str | None, of: str, fault_of: Callable[[dict[str, Any]], tuple[str, str] | None]) -> dict[str, Any]:
+def inference_fault(document: dict[str, Any]) -> tuple[str, str] | None:
+    """The same of a program of inference."""
+    again = f"measure again with {document['program']}"
+    if not document["cells"]:
+        return "has no cells", again
+    seen = set()
+    for cell in document["cells"]:
+        about = tuple(cell[name] for name in ("work", "input", "rows", "columns", "parameter", "data"))
+        where = "/".join(str(part) for part in about if part != "")
+        names = [each["name"] for each in cell["results"]]
+        if about in seen or len(set(names)) != len(names):
+            return f"has {where} twice", again
+        seen.add(about)
+        ours = next((each for each in cell["results"] if each["role"] == "rungs"), None)
+        for result in cell["results"]:
+            if not result["verified"]:
+                if result["role"] != "rival":
+                    return f"holds a result that is wrong: {result['name']} at {where}", "its kernel is at fault, and the tests may tell more"
+                continue
+            if result.get("samples") == 0 and "median_us" not in result:
+                continue  # none was taken at the full clock
+            if "median_us" not in result or "samples" not in result:
+                return f"lacks the time of {result['name']} at {where}", again
+            if not 0 < result.get("low_us", 0) <= result["median_us"] <= result.get("high_us", 0) or result["samples"] < 1:
+                return f"has a median outside its own interval: {result['name']} at {where}", again
+            if "speedup" in result and not (
+                result["role"] == "rival" and ours and "median_us" in ours and math.isclose(result["speedup"]["value"], result["median_us"] / ours["median_us"], rel_tol=1e-6)
+            ):
+                return f"has a speed-up that is not of its times: {result['name']} at {where}", again
+    return None
+
+
+def read_inference(path: Path, gpu: str | None) -> dict[str, Any]:
+    """A run of rungs_top_k, rungs_sampling or rungs_low_precision."""
+    return read_beside(path, gpu, "inference", inference_fault)
+
+
+def read_beside(path: Path, gpu: str | None, form: str, fault_of: Callable[[dict[str, Any]], tuple[str, str] | None]) -> dict[str, Any]:
+    """A run that has a file of its own. gpu: the folder that it lies in."""
     document = parse(path)
-    if fault := schema.fault(document, of):
-        raise Refused(fault, f"rungs_{of} writes it anew")
+    if fault := schema.fault(document, form):
+        raise Refused(fault, "its program writes it anew")
     if gpu not in (None, document["gpu"]):
         raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    if fault := fault_of(document):
-        raise Refused(*fault)
+    if why := fault_of(document):
+        raise Refused(*why)
     return document
 
 
@@ -838,7 +878,7 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
     alone: dict[str, Machine] = {}
     for pattern, kept, read_one in (
         (TORCH, "torch", read_torch), (ACROSS, "across", read_across), (BESIDE_ACROSS, "beside_across", read_beside_across),
-        (BY_KEY, "by_key", read_by_key), (OTHERS, "others", read_others),
+        (BY_KEY, "by_key", read_by_key), (OTHERS, "others", read_others), (INFERENCE, "inference", read_inference),
     ):  # fmt: skip
         for path in sorted(data.glob(f"*/{pattern}")):
             gpu = path.parent.name
@@ -853,9 +893,10 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
         machine.beside_across.sort(key=lambda run: (run["ranks"], run["environment"]["began"]))
         machine.by_key.sort(key=lambda run: run["run"])
         machine.others.sort(key=lambda run: run["run"])
+        machine.inference.sort(key=lambda run: run["run"])
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in (machines | alone).items():
         machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
-    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across or alone[gpu].by_key or alone[gpu].others]
+    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across or alone[gpu].by_key or alone[gpu].others or alone[gpu].inference]
     return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults, without_suite)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
+from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, inference, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -100,6 +100,7 @@ ACROSS: tuple[Section, ...] = (
 )  # fmt: skip
 BY_KEY: tuple[Section, ...] = (by_key.banners, by_key.findings, by_key.times, by_key.left_out, by_key.how)
 OTHERS: tuple[Section, ...] = (others.banners, others.beside_cub, others.beside_theirs, others.how)
+INFERENCE: tuple[Section, ...] = (inference.banners, inference.findings, inference.times, inference.publications, inference.left_out, inference.how)
 STUDIES: tuple[Section, ...] = (
     banners,
     study(topics.ATOMICS, "Atomics", atomics.findings, atomics.overviews, atomics.ideas, omissions),
@@ -112,6 +113,7 @@ ALONE: tuple[tuple[str, str, tuple[Section, ...], Callable[[Machine], bool]], ..
     ("across.md", "All-reduce across GPUs:", ACROSS, across.measured),
     ("by_key.md", "Selections and runs of keys on", BY_KEY, by_key.measured),
     ("others.md", "Others' problems on", OTHERS, others.measured),
+    ("inference.md", "What inference needs on", INFERENCE, inference.measured),
 )
 
 
@@ -126,7 +128,8 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     several = [("across GPUs", "across.md")] if across.measured(machine) else []
     of_keys = [("selections and runs of keys", "by_key.md")] if by_key.measured(machine) else []
     published = [("others' problems", "others.md")] if others.measured(machine) else []
-    return [*by_row, *by_error, *beside_torch, *several, *of_keys, *published, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
+    of_inference = [("inference", "inference.md")] if inference.measured(machine) else []
+    return [*by_row, *by_error, *beside_torch, *several, *of_keys, *of_inference, *published, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
 
 
 def finished(lines: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
-"""What others published of operations on rows, beside ours on the same shapes. quack's figures are GB/s of bf16 on an H100 SXM, read from
-the chart of its post of July 2025."""
+"""What others published of operations on rows and of inference, beside ours on the same shapes. quack's figures are GB/s of bf16 on an H100
+SXM, read from the chart of its post of July 2025. Those of inference are microseconds from pull requests."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rungs_report import words
 from rungs_report.words import table, text
@@ -65,3 +65,51 @@ def beside(cells: list[Cell], gpus: list[str], name: Any) -> list[str]:
         *table(["", "rows x columns", ">ours", ">quack", ">over quack"], rows),
         "",
     ]
+
+
+class Published(NamedTuple):
+    """A figure of one cell of inference.md."""
+
+    work: str
+    input: str
+    rows: int
+    columns: int
+    parameter: str
+    data: str
+    microseconds: float
+    chip: str
+    whose: str
+    source: str  # owner/repository#number
+
+    def about(self) -> dict[str, Any]:
+        """The fields of the cell, but for its work."""
+        return {name: getattr(self, name) for name in ("input", "rows", "columns", "parameter", "data")}
+
+
+UNSTATED = "not stated"
+GUMBEL = "probabilities of Gumbel, scale 0.1"
+NORMAL = "probabilities of normal, deviation 1"
+SERVING = (
+    *(
+        Published("route", "f32", tokens, 256, "k 8", "", figure, UNSTATED, "TensorRT-LLM, with the permutation of tokens", "NVIDIA/TensorRT-LLM#15656")
+        for tokens, figure in ((8, 9.184), (256, 13.312), (1024, 14.336), (4096, 18.336), (8192, 20.448))
+    ),
+    *(
+        Published("top_k", "f32", rows, columns, f"k {k}", "", figure, UNSTATED, "flashinfer", "flashinfer-ai/flashinfer#3009")
+        for rows, columns, k, figure in ((256, 131072, 4096, 161.81), (256, 262144, 1024, 158.18), (2048, 131072, 1024, 470.11))
+    ),
+    *(
+        Published("top_k", "f32", rows, columns, "k 512", "", figure, "B200", f"{whose}, in a graph", "sgl-project/sglang#33237")
+        for rows, columns, of_sglang, of_flashinfer in ((4, 8192, 5.0381, 12.3907), (4, 65536, 11.3459, 46.9206), (16, 65536, 16.7372, 47.8248))
+        for whose, figure in (("sglang's JIT-v2", of_sglang), ("flashinfer", of_flashinfer))
+    ),
+    *(
+        Published("sample_top_p", "f32", 256, 128512, f"p {p}", GUMBEL, figure, "B200", "flashinfer", "flashinfer-ai/flashinfer#2945")
+        for p, figure in ((0.1, 207), (0.5, 168), (0.9, 121))
+    ),
+    *(
+        Published("sample_top_k", "f32", 1, 128512, f"k {k}", NORMAL, figure, "B200", "flashinfer, whose logits are not stated", "flashinfer-ai/flashinfer#2945")
+        for k, figure in ((10, 170), (100, 135), (1000, 92), (5000, 58))
+    ),
+    Published("quantise_fp8_rows", "bf16", 32768, 4096, "", "", 337.736, "H20", "sglang, before that change", "sgl-project/sglang#16725"),
+)

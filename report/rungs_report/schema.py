@@ -107,12 +107,12 @@ def _split(schema: dict[str, Any]) -> tuple[Any, dict[str, Records]]:
     return _STRICT({**schema, "properties": {**schema["properties"], **plain}}), records
 
 
-_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters", "accuracy", "torch", "across", "across_torch", "by_key", "others")}
+_SPLIT = {name: _split(DEFINITIONS.get(name, DOCUMENT)) for name in ("results", "sass", "profile", "counters", "accuracy", "torch", "across", "across_torch", "by_key", "others", "inference")}
 del _SPLIT["results"][1]["rows"]  # asked one by one, for a bad row leaves the others sound
 
 
 def fault(document: dict[str, Any], of: str) -> str | None:
-    """The first thing that is wrong with the form of a document: of results (but for its rows), sass, counters, torch, across or by_key."""
+    """The first thing that is wrong with the form of a document: of results (but for its rows), sass, counters, torch, across, by_key or inference."""
     whole, lists = _SPLIT[of]
     if errors := list(whole.iter_errors(document)):
         return said(min(errors, key=lambda error: error.validator != "const"), "")  # another schema, before what it lacks

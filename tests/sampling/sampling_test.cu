@@ -1,6 +1,7 @@
 // rungs::rows::sample against sorted rows on the host: cut sets and draws exactly, and draws by chi-square.
 #include <rungs/rows/sampling.cuh>
 
+#include "sampling/draws.hpp"
 #include "sampling/support.hpp"
 
 namespace rungs::tests {
@@ -14,29 +15,6 @@ constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric
 
 sampling_rules rules_of(const sampling& how) {
   return {how.temperature, how.top_k, how.top_p, how.min_p, how.from_probabilities};
-}
-
-// The token of the greatest score, the smaller of equals.
-int gumbel_draw(const host_row& row, unsigned index, std::uint64_t seed, std::uint64_t offset) {
-  int drawn = -1;
-  unsigned greatest = 0;
-  for (std::size_t i = 0; i < row.num_kept; ++i) {
-    const int token = row.order[i];
-    const auto column = static_cast<std::uint32_t>(token);
-    const philox_words random = host_philox(
-        {{column / 4, index, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)}}, seed);
-    const unsigned score = production::gumbel_score(row.levels[column], random.words[column % 4]);
-    if (drawn < 0 || score > greatest || (score == greatest && token < drawn)) {
-      greatest = score;
-      drawn = token;
-    }
-  }
-  return drawn;
-}
-std::uint64_t random_fraction(unsigned index, std::uint64_t seed, std::uint64_t offset) {
-  const auto [words] = host_philox(
-      {{0xffffffff, index, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)}}, seed);
-  return static_cast<std::uint64_t>(words[1]) << 32 | words[0];
 }
 
 // From 0 to just below 1, and both ends.
