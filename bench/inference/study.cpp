@@ -111,8 +111,9 @@ void study::measure(const cell& about) {
   std::vector<way> ways = about.ways;
   catalog::arguments moved;
   moved.d_in = about.roof_in;
-  moved.d_out = about.d_out;
   moved.num_items = about.roof_copies ? about.bytes() / 2 : about.read_bytes;
+  const device_memory copied(about.roof_copies ? moved.num_items : 1);  // a call may write less than half of its bytes
+  moved.d_out = about.roof_copies ? copied.get() : about.d_out;
   ways.push_back(
       {role::roof, about.roof_copies ? "copy" : "read", about.roof_copies ? plain_copy : plain_read, moved, {}});
   ways.push_back({role::roof, "empty", empty_kernel, moved, {}});
