@@ -41,23 +41,24 @@ __global__ void __launch_bounds__(merge_threads)
   for (unsigned part = 0; part < num_parts; ++part) greatest = fmaxf(greatest, d_log_sum_exp[part * num_rows + row]);
   const float base = fabsf(greatest) == INFINITY ? 0 : greatest;
 
+  struct alignas(piece_items * sizeof(T)) vector {
+    T items[piece_items];
+  };
   float sum = 0, merged[piece_items] = {};
 #pragma unroll 4
   for (unsigned part = 0; part < num_parts; ++part) {
     const float score = d_log_sum_exp[part * num_rows + row];
     if (score == -INFINITY) continue;
     const float weight = expf(score - base);
-    struct alignas(piece_items * sizeof(T)) loaded {
-      T items[piece_items];
-    };
-    const loaded from = reinterpret_cast<const loaded*>(d_outputs)[part * (num_rows * row_pieces) + piece];
+    const vector from = reinterpret_cast<const vector*>(d_outputs)[part * (num_rows * row_pieces) + piece];
     sum += weight;
 #pragma unroll
     for (int i = 0; i < piece_items; ++i) merged[i] += weight * production::to_float(from.items[i]);
   }
+  vector result;
 #pragma unroll
-  for (int i = 0; i < piece_items; ++i)
-    d_out[piece * piece_items + i] = production::from_float<T>(sum == 0 ? 0 : merged[i] / sum);
+  for (int i = 0; i < piece_items; ++i) result.items[i] = production::from_float<T>(sum == 0 ? 0 : merged[i] / sum);
+  reinterpret_cast<vector*>(d_out)[piece] = result;
   if (d_merged != nullptr && piece % row_pieces == 0) d_merged[row] = base + logf(sum);
 }
 
