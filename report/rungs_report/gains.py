@@ -233,7 +233,7 @@ def contents(page: Page) -> list[str]:
                 near = [variant for variant in variants if variant not in far]
                 if len(near) < 2:
                     near, far = variants, []
-                own += page.drawn(charts.waterfall, (cell, near), several.replace("=", "_").strip("_"))
+                own += page.drawn(charts.waterfall, (cell, near), re.sub(r"[= ]+", "_", several).strip("_"))
                 if far:
                     told = words.listed([page.label(variant) for variant in far])
                     own += [f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.", ""]

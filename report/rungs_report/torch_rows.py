@@ -6,7 +6,7 @@ from typing import Any
 
 from rungs_report import published, words
 from rungs_report.data import Machine
-from rungs_report.page import Page
+from rungs_report.page import Page, fold
 from rungs_report.words import code, table, text
 
 Cell = dict[str, Any]
@@ -136,10 +136,12 @@ def tables(page: Page) -> list[str]:
         roof = "a copy" if found[0]["roof"] == "copy" else "reading alone"
         lines += [f"## {text(title(operation, type_name))}", "", "Over the better of torch's (c: compiled):", ""]
         lines += grid(found, lambda cell: f"{shaded(speedup(cell), *SPEEDUPS)}{words.ratio(speedup(cell))}{' c' * (rival(cell) == 'compiled')}")
-        lines += [f"Share of the speed of {roof}:", ""]
-        lines += grid(found, lambda cell: f"{shaded(share(cell), *SHARES)}{words.percent(share(cell))}")
-        lines += ["Time:", ""]
-        lines += grid(found, lambda cell: words.time(time(cell, "rungs")))
+        shares = grid(found, lambda cell: f"{shaded(share(cell), *SHARES)}{words.percent(share(cell))}")
+        if len({cell["shape"][1] for cell in found}) > 1:
+            lines += [f"Share of the speed of {roof}:", "", *shares]
+        else:
+            lines += fold(f"Share of the speed of {roof}", shares)
+        lines += fold("Time", grid(found, lambda cell: words.time(time(cell, "rungs"))))
     return lines
 
 
