@@ -3,7 +3,8 @@
 // Counter c counts 2^(spacing * c + lowest_exponent) and has 64 bits. A term is one or more words of 32 bits, each
 // shifted to its place and added to a counter. That is exact whatever the data, and needs no order and no atomics: no
 // two threads share a counter, and lanes meet no bank conflicts. Floats have a counter every 16 bits, so that a term
-// goes to one; doubles every 32, or few threads would have room.
+// goes to one; doubles every 32, or few threads would have room. A warp clears its threads' counters when it first
+// needs them. What is left in windows at the end never goes there: its parts of a warp are added up beside them.
 #pragma once
 
 #include <cstddef>
