@@ -212,35 +212,37 @@ def accuracy(page: Page) -> list[str]:
 
 
 def noise(page: Page) -> list[str]:
-    rows = []
+    twins_of: dict[tuple[int, str], list[dict]] = {}
     for number, run in enumerate(page.machine.runs, 1):
-        by_mode: dict[str, list[dict]] = {}
         for twin in run.document["twins"]:
-            by_mode.setdefault(twin["mode"], []).append(twin)
-        for mode, twins in sorted(by_mode.items()):
-            apart = sorted(abs(twin["ratio"] - 1) * 100 for twin in twins if twin["ratio"] is not None)
-            floors = sorted(twin["noise_floor"] * 100 for twin in twins if twin["noise_floor"] is not None)
-            rows.append(
-                [
-                    str(number),
-                    text(mode),
-                    str(len(twins)),
-                    f"{words.median(apart):.2f} %" if apart else words.UNKNOWN,
-                    f"{apart[-1]:.2f} %" if apart else words.UNKNOWN,
-                    f"{floors[0]:.2f} to {floors[-1]:.2f} %" if floors else words.UNKNOWN,
-                    str(sum(twin["different"] for twin in twins)),
-                ]
-            )
-    if not rows:
+            twins_of.setdefault((number, twin["mode"]), []).append(twin)
+    if not twins_of:
         return []
+    by_mode: dict[str, list[dict]] = {}
+    for (_, mode), twins in sorted(twins_of.items()):
+        by_mode.setdefault(mode, []).extend(twins)
+    headers = [">cells", ">twins apart, median", ">at most", ">noise floor", ">called different"]
     return [
         "## Noise",
         "",
         "CUB is entered twice in every cell; how far it lies from itself is the noise. A cell's floor comes from the twins of the other cells of"
         " like shape and footprint, and a difference below it is a tie.",
         "",
-        *table([">run", "mode", ">cells", ">twins apart, median", ">at most", ">noise floor", ">called different"], rows),
+        *table(["mode", *headers], [[text(mode), *_apart(twins)] for mode, twins in sorted(by_mode.items())]),
         "",
+        *fold("By run", [*table([">run", "mode", *headers], [[str(number), text(mode), *_apart(twins)] for (number, mode), twins in sorted(twins_of.items())]), ""]),
+    ]
+
+
+def _apart(twins: list[dict]) -> list[str]:
+    apart = sorted(abs(twin["ratio"] - 1) * 100 for twin in twins if twin["ratio"] is not None)
+    floors = sorted(twin["noise_floor"] * 100 for twin in twins if twin["noise_floor"] is not None)
+    return [
+        str(len(twins)),
+        f"{words.median(apart):.2f} %" if apart else words.UNKNOWN,
+        f"{apart[-1]:.2f} %" if apart else words.UNKNOWN,
+        f"{floors[0]:.2f} to {floors[-1]:.2f} %" if floors else words.UNKNOWN,
+        str(sum(twin["different"] for twin in twins)),
     ]
 
 

@@ -197,7 +197,7 @@ def publications(page: Page) -> list[str]:
 
 def credit(of: Published) -> str:
     repository, number = of.source.split("#")
-    return f"{of.whose} ([{repository.split('/')[1]}#{number}](https://github.com/{repository}/pull/{number}))"
+    return f"{of.whose} ({repository.split('/')[1]}#{number})"
 
 
 def left_out(page: Page) -> list[str]:

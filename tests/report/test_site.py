@@ -21,7 +21,7 @@ from rungs_report.page import divided, headings, short
 REPOSITORY = Path(__file__).resolve().parents[2]
 REPORT = REPOSITORY / "report"
 LIMIT = 500_000
-OUTSIDE = ("https://host.example/owner/rungs", "https://github.com/")  # the repository that is named, and where others publish
+OUTSIDE = "https://host.example/owner/rungs"  # the repository that is named
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 QUIET = ("code", "pre", "script", "style", "svg")  # what may hold any sign
 
