@@ -1,0 +1,124 @@
+// Rung 0. Top-p as textbooks have it, a block a row: softmax, sort, prefix sum, cut, draw.
+// The sort is all that costs: it moves a row of 64-bit words eight times, and most of these tokens are then cut away.
+// A thread's part of the row lies together, so a warp's loads are far apart. The words of a row are read from the
+// second cache, or from DRAM where there are many rows. Softmax's division is left out: the cut is at a share of the
+// sum of weights instead.
+// Source: Holtzman et al. 2020; a radix sort by counts and scans, Satish, Harris, Garland 2009.
+#pragma once
+
+#include "rungs/collectives/06_scan_of_warps.cuh"
+#include "rungs/parts/top_p_calls.cuh"
+
+namespace rungs::RUNGS_ABI::sampling {
+
+using parts::token;
+using parts::weight_sum;
+
+// The part of n items that is the calling thread's.
+template <int block_threads>
+struct own_part {
+  unsigned begin, end;
+  __device__ explicit own_part(unsigned n) {
+    const unsigned length = (n + block_threads - 1) / block_threads;
+    begin = min(threadIdx.x * length, n);
+    end = min(begin + length, n);
+  }
+};
+
+// All threads: what the values of the threads before the calling one sum up to.
+template <int block_threads, class T>
+__device__ T sum_before(T value) {
+  return collectives::scan_of_warps::collective<block_threads>(value, plus{}) - value;
+}
+
+// All threads: sorts n tokens by falling logit, by four bits of the rank at a time, the last ones first. A thread
+// counts the digits of its part, a scan makes places of all counts, and each token goes to its place. Equal digits stay
+// in order, so equal logits stay in the order of their columns. After eight turns the result is where it began.
+template <int block_threads>
+__device__ void sort_tokens(token* from, token* to, unsigned n) {
+  constexpr int digit_bits = 4, num_digits = 1 << digit_bits;
+  __shared__ unsigned places[num_digits * block_threads];  // by digit, then by thread
+  const own_part<block_threads> part(n);
+  for (int shift = 32; shift < 64; shift += digit_bits) {
+    const auto place_of = [&](token each) -> unsigned& {
+      return places[(each >> shift) % num_digits * block_threads + threadIdx.x];
+    };
+    for (int digit = 0; digit < num_digits; ++digit) places[digit * block_threads + threadIdx.x] = 0;
+    for (unsigned i = part.begin; i < part.end; ++i) ++place_of(from[i]);
+    __syncthreads();
+    unsigned* const successive = places + threadIdx.x * num_digits;
+    unsigned sum = 0;
+    for (int i = 0; i < num_digits; ++i) sum += successive[i];
+    unsigned place = sum_before<block_threads>(sum);
+    for (int i = 0; i < num_digits; ++i) {
+      const unsigned count = successive[i];
+      successive[i] = place;
+      place += count;
+    }
+    __syncthreads();
+    for (unsigned i = part.begin; i < part.end; ++i) to[place_of(from[i])++] = from[i];
+    __syncthreads();
+    token* const sorted = to;
+    to = from;
+    from = sorted;
+  }
+}
+
+// All threads: sums[i] = the weights of tokens 0 to i.
+template <int block_threads, class T>
+__device__ void sum_weights(const parts::top_p_rows<T>& row, float greatest, const token* tokens, weight_sum* sums,
+                            unsigned n) {
+  const own_part<block_threads> part(n);
+  weight_sum sum = 0;
+  for (unsigned i = part.begin; i < part.end; ++i)
+    sums[i] = sum += parts::weight_of(row.at(parts::column_of(tokens[i])), greatest);
+  const weight_sum before = sum_before<block_threads>(sum);
+  for (unsigned i = part.begin; i < part.end; ++i) sums[i] += before;
+  __syncthreads();
+}
+
+// The first of n sums that is not less than `target`; one of them is.
+__device__ inline unsigned first_to_reach(const weight_sum* sums, unsigned n, weight_sum target) {
+  unsigned low = 0, high = n - 1;
+  while (low < high) {
+    const unsigned middle = (low + high) / 2;
+    if (sums[middle] >= target)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+template <int block_threads, class T>
+__global__ void __launch_bounds__(block_threads) scan_then_cut_kernel(parts::top_p_rows<T> rows) {
+  const auto row = rows.from(blockIdx.x);
+  const unsigned n = row.num_columns;
+  token* const tokens = row.first_scratch();
+  const float greatest = row.template greatest<block_threads>();
+  for (unsigned i = threadIdx.x; i < n; i += block_threads) tokens[i] = parts::token_of(row.at(i), i);
+  __syncthreads();
+  sort_tokens<block_threads>(tokens, row.second_scratch(), n);
+  weight_sum* const sums = row.second_scratch();
+  sum_weights<block_threads>(row, greatest, tokens, sums, n);
+  if (threadIdx.x != 0) return;
+  if (sums[n - 1] == 0) {
+    *row.tokens = -1;
+    return;
+  }
+  const unsigned last = first_to_reach(sums, n, row.sum_to_keep(sums[n - 1]));
+  const unsigned drawn = first_to_reach(sums, last + 1, row.sum_to_draw(sums[last]));
+  *row.tokens = static_cast<int>(parts::column_of(tokens[drawn]));
+}
+
+struct scan_then_cut : parts::top_p_calls<scan_then_cut> {
+  static constexpr auto idea = "a block sorts a row, scans its weights, cuts where they reach p, and draws";
+  static constexpr int block_threads = 512, items_per_thread = 1;
+
+  template <class T>
+  static cudaError_t enqueue(const parts::top_p_rows<T>& rows, std::size_t num_rows, cudaStream_t stream) {
+    return parts::launch(scan_then_cut_kernel<block_threads, T>, num_rows, block_threads, stream, rows);
+  }
+};
+
+}  // namespace rungs::RUNGS_ABI::sampling
