@@ -11,6 +11,7 @@
 #include "rungs/rows/merge_attention.cuh"
 #include "rungs/rows/sampling.cuh"
 #include "rungs/rows/verification.cuh"
+#include "rungs/sampling/00_scan_then_cut.cuh"
 
 namespace rungs::bench {
 namespace {
@@ -149,9 +150,18 @@ cudaError_t by_sort_and_scan(void* d_temp_storage, std::size_t& temp_storage_byt
   return cudaGetLastError();
 }
 
+// The rungs that teach top-p take logits.
+template <class Rung, class T>
+cudaError_t by_rung(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t stream) {
+  return Rung::sample(d_temp_storage, temp_storage_bytes, static_cast<const T*>(a.d_in), uniforms_of(a),
+                      static_cast<int*>(a.d_out), a.num_rows, a.num_columns, sampling_of(a).top_p, stream);
+}
+
 template <class T>
 std::vector<named_call> ways_of_type(const sampling_shape& shape) {
   std::vector<named_call> all = {{role::rungs, "rungs", by_rungs<T>}};
+  if (shape.draw == draw::top_p && !shape.probabilities)
+    all.push_back({role::rungs, "scan_then_cut", by_rung<sampling::scan_then_cut, T>});
   if (shape.draw == draw::top_p || shape.draw == draw::top_k)
     all.push_back({role::rival, "cub_sort_and_scan", by_sort_and_scan<T>});
   return all;

@@ -1,5 +1,6 @@
 // rungs::rows::sample against sorted rows on the host: cut sets and draws exactly, and draws by chi-square.
 #include <rungs/rows/sampling.cuh>
+#include <rungs/sampling/00_scan_then_cut.cuh>
 
 #include "sampling/draws.hpp"
 #include "sampling/support.hpp"
@@ -323,6 +324,67 @@ TEST_F(SamplingCalls, WhatIsRefused) {
   EXPECT_EQ(rows::sample(matrix{in.data(), 2, 50}, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(rows::sample(matrix<const float>{nullptr, 0, 50}, nullptr), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+template <class Rung>
+struct SamplingRungs : OnAGpu {
+  template <class T>
+  static cudaError_t call(const guarded<T>& in, const guarded<float>& uniforms, const guarded<int>& tokens,
+                          std::size_t num_rows, std::size_t num_columns, float top_p) {
+    return in_two_phases([&](void* d_temp_storage, std::size_t& bytes) {
+      return Rung::sample(d_temp_storage, bytes, in.data(), uniforms.data(), tokens.data(), num_rows, num_columns,
+                          top_p);
+    });
+  }
+  template <class T>
+  static void expect_right(const std::vector<T>& items, std::size_t num_rows, std::size_t num_columns, float top_p) {
+    SCOPED_TRACE(std::to_string(num_rows) + " x " + std::to_string(num_columns) + ", " + std::to_string(top_p));
+    const std::vector<float> uniforms = make_uniforms(num_rows, 23);
+    const guarded<int> tokens(num_rows);
+    ASSERT_EQ(call(guarded<T>(items, 1), guarded<float>(uniforms), tokens, num_rows, num_columns, top_p), cudaSuccess);
+    sampling_rules rules;
+    rules.top_p = top_p;
+    std::vector<int> expected;
+    for (std::size_t row = 0; row < num_rows; ++row)
+      expected.push_back(host_row(row_as_floats(items, row * num_columns, num_columns), rules)
+                             .draw(host_row::fraction_of(uniforms[row])));
+    EXPECT_EQ(tokens.read(), expected);
+  }
+};
+using sampling_rungs = testing::Types<::rungs::sampling::scan_then_cut>;
+TYPED_TEST_SUITE(SamplingRungs, sampling_rungs);
+
+TYPED_TEST(SamplingRungs, CutsAndDrawsOfRowsOfEveryKind) {
+  for (const std::size_t num_columns : {1, 5, 511, 513, 9001})
+    for (const keys_are kind :
+         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+      SCOPED_TRACE(name_of(kind));
+      for (const float top_p : {0.0f, 1e-12f, 0.5f, 0.9f, 0.999999f, 1.0f})
+        this->expect_right(make_keys<float>(kind, 6 * num_columns, 25), 6, num_columns, top_p);
+      this->expect_right(make_keys<__half>(kind, 6 * num_columns, 25), 6, num_columns, 0.9f);
+      this->expect_right(make_keys<__nv_bfloat16>(kind, 6 * num_columns, 25), 6, num_columns, 0.9f);
+    }
+}
+TYPED_TEST(SamplingRungs, RowsOfAVocabulary) {
+  for (const keys_are kind : {keys_are::random, keys_are::equal})
+    this->expect_right(make_keys<float>(kind, 9 * 128512, 27), 9, 128512, 0.9f);
+  this->expect_right(make_keys<__nv_bfloat16>(keys_are::random, 200 * 32000, 29), 200, 32000, 0.8f);
+}
+TYPED_TEST(SamplingRungs, RowsWithoutATokenAndInfinities) {
+  const guarded<float> in(std::vector<float>{-inf, -inf, nan, nan, nan, -inf, -inf, 2, inf, inf, -0.0f, 0});
+  const guarded<float> uniforms(std::vector<float>(6, 0.75f));
+  const guarded<int> tokens(6);
+  ASSERT_EQ(this->call(in, uniforms, tokens, 6, 2, 1), cudaSuccess);
+  EXPECT_EQ(tokens.read(), (std::vector<int>{-1, -1, -1, 1, 1, 1}));
+}
+TYPED_TEST(SamplingRungs, WhatIsRefused) {
+  const guarded<float> in(2), uniforms(2);
+  const guarded<int> tokens(2);
+  for (const float top_p : {-0.1f, 1.1f, nan})
+    EXPECT_EQ(this->call(in, uniforms, tokens, 2, 1, top_p), cudaErrorInvalidValue);
+  EXPECT_EQ(this->call(in, uniforms, tokens, 2, 0, 1), cudaErrorInvalidValue);
+  EXPECT_EQ(this->call(in, uniforms, tokens, 1, TypeParam::max_columns + 1, 1), cudaErrorInvalidValue);
+  EXPECT_EQ(this->call(in, uniforms, tokens, 0, 2, 1), cudaSuccess);
 }
 
 }  // namespace
