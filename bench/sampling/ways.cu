@@ -11,7 +11,7 @@
 #include "rungs/rows/merge_attention.cuh"
 #include "rungs/rows/sampling.cuh"
 #include "rungs/rows/verification.cuh"
-#include "rungs/sampling/00_scan_then_cut.cuh"
+#include "rungs/sampling/01_cut_by_bins.cuh"
 
 namespace rungs::bench {
 namespace {
@@ -161,7 +161,8 @@ template <class T>
 std::vector<named_call> ways_of_type(const sampling_shape& shape) {
   std::vector<named_call> all = {{role::rungs, "rungs", by_rungs<T>}};
   if (shape.draw == draw::top_p && !shape.probabilities)
-    all.push_back({role::rungs, "scan_then_cut", by_rung<sampling::scan_then_cut, T>});
+    all.insert(all.end(), {{role::rungs, "scan_then_cut", by_rung<sampling::scan_then_cut, T>},
+                           {role::rungs, "cut_by_bins", by_rung<sampling::cut_by_bins, T>}});
   if (shape.draw == draw::top_p || shape.draw == draw::top_k)
     all.push_back({role::rival, "cub_sort_and_scan", by_sort_and_scan<T>});
   return all;

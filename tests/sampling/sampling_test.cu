@@ -1,6 +1,6 @@
 // rungs::rows::sample against sorted rows on the host: cut sets and draws exactly, and draws by chi-square.
 #include <rungs/rows/sampling.cuh>
-#include <rungs/sampling/00_scan_then_cut.cuh>
+#include <rungs/sampling/01_cut_by_bins.cuh>
 
 #include "sampling/draws.hpp"
 #include "sampling/support.hpp"
@@ -351,7 +351,7 @@ struct SamplingRungs : OnAGpu {
     EXPECT_EQ(tokens.read(), expected);
   }
 };
-using sampling_rungs = testing::Types<::rungs::sampling::scan_then_cut>;
+using sampling_rungs = testing::Types<::rungs::sampling::scan_then_cut, ::rungs::sampling::cut_by_bins>;
 TYPED_TEST_SUITE(SamplingRungs, sampling_rungs);
 
 TYPED_TEST(SamplingRungs, CutsAndDrawsOfRowsOfEveryKind) {

@@ -64,17 +64,26 @@ __device__ void sort_tokens(token* from, token* to, unsigned n) {
   }
 }
 
-// All threads: sums[i] = the weights of tokens 0 to i.
-template <int block_threads, class T>
-__device__ void sum_weights(const parts::top_p_rows<T>& row, float greatest, const token* tokens, weight_sum* sums,
-                            unsigned n) {
+// All threads: sums[i] = sums[0] + … + sums[i], each thread adding up its part twice.
+template <int block_threads>
+__device__ void scan_sums(weight_sum* sums, unsigned n) {
   const own_part<block_threads> part(n);
   weight_sum sum = 0;
-  for (unsigned i = part.begin; i < part.end; ++i)
-    sums[i] = sum += parts::weight_of(row.at(parts::column_of(tokens[i])), greatest);
-  const weight_sum before = sum_before<block_threads>(sum);
-  for (unsigned i = part.begin; i < part.end; ++i) sums[i] += before;
+  for (unsigned i = part.begin; i < part.end; ++i) sum += sums[i];
+  sum = sum_before<block_threads>(sum);
+  for (unsigned i = part.begin; i < part.end; ++i) sums[i] = sum += sums[i];
   __syncthreads();
+}
+
+// All threads: sorts n tokens. sums[i] = the weights of the first i + 1; meanwhile it is scratch.
+template <int block_threads, class T>
+__device__ void sort_and_scan(const parts::top_p_rows<T>& row, float greatest, token* tokens, weight_sum* sums,
+                              unsigned n) {
+  sort_tokens<block_threads>(tokens, sums, n);
+  for (unsigned i = threadIdx.x; i < n; i += block_threads)
+    sums[i] = parts::weight_of(row.at(parts::column_of(tokens[i])), greatest);
+  __syncthreads();
+  scan_sums<block_threads>(sums, n);
 }
 
 // The first of n sums that is not less than `target`; one of them is.
@@ -95,17 +104,14 @@ __global__ void __launch_bounds__(block_threads) scan_then_cut_kernel(parts::top
   const auto row = rows.from(blockIdx.x);
   const unsigned n = row.num_columns;
   token* const tokens = row.first_scratch();
+  weight_sum* const sums = row.second_scratch();
   const float greatest = row.template greatest<block_threads>();
   for (unsigned i = threadIdx.x; i < n; i += block_threads) tokens[i] = parts::token_of(row.at(i), i);
   __syncthreads();
-  sort_tokens<block_threads>(tokens, row.second_scratch(), n);
-  weight_sum* const sums = row.second_scratch();
-  sum_weights<block_threads>(row, greatest, tokens, sums, n);
+  sort_and_scan<block_threads>(row, greatest, tokens, sums, n);
   if (threadIdx.x != 0) return;
-  if (sums[n - 1] == 0) {
-    *row.tokens = -1;
-    return;
-  }
+  *row.tokens = -1;
+  if (sums[n - 1] == 0) return;
   const unsigned last = first_to_reach(sums, n, row.sum_to_keep(sums[n - 1]));
   const unsigned drawn = first_to_reach(sums, last + 1, row.sum_to_draw(sums[last]));
   *row.tokens = static_cast<int>(parts::column_of(tokens[drawn]));
