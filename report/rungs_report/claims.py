@@ -567,6 +567,21 @@ def as_fast_as_ours(seen: Evidence, rival: str, called: str, *works: str) -> Ans
     return Answer(f"time of {called} over ours: {told}; level or ahead in {level} of {words.plural(len(compared), 'cell')}", HOLDS if level > len(compared) / 2 else FAILS)
 
 
+def top_p_is_cut(seen: Evidence) -> Answer | None:
+    """The same of a sort, a scan and a cut, and how long the rung of the text takes where it was measured."""
+    answer = as_fast_as_ours("cub_sort_and_scan", "sort, scan and cut", "sample_top_p", "sample_top_k")(seen)
+    over = [
+        each["median_us"] / own["median_us"]
+        for _, cell in inference.find(seen.machine, "sample_top_p")
+        for each in inference.timed(cell, "rungs")
+        if each["name"] == "scan_then_cut" and (own := inference.ours(cell))
+    ]
+    if answer is None or not over:
+        return answer
+    told = " to ".join(dict.fromkeys(words.ratio(each) for each in (min(over), max(over))))
+    return answer._replace(measured=f"{answer.measured}; of the rung scan_then_cut, a block a row: {told}")
+
+
 @predicate
 def at_its_roof(seen: Evidence, work: str) -> Answer | None:
     """Whether a work moves its bytes about as fast as a plain kernel, at the largest shape."""
@@ -933,7 +948,7 @@ ACROSS = (
 )  # fmt: skip
 INFERENCE = (
     Claim("C13", "Routing chooses the experts of a token by a sort inside a block (a block sorts a row, by CUB)", "", "", as_fast_as_ours("cub_radix_sort", "CUB's sort", "route")),
-    Claim("C13", "Sampling by top-k or top-p is a scan that is cut (sorted and scanned by CUB)", "", "", as_fast_as_ours("cub_sort_and_scan", "sort, scan and cut", "sample_top_p", "sample_top_k")),
+    Claim("C13", "Sampling by top-k or top-p is a scan that is cut (sorted and scanned by CUB)", "", "", top_p_is_cut),
     Claim("C13", "Speculative verification takes the maximum of p_target / p_draft at each position", "", "", ratios_verify),
     Claim("C13", "and that maximum is a row's reduction like any other (it reads at its limit)", "", "", at_its_roof("greatest_ratio")),
     Claim("C13", "A cache is quantised by the absolute maximum of each group, fused with what writes it (one read, one write; groups of 128, to fp8)", "", "", at_its_roof("quantise_fp8")),

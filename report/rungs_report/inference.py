@@ -32,6 +32,10 @@ GROUPS = {
     "Quantisation": ("quantise_fp8", "quantise_fp8_rows", "quantise_mxfp8", "quantise_mxfp4", "quantise_nvfp4"),
     "Softmax and norms of fp8": ("softmax_e4m3_to_bf16", "rms_norm_e4m3_to_bf16", "rms_norm_bf16_to_e4m3"),
 }
+TAUGHT = {
+    "scan_then_cut": "is a rung that teaches: a block sorts a row, scans it, cuts and draws.",
+    "cut_by_bins": "is the next one: it sorts a bin of the row, which a scan of the bins tells.",
+}
 LARGE = 64 << 20  # bytes from which shares of a roof are told in short
 
 
@@ -225,6 +229,8 @@ def how(page: Page) -> list[str]:
         ]
         for run in runs(page.machine)
     ]
+    names = {each["name"] for run in runs(page.machine) for cell in run["cells"] for each in timed(cell, "rungs")}
+    taught = "".join(f" {code(name)} {what}" for name, what in TAUGHT.items() if name in names)
     floors = [100 * cell["noise_floor"] for run in runs(page.machine) for cell in run["cells"]]
     return [
         "## How this was measured",
@@ -234,7 +240,7 @@ def how(page: Page) -> list[str]:
         " time of an empty kernel.",
         "",
         "`route`, `sorted`, `unsorted` and `rungs` are ours. A rival's field tells its time, and how many times as fast the first of ours is. `cub_radix_sort` sorts whole rows with their columns."
-        " `cub_sort_and_scan` sorts, scans, cuts and draws. `toolkit` is a kernel with the conversions of the toolkit's headers.",
+        " `cub_sort_and_scan` sorts, scans, cuts and draws. `toolkit` is a kernel with the conversions of the toolkit's headers." + taught,
         "",
         "A speed-up is a tie where its interval holds 1, or where it is below the noise; it is undecided where the interval is wider than 10 %. The noise is how far the first of ours lies"
         f" from itself, entered twice in other cells of like size: {words.percent(min(floors))} to {words.percent(max(floors))}.",

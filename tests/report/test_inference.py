@@ -54,12 +54,12 @@ def top_k(**more):
     return document("rungs_top_k", cells, skipped=skipped, **more)
 
 
-def sampling(scan=80.0, ratios=90.0):
+def sampling(scan=80.0, ratios=90.0, **rungs):
     normal = "normal, deviation 1"
     return document(
         "rungs_sampling",
         [
-            cell("sample_top_p", 1, 128512, 3.0, {"rungs": 10.0}, {"cub_sort_and_scan": scan}, "p 0.9", normal),
+            cell("sample_top_p", 1, 128512, 3.0, {"rungs": 10.0, **rungs}, {"cub_sort_and_scan": scan}, "p 0.9", normal),
             cell("verify", 64, 128512, 18.0, {"rungs": 20.0}, {"cub_scan": 60.0}, "4 drafts"),
             cell("greatest_ratio", 64, 128512, 80.0, {"rungs": ratios}, {"cub_segmented_reduce": 200.0}, "4 drafts"),
         ],
@@ -153,6 +153,18 @@ def test_claims(page):
 def test_claims_can_go_the_other_way(page):
     told = answers(page(sampling(scan=9.0, ratios=20.0), name="claims"))
     assert verdict(told, "Sampling") == verdict(told, "Speculative") == claims.HOLDS
+
+
+def test_the_rungs_that_teach_sampling_are_told_where_they_were_measured(page, repository):
+    text = page(sampling(scan_then_cut=950.0))
+    row = section(text, "Sampling, CCCL 3.5.0").splitlines()[3]
+    assert re.search(r"\| +10\.0 µs \| +950 µs \| +80\.0 µs, 8\.00x \|", row), row
+    assert "`scan_then_cut` is a rung that teaches" in text and "cut_by_bins" not in text
+    claimed = (repository / "report/synthetic-gpu/claims.md").read_text()
+    assert "level or ahead in 0 of 1 cell; of the rung scan\\_then\\_cut, a block a row: 95.0x |" in claimed
+    text = page(sampling())
+    assert "scan_then_cut" not in text
+    assert "of the rung" not in section((repository / "report/synthetic-gpu/claims.md").read_text(), "Inference")
 
 
 def test_without_such_runs_the_claims_are_not_measured(repository, run, small):
