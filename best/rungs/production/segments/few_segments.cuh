@@ -64,44 +64,134 @@ struct few_mailboxes {
   }
 };
 
-// Scans one segment by a warp, or by the block, all threads of which call it.
-template <bool by_block, class Call, class Place>
+// The lane's items of the part of a segment that begins at `first`; in place of items behind its `left` items others of
+// the part. All reads are on their way at once.
+template <class Shape, class Held, class InputIteratorT>
+__device__ lane_rows<Shape, Held> read_part(InputIteratorT d_in, int first, int left, int warp, bool by_vectors) {
+  constexpr int count = Shape::neighbours;
+  if constexpr (reads_vectors<InputIteratorT, Held, count>) {
+    if (by_vectors && left % count == 0) {
+      lane_rows<Shape, Held> items;
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row) {
+        const int position = Shape::position(warp, row), at = position < left ? position : left - count;
+        items.rows[row] = neighbours_of<Held, count>(
+            *reinterpret_cast<const access<sizeof(Held) * count>*>(d_in + static_cast<std::ptrdiff_t>(first + at)));
+      }
+      return items;
+    }
+  }
+  return read_tile<Shape, Held>(d_in, first, first + left - 1, warp, false);
+}
+
+// Items of a warp that belong to one segment.
+template <class Shape, class T>
+struct warp_part {
+  T values[Shape::num_rows][Shape::neighbours];  // scanned from the lane's first one of the row on
+  T before[Shape::num_rows];                     // of the warp's items before that one, if there are some
+  T of_warp;
+
+  template <class Op>
+  __device__ void scan(Op op) {
+    const int lane = threadIdx.x % parts::warp_threads;
+    T through[Shape::num_rows];
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+#pragma unroll
+      for (int k = 1; k < Shape::neighbours; ++k) values[row][k] = op(values[row][k - 1], values[row][k]);
+      through[row] = values[row][Shape::neighbours - 1];
+    }
+#pragma unroll
+    for (int offset = 1; offset < parts::warp_threads; offset *= 2) {
+      T left[Shape::num_rows];
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row) left[row] = parts::shuffle_up(through[row], offset);
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row)
+        if (lane >= offset) through[row] = op(left[row], through[row]);
+    }
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+      before[row] = parts::shuffle_up(through[row], 1);
+      const T of_row = parts::shuffle_from(through[row], parts::warp_threads - 1);
+      if (row > 0) before[row] = lane == 0 ? of_warp : static_cast<T>(op(of_warp, before[row]));
+      of_warp = row > 0 ? static_cast<T>(op(of_warp, of_row)) : of_row;
+    }
+  }
+};
+
+// Scans one segment, part by part: by a warp, or by the block, all threads of which call it, with Shape the call's.
+template <class Shape, class Call, class Place>
 __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place) {
-  using shape = typename Call::shape;
   using T = typename Call::accumulator;
   using value = typename Call::value;
-  constexpr int neighbours = shape::neighbours, step = by_block ? shape::tile_items : shape::warp_items;
+  constexpr int neighbours = Shape::neighbours, step = Shape::tile_items;
+  constexpr bool by_block = Shape::num_warps > 1;
   const Call& call = tiles.call;
   const int warp = by_block ? tiles.warp : 0;
   const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(place.in);
   const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(place.out);
   const bool reads_by_vectors = is_aligned_here<neighbours>(d_in), by_vectors = is_aligned_here<neighbours>(d_out);
-  const std::size_t size = place.size;
-  T before;
+  const int size = static_cast<int>(place.size);
+  T before;  // of the segment's items before the warp's, if there are some
   int turn = 0;
-  for (std::size_t at = 0; at < size; at += step, turn ^= 1) {
-    const int left = static_cast<int>(parts::at_most(size - at, step));
-    const unsigned present = flags_present<shape>(warp, left);
-    const auto items = read_flagged<shape, value>(d_in, at, size - 1, present, warp, reads_by_vectors);
-    warp_runs<shape, T> runs;
+  for (int at = 0; at < size; at += step, turn ^= 1) {
+    const int left = size - at < step ? size - at : step;
+    warp_part<Shape, T> part;
+    {
+      const auto items = read_part<Shape, value>(d_in, at, left, warp, reads_by_vectors);
 #pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row)
+      for (int row = 0; row < Shape::num_rows; ++row)
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) part.values[row][k] = accumulated<T>(items(row, k));
+    }
+    if constexpr (by_block) __syncthreads();  // all have read what the scan before has left in shared memory
+    part.scan(call.op);
+    if constexpr (by_block) {
+      auto& shared = tiles.shared;
+      if (tiles.lane == 0) shared.of_warp[warp] = part.of_warp;
+      __syncthreads();
+      if (at > 0) before = shared.carry[turn];
+#pragma unroll 1
+      for (int i = 0; i < warp; ++i)
+        before = at == 0 && i == 0 ? shared.of_warp[0] : static_cast<T>(call.op(before, shared.of_warp[i]));
+      if (warp == Shape::num_warps - 1 && tiles.lane == 0) shared.carry[turn ^ 1] = call.op(before, part.of_warp);
+    }
+    const bool continues_here = at > 0 || warp > 0;
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+      T ahead = part.before[row];
+      const bool continues_row = row > 0 || tiles.lane > 0, continues = continues_here || continues_row;
+      if (continues_here) ahead = continues_row ? static_cast<T>(call.op(before, ahead)) : before;
+      T values[neighbours];
 #pragma unroll
       for (int k = 0; k < neighbours; ++k)
-        if ((present & shape::bit(row, k)) != 0) runs.values[row][k] = accumulated<T>(items(row, k));
-    unsigned starts = ~present;
-    if (at == 0 && warp == 0 && tiles.lane == 0) starts |= shape::bit(0, 0);
-    if constexpr (by_block) {
-      __syncthreads();  // all have looked at what the scan before has left in shared memory
-      before = tiles.scan(runs, starts, turn);
-    } else {
-      runs.scan(starts, call.op);
+        values[k] = continues ? static_cast<T>(call.op(ahead, part.values[row][k])) : part.values[row][k];
+      if constexpr (Call::result == of_segments::exclusive_scans) {
+#pragma unroll
+        for (int k = neighbours - 1; k > 0; --k) values[k] = call.op(call.init, values[k - 1]);
+        values[0] = continues ? static_cast<T>(call.op(call.init, ahead)) : call.init;
+      } else if constexpr (Call::result == of_segments::inclusive_scans_from_init) {
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) values[k] = call.op(call.init, values[k]);
+      }
+      write_neighbours<Shape>(values, d_out, at, Shape::position(warp, row), left, by_vectors);
     }
-    put_scanned(call, runs, before, starts, present, [&](int row, const T(&values)[neighbours]) {
-      write_neighbours<shape>(values, d_out, at, shape::position(warp, row), left, by_vectors);
-    });
-    if constexpr (!by_block) before = runs.begins ? runs.of_warp : static_cast<T>(call.op(before, runs.of_warp));
+    if constexpr (!by_block) before = at > 0 ? static_cast<T>(call.op(before, part.of_warp)) : part.of_warp;
   }
+}
+
+// By a warp: with as few rows as suffice.
+template <class Call, class Place>
+__device__ void scan_segment_by_warp(const share_tiles<Call>& tiles, const Place& place) {
+  constexpr int neighbours = Call::shape::neighbours, num_rows = Call::shape::num_rows;
+  if constexpr (num_rows > 1) {
+    if (place.size <= Call::shape::row_items) return scan_segment<rows_of_warps<neighbours, 1, 1>>(tiles, place);
+  }
+  if constexpr (num_rows > 2) {
+    if (place.size <= 2 * Call::shape::row_items) return scan_segment<rows_of_warps<neighbours, 2, 1>>(tiles, place);
+  }
+  scan_segment<rows_of_warps<neighbours, num_rows, 1>>(tiles, place);
 }
 
 // Scans those segments of a group that are not left to helpers. Every warp knows all of the group's offsets.
@@ -128,9 +218,9 @@ __device__ void scan_group(const share_tiles<Call>& tiles, const Segments& segme
   }
   const unsigned most_of_warp = rounds * shape::warp_items;
   const auto own = place_in(tiles.warp);
-  if (own.size <= most_of_warp) scan_segment<false>(tiles, own);
+  if (own.size <= most_of_warp) scan_segment_by_warp(tiles, own);
   for (unsigned left = __ballot_sync(parts::full_mask, of_lane.size > most_of_warp); left != 0; left &= left - 1)
-    scan_segment<true>(tiles, place_in(__ffs(left) - 1));
+    scan_segment<shape>(tiles, place_in(__ffs(left) - 1));
 }
 
 // Scans a helper's share of the listed segments.
