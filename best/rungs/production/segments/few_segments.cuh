@@ -22,7 +22,8 @@ namespace rungs::RUNGS_ABI::production {
 
 inline constexpr std::size_t few_segments = 4096;
 
-// Helpers of a multiprocessor: they cost time even if they have nothing to do.
+// Helpers of a multiprocessor, more where there is room for them at once. They cost time even if there is nothing to
+// do.
 inline constexpr std::size_t least_helpers_per_multiprocessor = 2;
 
 // Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
