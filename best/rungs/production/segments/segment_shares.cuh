@@ -19,7 +19,7 @@ struct segmented_scan {
   static constexpr bool outputs_apart = outputs_apart_;
   using shape = tile_shape<(sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value)), 4>;
   static constexpr int least_blocks = sizeof(T) <= 8 && sizeof(value) <= 8 ? 3 : 1;
-  static constexpr int least_blocks_of_few = least_blocks > 1 ? least_blocks + 1 : 2;  // resident, of few segments
+  static constexpr int least_blocks_of_few = least_blocks == 1 ? 2 : sizeof(T) < 4 ? 3 : 4;  // of few segments
   static constexpr int flag_words = shape::tile_items / 32;
 
   InputIteratorT d_in;
