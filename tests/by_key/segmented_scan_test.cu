@@ -97,6 +97,38 @@ struct segments {
   }
 };
 
+// Lengths of few segments and of one more (few_segments.cuh): on both sides of what a warp and a block scan by
+// themselves, whole groups of one kind, and long ones at both ends.
+std::vector<std::vector<long long>> few_lengths() {
+  constexpr std::size_t few = production::few_segments;
+  std::mt19937 random(4);
+  std::vector<long long> mixed(few), groups(few, 3), one_more(few + 1);
+  for (std::size_t s = 0; s < few; ++s)
+    mixed[s] = s % 333 == 0 ? 3000 : s % 97 == 0 ? 600 : static_cast<long long>(random() % 60);
+  mixed[0] = 20'000;
+  mixed[1500] = mixed[few - 1] = 150'001;
+  const auto fill = [&](std::size_t group, long long length) {
+    std::fill_n(groups.begin() + static_cast<std::ptrdiff_t>(group * 8), 8, length);
+  };
+  fill(0, 4096);
+  fill(7, 129);
+  fill(100, 1000);
+  fill(300, 8193);
+  fill(301, 0);
+  fill(511, 8192);
+  for (long long& length : one_more) length = static_cast<long long>(random() % 32);
+  one_more[few] = 30'000;
+  std::vector<long long> middling(1100);
+  for (std::size_t s = 0; s < middling.size(); ++s) middling[s] = static_cast<long long>(300 + s * 311 % 900);
+  return {std::vector<long long>(few, 16),
+          std::vector<long long>(few, 0),
+          mixed,
+          groups,
+          one_more,
+          middling,
+          {16'384, 16'385, 16'383, 0, 8192, 8193, 4096, 4097, 2048, 2049, 1024, 1025, 512, 513, 1, 100'000, 65'537}};
+}
+
 // Lengths on both sides of what lanes, warps and tiles hold; tiles have 256 to 4096 items.
 std::vector<std::vector<long long>> kinds_of_lengths() {
   std::mt19937 random(3);
@@ -107,6 +139,7 @@ std::vector<std::vector<long long>> kinds_of_lengths() {
   kinds.push_back(std::vector<long long>(9, 4096));
   kinds.push_back(std::vector<long long>(2050, 16));
   kinds.push_back({2'000'017});  // one giant
+  for (std::vector<long long>& lengths : few_lengths()) kinds.push_back(std::move(lengths));
   std::vector<long long> tiny_around_a_giant(200'000, 1), mostly_empty(100'000), power_law(5'000);
   tiny_around_a_giant[77'777] = 1'500'001;
   for (long long& length : mostly_empty) length = random() % 10 == 0 ? 1 + static_cast<long long>(random() % 80) : 0;
@@ -203,7 +236,7 @@ class SegmentedScan : public OnAGpu {
     for (const auto& sizes : kinds_of_lengths())
       for (const places how : {places::contiguous, places::with_gaps, places::in_any_order})
         for (const std::size_t offset : {0, 1}) {
-          const bool is_large = sizes.size() > 10'000 || (sizes.size() == 1 && sizes[0] > 10'000);
+          const bool is_large = sizes.size() > 1'000 || (sizes.size() == 1 && sizes[0] > 10'000);
           if (is_large && (offset == 1) != (how == places::with_gaps)) continue;
           expect_right<T, Item>(sizes, how, offset, op);
           if (HasFatalFailure() || HasNonfatalFailure()) return;
@@ -269,25 +302,61 @@ struct window_outputs {
 struct small_number {
   __host__ __device__ unsigned char operator()(long long i) const { return static_cast<unsigned char>(i % 7); }
 };
+struct one_begin {
+  __host__ __device__ long long operator()(long long) const { return 0; }
+};
+template <long long n>
+struct one_end {
+  __host__ __device__ long long operator()(long long) const { return n; }
+};
 TEST_F(SegmentedScan, WindowsThatOverlapOfMoreThan2To31Items) {
-  constexpr long long num_segments = 43'000, size = 50'000, n = num_segments * size;
+  constexpr long long most_segments = 43'000, size = 50'000, n = most_segments * size;
   static_assert(n > 1ll << 31);
   unsigned char* out = nullptr;
   if (cudaMalloc(&out, n) != cudaSuccess) {
     cudaGetLastError();
     GTEST_SKIP() << "no room for the outputs";
   }
+  for (const long long num_segments : {most_segments, 4'000ll}) {
+    ASSERT_EQ(cudaMemset(out, 0xa5, n), cudaSuccess);
+    run([&](auto&&... storage) {
+      return segmented::InclusiveSegmentedScan(storage..., made<small_number>{}, out, made<window_begins>{},
+                                               made<window_ends>{}, made<window_outputs>{}, num_segments, plus{});
+    });
+    std::vector<unsigned char> got(size);
+    for (const long long s : {0ll, 1ll, num_segments / 2, num_segments - 1}) {
+      ASSERT_EQ(cudaMemcpy(got.data(), out + s * size, size, cudaMemcpyDeviceToHost), cudaSuccess);
+      unsigned sum = 0;
+      for (long long i = 0; i < size; ++i) {
+        sum += static_cast<unsigned>((s * 3 + i) % 7);
+        ASSERT_EQ(got[static_cast<std::size_t>(i)], static_cast<unsigned char>(sum))
+            << "segment " << s << " of " << num_segments << ", item " << i;
+      }
+    }
+  }
+  cudaFree(out);
+}
+
+// One segment of more than 2^31 items is a helper's business alone.
+TEST_F(SegmentedScan, OneSegmentOfMoreThan2To31Items) {
+  constexpr long long n = (1ll << 31) + 12'345;
+  unsigned char* out = nullptr;
+  if (cudaMalloc(&out, n) != cudaSuccess) {
+    cudaGetLastError();
+    GTEST_SKIP() << "no room for the outputs";
+  }
   run([&](auto&&... storage) {
-    return segmented::InclusiveSegmentedScan(storage..., made<small_number>{}, out, made<window_begins>{},
-                                             made<window_ends>{}, made<window_outputs>{}, num_segments, plus{});
+    return segmented::ExclusiveSegmentedSum(storage..., made<small_number>{}, out, made<one_begin>{},
+                                            made<one_end<n>>{}, 1);
   });
-  std::vector<unsigned char> got(size);
-  for (const long long s : {0ll, 1ll, 21'111ll, num_segments - 1}) {
-    ASSERT_EQ(cudaMemcpy(got.data(), out + s * size, size, cudaMemcpyDeviceToHost), cudaSuccess);
-    unsigned sum = 0;
-    for (long long i = 0; i < size; ++i) {
-      sum += static_cast<unsigned>((s * 3 + i) % 7);
-      ASSERT_EQ(got[static_cast<std::size_t>(i)], static_cast<unsigned char>(sum)) << "segment " << s << ", item " << i;
+  std::vector<unsigned char> got(100'000);
+  for (const long long first : {0ll, n / 3, n - 100'000}) {
+    ASSERT_EQ(cudaMemcpy(got.data(), out + first, got.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+    long long sum = first / 7 * 21;
+    for (long long i = first / 7 * 7; i < first; ++i) sum += i % 7;
+    for (long long i = 0; i < 100'000; ++i) {
+      ASSERT_EQ(got[static_cast<std::size_t>(i)], static_cast<unsigned char>(sum)) << "item " << first + i;
+      sum += (first + i) % 7;
     }
   }
   cudaFree(out);
@@ -295,7 +364,8 @@ TEST_F(SegmentedScan, WindowsThatOverlapOfMoreThan2To31Items) {
 
 TEST_F(SegmentedScan, RoundedSumsHaveTheSameBits) {
   for (const std::vector<long long>& sizes :
-       {std::vector<long long>{6'000'007}, std::vector<long long>(900, 7'001), std::vector<long long>(200'000, 31)}) {
+       {std::vector<long long>{6'000'007}, std::vector<long long>(900, 7'001), std::vector<long long>(300, 20'003),
+        std::vector<long long>(200'000, 31)}) {
     const segments at(sizes, places::contiguous);
     const std::size_t n = at.num_items;
     std::vector<float> items(n), first;
@@ -328,8 +398,10 @@ TEST_F(SegmentedScan, RoundedSumsHaveTheSameBits) {
 }
 
 // One graph, replayed with other segments of other lengths.
-TEST_F(SegmentedScan, ReplaysWithNewSegments) {
-  constexpr std::size_t num_segments = 30'000, most_items = 3'000'000;
+class SegmentedScanReplayed : public SegmentedScan, public testing::WithParamInterface<std::size_t> {};
+TEST_P(SegmentedScanReplayed, WithNewSegments) {
+  constexpr std::size_t most_items = 3'000'000;
+  const std::size_t num_segments = GetParam();
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   const std::vector<int> items = items_of<int>(most_items);
@@ -372,6 +444,38 @@ TEST_F(SegmentedScan, ReplaysWithNewSegments) {
   cudaGraphDestroy(graph);
   EXPECT_EQ(workspace_.release(stream), cudaSuccess);
   cudaStreamDestroy(stream);
+}
+INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(3'000, 30'000));
+
+// Few segments, long ones among them, in two streams at once: helpers of one call run beside blocks of the other.
+TEST_F(SegmentedScan, TwoStreamsAtOnce) {
+  std::vector<long long> sizes(700, 900);
+  for (const std::size_t s : {0, 5, 350, 699}) sizes[s] = 250'003;
+  const segments at(sizes, places::in_any_order);
+  const std::vector<affine> items = items_of<affine>(at.num_items);
+  const placed<affine> d_items(items, 0);
+  const placed<long long> d_begins(at.begins, 0), d_ends(at.ends, 0);
+  std::vector<affine> expected = untouched<affine>(at.num_items);
+  scan_on_host<affine>(at, at.begins, items, compose{}, kind::inclusive, affine{}, expected);
+  workspace workspaces[2];
+  outputs<affine> out[2]{{at.num_items, 0}, {at.num_items, 0}};
+  cudaStream_t streams[2];
+  for (cudaStream_t& stream : streams)
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  for (int time = 0; time < 10; ++time) {
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    for (int call = 0; call < 20; ++call)
+      ASSERT_EQ(
+          segmented::InclusiveSegmentedScan(workspaces[call % 2], d_items.get(), out[call % 2].get(), d_begins.get(),
+                                            d_ends.get(), sizes.size(), compose{}, streams[call % 2]),
+          cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    for (outputs<affine>& of_stream : out) of_stream.expect(expected);
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(workspaces[i].release(streams[i]), cudaSuccess);
+    cudaStreamDestroy(streams[i]);
+  }
 }
 
 }  // namespace

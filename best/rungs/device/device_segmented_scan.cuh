@@ -8,9 +8,9 @@
 // Each call has two shapes. With d_in_begin_offsets and d_in_end_offsets alone, an output has the index of its item.
 // With d_out_begin_offsets behind them, the outputs of segment s begin at d_out[d_out_begin_offsets[s]].
 //
-// The forms of storage, errors and capture are as in <rungs/device/device_scan.cuh>. The storage takes 16 bytes a
-// segment, 24 with d_out_begin_offsets, and 48 for each 1024 segments; and for each of eight shares a multiprocessor an
-// accumulator and 8 bytes.
+// The forms of storage, errors and capture are as in <rungs/device/device_scan.cuh>. The storage takes at most 16 bytes
+// a segment, 24 with d_out_begin_offsets, and 80 for each 1024 segments; and for each of eight shares a multiprocessor
+// an accumulator and 8 bytes.
 //
 // d_in, d_out   any random-access iterators. Pointers are read and written by vectors where segments follow each other
 //               without gaps and their place allows it.
@@ -21,14 +21,20 @@
 // scan_op       associative; it need not commute. It sees only items, init and what it has made of them.
 // d_out may be d_in where an output has the index of its item; else they do not overlap. What lies in gaps stays.
 //
-// Blocks take equal shares of all items, whatever the lengths. Items are read twice where they belong to a segment that
-// its share does not end, such as one that is longer than a share. There are three launches. In the first, blocks wait
-// for blocks of lower indices, which start first. In the others no block waits for another one. What blocks tell each
-// other bears a tag of the call (parts/tags.cuh). A captured call is four launches.
+// Up to 4096 segments are one launch (production/segments/few_segments.cuh). Warps and blocks scan segments by
+// themselves, but for those of more than two to four tiles of 256 to 4096 items. These are cut into equal shares.
+// Blocks wait for blocks of lower indices, which start first.
+//
+// More segments are three launches. Blocks take equal shares of all items, whatever the lengths. In the first launch,
+// blocks wait for blocks of lower indices. In the others no block waits for another one.
+//
+// Items in shares are read twice where they belong to a segment that its share does not end, such as one that is longer
+// than a share. What blocks tell each other bears a tag of the call (parts/tags.cuh). A captured call is one launch
+// more.
 //
 // Integers are exact. Sums of floats have the same bits each time on one GPU, at any address and alignment; they depend
-// on the segments before. An output is off by at most production::segmented_scan_height(items of all segments,
-// multiprocessors) rounding errors of the sum of magnitudes.
+// on the lengths and the order of all segments. An output is off by at most production::segmented_scan_height(items of
+// all segments, multiprocessors) rounding errors of the sum of magnitudes.
 //
 // Source: the head flags of Schwartz (1980) and Blelloch (1990), over equal shares of the concatenation.
 #pragma once

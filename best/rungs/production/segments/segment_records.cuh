@@ -106,16 +106,22 @@ struct segment_records {
 
 using record_tile = tile_shape<8, 1>;
 
-template <class Segments>
-__global__ void __launch_bounds__(record_tile::block_threads)
-    segment_records_kernel(const __grid_constant__ Segments segments, std::size_t num_segments, segment_records records,
-                           parts::mailboxes<segment_counts> mailboxes, parts::tag tag) {
+struct listing_memory {
+  segment_counts of_warps[record_tile::num_warps], before_tile;
+};
+
+// Lists those of one tile's segments that are longer than `longer_than`, behind those of the tiles before. All threads
+// of the block call it; on_read(whether the thread has segments to list) tells them whether to go on. The last tile
+// writes what is known of the whole list. Segments that are not listed, and not empty, break it.
+template <class Segments, class OnRead>
+__device__ void list_segments(const Segments& segments, std::size_t num_segments, unsigned long long longer_than,
+                              unsigned tile, unsigned num_tiles, const segment_records& records,
+                              const parts::mailboxes<segment_counts>& mailboxes, parts::tag tag, listing_memory& shared,
+                              OnRead on_read) {
   using shape = record_tile;
   constexpr unsigned last_lane = parts::warp_threads - 1;
-  __shared__ segment_counts of_warps[shape::num_warps], before_tile;
   const int warp = parts::warp_of_block(), lane = threadIdx.x % parts::warp_threads;
-  const unsigned tile = blockIdx.x;
-  const bool is_last_tile = tile == gridDim.x - 1;
+  const bool is_last_tile = tile == num_tiles - 1;
   const std::size_t first = std::size_t{tile} * shape::tile_items;
 
   using place = typename Segments::place;
@@ -127,6 +133,10 @@ __global__ void __launch_bounds__(record_tile::block_threads)
     const bool exists = segment < num_segments;
     places[row] = exists ? segments(segment) : place{0, 0, 0};
   }
+  bool lists = false;
+#pragma unroll
+  for (int row = 0; row < shape::num_rows; ++row) lists = lists || places[row].size > longer_than;
+  if (!on_read(lists)) return;
 #pragma unroll
   for (int row = 0; row < shape::num_rows; ++row) {
     const std::size_t segment = first + shape::position(warp, row);
@@ -140,21 +150,22 @@ __global__ void __launch_bounds__(record_tile::block_threads)
       in_end = left.in + static_cast<long long>(left.size);
       out_end = left.out + static_cast<long long>(left.size);
     }
-    const bool breaks = exists && segment > 0 && (own.in != in_end || own.out != out_end);
-    const unsigned listed = __ballot_sync(parts::full_mask, own.size > 0);
-    const unsigned long long through = parts::warp_scan(own.size, plus{});
-    before[row] = {of_warp.records + __popc(listed & ((1u << lane) - 1)), of_warp.items + through - own.size, 0};
+    const bool is_listed = own.size > longer_than, is_left_out = own.size > 0 && !is_listed;
+    const bool breaks = exists && (is_left_out || (segment > 0 && (own.in != in_end || own.out != out_end)));
+    const unsigned listed = __ballot_sync(parts::full_mask, is_listed);
+    const unsigned long long size = is_listed ? own.size : 0, through = parts::warp_scan(size, plus{});
+    before[row] = {of_warp.records + __popc(listed & ((1u << lane) - 1)), of_warp.items + through - size, 0};
     of_warp.records += __popc(listed);
     of_warp.items += parts::shuffle_from(through, last_lane);
     of_warp.breaks += __popc(__ballot_sync(parts::full_mask, breaks));
   }
-  if (lane == 0) of_warps[warp] = of_warp;
+  if (lane == 0) shared.of_warps[warp] = of_warp;
   __syncthreads();
   segment_counts before_warp = add_counts::identity<segment_counts>(), of_tile = before_warp;
 #pragma unroll
   for (int i = 0; i < shape::num_warps; ++i) {
     if (i == warp) before_warp = of_tile;
-    of_tile = add_counts{}(of_tile, of_warps[i]);
+    of_tile = add_counts{}(of_tile, shared.of_warps[i]);
   }
   parts::wait_until_cleared();
   if (warp == 0) {
@@ -165,7 +176,7 @@ __global__ void __launch_bounds__(record_tile::block_threads)
     const segment_counts through = add_counts{}(prefix, of_tile);
     if (lane == 0) {
       if (tile > 0 && !is_last_tile) mailboxes.post(tile, through, tag, posted::prefix);
-      before_tile = prefix;
+      shared.before_tile = prefix;
       if (is_last_tile) {
         records.list->counts = through;
         records.begins[through.records] = through.items;
@@ -173,7 +184,7 @@ __global__ void __launch_bounds__(record_tile::block_threads)
     }
   }
   __syncthreads();
-  before_warp = add_counts{}(before_tile, before_warp);
+  before_warp = add_counts{}(shared.before_tile, before_warp);
 #pragma unroll
   for (int row = 0; row < shape::num_rows; ++row) {
     const place own = places[row];
@@ -181,13 +192,22 @@ __global__ void __launch_bounds__(record_tile::block_threads)
       records.list->first_in = own.in;
       records.list->first_out = own.out;
     }
-    if (own.size == 0) continue;
+    if (own.size <= longer_than) continue;
     const unsigned long long record = before_warp.records + before[row].records;
     const unsigned long long begin = before_warp.items + before[row].items;
     records.begins[record] = begin;
     records.in[record] = own.in - static_cast<long long>(begin);
     if constexpr (Segments::outputs_apart) records.out[record] = own.out - static_cast<long long>(begin);
   }
+}
+
+template <class Segments>
+__global__ void __launch_bounds__(record_tile::block_threads)
+    segment_records_kernel(const __grid_constant__ Segments segments, std::size_t num_segments, segment_records records,
+                           parts::mailboxes<segment_counts> mailboxes, parts::tag tag) {
+  __shared__ listing_memory shared;
+  list_segments(segments, num_segments, 0, blockIdx.x, gridDim.x, records, mailboxes, tag, shared,
+                [](bool) { return true; });
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -1,0 +1,333 @@
+// Few segments between offsets, scanned in one launch.
+//
+// A block takes a group of consecutive segments. Warps scan the short ones by themselves, the block the others, one
+// after the other, tile by tile. Segments of more than some tiles are left to the last blocks, the helpers. For them
+// the first blocks, the scouts, list what is left (segment_records.cuh), and say early whether that is nothing. Then
+// helpers end at once. Else each takes a share of the list's concatenation (segment_shares.cuh): it posts what its last
+// segment has there, where the next share goes on with that, folds what helpers before have posted of its first
+// segment, and scans its share.
+//
+// Scouts wait for scouts of lower indices, and helpers for scouts and for helpers of lower indices. These start first.
+#pragma once
+
+#include <cstddef>
+
+#include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/storage.cuh"
+#include "rungs/parts/tags.cuh"
+#include "rungs/production/segments/segment_shares.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+inline constexpr std::size_t few_segments = 4096;
+
+// Helpers of a multiprocessor, more where there is room for them at once. They cost time even if there is nothing to
+// do.
+inline constexpr std::size_t least_helpers_per_multiprocessor = 2;
+
+// Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
+inline constexpr std::size_t most_direct_tiles = 4, most_direct_rounds = 16;
+
+struct few_plan {
+  unsigned num_scouts, num_direct, num_helpers;  // blocks, in this order
+  unsigned group;                                // segments of a direct block
+  unsigned long long most_direct;                // items of a segment
+};
+template <class Call>
+few_plan plan_for_few(std::size_t num_segments, std::size_t multiprocessors) {
+  const std::size_t resident = Call::least_blocks_of_few * multiprocessors;
+  const std::size_t group = parts::at_most(parts::ceil_div(num_segments, resident), Call::shape::num_warps);
+  const std::size_t scouts = parts::ceil_div(num_segments, record_tile::tile_items);
+  const std::size_t direct = parts::ceil_div(num_segments, group), others = scouts + direct;
+  const std::size_t least_helpers = least_helpers_per_multiprocessor * multiprocessors;
+  const std::size_t helpers = others + least_helpers < resident ? resident - others : least_helpers;
+  return {static_cast<unsigned>(scouts), static_cast<unsigned>(direct), static_cast<unsigned>(helpers),
+          static_cast<unsigned>(group),
+          parts::at_most(most_direct_tiles, most_direct_rounds / group) * Call::shape::tile_items};
+}
+
+template <class T>
+struct few_mailboxes {
+  parts::mailboxes<segment_counts> counts;     // of scouts, for scouts
+  parts::mailboxes<unsigned> lists, is_there;  // of scouts: whether they list segments; that they have
+  parts::mailboxes<T> aggregates;              // of helpers
+
+  static constexpr std::size_t bytes(const few_plan& plan) {
+    return parts::mailboxes<segment_counts>::bytes(plan.num_scouts) +
+           2 * parts::mailboxes<unsigned>::bytes(plan.num_scouts) + parts::mailboxes<T>::bytes(plan.num_helpers);
+  }
+  static few_mailboxes at(char* region, const few_plan& plan) {
+    char* const lists = region + parts::mailboxes<segment_counts>::bytes(plan.num_scouts);
+    const std::size_t bytes = parts::mailboxes<unsigned>::bytes(plan.num_scouts);
+    return {parts::mailboxes<segment_counts>(region), parts::mailboxes<unsigned>(lists),
+            parts::mailboxes<unsigned>(lists + bytes), parts::mailboxes<T>(lists + 2 * bytes)};
+  }
+};
+
+// The lane's items of the part of a segment that begins at `first`; in place of items behind its `left` items others of
+// the part. All reads are on their way at once.
+template <class Shape, class Held, class InputIteratorT>
+__device__ lane_rows<Shape, Held> read_part(InputIteratorT d_in, int first, int left, int warp, bool by_vectors) {
+  constexpr int count = Shape::neighbours;
+  if constexpr (reads_vectors<InputIteratorT, Held, count>) {
+    if (by_vectors && left % count == 0) {
+      lane_rows<Shape, Held> items;
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row) {
+        const int position = Shape::position(warp, row), at = position < left ? position : left - count;
+        items.rows[row] = neighbours_of<Held, count>(
+            *reinterpret_cast<const access<sizeof(Held) * count>*>(d_in + static_cast<std::ptrdiff_t>(first + at)));
+      }
+      return items;
+    }
+  }
+  return read_tile<Shape, Held>(d_in, first, first + left - 1, warp, false);
+}
+
+// Items of a warp that belong to one segment.
+template <class Shape, class T>
+struct warp_part {
+  T values[Shape::num_rows][Shape::neighbours];  // scanned from the lane's first one of the row on
+  T before[Shape::num_rows];                     // of the warp's items before that one, if there are some
+  T of_warp;
+
+  template <class Op>
+  __device__ void scan(Op op) {
+    const int lane = threadIdx.x % parts::warp_threads;
+    T through[Shape::num_rows];
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+#pragma unroll
+      for (int k = 1; k < Shape::neighbours; ++k) values[row][k] = op(values[row][k - 1], values[row][k]);
+      through[row] = values[row][Shape::neighbours - 1];
+    }
+#pragma unroll
+    for (int offset = 1; offset < parts::warp_threads; offset *= 2) {
+      T left[Shape::num_rows];
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row) left[row] = parts::shuffle_up(through[row], offset);
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row)
+        if (lane >= offset) through[row] = op(left[row], through[row]);
+    }
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+      before[row] = parts::shuffle_up(through[row], 1);
+      const T of_row = parts::shuffle_from(through[row], parts::warp_threads - 1);
+      if (row > 0) before[row] = lane == 0 ? of_warp : static_cast<T>(op(of_warp, before[row]));
+      of_warp = row > 0 ? static_cast<T>(op(of_warp, of_row)) : of_row;
+    }
+  }
+};
+
+// Scans one segment, part by part: by a warp, or by the block, all threads of which call it, with Shape the call's.
+template <class Shape, class Call, class Place>
+__device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place) {
+  using T = typename Call::accumulator;
+  using value = typename Call::value;
+  constexpr int neighbours = Shape::neighbours, step = Shape::tile_items;
+  constexpr bool by_block = Shape::num_warps > 1;
+  const Call& call = tiles.call;
+  const int warp = by_block ? tiles.warp : 0;
+  const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(place.in);
+  const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(place.out);
+  const bool reads_by_vectors = is_aligned_here<neighbours>(d_in), by_vectors = is_aligned_here<neighbours>(d_out);
+  const int size = static_cast<int>(place.size);
+  T before;  // of the segment's items before the warp's, if there are some
+  int turn = 0;
+  for (int at = 0; at < size; at += step, turn ^= 1) {
+    const int left = size - at < step ? size - at : step;
+    warp_part<Shape, T> part;
+    {
+      const auto items = read_part<Shape, value>(d_in, at, left, warp, reads_by_vectors);
+#pragma unroll
+      for (int row = 0; row < Shape::num_rows; ++row)
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) part.values[row][k] = accumulated<T>(items(row, k));
+    }
+    if constexpr (by_block) __syncthreads();  // all have read what the scan before has left in shared memory
+    part.scan(call.op);
+    if constexpr (by_block) {
+      auto& shared = tiles.shared;
+      if (tiles.lane == 0) shared.of_warp[warp] = part.of_warp;
+      __syncthreads();
+      if (at > 0) before = shared.carry[turn];
+#pragma unroll 1
+      for (int i = 0; i < warp; ++i)
+        before = at == 0 && i == 0 ? shared.of_warp[0] : static_cast<T>(call.op(before, shared.of_warp[i]));
+      if (warp == Shape::num_warps - 1 && tiles.lane == 0) shared.carry[turn ^ 1] = call.op(before, part.of_warp);
+    }
+    const bool continues_here = at > 0 || warp > 0;
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
+      T ahead = part.before[row];
+      const bool continues_row = row > 0 || tiles.lane > 0, continues = continues_here || continues_row;
+      if (continues_here) ahead = continues_row ? static_cast<T>(call.op(before, ahead)) : before;
+      T values[neighbours];
+#pragma unroll
+      for (int k = 0; k < neighbours; ++k)
+        values[k] = continues ? static_cast<T>(call.op(ahead, part.values[row][k])) : part.values[row][k];
+      if constexpr (Call::result == of_segments::exclusive_scans) {
+#pragma unroll
+        for (int k = neighbours - 1; k > 0; --k) values[k] = call.op(call.init, values[k - 1]);
+        values[0] = continues ? static_cast<T>(call.op(call.init, ahead)) : call.init;
+      } else if constexpr (Call::result == of_segments::inclusive_scans_from_init) {
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) values[k] = call.op(call.init, values[k]);
+      }
+      write_neighbours<Shape>(values, d_out, at, Shape::position(warp, row), left, by_vectors);
+    }
+    if constexpr (!by_block) before = at > 0 ? static_cast<T>(call.op(before, part.of_warp)) : part.of_warp;
+  }
+}
+
+// By a warp: with as few rows as suffice.
+template <class Call, class Place>
+__device__ void scan_segment_by_warp(const share_tiles<Call>& tiles, const Place& place) {
+  constexpr int neighbours = Call::shape::neighbours, num_rows = Call::shape::num_rows;
+  if constexpr (num_rows > 1) {
+    if (place.size <= Call::shape::row_items) return scan_segment<rows_of_warps<neighbours, 1, 1>>(tiles, place);
+  }
+  if constexpr (num_rows > 2) {
+    if (place.size <= 2 * Call::shape::row_items) return scan_segment<rows_of_warps<neighbours, 2, 1>>(tiles, place);
+  }
+  scan_segment<rows_of_warps<neighbours, num_rows, 1>>(tiles, place);
+}
+
+// Scans those segments of a group that are not left to helpers. Every warp knows all of the group's offsets.
+template <class Call, class Segments>
+__device__ void scan_group(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
+                           const few_plan& plan, unsigned group) {
+  using shape = typename Call::shape;
+  const unsigned lane = tiles.lane, segment = group * plan.group + lane;
+  typename Segments::place of_lane{0, 0, 0};
+  if (lane < plan.group && segment < num_segments) of_lane = segments(segment);
+  if (of_lane.size > plan.most_direct) of_lane.size = 0;
+  const auto place_in = [&](int from) {
+    typename Segments::place place{parts::shuffle_from(of_lane.in, from), 0, parts::shuffle_from(of_lane.size, from)};
+    place.out = place.in;
+    if constexpr (Segments::outputs_apart) place.out = parts::shuffle_from(of_lane.out, from);
+    return place;
+  };
+
+  // Warps scan what takes them no more rounds, side by side, than it takes the block, one segment after the other.
+  unsigned rounds = 1;
+  if (__any_sync(parts::full_mask, of_lane.size > shape::warp_items)) {
+    const auto size = static_cast<unsigned>(of_lane.size);
+    rounds = parts::warp_aggregate(size > shape::warp_items ? (size - 1) / shape::tile_items + 1 : 0, plus{});
+  }
+  const unsigned most_of_warp = rounds * shape::warp_items;
+  const auto own = place_in(tiles.warp);
+  if (own.size <= most_of_warp) scan_segment_by_warp(tiles, own);
+  for (unsigned left = __ballot_sync(parts::full_mask, of_lane.size > most_of_warp); left != 0; left &= left - 1)
+    scan_segment<shape>(tiles, place_in(__ffs(left) - 1));
+}
+
+// Scans a helper's share of the listed segments.
+template <class Call>
+__device__ void help(const share_tiles<Call>& tiles, const few_plan& plan, unsigned helper,
+                     const few_mailboxes<typename Call::accumulator>& mailboxes, parts::tag tag) {
+  using T = typename Call::accumulator;
+  const Call& call = tiles.call;
+  const segment_records& records = call.records;
+  const bool asks = threadIdx.x < plan.num_scouts;
+  parts::wait_until_cleared();
+  unsigned lists = 0, is_there;
+  if (asks)
+    while (!mailboxes.lists.peek(threadIdx.x, lists, tag)) {
+    }
+  if (__syncthreads_or(lists) == 0) return;
+  if (asks) {
+    while (!mailboxes.is_there.peek(threadIdx.x, is_there, tag)) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  const segment_counts counts = records.list->counts;
+  const share_place share = place_of_share<typename Call::shape>(counts, helper, plan.num_helpers);
+  if (share.first >= counts.items) return;
+  if (share.end < counts.items) {
+    const std::size_t begun = records.num_before(share.end, counts.records);
+    if (records.begins[begun] != share.end) {
+      const T aggregate = aggregate_at_end(tiles, share.first, share.end, begun);
+      if (threadIdx.x == 0) mailboxes.aggregates.post(helper, aggregate, tag);
+    }
+  }
+  const std::size_t begun = helper > 0 ? records.num_before(share.first, counts.records) : 0;
+  if (records.begins[begun] != share.first) {
+    const T carry =
+        fold_shares(call, tiles.shared.of_warp, records.begins[begun - 1] / share.items, helper, [&](std::size_t i) {
+          T aggregate;
+          while (!mailboxes.aggregates.peek(i, aggregate, tag)) {
+          }
+          return aggregate;
+        });
+    if (threadIdx.x == 0) tiles.shared.carry[0] = carry;
+  }
+  scan_share(tiles, share, counts, begun);
+}
+
+template <class Call, class Segments>
+__global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks_of_few)
+    few_segments_kernel(const __grid_constant__ Call call, const __grid_constant__ Segments segments,
+                        unsigned num_segments, const __grid_constant__ few_plan plan,
+                        few_mailboxes<typename Call::accumulator> mailboxes, parts::tag tag) {
+  static_assert(Call::shape::block_threads == record_tile::block_threads && Call::shape::num_warps <= 32);
+  __shared__ typename share_tiles<Call>::memory shared;
+  const share_tiles<Call> tiles{call, shared};
+  const unsigned block = blockIdx.x, first_helper = plan.num_scouts + plan.num_direct;
+  if (block >= first_helper) {
+    help(tiles, plan, block - first_helper, mailboxes, tag);
+  } else if (block >= plan.num_scouts) {
+    scan_group(tiles, segments, num_segments, plan, block - plan.num_scouts);
+  } else {
+    __shared__ listing_memory of_scout;
+    list_segments(segments, num_segments, plan.most_direct, block, plan.num_scouts, call.records, mailboxes.counts, tag,
+                  of_scout, [&](bool lists) {
+                    lists = __syncthreads_or(lists) != 0;
+                    parts::wait_until_cleared();
+                    if (threadIdx.x == 0) mailboxes.lists.post(block, lists, tag);
+                    return lists || plan.num_scouts > 1;
+                  });
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      mailboxes.is_there.post(block, 1, tag);
+    }
+  }
+}
+
+// Scans at most few_segments segments. Of `call`, the records are found here.
+//
+// Storage: 16 bytes a segment, 24 where outputs lie apart, 80 for each 1024 segments, and for each of at most
+// least_blocks_of_few blocks a multiprocessor a mailbox of an accumulator.
+template <class Call, class Segments>
+cudaError_t scan_few_segments(void* d_temp_storage, std::size_t& temp_storage_bytes, Call call,
+                              const Segments& segments, std::size_t num_segments, const parts::device_limits& limits,
+                              cudaStream_t stream) {
+  using mailboxes = few_mailboxes<typename Call::accumulator>;
+  const few_plan plan = plan_for_few<Call>(num_segments > 0 ? num_segments : 1, limits.multiprocessors);
+  char* messages;
+  const auto place = [&](char* region) {
+    segment_records::taker take{region};
+    take(messages, mailboxes::bytes(plan));
+    call.records.take(take, num_segments, Call::outputs_apart);
+    return take.bytes;
+  };
+  char* region = nullptr;
+  const std::size_t bytes = place(region);
+  cudaError_t error = cudaSuccess;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  if (num_segments == 0) return cudaSuccess;
+  place(region);
+  parts::opened_storage storage;
+  error = storage.open(messages, mailboxes::bytes(plan), stream);
+  if (error != cudaSuccess) return error;
+  return parts::launch_overlapped(few_segments_kernel<Call, Segments>,
+                                  plan.num_scouts + plan.num_direct + plan.num_helpers, Call::shape::block_threads, 0,
+                                  storage.clears, stream, call, segments, static_cast<unsigned>(num_segments), plan,
+                                  mailboxes::at(messages, plan), storage.of_call);
+}
+
+}  // namespace rungs::RUNGS_ABI::production
