@@ -22,7 +22,7 @@
 // Accuracy: the relative error of a weight of at least 2^-126 is at most 2^-16. The bits of a row depend on it alone.
 // They do not depend on the number of tokens or on addresses.
 //
-// A warp takes a token: see rungs/production/top_k/warp_rows.cuh.
+// A group of 8, 16 or 32 lanes takes a token: see rungs/production/top_k/lane_groups.cuh.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,7 @@
 
 #include "rungs/parts/launch.cuh"
 #include "rungs/production/rows/row_group.cuh"
+#include "rungs/production/top_k/lane_groups.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
 #include "rungs/rows/matrix.cuh"
 
@@ -50,67 +51,208 @@ struct routing {
 
 namespace parts {
 
+__device__ inline float reciprocal(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+// 2^x, with 0 for what is less than 2^-126.
+__device__ inline float power_of_2(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+inline constexpr float log2_e = 1.442695041f;
+
+// Terms of a softmax: 2^shift exp(x - base). The shift cancels, so rounding it is no error. The greatest term is about
+// 2^63. So exponents of weights from 2^-126 on are within 64, and rounding them errs by 2^-19 at most. The base is 0,
+// which saves subtractions, unless logits are large.
+struct softmax_terms {
+  float base, shift, scale = 1;  // scale: 1 / their sum
+
+  __device__ explicit softmax_terms(float greatest)
+      : base(fabsf(greatest) < 0x1p16f ? 0 : greatest), shift(fmaf(base - greatest, log2_e, 63)) {}
+  __device__ float operator()(float logit) const { return power_of_2(fmaf(logit - base, log2_e, shift)); }
+  // The same bits, where the base is 0.
+  __device__ float of_small(float logit) const { return power_of_2(fmaf(logit, log2_e, shift)); }
+
+  __device__ softmax_terms of_lane(int lane) const {
+    softmax_terms there = *this;
+    there.base = __shfl_sync(rungs::parts::full_mask, base, lane);
+    there.shift = __shfl_sync(rungs::parts::full_mask, shift, lane);
+    there.scale = __shfl_sync(rungs::parts::full_mask, scale, lane);
+    return there;
+  }
+};
+
 // The order of floats, the greatest first.
 __device__ inline unsigned order_of_float(float value) {
   return production::key_order<std::uint32_t, true>{0, 0x7f800000}(__float_as_uint(value));
 }
 
+// What experts of a row are chosen by, and how much they weigh.
+struct routing_scores {
+  routing how;
+  softmax_terms terms;
+
+  __device__ bool is_softmax() const { return how.score == routing_score::softmax; }
+  __device__ float score(float logit) const {
+    return is_softmax() ? terms(logit) * terms.scale : reciprocal(1 + power_of_2(-log2_e * logit));
+  }
+  // Sums are not contracted, so the bits are the same wherever this is computed.
+  __device__ float preference(float logit, unsigned expert) const {
+    return how.d_bias == nullptr ? logit : __fadd_rn(how.scored_before ? score(logit) : logit, how.d_bias[expert]);
+  }
+};
+
+template <class T, int lanes, int pieces>
+using routing_group = production::row_group<T, lanes, pieces, production::row_reach::block>;
+
+// By rounds: the experts of one row, by all lanes of the warp.
 template <int items, class T>
-__global__ void __launch_bounds__(production::warp_rows::block_threads)
-    route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
-                 const routing how) {
-  using production::warp_rows;
-  constexpr int lanes = rungs::parts::warp_threads;
+__device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k, const routing_scores& scores,
+                                production::row_candidates& candidates) {
+  constexpr unsigned lanes = rungs::parts::warp_threads;
   const unsigned lane = threadIdx.x % lanes;
-  const std::size_t row = std::size_t{blockIdx.x} * warp_rows::block_rows + threadIdx.x / lanes;
-  if (row >= logits.num_rows) return;  // the whole warp
-  const unsigned num_experts = static_cast<unsigned>(logits.num_columns),
-                 k = static_cast<unsigned>(weights.num_columns);
-  const T* const from = logits.row(row);
-  const bool is_softmax = how.score == routing_score::softmax;
-
-  float values[items];
-#pragma unroll
-  for (int i = 0; i < items; ++i) {
-    const unsigned expert = i * lanes + lane;
-    values[i] = expert < num_experts ? production::to_float(from[expert]) : -INFINITY;
-  }
-  float greatest = 0, sum = 1;
-  const auto score = [&](float logit) { return is_softmax ? expf(logit - greatest) / sum : 1 / (1 + expf(-logit)); };
-  if (is_softmax && how.scored_before) {
-    greatest = values[0];
-#pragma unroll
-    for (int i = 1; i < items; ++i) greatest = fmaxf(greatest, values[i]);
-    greatest = production::greatest_of_lanes<lanes>(greatest);
-    float own = 0;
-#pragma unroll
-    for (int i = 0; i < items; ++i) own += i * lanes + lane < num_experts ? expf(values[i] - greatest) : 0;
-    sum = production::sum_of_lanes<lanes>(own);
-  }
-
   unsigned ordered[items];
 #pragma unroll
   for (int i = 0; i < items; ++i) {
     const unsigned expert = i * lanes + lane;
-    float preference = values[i];
-    if (how.d_bias != nullptr && expert < num_experts)
-      preference = (how.scored_before ? score(preference) : preference) + how.d_bias[expert];
-    ordered[i] = expert < num_experts ? order_of_float(preference) : 0;
+    ordered[i] =
+        expert < num_experts ? order_of_float(scores.preference(production::to_float(from[expert]), expert)) : 0;
   }
-  const unsigned expert = production::greatest_columns(ordered, num_experts, k);
-
-  const bool is_chosen = lane < k;
-  const float logit = is_chosen ? production::to_float(from[expert]) : -INFINITY;
-  if (is_softmax && !how.scored_before) {
-    greatest = production::greatest_of_lanes<lanes>(logit);
-    sum = production::sum_of_lanes<lanes>(is_chosen ? expf(logit - greatest) : 0);
-  }
-  float weight = is_chosen ? score(logit) : 0;
-  if (how.renormalised) weight /= production::sum_of_lanes<lanes>(weight);
-  if (!is_chosen) return;
-  weights.row(row)[lane] = weight;
-  experts.row(row)[lane] = static_cast<int>(expert);
+  const unsigned expert = production::greatest_columns_by_rounds(ordered, num_experts, k);
+  if (lane >= k) return;
+  candidates.set(lane, 0, expert, production::to_float(from[expert]));
+  candidates.places[lane] = lane;
 }
+
+template <class T, int lanes, int pieces>
+__global__ void __launch_bounds__(routing_group<T, lanes, pieces>::block_threads)
+    route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
+                 const routing how, const bool aligned) {
+  using group = routing_group<T, lanes, pieces>;
+  using chooser = production::lane_group<lanes>;
+  constexpr int piece_items = group::piece_items, items = pieces * piece_items;
+  constexpr int warp_lanes = rungs::parts::warp_threads, warp_rows = warp_lanes / lanes;
+  constexpr unsigned full_mask = rungs::parts::full_mask;
+  __shared__ production::row_candidates of_rows[group::block_rows];
+  const unsigned warp = threadIdx.x / warp_lanes, lane = chooser::lane();
+  const std::size_t first_row = std::size_t{blockIdx.x} * group::block_rows + warp * warp_rows;
+  if (first_row >= logits.num_rows) return;  // the whole warp
+  const std::size_t row = first_row + threadIdx.x % warp_lanes / lanes;
+  const bool exists = row < logits.num_rows;
+  const T* const from = logits.row(exists ? row : first_row);
+  const unsigned num_experts = static_cast<unsigned>(logits.num_columns),
+                 k = static_cast<unsigned>(weights.num_columns);
+
+  const group reader{num_experts, aligned};
+  const auto expert_of = [&](int i) {
+    return i / piece_items * (lanes * piece_items) + i % piece_items + lane * piece_items;
+  };
+  typename group::held held;
+  if (aligned && num_experts == items * lanes) {
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) held[p] = {*reinterpret_cast<const int4*>(from + reader.column(0, p))};
+  } else {
+    reader.load(from, 0, held, -INFINITY);
+  }
+  float values[items];
+#pragma unroll
+  for (int p = 0; p < pieces; ++p) {
+    typename group::piece::floats of_piece;
+    held[p].get(of_piece);
+#pragma unroll
+    for (int i = 0; i < piece_items; ++i) values[p * piece_items + i] = of_piece[i];
+  }
+
+  float greatest[chooser::parts_a_lane];  // of parts of the lane's values
+  const auto find_greatest = [&] {
+    constexpr int part_items = items / chooser::parts_a_lane;
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      float& of_part = greatest[i / part_items];
+      of_part = i % part_items == 0 ? values[i] : production::maximum_or_nan(of_part, values[i]);
+    }
+  };
+  find_greatest();
+  routing_scores scores{how, softmax_terms(0)};
+  softmax_terms& terms = scores.terms;
+  if (scores.is_softmax() && how.scored_before) {
+    float of_row = production::maximum_or_nan(greatest[0], greatest[chooser::parts_a_lane - 1]);
+#pragma unroll
+    for (int distance = 1; distance < lanes; distance *= 2)
+      of_row = production::maximum_or_nan(of_row, __shfl_xor_sync(full_mask, of_row, distance));
+    terms = softmax_terms(of_row);
+    float sums[4] = {};
+    if (terms.base == 0) {
+#pragma unroll
+      for (int i = 0; i < items; ++i) sums[i % 4] += terms.of_small(values[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < items; ++i) sums[i % 4] += terms(values[i]);
+    }
+    terms.scale = reciprocal(production::sum_of_lanes<lanes>((sums[0] + sums[1]) + (sums[2] + sums[3])));
+  }
+  if (how.d_bias != nullptr) {
+#pragma unroll
+    for (int i = 0; i < items; ++i)
+      values[i] = expert_of(i) < num_experts ? scores.preference(values[i], expert_of(i)) : -INFINITY;
+    find_greatest();
+  }
+
+  production::row_candidates& candidates = of_rows[threadIdx.x / lanes];
+  const bool is_found =
+      chooser::choose(candidates, values, greatest, num_experts, k, expert_of, [&](unsigned expert, float& logit) {
+        logit = production::to_float(from[expert]);
+        return order_of_float(scores.preference(logit, expert));
+      });
+  unsigned others = __ballot_sync(full_mask, !is_found && lane == 0 && exists);
+  while (others != 0) {
+    const int leader = __ffs(static_cast<int>(others)) - 1;
+    others &= others - 1;
+    route_by_rounds<items * lanes / warp_lanes>(logits.row(first_row + leader / lanes), num_experts, k,
+                                                routing_scores{how, terms.of_lane(leader)},
+                                                of_rows[warp * warp_rows + leader / lanes]);
+  }
+  __syncwarp();
+
+  constexpr int most_ranks = lanes == 8 ? 2 : 1;  // of each lane
+  float of_ranks[most_ranks];
+#pragma unroll
+  for (int r = 0; r < most_ranks; ++r)
+    of_ranks[r] = lane + r * lanes < k ? candidates.item(lane + r * lanes) : -INFINITY;
+  const auto sum_of_ranks = [&] {
+    return production::sum_of_lanes<lanes>(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0));
+  };
+  if (scores.is_softmax() && !how.scored_before) {
+    terms = softmax_terms(production::greatest_of_lanes<lanes>(fmaxf(of_ranks[0], of_ranks[most_ranks - 1])));
+#pragma unroll
+    for (float& each : of_ranks) each = terms(each);
+    const float scale = reciprocal(sum_of_ranks());
+#pragma unroll
+    for (float& each : of_ranks) each *= scale;
+  } else {
+#pragma unroll
+    for (float& each : of_ranks) each = scores.score(each);
+  }
+  if (how.renormalised) {
+    const float scale = reciprocal(sum_of_ranks());
+#pragma unroll
+    for (float& each : of_ranks) each *= scale;
+  }
+  if (!exists) return;
+#pragma unroll
+  for (int r = 0; r < most_ranks; ++r) {
+    const unsigned rank = lane + r * lanes;
+    if (rank >= k) continue;
+    weights.row(row)[rank] = of_ranks[r];
+    experts.row(row)[rank] = static_cast<int>(candidates.column(rank));
+  }
+}
+
+template <int value>
+using int_constant = std::integral_constant<int, value>;
 
 template <class T>
 cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, const matrix<int>& experts,
@@ -123,13 +265,22 @@ cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, c
       logits.num_columns > warp_rows::most_columns)
     return cudaErrorInvalidValue;
   if (logits.num_rows == 0) return cudaSuccess;
-  const auto with = [&](auto kernel) {
-    return rungs::parts::launch(kernel, rungs::parts::ceil_div(logits.num_rows, warp_rows::block_rows),
-                                warp_rows::block_threads, stream, logits, weights, experts, how);
+  // So many lanes a row, which hold so many items each.
+  const auto with = [&](auto lanes, auto items) {
+    using group = routing_group<T, lanes(), items() * sizeof(T) / 16>;
+    return rungs::parts::launch(route_kernel<T, lanes(), group::pieces>,
+                                rungs::parts::ceil_div(logits.num_rows, group::block_rows), group::block_threads,
+                                stream, logits, weights, experts, how, is_aligned(logits));
   };
-  if (logits.num_columns <= 64) return with(route_kernel<2, T>);
-  if (logits.num_columns <= 256) return with(route_kernel<8, T>);
-  return with(route_kernel<32, T>);
+  const auto one_of = [&](auto lanes) { return with(lanes, int_constant<32>{}); };
+  const std::size_t n = logits.num_columns;
+  const bool is_few = k <= production::lane_group<8>::most_k;
+  if (is_few && n <= 64) return with(int_constant<8>{}, int_constant<8>{});
+  if (is_few && n <= 128) return with(int_constant<8>{}, int_constant<16>{});
+  if (is_few && n <= 256) return one_of(int_constant<8>{});
+  if (is_few && n <= 512) return one_of(int_constant<16>{});
+  if (n <= 256) return with(int_constant<32>{}, int_constant<8>{});
+  return one_of(int_constant<32>{});
 }
 
 }  // namespace parts
