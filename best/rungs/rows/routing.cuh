@@ -105,8 +105,11 @@ struct routing_scores {
   }
 };
 
-template <class T, int lanes, int pieces>
-using routing_group = production::row_group<T, lanes, pieces, production::row_reach::block>;
+// `lanes` neighbours hold a row, each of them `items`.
+template <int lanes_, int items_>
+struct routing_shape {
+  static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
+};
 
 // By rounds: the experts of one row, by all lanes of the warp.
 template <int items, class T>
@@ -127,18 +130,19 @@ __device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k,
   candidates.places[lane] = lane;
 }
 
-template <class T, int lanes, int pieces>
-__global__ void __launch_bounds__(routing_group<T, lanes, pieces>::block_threads)
+// has_pieces: whether rows are whole pieces at multiples of 16 bytes. Which lane holds an expert does not depend on it.
+template <class T, class Shape>
+__global__ void __launch_bounds__(Shape::block_threads)
     route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
-                 const routing how, const bool aligned) {
-  using group = routing_group<T, lanes, pieces>;
+                 const routing how, const bool has_pieces) {
+  using piece = production::row_piece<T>;
+  constexpr int lanes = Shape::lanes, items = Shape::items, piece_items = piece::items, pieces = items / piece_items;
   using chooser = production::lane_group<lanes>;
-  constexpr int piece_items = group::piece_items, items = pieces * piece_items;
   constexpr int warp_lanes = rungs::parts::warp_threads, warp_rows = warp_lanes / lanes;
   constexpr unsigned full_mask = rungs::parts::full_mask;
-  __shared__ production::row_candidates of_rows[group::block_rows];
+  __shared__ production::row_candidates of_rows[Shape::block_rows];
   const unsigned warp = threadIdx.x / warp_lanes, lane = chooser::lane();
-  const std::size_t first_row = std::size_t{blockIdx.x} * group::block_rows + warp * warp_rows;
+  const std::size_t first_row = std::size_t{blockIdx.x} * Shape::block_rows + warp * warp_rows;
   if (first_row >= logits.num_rows) return;  // the whole warp
   const std::size_t row = first_row + threadIdx.x % warp_lanes / lanes;
   const bool exists = row < logits.num_rows;
@@ -146,24 +150,36 @@ __global__ void __launch_bounds__(routing_group<T, lanes, pieces>::block_threads
   const unsigned num_experts = static_cast<unsigned>(logits.num_columns),
                  k = static_cast<unsigned>(weights.num_columns);
 
-  const group reader{num_experts, aligned};
-  const auto expert_of = [&](int i) {
+  const auto expert_of = [&](unsigned i) {
     return i / piece_items * (lanes * piece_items) + i % piece_items + lane * piece_items;
   };
-  typename group::held held;
-  if (aligned && num_experts == items * lanes) {
-#pragma unroll
-    for (int p = 0; p < pieces; ++p) held[p] = {*reinterpret_cast<const int4*>(from + reader.column(0, p))};
-  } else {
-    reader.load(from, 0, held, -INFINITY);
-  }
   float values[items];
+  const auto get_piece = [&](int p, const piece& held) {
+    typename piece::floats unpacked;
+    held.get(unpacked);
 #pragma unroll
-  for (int p = 0; p < pieces; ++p) {
-    typename group::piece::floats of_piece;
-    held[p].get(of_piece);
+    for (int i = 0; i < piece_items; ++i) values[p * piece_items + i] = unpacked[i];
+  };
+  if (has_pieces && num_experts == items * lanes) {
+    piece held[pieces];
 #pragma unroll
-    for (int i = 0; i < piece_items; ++i) values[p * piece_items + i] = of_piece[i];
+    for (int p = 0; p < pieces; ++p) held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) get_piece(p, held[p]);
+  } else if (has_pieces) {
+    piece held[pieces];
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) {
+      held[p].fill(-INFINITY);
+      if (expert_of(p * piece_items) < num_experts)
+        held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
+    }
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) get_piece(p, held[p]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < items; ++i)
+      values[i] = expert_of(i) < num_experts ? production::to_float(from[expert_of(i)]) : -INFINITY;
   }
 
   float greatest[chooser::parts_a_lane];  // of parts of the lane's values
@@ -205,7 +221,7 @@ __global__ void __launch_bounds__(routing_group<T, lanes, pieces>::block_threads
   const bool is_found =
       chooser::choose(candidates, values, greatest, num_experts, k, expert_of, [&](unsigned expert, float& logit) {
         logit = production::to_float(from[expert]);
-        return order_of_float(scores.preference(logit, expert));
+        return scores.preference(logit, expert);
       });
   unsigned others = __ballot_sync(full_mask, !is_found && lane == 0 && exists);
   while (others != 0) {
@@ -251,9 +267,6 @@ __global__ void __launch_bounds__(routing_group<T, lanes, pieces>::block_threads
   }
 }
 
-template <int value>
-using int_constant = std::integral_constant<int, value>;
-
 template <class T>
 cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, const matrix<int>& experts,
                   const routing& how, cudaStream_t stream) {
@@ -266,21 +279,20 @@ cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, c
     return cudaErrorInvalidValue;
   if (logits.num_rows == 0) return cudaSuccess;
   // So many lanes a row, which hold so many items each.
-  const auto with = [&](auto lanes, auto items) {
-    using group = routing_group<T, lanes(), items() * sizeof(T) / 16>;
-    return rungs::parts::launch(route_kernel<T, lanes(), group::pieces>,
-                                rungs::parts::ceil_div(logits.num_rows, group::block_rows), group::block_threads,
-                                stream, logits, weights, experts, how, is_aligned(logits));
+  const bool has_pieces = is_aligned(logits) && logits.num_columns * sizeof(T) % 16 == 0;
+  const auto with = [&](auto shape) {
+    using Shape = decltype(shape);
+    return rungs::parts::launch(route_kernel<T, Shape>, rungs::parts::ceil_div(logits.num_rows, Shape::block_rows),
+                                Shape::block_threads, stream, logits, weights, experts, how, has_pieces);
   };
-  const auto one_of = [&](auto lanes) { return with(lanes, int_constant<32>{}); };
   const std::size_t n = logits.num_columns;
   const bool is_few = k <= production::lane_group<8>::most_k;
-  if (is_few && n <= 64) return with(int_constant<8>{}, int_constant<8>{});
-  if (is_few && n <= 128) return with(int_constant<8>{}, int_constant<16>{});
-  if (is_few && n <= 256) return one_of(int_constant<8>{});
-  if (is_few && n <= 512) return one_of(int_constant<16>{});
-  if (n <= 256) return with(int_constant<32>{}, int_constant<8>{});
-  return one_of(int_constant<32>{});
+  if (is_few && n <= 64) return with(routing_shape<8, 8>{});
+  if (is_few && n <= 128) return with(routing_shape<8, 16>{});
+  if (is_few && n <= 256) return with(routing_shape<8, 32>{});
+  if (is_few && n <= 512) return with(routing_shape<16, 32>{});
+  if (n <= 256) return with(routing_shape<32, 8>{});
+  return with(routing_shape<32, 32>{});
 }
 
 }  // namespace parts

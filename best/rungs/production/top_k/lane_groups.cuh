@@ -23,12 +23,18 @@ __device__ inline float maximum_or_nan(float a, float b) {
 #endif
 }
 
-// Keys that may be among the first k of a row, and where those of each rank are.
+// The order of a number among numbers: -0 equals 0.
+__device__ inline unsigned order_of_number(float key) {
+  const unsigned bits = __float_as_uint(__fadd_rn(key, 0));
+  return bits ^ (static_cast<unsigned>(static_cast<int>(bits) >> 31) | 0x80000000);
+}
+
+// Columns that may be among the first k of a row, and which of them has each rank.
 struct row_candidates {
-  static constexpr unsigned capacity = 32;
-  alignas(16) candidate keys[capacity + 2];  // the order of a key above the complement of its column; then zeros
-  float items[capacity];                     // what the caller computes with
-  unsigned places[capacity];                 // columns at first; then the place of each rank
+  static constexpr unsigned capacity = 32, at_once = 4;
+  alignas(16) candidate keys[capacity + at_once];  // an order above the complement of the column; then zeros
+  float items[capacity];                           // what the caller computes with
+  unsigned places[capacity];                       // columns at first; then the place of each rank
 
   __device__ void set(unsigned place, unsigned order, unsigned column, float item) {
     keys[place] = static_cast<candidate>(order) << 32 | ~column;
@@ -87,7 +93,7 @@ struct lane_group {
 
   // Ranks the first k columns of the group's row, or returns false in all its lanes: NaN, or too many candidates. Item
   // i of the lane has this key and is of column_of(i), if that is less than num_columns. `greatest` are those of parts
-  // of the lane's keys. read(column, item) returns the order of a column's key. All lanes of the warp call it.
+  // of the lane's keys. read(column, item) returns a column's key. All lanes of the warp call it.
   template <int items, class ColumnOf, class Read>
   static __device__ bool choose(row_candidates& row, const float (&keys)[items], float (&greatest)[parts_a_lane],
                                 unsigned num_columns, unsigned k, ColumnOf column_of, Read read) {
@@ -98,20 +104,26 @@ struct lane_group {
     for (const float key : greatest) has_nan |= isnan(key);
     const unsigned have_nan =
         __ballot_sync(parts::full_mask, has_nan) >> threadIdx.x % parts::warp_threads / lanes * lanes;
-    const float threshold = k <= num_parts ? kth(greatest, k) : -INFINITY;
+    float threshold = k <= num_parts ? kth(greatest, k) : -INFINITY;
+    // Differences have the sign bit where a key does not reach the threshold, which must not be +0, as -0 reaches it.
+    // Those of equal infinities are NaN without it. A difference does not take the pipe of the comparisons around.
+    if (threshold == 0) threshold = -0.0f;
     unsigned left = 0, count;
 #pragma unroll
-    for (int i = 0; i < items; ++i) left |= static_cast<unsigned>(keys[i] >= threshold) << i;
+    for (int i = items - 1; i >= 0; --i)
+      left = __funnelshift_l(__float_as_uint(__fsub_rn(keys[i], threshold)), left, 1);
+    left = ~left << (32 - items) >> (32 - items);
     if (num_columns < items * lanes) {
 #pragma unroll
-      for (int i = 0; i < items; ++i) left &= ~(static_cast<unsigned>(column_of(i) >= num_columns) << i);
+      for (unsigned i = 0; i < items; ++i) left &= ~(static_cast<unsigned>(column_of(i) >= num_columns) << i);
     }
     unsigned place = sum_before(__popc(left), count);
     const bool is_found = count <= row_candidates::capacity && (have_nan << (32 - lanes)) == 0;
     if (!is_found) left = count = 0;
     while (left != 0) {
-      row.places[place++] = column_of(31 - __clz(static_cast<int>(left & (0 - left))));
-      left &= left - 1;
+      const unsigned i = 31 - static_cast<unsigned>(__clz(static_cast<int>(left)));
+      row.places[place++] = column_of(i);
+      left ^= 1u << i;
     }
     __syncwarp();
     rank(row, count, k, read);
@@ -126,22 +138,32 @@ struct lane_group {
     for (unsigned i = lane(); i < count; i += lanes) {
       const unsigned column = row.places[i];
       float item;
-      const unsigned order = read(column, item);
+      const unsigned order = order_of_number(read(column, item));
       row.set(i, order, column, item);
     }
-    if (lane() == 0) row.keys[count] = 0;
+    if (lane() < row_candidates::at_once) row.keys[count + lane()] = 0;
     __syncwarp();
 #pragma unroll 1
-    for (unsigned i = lane(); i < count; i += lanes) {
-      const candidate own = row.keys[i];
-      unsigned rank = 0;
-#pragma unroll 2
-      for (unsigned j = 0; j < count; j += 2) {
-        const auto two = *reinterpret_cast<const ulonglong2*>(row.keys + j);
-        rank += two.x > own;
-        rank += two.y > own;
+    for (unsigned first = lane(); first < count; first += lanes * parts_a_lane) {
+      candidate own[parts_a_lane];
+      unsigned ranks[parts_a_lane] = {};
+#pragma unroll
+      for (int i = 0; i < parts_a_lane; ++i) own[i] = row.keys[first + i * lanes];
+#pragma unroll 1
+      for (unsigned j = 0; j < count; j += row_candidates::at_once) {
+#pragma unroll
+        for (unsigned pair = 0; pair < row_candidates::at_once; pair += 2) {
+          const auto others = *reinterpret_cast<const ulonglong2*>(row.keys + j + pair);
+#pragma unroll
+          for (int i = 0; i < parts_a_lane; ++i) {
+            ranks[i] += others.x > own[i];
+            ranks[i] += others.y > own[i];
+          }
+        }
       }
-      if (rank < k) row.places[rank] = i;
+#pragma unroll
+      for (int i = 0; i < parts_a_lane; ++i)
+        if (first + i * lanes < count && ranks[i] < k) row.places[ranks[i]] = first + i * lanes;
     }
   }
 };
