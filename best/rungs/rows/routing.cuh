@@ -19,8 +19,8 @@
 // The weights do not contain the bias. A row that has NaN or +inf, or nothing but -inf, gets NaN by softmax. Where
 // weights that are to be renormalised have the sum 0, they become NaN.
 //
-// Accuracy: the relative error of a weight of at least 2^-126 is at most 2^-16. The bits of a row depend on it alone.
-// They do not depend on the number of tokens or on addresses.
+// Accuracy: the relative error of a weight of at least 2^-126 is at most 2^-16. Scores less than that may count as
+// 0, also where they are renormalised. The bits of a row depend on it alone, not on other rows or on addresses.
 //
 // A group of 8, 16 or 32 lanes takes a token: see rungs/production/top_k/lane_groups.cuh.
 #pragma once
@@ -65,8 +65,12 @@ __device__ inline float power_of_2(float x) {
 inline constexpr float log2_e = 1.442695041f;
 
 // Terms of a softmax: 2^shift exp(x - base). The shift cancels, so rounding it is no error. The greatest term is about
-// 2^63. So exponents of weights from 2^-126 on are within 64, and rounding them errs by 2^-19 at most. The base is 0,
-// which saves subtractions, unless logits are large.
+// 2^63, so exponents of weights from 2^-126 on are within 64. The base is 0, which saves subtractions, unless logits
+// are large. Then differences that matter are exact.
+//
+// Errors of a weight from 2^-126 on, in units of 2^-24, where 2^-16 is 256: its exponent is rounded (22), log2_e is
+// (19), and the power errs (4). The terms of the sum err as much at most, and their additions by 15. The total is less
+// than 110. Where a bias chose experts to renormalise, exponents reach -126, and it is less than 170.
 struct softmax_terms {
   float base, shift, scale = 1;  // scale: 1 / their sum
 
@@ -241,6 +245,7 @@ __global__ void __launch_bounds__(Shape::block_threads)
   const auto sum_of_ranks = [&] {
     return production::sum_of_lanes<lanes>(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0));
   };
+  if (how.renormalised) terms.scale = 1;
   if (scores.is_softmax() && !how.scored_before) {
     terms = softmax_terms(production::greatest_of_lanes<lanes>(fmaxf(of_ranks[0], of_ranks[most_ranks - 1])));
 #pragma unroll

@@ -29,6 +29,11 @@ __device__ inline unsigned order_of_number(float key) {
   return bits ^ (static_cast<unsigned>(static_cast<int>(bits) >> 31) | 0x80000000);
 }
 
+// count += a > b, without the move that compilers add.
+__device__ inline void count_greater(unsigned& count, candidate a, candidate b) {
+  asm("{ .reg .pred p; setp.gt.u64 p, %1, %2; @p add.u32 %0, %0, 1; }" : "+r"(count) : "l"(a), "l"(b));
+}
+
 // Columns that may be among the first k of a row, and which of them has each rank.
 struct row_candidates {
   static constexpr unsigned capacity = 32, at_once = 4;
@@ -156,8 +161,8 @@ struct lane_group {
           const auto others = *reinterpret_cast<const ulonglong2*>(row.keys + j + pair);
 #pragma unroll
           for (int i = 0; i < parts_a_lane; ++i) {
-            ranks[i] += others.x > own[i];
-            ranks[i] += others.y > own[i];
+            count_greater(ranks[i], others.x, own[i]);
+            count_greater(ranks[i], others.y, own[i]);
           }
         }
       }
