@@ -98,7 +98,8 @@ struct lane_group {
 
   // Ranks the first k columns of the group's row, or returns false in all its lanes: NaN, or too many candidates. Item
   // i of the lane has this key and is of column_of(i), if that is less than num_columns. `greatest` are those of parts
-  // of the lane's keys. read(column, item) returns a column's key. All lanes of the warp call it.
+  // of the lane's keys. read(column, item) returns a column's key. k is at most num_parts. All lanes of the warp call
+  // it.
   template <int items, class ColumnOf, class Read>
   static __device__ bool choose(row_candidates& row, const float (&keys)[items], float (&greatest)[parts_a_lane],
                                 unsigned num_columns, unsigned k, ColumnOf column_of, Read read) {
@@ -109,7 +110,7 @@ struct lane_group {
     for (const float key : greatest) has_nan |= isnan(key);
     const unsigned have_nan =
         __ballot_sync(parts::full_mask, has_nan) >> threadIdx.x % parts::warp_threads / lanes * lanes;
-    float threshold = k <= num_parts ? kth(greatest, k) : -INFINITY;
+    float threshold = kth(greatest, k);
     // Differences have the sign bit where a key does not reach the threshold, which must not be +0, as -0 reaches it.
     // Those of equal infinities are NaN without it. A difference does not take the pipe of the comparisons around.
     if (threshold == 0) threshold = -0.0f;
