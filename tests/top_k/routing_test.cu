@@ -27,7 +27,7 @@ std::string name_of(const routing_case& of) {
 // What the choice compares, in double precision and, where bias and logit are added in float, as the call does.
 template <class T>
 std::vector<double> preferences(const std::vector<T>& logits, std::size_t first, const routing_case& of,
-                                const std::vector<float>& bias, double sum) {
+                                const std::vector<float>& bias, double base, double sum) {
   std::vector<double> all(of.num_experts);
   for (std::size_t e = 0; e < of.num_experts; ++e) {
     const float logit = static_cast<float>(logits[first + e]);
@@ -36,7 +36,7 @@ std::vector<double> preferences(const std::vector<T>& logits, std::size_t first,
     else if (!of.how.scored_before)
       all[e] = logit + bias[e];
     else if (of.how.score == routing_score::softmax)
-      all[e] = std::exp(double(logit)) / sum + bias[e];
+      all[e] = std::exp(logit - base) / sum + bias[e];
     else
       all[e] = 1 / (1 + std::exp(-double(logit))) + bias[e];
   }
@@ -70,24 +70,28 @@ struct Routing : OnAGpu {
     std::size_t wrong = 0;
     for (std::size_t row = 0; row < of.num_tokens; ++row) {
       const std::size_t first = row * stride;
-      double sum = 0;
-      for (std::size_t e = 0; e < of.num_experts; ++e) sum += std::exp(double(static_cast<float>(logits[first + e])));
-      const auto compared = preferences(logits, first, of, bias, sum);
+      double base = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (std::size_t e = 0; e < of.num_experts; ++e)
+        base = std::fmax(base, double(static_cast<float>(logits[first + e])));
+      for (std::size_t e = 0; e < of.num_experts; ++e) sum += std::exp(static_cast<float>(logits[first + e]) - base);
+      const auto compared = preferences(logits, first, of, bias, base, sum);
       const auto chosen = expected_indices(compared.data(), of.num_experts, of.k, true);
       double sum_of_chosen = 0, total = 0;
       std::vector<double> expected;
-      for (const std::size_t e : chosen) sum_of_chosen += std::exp(double(static_cast<float>(logits[first + e])));
+      for (const std::size_t e : chosen) sum_of_chosen += std::exp(static_cast<float>(logits[first + e]) - base);
       for (const std::size_t e : chosen) {
         const double logit = static_cast<float>(logits[first + e]);
         expected.push_back(of.how.score == routing_score::sigmoid
                                ? 1 / (1 + std::exp(-logit))
-                               : std::exp(logit) / (of.how.scored_before ? sum : sum_of_chosen));
+                               : std::exp(logit - base) / (of.how.scored_before ? sum : sum_of_chosen));
         total += expected.back();
       }
       for (std::size_t i = 0; i < of.k; ++i) {
         wrong += found[row * of.k + i] != static_cast<int>(chosen[i]);
         const double right = of.how.renormalised ? expected[i] / total : expected[i];
-        worst = std::max(worst, std::fabs(found_weights[row * of.k + i] - right) / right);
+        const float weight = found_weights[row * of.k + i];
+        wrong += std::isnan(weight) != std::isnan(right);
+        if (right >= 0x1p-126) worst = std::max(worst, std::fabs(weight - right) / right);
       }
     }
     EXPECT_EQ(wrong, 0u);
@@ -115,7 +119,100 @@ TYPED_TEST(Routing, AllWaysOfRouting) {
     }
 }
 
+// Every k, and rows of all kinds beside each other: some have too many candidates for a list.
+TYPED_TEST(Routing, AllK) {
+  for (const std::size_t num_experts : {3, 8, 33, 64, 100, 128, 200, 256, 384, 512, 1000, 1024})
+    for (std::size_t k = 1; k <= std::min<std::size_t>(num_experts, 32); ++k) {
+      const std::size_t num_tokens = 19;
+      std::vector<TypeParam> logits;
+      for (std::size_t row = 0; row < num_tokens; ++row) {
+        constexpr keys_are kinds[] = {keys_are::random, keys_are::equal,   keys_are::random,    keys_are::ascending,
+                                      keys_are::few,    keys_are::special, keys_are::descending};
+        const auto of_row = make_keys<TypeParam>(kinds[row % 7], num_experts, static_cast<unsigned>(row * 32 + k));
+        logits.insert(logits.end(), of_row.begin(), of_row.end());
+      }
+      routing how;
+      how.score = k % 2 == 0 ? routing_score::softmax : routing_score::sigmoid;
+      how.scored_before = k % 3 != 0;
+      this->expect_right({num_tokens, num_experts, k, 0, how}, keys_are::random, logits);
+    }
+}
+
+// Weights down to 2^-126. Those of large logits, too, where the type can hold them. A bias chooses.
+TYPED_TEST(Routing, SmallWeights) {
+  constexpr std::size_t num_experts = 256, num_tokens = 9;
+  for (const double greatest : {0., 65., 1e6, 1e30}) {
+    std::vector<TypeParam> logits;
+    for (std::size_t i = 0; i < num_tokens * num_experts; ++i)
+      logits.push_back(key_of_value<TypeParam>(greatest - static_cast<double>(i * 37 % num_experts) * 0.34));
+    for (const routing_score score : {routing_score::softmax, routing_score::sigmoid})
+      for (const bool renormalised : {true, false})
+        for (const std::size_t k : {8, 32})
+          this->expect_right({num_tokens, num_experts, k, 0, {score, true, renormalised}, true}, keys_are::random,
+                             logits);
+  }
+}
+
+// The bits of a row do not depend on the rows beside it, nor on addresses.
+TYPED_TEST(Routing, BitsDependOnTheRowAlone) {
+  constexpr std::size_t num_tokens = 23;
+  for (const std::size_t num_experts : {64, 128, 256, 512, 1024})
+    for (const std::size_t k : {8, 20}) {
+      auto logits = make_keys<TypeParam>(keys_are::random, num_tokens * num_experts, 5);
+      const auto equal = make_keys<TypeParam>(keys_are::equal, num_experts, 5);
+      for (std::size_t row = 0; row < num_tokens; row += 3)
+        std::copy(equal.begin(), equal.end(), logits.begin() + static_cast<std::ptrdiff_t>(row * num_experts));
+      logits[num_experts] = key_of_bits<TypeParam>(0x7fffffff);
+      const auto routed = [&](std::size_t offset, std::size_t gap, std::size_t tokens_a_call) {
+        const std::size_t stride = num_experts + gap;
+        std::vector<TypeParam> spread(num_tokens * stride);
+        for (std::size_t i = 0; i < logits.size(); ++i) spread[i / num_experts * stride + i % num_experts] = logits[i];
+        const guarded<TypeParam> in(spread, offset);
+        const guarded<float> weights(num_tokens * k);
+        const guarded<int> experts(num_tokens * k);
+        routing how;
+        how.renormalised = k == 20;
+        for (std::size_t row = 0; row < num_tokens; row += tokens_a_call) {
+          const std::size_t rows = std::min(tokens_a_call, num_tokens - row);
+          EXPECT_EQ(
+              rows::route(matrix{in.data() + row * stride, rows, num_experts, stride},
+                          matrix{weights.data() + row * k, rows, k}, matrix{experts.data() + row * k, rows, k}, how),
+              cudaSuccess);
+        }
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        std::vector<int> found = experts.read();
+        for (const float weight : weights.read()) {
+          int bits;
+          std::memcpy(&bits, &weight, sizeof(bits));
+          found.push_back(bits);
+        }
+        return found;
+      };
+      const auto expected = routed(0, 0, num_tokens);
+      EXPECT_EQ(routed(1, 0, num_tokens), expected);
+      EXPECT_EQ(routed(0, 3, num_tokens), expected);
+      EXPECT_EQ(routed(0, 16, num_tokens), expected);
+      EXPECT_EQ(routed(0, 0, 1), expected);
+      EXPECT_EQ(routed(3, 1, 5), expected);
+    }
+}
+
 struct RoutingCalls : OnAGpu {};
+
+// The eighth of the greatest is a zero of either sign.
+TEST_F(RoutingCalls, ZerosOfBothSignsAreEqual) {
+  std::vector<float> logits(2 * 256, -1);
+  for (std::size_t i = 0; i < 10; ++i) {
+    logits[25 * i] = i % 2 == 0 ? 0.0f : -0.0f;
+    logits[256 + 25 * i] = i % 2 == 0 ? -0.0f : 0.0f;
+  }
+  const guarded<float> in(logits), weights(2 * 8);
+  const guarded<int> experts(2 * 8);
+  ASSERT_EQ(rows::route(matrix{in.data(), 2, 256}, matrix{weights.data(), 2, 8}, matrix{experts.data(), 2, 8}),
+            cudaSuccess);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(experts.read(), (std::vector<int>{0, 25, 50, 75, 100, 125, 150, 175, 0, 25, 50, 75, 100, 125, 150, 175}));
+}
 
 TEST_F(RoutingCalls, MaskedExpertsAndNumbersThatAreNone) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();

@@ -19,10 +19,10 @@
 // The weights do not contain the bias. A row that has NaN or +inf, or nothing but -inf, gets NaN by softmax. Where
 // weights that are to be renormalised have the sum 0, they become NaN.
 //
-// Accuracy: the relative error of a weight of at least 2^-126 is at most 2^-16. The bits of a row depend on it alone.
-// They do not depend on the number of tokens or on addresses.
+// Accuracy: the relative error of a weight of at least 2^-126 is at most 2^-16. Scores less than that may count as
+// 0, also where they are renormalised. The bits of a row depend on it alone, not on other rows or on addresses.
 //
-// A warp takes a token: see rungs/production/top_k/warp_rows.cuh.
+// A group of 8, 16 or 32 lanes takes a token: see rungs/production/top_k/lane_groups.cuh.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,7 @@
 
 #include "rungs/parts/launch.cuh"
 #include "rungs/production/rows/row_group.cuh"
+#include "rungs/production/top_k/lane_groups.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
 #include "rungs/rows/matrix.cuh"
 
@@ -50,66 +51,225 @@ struct routing {
 
 namespace parts {
 
+__device__ inline float reciprocal(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+// 2^x, with 0 for what is less than 2^-126.
+__device__ inline float power_of_2(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+}
+inline constexpr float log2_e = 1.442695041f;
+
+// Terms of a softmax: 2^shift exp(x - base). The shift cancels, so rounding it is no error. The greatest term is about
+// 2^63, so exponents of weights from 2^-126 on are within 64. The base is 0, which saves subtractions, unless logits
+// are large. Then differences that matter are exact.
+//
+// Errors of a weight from 2^-126 on, in units of 2^-24, where 2^-16 is 256: its exponent is rounded (22), log2_e is
+// (19), and the power errs (4). The terms of the sum err as much at most, and their additions by 15. The total is less
+// than 110. Where a bias chose experts to renormalise, exponents reach -126, and it is less than 170.
+struct softmax_terms {
+  float base, shift, scale = 1;  // scale: 1 / their sum
+
+  __device__ explicit softmax_terms(float greatest)
+      : base(fabsf(greatest) < 0x1p16f ? 0 : greatest), shift(fmaf(base - greatest, log2_e, 63)) {}
+  __device__ float operator()(float logit) const { return power_of_2(fmaf(logit - base, log2_e, shift)); }
+  // The same bits, where the base is 0.
+  __device__ float of_small(float logit) const { return power_of_2(fmaf(logit, log2_e, shift)); }
+
+  __device__ softmax_terms of_lane(int lane) const {
+    softmax_terms there = *this;
+    there.base = __shfl_sync(rungs::parts::full_mask, base, lane);
+    there.shift = __shfl_sync(rungs::parts::full_mask, shift, lane);
+    there.scale = __shfl_sync(rungs::parts::full_mask, scale, lane);
+    return there;
+  }
+};
+
 // The order of floats, the greatest first.
 __device__ inline unsigned order_of_float(float value) {
   return production::key_order<std::uint32_t, true>{0, 0x7f800000}(__float_as_uint(value));
 }
 
+// What experts of a row are chosen by, and how much they weigh.
+struct routing_scores {
+  routing how;
+  softmax_terms terms;
+
+  __device__ bool is_softmax() const { return how.score == routing_score::softmax; }
+  __device__ float score(float logit) const {
+    return is_softmax() ? terms(logit) * terms.scale : reciprocal(1 + power_of_2(-log2_e * logit));
+  }
+  // Sums are not contracted, so the bits are the same wherever this is computed.
+  __device__ float preference(float logit, unsigned expert) const {
+    return how.d_bias == nullptr ? logit : __fadd_rn(how.scored_before ? score(logit) : logit, how.d_bias[expert]);
+  }
+};
+
+// `lanes` neighbours hold a row, each of them `items`.
+template <int lanes_, int items_>
+struct routing_shape {
+  static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
+};
+
+// By rounds: the experts of one row, by all lanes of the warp.
 template <int items, class T>
-__global__ void __launch_bounds__(production::warp_rows::block_threads)
-    route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
-                 const routing how) {
-  using production::warp_rows;
-  constexpr int lanes = rungs::parts::warp_threads;
+__device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k, const routing_scores& scores,
+                                production::row_candidates& candidates) {
+  constexpr unsigned lanes = rungs::parts::warp_threads;
   const unsigned lane = threadIdx.x % lanes;
-  const std::size_t row = std::size_t{blockIdx.x} * warp_rows::block_rows + threadIdx.x / lanes;
-  if (row >= logits.num_rows) return;  // the whole warp
-  const unsigned num_experts = static_cast<unsigned>(logits.num_columns),
-                 k = static_cast<unsigned>(weights.num_columns);
-  const T* const from = logits.row(row);
-  const bool is_softmax = how.score == routing_score::softmax;
-
-  float values[items];
-#pragma unroll
-  for (int i = 0; i < items; ++i) {
-    const unsigned expert = i * lanes + lane;
-    values[i] = expert < num_experts ? production::to_float(from[expert]) : -INFINITY;
-  }
-  float greatest = 0, sum = 1;
-  const auto score = [&](float logit) { return is_softmax ? expf(logit - greatest) / sum : 1 / (1 + expf(-logit)); };
-  if (is_softmax && how.scored_before) {
-    greatest = values[0];
-#pragma unroll
-    for (int i = 1; i < items; ++i) greatest = fmaxf(greatest, values[i]);
-    greatest = production::greatest_of_lanes<lanes>(greatest);
-    float own = 0;
-#pragma unroll
-    for (int i = 0; i < items; ++i) own += i * lanes + lane < num_experts ? expf(values[i] - greatest) : 0;
-    sum = production::sum_of_lanes<lanes>(own);
-  }
-
   unsigned ordered[items];
 #pragma unroll
   for (int i = 0; i < items; ++i) {
     const unsigned expert = i * lanes + lane;
-    float preference = values[i];
-    if (how.d_bias != nullptr && expert < num_experts)
-      preference = (how.scored_before ? score(preference) : preference) + how.d_bias[expert];
-    ordered[i] = expert < num_experts ? order_of_float(preference) : 0;
+    ordered[i] =
+        expert < num_experts ? order_of_float(scores.preference(production::to_float(from[expert]), expert)) : 0;
   }
-  const unsigned expert = production::greatest_columns(ordered, num_experts, k);
+  const unsigned expert = production::greatest_columns_by_rounds(ordered, num_experts, k);
+  if (lane >= k) return;
+  candidates.set(lane, 0, expert, production::to_float(from[expert]));
+  candidates.places[lane] = lane;
+}
 
-  const bool is_chosen = lane < k;
-  const float logit = is_chosen ? production::to_float(from[expert]) : -INFINITY;
-  if (is_softmax && !how.scored_before) {
-    greatest = production::greatest_of_lanes<lanes>(logit);
-    sum = production::sum_of_lanes<lanes>(is_chosen ? expf(logit - greatest) : 0);
+// has_pieces: whether rows are whole pieces at multiples of 16 bytes. Which lane holds an expert does not depend on it.
+template <class T, class Shape>
+__global__ void __launch_bounds__(Shape::block_threads)
+    route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
+                 const routing how, const bool has_pieces) {
+  using piece = production::row_piece<T>;
+  constexpr int lanes = Shape::lanes, items = Shape::items, piece_items = piece::items, pieces = items / piece_items;
+  using chooser = production::lane_group<lanes>;
+  constexpr int warp_lanes = rungs::parts::warp_threads, warp_rows = warp_lanes / lanes;
+  constexpr unsigned full_mask = rungs::parts::full_mask;
+  __shared__ production::row_candidates of_rows[Shape::block_rows];
+  const unsigned warp = threadIdx.x / warp_lanes, lane = chooser::lane();
+  const std::size_t first_row = std::size_t{blockIdx.x} * Shape::block_rows + warp * warp_rows;
+  if (first_row >= logits.num_rows) return;  // the whole warp
+  const std::size_t row = first_row + threadIdx.x % warp_lanes / lanes;
+  const bool exists = row < logits.num_rows;
+  const T* const from = logits.row(exists ? row : first_row);
+  const unsigned num_experts = static_cast<unsigned>(logits.num_columns),
+                 k = static_cast<unsigned>(weights.num_columns);
+
+  const auto expert_of = [&](unsigned i) {
+    return i / piece_items * (lanes * piece_items) + i % piece_items + lane * piece_items;
+  };
+  float values[items];
+  const auto get_piece = [&](int p, const piece& held) {
+    typename piece::floats unpacked;
+    held.get(unpacked);
+#pragma unroll
+    for (int i = 0; i < piece_items; ++i) values[p * piece_items + i] = unpacked[i];
+  };
+  if (has_pieces && num_experts == items * lanes) {
+    piece held[pieces];
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) get_piece(p, held[p]);
+  } else if (has_pieces) {
+    piece held[pieces];
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) {
+      held[p].fill(-INFINITY);
+      if (expert_of(p * piece_items) < num_experts)
+        held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
+    }
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) get_piece(p, held[p]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < items; ++i)
+      values[i] = expert_of(i) < num_experts ? production::to_float(from[expert_of(i)]) : -INFINITY;
   }
-  float weight = is_chosen ? score(logit) : 0;
-  if (how.renormalised) weight /= production::sum_of_lanes<lanes>(weight);
-  if (!is_chosen) return;
-  weights.row(row)[lane] = weight;
-  experts.row(row)[lane] = static_cast<int>(expert);
+
+  float greatest[chooser::parts_a_lane];  // of parts of the lane's values
+  const auto find_greatest = [&] {
+    constexpr int part_items = items / chooser::parts_a_lane;
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      float& of_part = greatest[i / part_items];
+      of_part = i % part_items == 0 ? values[i] : production::maximum_or_nan(of_part, values[i]);
+    }
+  };
+  find_greatest();
+  routing_scores scores{how, softmax_terms(0)};
+  softmax_terms& terms = scores.terms;
+  if (scores.is_softmax() && how.scored_before) {
+    float of_row = production::maximum_or_nan(greatest[0], greatest[chooser::parts_a_lane - 1]);
+#pragma unroll
+    for (int distance = 1; distance < lanes; distance *= 2)
+      of_row = production::maximum_or_nan(of_row, __shfl_xor_sync(full_mask, of_row, distance));
+    terms = softmax_terms(of_row);
+    float sums[4] = {};
+    if (terms.base == 0) {
+#pragma unroll
+      for (int i = 0; i < items; ++i) sums[i % 4] += terms.of_small(values[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < items; ++i) sums[i % 4] += terms(values[i]);
+    }
+    terms.scale = reciprocal(production::sum_of_lanes<lanes>((sums[0] + sums[1]) + (sums[2] + sums[3])));
+  }
+  if (how.d_bias != nullptr) {
+#pragma unroll
+    for (int i = 0; i < items; ++i)
+      values[i] = expert_of(i) < num_experts ? scores.preference(values[i], expert_of(i)) : -INFINITY;
+    find_greatest();
+  }
+
+  production::row_candidates& candidates = of_rows[threadIdx.x / lanes];
+  const bool is_found =
+      chooser::choose(candidates, values, greatest, num_experts, k, expert_of, [&](unsigned expert, float& logit) {
+        logit = production::to_float(from[expert]);
+        return scores.preference(logit, expert);
+      });
+  unsigned others = __ballot_sync(full_mask, !is_found && lane == 0 && exists);
+  while (others != 0) {
+    const int leader = __ffs(static_cast<int>(others)) - 1;
+    others &= others - 1;
+    route_by_rounds<items * lanes / warp_lanes>(logits.row(first_row + leader / lanes), num_experts, k,
+                                                routing_scores{how, terms.of_lane(leader)},
+                                                of_rows[warp * warp_rows + leader / lanes]);
+  }
+  __syncwarp();
+
+  constexpr int most_ranks = lanes == 8 ? 2 : 1;  // of each lane
+  float of_ranks[most_ranks];
+#pragma unroll
+  for (int r = 0; r < most_ranks; ++r)
+    of_ranks[r] = lane + r * lanes < k ? candidates.item(lane + r * lanes) : -INFINITY;
+  const auto sum_of_ranks = [&] {
+    return production::sum_of_lanes<lanes>(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0));
+  };
+  if (how.renormalised) terms.scale = 1;
+  if (scores.is_softmax() && !how.scored_before) {
+    terms = softmax_terms(production::greatest_of_lanes<lanes>(fmaxf(of_ranks[0], of_ranks[most_ranks - 1])));
+#pragma unroll
+    for (float& each : of_ranks) each = terms(each);
+    const float scale = reciprocal(sum_of_ranks());
+#pragma unroll
+    for (float& each : of_ranks) each *= scale;
+  } else {
+#pragma unroll
+    for (float& each : of_ranks) each = scores.score(each);
+  }
+  if (how.renormalised) {
+    const float scale = reciprocal(sum_of_ranks());
+#pragma unroll
+    for (float& each : of_ranks) each *= scale;
+  }
+  if (!exists) return;
+#pragma unroll
+  for (int r = 0; r < most_ranks; ++r) {
+    const unsigned rank = lane + r * lanes;
+    if (rank >= k) continue;
+    weights.row(row)[rank] = of_ranks[r];
+    experts.row(row)[rank] = static_cast<int>(candidates.column(rank));
+  }
 }
 
 template <class T>
@@ -123,13 +283,21 @@ cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, c
       logits.num_columns > warp_rows::most_columns)
     return cudaErrorInvalidValue;
   if (logits.num_rows == 0) return cudaSuccess;
-  const auto with = [&](auto kernel) {
-    return rungs::parts::launch(kernel, rungs::parts::ceil_div(logits.num_rows, warp_rows::block_rows),
-                                warp_rows::block_threads, stream, logits, weights, experts, how);
+  // So many lanes a row, which hold so many items each.
+  const bool has_pieces = is_aligned(logits) && logits.num_columns * sizeof(T) % 16 == 0;
+  const auto with = [&](auto shape) {
+    using Shape = decltype(shape);
+    return rungs::parts::launch(route_kernel<T, Shape>, rungs::parts::ceil_div(logits.num_rows, Shape::block_rows),
+                                Shape::block_threads, stream, logits, weights, experts, how, has_pieces);
   };
-  if (logits.num_columns <= 64) return with(route_kernel<2, T>);
-  if (logits.num_columns <= 256) return with(route_kernel<8, T>);
-  return with(route_kernel<32, T>);
+  const std::size_t n = logits.num_columns;
+  const bool is_few = k <= production::lane_group<8>::most_k;
+  if (is_few && n <= 64) return with(routing_shape<8, 8>{});
+  if (is_few && n <= 128) return with(routing_shape<8, 16>{});
+  if (is_few && n <= 256) return with(routing_shape<8, 32>{});
+  if (is_few && n <= 512) return with(routing_shape<16, 32>{});
+  if (n <= 256) return with(routing_shape<32, 8>{});
+  return with(routing_shape<32, 32>{});
 }
 
 }  // namespace parts
