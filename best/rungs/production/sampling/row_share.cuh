@@ -4,6 +4,7 @@
 // Which block has a column may depend on the row's address; nothing that is summed up or compared does.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -81,7 +82,7 @@ class row_share {
   __device__ unsigned column_of_own(unsigned number) const {
     return column_of(threadIdx.x + number / vector_items * block_threads) + number % vector_items;
   }
-  __device__ float value_at(unsigned column) const { return to_float(from_[column]); }
+  __device__ float value_at(unsigned column) const { return column < size_ ? to_float(from_[column]) : NAN; }
 
   // take(values, column of the first) for each of the thread's vectors.
   using values_of_vector = float[vector_items];

@@ -220,38 +220,44 @@ class token_search {
         for (unsigned i = 0; i < vector_items; ++i)
           if (weights[i] < least_weight) weights[i] = 0;
       }
-      add_before(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count]);
-      if (targets.by_sum) add_before(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum]);
-      if (targets.draws) add_before(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw]);
+      unsigned mask = 0;
+      if (targets.top_k > 0) {
+        weigh(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count], mask);
+      } else {
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
+      }
+      if (targets.by_sum) weigh(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum], mask);
+      if (targets.draws) weigh(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw], mask);
       if (num_own > most_own - vector_items) {
         overflows = true;
         num_own = 0;
       }
-#pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) {
-        bool is_within = false;
-#pragma unroll
-        for (int w = 0; w < cut_windows::num; ++w) is_within |= windows.of[w].has(marks[i]);
-        if (is_within & (weights[i] != 0))
-          own_.numbers_of_own[num_own++][threadIdx.x] = static_cast<unsigned short>(number + i);
-      }
+#pragma unroll 1
+      for (; mask != 0; mask &= mask - 1)
+        own_.numbers_of_own[num_own++][threadIdx.x] =
+            static_cast<unsigned short>(number + __ffs(static_cast<int>(mask)) - 1);
       number += vector_items;
     });
-    unsigned place = 0;
-    if (num_own > 0 || overflows) place = atomicAdd(&own_.size, overflows ? plan_.capacity + 1 : num_own);
+    if (overflows) atomicAdd(&own_.size, plan_.capacity + 1);
 #pragma unroll 4
     for (unsigned i = 0; i < num_own; ++i) {
       const unsigned column = share_.column_of_own(own_.numbers_of_own[i][threadIdx.x]);
-      const candidate each = token_candidate(share_.value_at(column), column);
-      if (place + i < plan_.capacity) held_[place + i] = each;
+      const float value = share_.value_at(column);
+      if (levels_.weight(value) < least_weight) continue;  // none, in the last bin
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
     }
   }
   template <unsigned num>
-  static __device__ void add_before(const value_window& window, const float (&marks)[num],
-                                    const unsigned (&weights)[num], weight_sum& sum) {
+  static __device__ void weigh(const value_window& window, const float (&marks)[num], const unsigned (&weights)[num],
+                               weight_sum& before, unsigned& within) {
 #pragma unroll
-    for (unsigned i = 0; i < num; ++i)
-      if (window.is_before(marks[i])) sum += weights[i];
+    for (unsigned i = 0; i < num; ++i) {
+      const bool is_before = window.is_before(marks[i]);
+      if (is_before) before += weights[i];
+      if (!is_before & (marks[i] <= window.last)) within |= 1u << i;
+    }
   }
 
   // One bin, and those from `first` to `last`.
@@ -473,7 +479,7 @@ __device__ float count_values(const Share& share, const value_bins<of_logits>& b
   float greatest = -INFINITY;
   share.for_each([&](float value, unsigned) {
     greatest = rounded::greater(greatest, value);
-    atomicAdd(own.windows.counts + bins.bin_of(bins.mark(value)), 1u);
+    count_bin<value_bins<of_logits>>(own.windows.counts, bins.mark(value));
   });
   return greatest;
 }

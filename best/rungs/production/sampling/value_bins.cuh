@@ -55,6 +55,18 @@ struct value_bins {
   __device__ float spread(float factor) const { return of_logits ? exp2f(width * factor) - 1 : width * 0x1p-23f; }
 };
 
+// Adds 1 to the bin of a mark. The distance of the first mark's bits is a constant of the address.
+template <class Bins>
+__device__ void count_bin(unsigned* counts, float mark) {
+#ifdef __CUDA_ARCH__
+  constexpr unsigned bytes_before = (0x4b000000u << 2) & 0xffffffffu;  // of the bits of 2^23
+  const unsigned base = static_cast<unsigned>(__cvta_generic_to_shared(counts)) - bytes_before;
+  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(base + (rounded::bits_of(mark) << 2)) : "memory");
+#else
+  atomicAdd(counts + Bins::bin_of(mark), 1u);
+#endif
+}
+
 // What cuts are made of: the first tokens by number, then by their sum, then the draw. Shares are of what stays before.
 struct wanted_cuts {
   unsigned top_k;  // 0: all
