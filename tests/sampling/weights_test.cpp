@@ -59,6 +59,28 @@ TEST(SamplingWeights, LevelsAreLogarithmsOfProbabilities) {
   EXPECT_EQ(probabilities.level(0.25f), most_level - (1u << level_bits));
 }
 
+template <bool of_logits>
+std::size_t weights_that_differ(const row_levels<of_logits>& levels, float low, float high) {
+  std::mt19937 engine(7);
+  std::uniform_real_distribution<float> within(low, high);
+  std::size_t wrong = 0;
+  const auto look = [&](float value) {
+    wrong += !(value > levels.greatest) && levels.weight(value) != weight_of_level<of_logits>(levels.level(value));
+  };
+  for (int i = 0; i < 1000000; ++i) look(within(engine));
+  for (const float value : {NAN, -INFINITY, 0.0f, -0.0f, -1e30f, 1e-42f, low, high, levels.greatest}) look(value);
+  return wrong;
+}
+TEST(SamplingWeights, OfValuesAreThoseOfTheirLevels) {
+  EXPECT_EQ(weights_that_differ<true>({5.5f, 1.4426950f}, -20, 5.5f), 0u);
+  EXPECT_EQ(weights_that_differ<true>({5.5f, 0.01f}, -3000, 5.5f), 0u);
+  EXPECT_EQ(weights_that_differ<true>({-7, FLT_MAX}, -7.00001f, -7), 0u);
+  EXPECT_EQ(weights_that_differ<false>({0.7f, 1}, 0, 0.7f), 0u);
+  EXPECT_EQ(weights_that_differ<false>({1e-5f, 1}, 0, 1e-5f), 0u);
+  EXPECT_EQ(weights_that_differ<false>({0x1p-96f, 1}, 0, 0x1p-96f), 0u);
+  EXPECT_EQ(weights_that_differ<false>({0.7f, 1}, 0, 0x1p-30f), 0u);
+}
+
 TEST(SamplingWeights, SharesAndFractions) {
   EXPECT_EQ(share_of_sum(1000, 0), 1u);
   EXPECT_EQ(share_of_sum(1000, 0x80000000), 500u);

@@ -15,7 +15,7 @@
 // how       which tokens are kept, and how one of them is drawn.
 // also      what else is wanted of each row: nothing by default.
 // returns   cudaErrorInvalidValue for a null pointer, a shape or a number out of its range; cudaErrorNotSupported where
-//           a block cannot have 62 KB of shared memory; else what the launch returned.
+//           a block cannot have 64 KB of shared memory; else what the launch returned.
 // Nothing is allocated, nobody waits: a call may be captured in a graph. No workspace is needed.
 //
 // Order. Tokens are in the order of their logits, the greatest first; of equals the smaller index first. -0 equals 0.
@@ -50,7 +50,7 @@
 // depend on the number of rows or on addresses.
 //
 // A block takes a row, or a cluster where there are few: see rungs/production/sampling/sample_rows.cuh. Rows are read
-// once, or three to four times where they do not stay in shared memory.
+// once, or twice where they do not stay in shared memory; more often where most of their values are equal.
 #pragma once
 
 #include <cfloat>
@@ -118,7 +118,8 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
   task.by_gumbel = how.draw == sampling_draw::gumbel;
   task.least_level = how.from_probabilities ? production::least_level_of<false>(how.min_p)
                                             : production::least_level_of<true>(how.min_p);
-  task.top_k = is_greedy ? 1 : static_cast<unsigned>(how.top_k);
+  const bool takes_all = static_cast<std::size_t>(how.top_k) >= logits.num_columns;
+  task.top_k = is_greedy ? 1 : takes_all ? 0 : static_cast<unsigned>(how.top_k);
   task.cuts_by_sum = how.top_p < 1;
   task.sum_share = task.cuts_by_sum ? static_cast<unsigned>(std::ldexp(static_cast<double>(how.top_p), 32)) : 0;
 

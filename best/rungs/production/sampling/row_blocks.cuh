@@ -96,6 +96,50 @@ class row_blocks {
     arrive();  // peers may write again
   }
 
+  // The sums of all threads of the block.
+  template <int num>
+  __device__ void add_up(weight_sum (&sums)[num], weight_sum (&of_warps)[weight_bins::warps][num]) const {
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+#pragma unroll
+    for (int i = 0; i < num; ++i) {
+      sums[i] = sum_of_lanes<lanes>(sums[i]);
+      if (lane == 0) of_warps[warp][i] = sums[i];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < num; ++i) sums[i] = sum_of_lanes<weight_bins::warps>(of_warps[lane % weight_bins::warps][i]);
+  }
+  // The sums of 2^k neighbouring lanes.
+  template <unsigned num_lanes>
+  static __device__ weight_sum sum_of_lanes(weight_sum sum) {
+#pragma unroll
+    for (unsigned distance = 1; distance < num_lanes; distance *= 2)
+      sum += __shfl_xor_sync(parts::full_mask, sum, distance);
+    return sum;
+  }
+
+  // Adds up numbers in bins of all blocks, in each of them. Neighbouring threads share the blocks that have a bin.
+  __device__ void merge(unsigned* counts) {
+    meet();
+    if (num_blocks_ == 1) return;
+    const unsigned part = weight_bins::num_bins / num_blocks_;
+    const unsigned sharing = part < block_threads ? block_threads / part : 1;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x / sharing; i < part; i += block_threads / sharing) {
+      const unsigned bin = rank_ * part + i;
+      unsigned all = 0;
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
+        all += *of_rank(counts + bin, peer);
+#pragma unroll 1
+      for (unsigned distance = 1; distance < sharing; distance *= 2)
+        all += __shfl_xor_sync(parts::full_mask, all, distance);
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
+        *of_rank(counts + bin, peer) = all;
+    }
+    meet();
+  }
   // Adds up the bins of all blocks, in each of them. Threads that are neighbours share the blocks that have a bin.
   __device__ void merge(weight_bins& bins) {
     meet();

@@ -4,6 +4,7 @@
 // Which block has a column may depend on the row's address; nothing that is summed up or compared does.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -60,6 +61,29 @@ class row_share {
 #endif
   }
 
+  // Of the whole row, the same in each of its blocks: vectors at equal distances, for each thread some.
+  template <int count>
+  __device__ void sample(uint4 (&vectors)[count]) const {
+    const unsigned total = (size_ + before_ + vector_items - 1) / vector_items;
+    const unsigned stride = total > count * block_threads ? total / (count * block_threads) : 1;
+#pragma unroll
+    for (int v = 0; v < count; ++v)
+      vectors[v] = read_from((v * block_threads + threadIdx.x) * stride * vector_items - before_);
+  }
+  template <class Take>
+  static __device__ void for_each_in(const uint4& vector, Take take) {
+    T items[vector_items];
+    memcpy(items, &vector, sizeof(vector));
+#pragma unroll
+    for (unsigned i = 0; i < vector_items; ++i) take(to_float(items[i]));
+  }
+
+  // The column of the thread's item `number`, in the order of for_each_vector.
+  __device__ unsigned column_of_own(unsigned number) const {
+    return column_of(threadIdx.x + number / vector_items * block_threads) + number % vector_items;
+  }
+  __device__ float value_at(unsigned column) const { return column < size_ ? to_float(from_[column]) : NAN; }
+
   // take(values, column of the first) for each of the thread's vectors.
   using values_of_vector = float[vector_items];
   template <int loads_at_once = most_loads, class Take>
@@ -114,8 +138,8 @@ class row_share {
     return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;
   }
   __device__ bool is_whole(unsigned first) const { return first < size_ && size_ - first >= vector_items; }
-  __device__ uint4 read(unsigned place) const {
-    const unsigned first = column_of(place);
+  __device__ uint4 read(unsigned place) const { return read_from(column_of(place)); }
+  __device__ uint4 read_from(unsigned first) const {
     if (is_whole(first)) return *reinterpret_cast<const uint4*>(from_ + first);
     uint4 vector{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff};
     T items[vector_items];

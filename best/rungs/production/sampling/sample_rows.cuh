@@ -1,12 +1,13 @@
 // A token of every row, drawn from the first tokens of the order by falling weight, exactly.
 //
 // A block has a row, or the blocks of a cluster have it together, each a share. They
-//   1. find the greatest item,
-//   2. add up the weights in bins, 64 for each power of two of the probability,
-//   3. for each cut, and for the draw, find the bin in which a sum is reached, list the bin's tokens, and find the
-//      token among them: few by counting, others by bins again, of the range that they span.
-// The list for the last cut has the draw's tokens, too: the cut's bin bounds the sum that is drawn from. Where bins
-// have more tokens than there is room for, as of equal logits, step 3 reads the share again in place of a list.
+//   1. find the greatest item, and count values in bins of a range that a sample of the row tells,
+//   2. guess from the counts in which bins cuts and the draw will lie: their windows,
+//   3. add up the weights before each window, and list the tokens in windows,
+//   4. find each cut, and the draw, among the listed tokens: few by counting, others by bins of the range they span.
+// Sums tell whether each window holds its cut. Where one does not, where its tokens are more than there is room for, as
+// of equal logits, and in short rows, bins have sums of weights in place of counts, 64 for each power of two of the
+// probability. Each cut's bin is listed then, or the share is read again in place of a list.
 //
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
@@ -17,12 +18,14 @@
 // Source: bins of probability mass in place of a sort are known from radix top-p, as in TensorRT-LLM's AIR top-p.
 #pragma once
 
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
 
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
+#include "rungs/production/sampling/value_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -47,6 +50,7 @@ struct sampling_task {
 struct sampling_plan {
   unsigned num_blocks;                   // of a row
   bool resident;                         // whether its blocks keep it in shared memory
+  bool by_windows;                       // whether it is long enough for windows
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
 };
@@ -59,24 +63,47 @@ struct token_cut {
 
 // What a block keeps beside its share and its lists. Peers write sizes.
 struct sampling_memory {
-  weight_bins coarse, fine;
+  static constexpr unsigned block_threads = weight_bins::block_threads, few_tokens = 128, most_own = 24;
+  union {
+    weight_bins coarse;
+    window_search windows;
+  };
+  union {
+    weight_bins fine;
+    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: items that lie in windows
+  };
   bin_scan scan;
   row_blocks_memory blocks;
-  unsigned sizes[cluster::parts::greatest_cluster_blocks], size;
+  unsigned sizes[cluster::parts::greatest_cluster_blocks], size, num_few;
+  candidate few[few_tokens];
+  weight_sum sums_of_warps[weight_bins::warps][cut_windows::num],
+      masses_of_warps[weight_bins::warps][cut_windows::num + 1];
+  weight_sum sums_of_blocks[cluster::parts::greatest_cluster_blocks][cut_windows::num];
   token_cut cut;
 };
+static_assert(sizeof(window_search) <= sizeof(weight_bins));
+static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
 
 // The sum of weights that a draw has to reach, of tokens that have `sum`.
 __device__ inline weight_sum draw_target(weight_sum sum, weight_sum fraction) {
   return rounded::upper_product(sum, fraction) + 1;
 }
 
-// Cuts of a row whose weights lie in own.coarse.
+// What cuts are made of, in integers.
+struct window_targets {
+  unsigned top_k;  // 0: all
+  bool by_sum, cuts_by_sum, draws;
+  unsigned sum_share;
+  weight_sum fraction;
+};
+
+// Cuts of a row.
 template <class Share, bool of_logits>
 class token_search {
   static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
   static constexpr unsigned no_bin = weight_bins::num_bins;
-  static constexpr unsigned counting_lanes = 4, few_tokens = block_threads / counting_lanes;
+  static constexpr unsigned counting_lanes = 4, few_tokens = sampling_memory::few_tokens;
+  static_assert(few_tokens * counting_lanes == block_threads);
 
  public:
   // From the greatest level on.
@@ -112,15 +139,9 @@ class token_search {
     }
     const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
     const weight_sum needed = target - coarse.before.measure(by_count);
-    if (is_listed_ && list_size_ <= few_tokens) return among_few(of_bin, by_count, needed, coarse.before.sum);
     if (is_listed_)
-      return narrow<false>(
-          [&](auto take) {
-#pragma unroll 1
-            for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
-              if (of_bin.has(levels_.level(value_of_token(list_[i])))) take(list_[i]);
-          },
-          by_count, needed, coarse.before.sum);
+      return among_listed([&](float value) { return of_bin.has(levels_.level(value)); }, by_count, needed,
+                          coarse.before.sum);
     return narrow<true>(
         [&](auto take) {
           share_.template for_each<1>([&](float value, unsigned column) {
@@ -130,7 +151,115 @@ class token_search {
         by_count, needed, coarse.before.sum);
   }
 
+  // Steps 3 and 4: cuts and the draw, of tokens in windows alone. False if a window does not hold its cut, or if there
+  // is no room for its tokens.
+  __device__ bool find_in_windows(const value_bins<of_logits>& bins, const cut_windows& windows,
+                                  const window_targets& targets, token_cut& kept, unsigned& token) {
+    weight_sum before[cut_windows::num] = {0, 0, 0};
+    weigh(bins, windows, targets, before);
+    group_.add_up(before, own_.sums_of_warps);
+    gather(before);
+    if (!is_listed_) return false;
+
+    weight_sum masses[cut_windows::num + 1] = {0, 0, 0, 0};
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) {
+      const float value = value_of_token(list_[i]), mark = bins.mark(value);
+      const unsigned weight = levels_.weight(value);
+#pragma unroll
+      for (int w = 0; w < cut_windows::num; ++w)
+        if (windows.of[w].has(mark)) masses[w] += weight;
+      masses[cut_windows::num] += windows.of[cut_windows::of_count].has(mark);
+    }
+    group_.add_up(masses, own_.masses_of_warps);
+
+    const auto find = [&](int w, weight_sum target, token_cut& found) {
+      const bool by_count = w == cut_windows::of_count;
+      const weight_sum reached = by_count ? windows.count_before : before[w];
+      if (target <= reached || target - reached > masses[by_count ? static_cast<int>(cut_windows::num) : w])
+        return false;
+      const value_window& window = windows.of[w];
+      found = among_listed([&](float value) { return window.has(bins.mark(value)); }, by_count, target - reached,
+                           before[w]);
+      return true;
+    };
+    kept = {0, before[cut_windows::of_count]};
+    if (targets.top_k > 0 && !find(cut_windows::of_count, targets.top_k, kept)) return false;
+    if (targets.by_sum && !find(cut_windows::of_sum,
+                                targets.cuts_by_sum ? share_of_sum(kept.up_to, targets.sum_share) : kept.up_to, kept))
+      return false;
+    token_cut drawn;
+    if (targets.draws) {
+      if (!find(cut_windows::of_draw, draw_target(kept.up_to, targets.fraction), drawn)) return false;
+      token = column_of_token(drawn.last);
+    }
+    return true;
+  }
+
  private:
+  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its items
+  // these are, and reads them again.
+  __device__ void weigh(const value_bins<of_logits>& bins, const cut_windows& windows, const window_targets& targets,
+                        weight_sum (&before)[cut_windows::num]) {
+    constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
+    // Levels below the least one have less weight than it has.
+    const unsigned least_weight = weight_of_level<of_logits>(least_level_);
+    const bool has_least = least_level_ > 1;
+    unsigned number = 0, num_own = 0;
+    bool overflows = false;
+    share_.template for_each_vector<2>([&](const float(&values)[vector_items], unsigned) {
+      float marks[vector_items];
+      unsigned weights[vector_items];
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) {
+        marks[i] = bins.mark(values[i]);
+        weights[i] = levels_.weight(values[i]);
+      }
+      if (has_least) {
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i)
+          if (weights[i] < least_weight) weights[i] = 0;
+      }
+      unsigned mask = 0;
+      if (targets.top_k > 0) {
+        weigh(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count], mask);
+      } else {
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
+      }
+      if (targets.by_sum) weigh(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum], mask);
+      if (targets.draws) weigh(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw], mask);
+      if (num_own > most_own - vector_items) {
+        overflows = true;
+        num_own = 0;
+      }
+#pragma unroll 1
+      for (; mask != 0; mask &= mask - 1)
+        own_.numbers_of_own[num_own++][threadIdx.x] =
+            static_cast<unsigned short>(number + __ffs(static_cast<int>(mask)) - 1);
+      number += vector_items;
+    });
+    if (overflows) atomicAdd(&own_.size, plan_.capacity + 1);
+#pragma unroll 4
+    for (unsigned i = 0; i < num_own; ++i) {
+      const unsigned column = share_.column_of_own(own_.numbers_of_own[i][threadIdx.x]);
+      const float value = share_.value_at(column);
+      if (levels_.weight(value) < least_weight) continue;  // none, in the last bin
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    }
+  }
+  template <unsigned num>
+  static __device__ void weigh(const value_window& window, const float (&marks)[num], const unsigned (&weights)[num],
+                               weight_sum& before, unsigned& within) {
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i) {
+      const bool is_before = window.is_before(marks[i]);
+      if (is_before) before += weights[i];
+      if (!is_before & (marks[i] <= window.last)) within |= 1u << i;
+    }
+  }
+
   // One bin, and those from `first` to `last`.
   struct bins_of_list {
     unsigned one, first, last;
@@ -168,13 +297,29 @@ class token_search {
     });
     __syncthreads();
     listed_ = bins;
+    weight_sum unused[cut_windows::num] = {0, 0, 0};
+    gather(unused);
+  }
+
+  // Brings the lists of all blocks, and their sums. Behind a barrier.
+  __device__ void gather(weight_sum (&sums)[cut_windows::num]) {
     list_size_ = own_.size;
     is_listed_ = list_size_ <= plan_.capacity;
     const unsigned num_blocks = group_.num_blocks();
     if (num_blocks == 1) return __syncthreads();
 
-    if (threadIdx.x < num_blocks) *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
+    group_.settle();
+    if (threadIdx.x < num_blocks) {
+      *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
+      weight_sum* const there = group_.of_rank(own_.sums_of_blocks[group_.rank()], threadIdx.x);
+#pragma unroll
+      for (int i = 0; i < cut_windows::num; ++i) there[i] = sums[i];
+    }
     group_.meet();
+#pragma unroll
+    for (int i = 0; i < cut_windows::num; ++i)
+      sums[i] = row_blocks::sum_of_lanes<lanes>(
+          threadIdx.x % lanes < num_blocks ? own_.sums_of_blocks[threadIdx.x % lanes][i] : weight_sum{0});
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     const unsigned size = lane < num_blocks ? own_.sizes[lane] : 0;
     unsigned behind = size;  // the tokens of the lane's block and those before, as they are gathered
@@ -198,22 +343,34 @@ class token_search {
     __syncthreads();
   }
 
-  // The same of few tokens in the list: four lanes add up what comes up to a token.
-  __device__ token_cut among_few(const levels_of_bins& of_bin, bool by_count, weight_sum needed,
-                                 weight_sum sum_before) {
-    unsigned* const weights = own_.fine.low;  // 0: of another bin
-    if (threadIdx.x < list_size_) {
-      const unsigned level = levels_.level(value_of_token(list_[threadIdx.x]));
-      weights[threadIdx.x] = of_bin.has(level) ? weight_of_level<of_logits>(level) : 0;
-    }
+  // The token among those in the list that have a value of `is_wanted`. The target lies in them.
+  template <class IsWanted>
+  __device__ token_cut among_listed(IsWanted is_wanted, bool by_count, weight_sum needed, weight_sum sum_before) {
+    if (list_size_ <= few_tokens) return among_few(list_, list_size_, is_wanted, by_count, needed, sum_before);
+    return narrow<false>(
+        [&](auto take) {
+#pragma unroll 1
+          for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
+            if (is_wanted(value_of_token(list_[i]))) take(list_[i]);
+        },
+        by_count, needed, sum_before);
+  }
+
+  // The same of few tokens: four lanes add up what comes up to a token.
+  template <class IsWanted>
+  __device__ token_cut among_few(const candidate* tokens, unsigned size, IsWanted is_wanted, bool by_count,
+                                 weight_sum needed, weight_sum sum_before) {
+    unsigned* const weights = own_.fine.low;  // 0: of no such value
+    if (threadIdx.x < size)
+      weights[threadIdx.x] = is_wanted(value_of_token(tokens[threadIdx.x])) ? weight_of(tokens[threadIdx.x]) : 0;
     __syncthreads();
     const unsigned index = threadIdx.x / counting_lanes;
-    const candidate own = index < list_size_ ? list_[index] : 0;
-    const unsigned own_weight = index < list_size_ ? weights[index] : 0;
+    const candidate own = index < size ? tokens[index] : 0;
+    const unsigned own_weight = index < size ? weights[index] : 0;
     token_mass up_to{0, 0};
 #pragma unroll 4
-    for (unsigned other = threadIdx.x % counting_lanes; other < list_size_; other += counting_lanes) {
-      if (list_[other] < own) continue;
+    for (unsigned other = threadIdx.x % counting_lanes; other < size; other += counting_lanes) {
+      if (tokens[other] < own) continue;
       up_to.sum += weights[other];
       up_to.count += weights[other] != 0;
     }
@@ -247,6 +404,7 @@ class token_search {
       const int span = 64 - __clzll(static_cast<long long>(high - low));
       const int shift = span > weight_bins::digit_bits ? span - weight_bins::digit_bits : 0;
       own_.fine.clear();
+      if (threadIdx.x == 0) own_.num_few = 0;
       __syncthreads();
       for_each([&](candidate each) {
         if (each >= low && each <= high)
@@ -262,6 +420,15 @@ class token_search {
       high -= static_cast<candidate>(fine.bin) << shift;
       const candidate width = (candidate{1} << shift) - 1;
       if (high - low > width) low = high - width;
+      if (across) continue;
+      const unsigned left = own_.fine.counts[fine.bin];
+      if (left > few_tokens) continue;
+      for_each([&](candidate each) {
+        if (each >= low && each <= high) own_.few[atomicAdd(&own_.num_few, 1u)] = each;
+      });
+      __syncthreads();
+      return among_few(
+          own_.few, left, [](float) { return true; }, by_count, needed, sum_before);
     }
     return {high, sum_before + weight_of(high)};
   }
@@ -279,6 +446,50 @@ class token_search {
   bool is_listed_ = false;
 };
 
+__device__ inline void clear_counts(sampling_memory& own) {
+  reinterpret_cast<uint4*>(own.windows.counts)[threadIdx.x] = {0, 0, 0, 0};
+}
+
+// Bins of the values that a sample of the row has, which is the same in all of its blocks. Clears what is counted.
+template <bool of_logits, class Share>
+__device__ value_bins<of_logits> bins_of_sample(const Share& share, sampling_memory& own, row_blocks& group,
+                                                float factor) {
+  uint4 sampled[4];
+  share.sample(sampled);
+  clear_counts(own);
+  if (threadIdx.x == 0) own.size = 0;
+  float least_place = INFINITY, greatest_place = -INFINITY;
+#pragma unroll
+  for (const uint4& vector : sampled)
+    Share::for_each_in(vector, [&](float value) {
+      if (!((of_logits ? value >= -FLT_MAX : value > 0) && value <= FLT_MAX)) return;
+      const float place = value_bins<of_logits>::place(value);
+      least_place = rounded::less(least_place, place);
+      greatest_place = rounded::greater(greatest_place, place);
+    });
+  candidate least = token_candidate(least_place, 0), greatest = token_candidate(greatest_place, 0);
+  group.template share_extremes<false>(least, greatest);
+  if (least > greatest) least = greatest = token_candidate(0, 0);  // there is none
+  return {value_of_token(least), value_of_token(greatest), true, factor};
+}
+
+// Counts the block's values in bins. Returns the greatest that the thread has.
+template <bool of_logits, class Share>
+__device__ float count_values(const Share& share, const value_bins<of_logits>& bins, sampling_memory& own) {
+  float greatest = -INFINITY;
+  share.for_each([&](float value, unsigned) {
+    greatest = rounded::greater(greatest, value);
+    count_bin<value_bins<of_logits>>(own.windows.counts, bins.mark(value));
+  });
+  return greatest;
+}
+template <class Share>
+__device__ float greatest_of(const Share& share) {
+  float greatest = -INFINITY;
+  share.for_each([&](float value, unsigned) { greatest = rounded::greater(greatest, value); });
+  return greatest;
+}
+
 template <class T, bool resident, bool of_logits>
 __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                            unsigned char* shared) {
@@ -293,13 +504,16 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   using search_t = token_search<share_t, of_logits>;
   const share_t share(from, task.num_columns, group.rank(), plan.num_blocks, reinterpret_cast<uint4*>(behind_lists));
   share.begin_copies();
-  own.coarse.clear();
+  const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
+  const bool has_sums = cuts || draws || task.probabilities != nullptr, by_windows = plan.by_windows && has_sums;
+  value_bins<of_logits> bins(0, 0, false, 1);
+  if (by_windows) bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
   share.end_copies();
 
   // The greatest item, as an integer of the order.
-  float own_greatest = -INFINITY;
-  share.for_each([&](float value, unsigned) { own_greatest = rounded::greater(own_greatest, value); });
-  candidate greatest = token_candidate(own_greatest, 0), least = greatest;
+  candidate greatest = token_candidate(by_windows ? count_values(share, bins, own) : greatest_of(share), 0),
+            least = greatest;
   group.template share_extremes<true>(least, greatest);
   const row_levels<of_logits> levels(value_of_token(greatest), task.logit_factor);
   if (levels.is_none()) {
@@ -313,10 +527,37 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
 
   random_source random = task.random;
   if (task.offset != nullptr) random.offset += *task.offset;
-  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  weight_sum fraction = 0;
+  if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
   token_cut kept{0, 0};
   unsigned token = 0;
-  if (cuts || !task.by_gumbel || task.probabilities != nullptr) {
+  search_t search(share, levels, task.least_level, plan, own, held, group);
+  bool is_found = !has_sums;
+  if (by_windows && value_of_token(greatest) <= FLT_MAX) {
+    group.merge(own.windows.counts);
+    if (own.windows.counts[0] > 1 && bins.place(levels.greatest) > bins.top) {
+      // More than the greatest one are beyond the sample.
+      bins = value_bins<of_logits>(bins.bottom, bins.place(levels.greatest), false, task.logit_factor);
+      __syncthreads();
+      clear_counts(own);
+      __syncthreads();
+      count_values(share, bins, own);
+      group.merge(own.windows.counts);
+    }
+    const wanted_cuts wanted{task.top_k,
+                             cuts_again,
+                             draws,
+                             task.cuts_by_sum ? static_cast<float>(task.sum_share) * 0x1p-32f : 1.0f,
+                             static_cast<float>(fraction) * 0x1p-64f,
+                             static_cast<float>(weight_of_level<of_logits>(task.least_level)) * 0x1p-31f};
+    const cut_windows windows = own.windows.find(bins, levels.greatest, levels.factor, wanted);
+    is_found = search.find_in_windows(
+        bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
+  }
+  if (!is_found) {
+    __syncthreads();
+    own.coarse.clear();
+    __syncthreads();
     share.for_each([&](float value, unsigned) {
       const unsigned level = levels.level(value);
       if (level >= task.least_level)
@@ -325,12 +566,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     group.merge(own.coarse);
     own.scan.find(own.coarse, false, 1);
     const token_mass total = own.scan.total;
-    kept.up_to = total.sum;
-
-    search_t search(share, levels, task.least_level, plan, own, held, group);
-    const bool draws = !task.by_gumbel, cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
-    weight_sum fraction = 0;
-    if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+    kept = {0, total.sum};
     enum { of_tokens, of_weights, draw, end };
 #pragma unroll 1
     for (int step = of_tokens; step < end; ++step) {
@@ -392,6 +628,7 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
+  static constexpr std::size_t least_columns_of_windows = 2048;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
@@ -409,6 +646,10 @@ struct sample_rows {
     if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
     const int more = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
     plan = of_blocks<T>(num_columns, more, false);
+    if (more == 1 && plan.dynamic_bytes > limits.shared_bytes) {
+      plan.dynamic_bytes -= (plan.capacity - list_capacity) * sizeof(candidate);
+      plan.capacity = list_capacity;
+    }
     return plan.dynamic_bytes <= limits.shared_bytes ? cudaSuccess : cudaErrorNotSupported;
   }
 
@@ -416,10 +657,12 @@ struct sample_rows {
   static sampling_plan of_blocks(std::size_t num_columns, int blocks, bool resident) {
     const auto num_blocks = static_cast<unsigned>(blocks);
     // The lists of a single block are the gathered ones.
-    const unsigned lists = num_blocks > 1 ? list_capacity + gathered_capacity : list_capacity;
+    const unsigned capacity = num_blocks > 1 ? list_capacity : gathered_capacity,
+                   lists = num_blocks > 1 ? list_capacity + gathered_capacity : capacity;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
-    return {num_blocks, resident, list_capacity, gathered_capacity,
-            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+    return {
+        num_blocks, resident,          num_columns >= least_columns_of_windows,
+        capacity,   gathered_capacity, sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
   }
 
   template <class T>

@@ -39,6 +39,18 @@ __device__ inline float fused(float a, float b, float c) {
   asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
   return result;
 }
+// From 0 to 1, and 0 for NaN.
+__device__ inline float saturated(float a, float b, float c) {
+  float result;
+  asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c));
+  return result;
+}
+// 2^23 and the whole part, of what is not less than 0 and below 2^22.
+__device__ inline float marked_whole(float value) {
+  float result;
+  asm("add.rm.f32 %0, %1, 0f4b000000;" : "=f"(result) : "f"(value));
+  return result;
+}
 __device__ inline float divide(float a, float b) {
   float result;
   asm("div.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
@@ -64,6 +76,10 @@ __device__ inline weight_sum upper_product(weight_sum a, weight_sum b) { return 
 __host__ __device__ inline float add(float a, float b) { return a + b; }
 __host__ __device__ inline float multiply(float a, float b) { return std::fma(a, b, 0.0f); }
 __host__ __device__ inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
+__host__ __device__ inline float saturated(float a, float b, float c) {
+  return std::fmin(std::fmax(std::fma(a, b, c), 0.0f), 1.0f);
+}
+__host__ __device__ inline float marked_whole(float value) { return std::floor(value) + 0x1p23f; }
 __host__ __device__ inline float divide(float a, float b) { return a / b; }
 __host__ __device__ inline float greater(float a, float b) { return std::fmax(a, b); }
 __host__ __device__ inline float less(float a, float b) { return std::fmin(a, b); }
@@ -135,6 +151,29 @@ struct row_levels {
       constexpr int left_out = 23 - level_bits;  // bits of a float's fraction
       const unsigned level = (rounded::bits_of(scaled) - rounded::bits_of(0.5f) + (1u << left_out) / 2) >> left_out;
       return level < most_level ? level : most_level;
+    }
+  }
+
+  // weight_of_level(level(value)) in fewer steps, where `greatest` was finite.
+  __host__ __device__ unsigned weight(float value) const {
+    if constexpr (of_logits) {
+      // The level as 64 + 2^-17 level, which is 64 + n + f. All of the polynomial is scaled by 2^-65, which is exact,
+      // and adding 64 + n to its exponent gives 2^(n - 1) 2^f. Bits of 2^23 leave the word when they are shifted.
+      const float binary = rounded::multiply(rounded::add(value, -greatest), factor);
+      const float place = rounded::add(rounded::greater(binary, -32), 96);
+      const float whole = rounded::marked_whole(place);
+      const float f = rounded::add(place, -rounded::add(whole, -0x1p23f));
+      float power = rounded::fused(0x1.e974fap-75f, f, 0x1.277856p-72f);
+      power = rounded::fused(power, f, 0x1.c91ce6p-70f);
+      power = rounded::fused(power, f, 0x1.ebdb56p-68f);
+      power = rounded::fused(power, f, 0x1.62e4bap-66f);
+      power = rounded::fused(power, f, 0x1p-65f);
+      return rounded::to_unsigned(rounded::of_bits(rounded::bits_of(power) + (rounded::bits_of(whole) << 23)));
+    } else {
+      // The level's bits are those of the rounded number. 0.5 and less, and NaN, become 0.
+      constexpr unsigned unit = 1u << (23 - level_bits);
+      const float scaled = rounded::greater(rounded::multiply(value, factor), 0.5f);
+      return rounded::to_unsigned(rounded::of_bits((rounded::bits_of(scaled) + unit / 2) & ~(unit - 1)));
     }
   }
 };
