@@ -25,6 +25,7 @@
 // A group of 8, 16 or 32 lanes takes a token: see rungs/production/top_k/lane_groups.cuh.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>

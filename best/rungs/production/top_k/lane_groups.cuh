@@ -6,6 +6,8 @@
 // counts how many come before it. A row whose list would be too long is left to rounds of arg max (warp_rows.cuh).
 #pragma once
 
+#include <cmath>
+
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/top_k/order.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
