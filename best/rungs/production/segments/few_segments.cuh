@@ -1,11 +1,10 @@
 // Few segments between offsets, scanned in one launch.
 //
 // A block takes a group of consecutive segments. Warps scan the short ones by themselves, the block the others, one
-// after the other, tile by tile. Segments of more than some tiles are left to the last blocks, the helpers. For them
-// the first blocks, the scouts, list what is left (segment_records.cuh), and say early whether that is nothing. Then
-// helpers end at once. Else each takes a share of the list's concatenation (segment_shares.cuh): it posts what its last
-// segment has there, where the next share goes on with that, folds what helpers before have posted of its first
-// segment, and scans its share.
+// after the other, tile by tile. Segments of more than some tiles are left until then. The first blocks, the scouts,
+// list them (segment_records.cuh), and say early whether there are none. Then blocks end. Else each helps with a share
+// of the list's concatenation (segment_shares.cuh): it posts what its last segment has there, where the next share goes
+// on with that, folds what blocks before have posted of its first segment, and scans its share.
 //
 // Scouts wait for scouts of lower indices, and helpers for scouts and for helpers of lower indices. These start first.
 #pragma once
@@ -22,28 +21,26 @@ namespace rungs::RUNGS_ABI::production {
 
 inline constexpr std::size_t few_segments = 4096;
 
-// Helpers of a multiprocessor, more where there is room for them at once. They cost time even if there is nothing to
-// do.
+// Blocks of a multiprocessor that can help, also where there are fewer groups.
 inline constexpr std::size_t least_helpers_per_multiprocessor = 2;
 
 // Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
 inline constexpr std::size_t most_direct_tiles = 4, most_direct_rounds = 16;
 
 struct few_plan {
-  unsigned num_scouts, num_direct, num_helpers;  // blocks, in this order
-  unsigned group;                                // segments of a direct block
-  unsigned long long most_direct;                // items of a segment
+  unsigned num_scouts, num_helpers;  // blocks, in this order
+  unsigned group;                    // segments that a helper scans first
+  unsigned long long most_direct;    // items of such a segment
 };
 template <class Call>
 few_plan plan_for_few(std::size_t num_segments, std::size_t multiprocessors) {
   const std::size_t resident = Call::least_blocks_of_few * multiprocessors;
   const std::size_t group = parts::at_most(parts::ceil_div(num_segments, resident), Call::shape::num_warps);
   const std::size_t scouts = parts::ceil_div(num_segments, record_tile::tile_items);
-  const std::size_t direct = parts::ceil_div(num_segments, group), others = scouts + direct;
+  const std::size_t groups = parts::ceil_div(num_segments, group);
   const std::size_t least_helpers = least_helpers_per_multiprocessor * multiprocessors;
-  const std::size_t helpers = others + least_helpers < resident ? resident - others : least_helpers;
-  return {static_cast<unsigned>(scouts), static_cast<unsigned>(direct), static_cast<unsigned>(helpers),
-          static_cast<unsigned>(group),
+  const std::size_t helpers = groups < least_helpers ? least_helpers : groups;
+  return {static_cast<unsigned>(scouts), static_cast<unsigned>(helpers), static_cast<unsigned>(group),
           parts::at_most(most_direct_tiles, most_direct_rounds / group) * Call::shape::tile_items};
 }
 
@@ -224,20 +221,23 @@ __device__ void scan_group(const share_tiles<Call>& tiles, const Segments& segme
     scan_segment<shape>(tiles, place_in(__ffs(left) - 1));
 }
 
-// Scans a helper's share of the listed segments.
+// Scans a helper's share of the listed segments. Where there is one scout, `lists` says whether the thread has seen a
+// segment that is listed.
 template <class Call>
-__device__ void help(const share_tiles<Call>& tiles, const few_plan& plan, unsigned helper,
+__device__ void help(const share_tiles<Call>& tiles, const few_plan& plan, unsigned helper, unsigned lists,
                      const few_mailboxes<typename Call::accumulator>& mailboxes, parts::tag tag) {
   using T = typename Call::accumulator;
   const Call& call = tiles.call;
   const segment_records& records = call.records;
   const bool asks = threadIdx.x < plan.num_scouts;
-  parts::wait_until_cleared();
-  unsigned lists = 0, is_there;
-  if (asks)
+  unsigned is_there;
+  if (asks && plan.num_scouts > 1) {
+    parts::wait_until_cleared();
     while (!mailboxes.lists.peek(threadIdx.x, lists, tag)) {
     }
+  }
   if (__syncthreads_or(lists) == 0) return;
+  parts::wait_until_cleared();
   if (asks) {
     while (!mailboxes.is_there.peek(threadIdx.x, is_there, tag)) {
     }
@@ -276,11 +276,14 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   static_assert(Call::shape::block_threads == record_tile::block_threads && Call::shape::num_warps <= 32);
   __shared__ typename share_tiles<Call>::memory shared;
   const share_tiles<Call> tiles{call, shared};
-  const unsigned block = blockIdx.x, first_helper = plan.num_scouts + plan.num_direct;
-  if (block >= first_helper) {
-    help(tiles, plan, block - first_helper, mailboxes, tag);
-  } else if (block >= plan.num_scouts) {
+  const unsigned block = blockIdx.x;
+  if (block >= plan.num_scouts) {
+    unsigned lists = 0;
+    if (plan.num_scouts == 1)
+      for (unsigned i = threadIdx.x; i < num_segments; i += Call::shape::block_threads)
+        lists |= segments(i).size > plan.most_direct;
     scan_group(tiles, segments, num_segments, plan, block - plan.num_scouts);
+    help(tiles, plan, block - plan.num_scouts, lists, mailboxes, tag);
   } else {
     __shared__ listing_memory of_scout;
     list_segments(segments, num_segments, plan.most_direct, block, plan.num_scouts, call.records, mailboxes.counts, tag,
@@ -324,10 +327,10 @@ cudaError_t scan_few_segments(void* d_temp_storage, std::size_t& temp_storage_by
   parts::opened_storage storage;
   error = storage.open(messages, mailboxes::bytes(plan), stream);
   if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(few_segments_kernel<Call, Segments>,
-                                  plan.num_scouts + plan.num_direct + plan.num_helpers, Call::shape::block_threads, 0,
-                                  storage.clears, stream, call, segments, static_cast<unsigned>(num_segments), plan,
-                                  mailboxes::at(messages, plan), storage.of_call);
+  return parts::launch_overlapped(few_segments_kernel<Call, Segments>, plan.num_scouts + plan.num_helpers,
+                                  Call::shape::block_threads, 0, storage.clears, stream, call, segments,
+                                  static_cast<unsigned>(num_segments), plan, mailboxes::at(messages, plan),
+                                  storage.of_call);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
