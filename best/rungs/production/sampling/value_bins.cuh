@@ -49,10 +49,12 @@ struct value_bins {
   // About the probability in the middle of a bin, of the greatest one.
   __device__ float weight(unsigned bin, float greatest, float factor) const {
     const float value = value_at(bottom + static_cast<float>(last_bin - bin) * width);
-    return fminf(of_logits ? exp2f((value - greatest) * factor) : value / greatest, 1);
+    return fminf(of_logits ? rounded::about_power((value - greatest) * factor) : value / greatest, 1);
   }
   // How much more a bin's greatest token may have than its least one.
-  __device__ float spread(float factor) const { return of_logits ? exp2f(width * factor) - 1 : width * 0x1p-23f; }
+  __device__ float spread(float factor) const {
+    return of_logits ? rounded::about_power(width * factor) - 1 : width * 0x1p-23f;
+  }
 };
 
 // Adds 1 to the bin of a mark. The distance of the first mark's bits is a constant of the address.
