@@ -134,20 +134,19 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
 
 // A sample does not see the few greatest tokens, or most tokens are out, or all are alike.
 TYPED_TEST(Sampling, RowsThatASampleKnowsLittleOf) {
-  const std::size_t num_columns = 128512;
-  for (const std::size_t num_rows : {1, 40}) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{2, 128512}, {140, 9001}}) {
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 23);
     const auto expect = [&](auto value_of, bool from_probabilities) {
       std::vector<TypeParam> items(normal.size());
       for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
-      for (const float top_p : {1.0f, 0.9f, 0.3f}) {
+      for (const float top_p : {1.0f, 0.7f}) {
         sampling how;
         how.from_probabilities = from_probabilities;
         how.top_p = top_p;
         this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
       }
     };
-    for (const std::size_t one_of : {128512, 20011, 401}) {
+    for (const std::size_t one_of : {9001, 1009, 401}) {
       SCOPED_TRACE(one_of);
       expect([&](std::size_t i) { return i % one_of == 400 ? 30 + normal[i] : normal[i] / 4; }, false);
     }
