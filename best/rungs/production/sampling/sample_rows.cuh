@@ -446,17 +446,13 @@ class token_search {
   bool is_listed_ = false;
 };
 
-__device__ inline void clear_counts(sampling_memory& own) {
-  reinterpret_cast<uint4*>(own.windows.counts)[threadIdx.x] = {0, 0, 0, 0};
-}
-
 // Bins of the values that a sample of the row has, which is the same in all of its blocks. Clears what is counted.
 template <bool of_logits, class Share>
 __device__ value_bins<of_logits> bins_of_sample(const Share& share, sampling_memory& own, row_blocks& group,
                                                 float factor) {
   uint4 sampled[4];
   share.sample(sampled);
-  clear_counts(own);
+  own.windows.clear();
   if (threadIdx.x == 0) own.size = 0;
   float least_place = INFINITY, greatest_place = -INFINITY;
 #pragma unroll
@@ -556,7 +552,13 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   // The greatest item, as an integer of the order.
   candidate greatest = token_candidate(by_windows ? count_values(share, bins, own) : greatest_of(share), 0),
             least = greatest;
-  group.template share_extremes<true>(least, greatest);
+  if (by_windows) {
+    group.offer_extremes(least, greatest);
+    group.merge(own.windows.counts);
+    group.take_extremes(least, greatest);
+  } else {
+    group.template share_extremes<true>(least, greatest);
+  }
   const row_levels<of_logits> levels(value_of_token(greatest), task.logit_factor);
   if (levels.is_none()) {
     if (writes) {
@@ -576,12 +578,11 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   search_t search(share, levels, task.least_level, plan, own, held, group);
   bool is_found = !has_sums;
   if (by_windows && value_of_token(greatest) <= FLT_MAX) {
-    group.merge(own.windows.counts);
     if (own.windows.counts[0] > 1 && bins.place(levels.greatest) > bins.top) {
       // More than the greatest one are beyond the sample.
       bins = value_bins<of_logits>(bins.bottom, bins.place(levels.greatest), false, task.logit_factor);
       __syncthreads();
-      clear_counts(own);
+      own.windows.clear();
       __syncthreads();
       count_values(share, bins, own);
       group.merge(own.windows.counts);
