@@ -133,6 +133,31 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
   }
 }
 
+// A sample does not see the few greatest tokens, or most tokens are out, or all are alike.
+TYPED_TEST(Sampling, RowsThatASampleKnowsLittleOf) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{2, 128512}, {140, 9001}}) {
+    const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 23);
+    const auto expect = [&](auto value_of, bool from_probabilities) {
+      std::vector<TypeParam> items(normal.size());
+      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
+      for (const float top_p : {1.0f, 0.7f}) {
+        sampling how;
+        how.from_probabilities = from_probabilities;
+        how.top_p = top_p;
+        this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+      }
+    };
+    for (const std::size_t one_of : {9001, 1009, 401}) {
+      SCOPED_TRACE(one_of);
+      expect([&](std::size_t i) { return i % one_of == 400 ? 30 + normal[i] : normal[i] / 4; }, false);
+    }
+    expect([&](std::size_t i) { return i % 7 == 0 ? normal[i] / 4 : -inf; }, false);
+    expect([&](std::size_t i) { return i % 7 == 0 ? normal[i] / 4 : nan; }, false);
+    expect([&](std::size_t i) { return std::exp(normal[i] / 40) / 100000; }, true);
+    expect([&](std::size_t i) { return i % 5 == 0 ? 0 : std::exp(normal[i]) / 1000; }, true);
+  }
+}
+
 TYPED_TEST(Sampling, LongRows) {
   const std::size_t num_columns = 512 * 1024 + 5;
   for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few})

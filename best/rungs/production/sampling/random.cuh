@@ -89,4 +89,35 @@ __host__ __device__ inline unsigned gumbel_score(unsigned level, unsigned word) 
   return (level << (25 - level_bits)) + gumbel_noise(word);
 }
 
+// Whether a token may exceed the best score so far. Most cannot, and need neither a level nor noise.
+//
+// With binary = log2(p / greatest p), and 1 - u = (~word + 1/2) / 2^32, a score in powers of two is
+// 40 + binary - log2(-log2(u)), and -log2(u) >= (1 - u) log2(e). So a token cannot win where
+// ~word > 2^(72 + binary - log2(log2(e)) - best). Levels of probabilities are at most their logarithms. Levels, noise,
+// and what is rounded here are wrong by less than 2^-12 together, and the bound by 2^-6 more than is due.
+template <bool of_logits>
+class gumbel_bound {
+ public:
+  __device__ explicit gumbel_bound(const row_levels<of_logits>& levels) : greatest_(levels.greatest) {
+    factor_ = of_logits ? levels.factor : 1 / levels.greatest;
+    raise(0);
+  }
+  __device__ bool may_win(float value, unsigned word) const {
+    const float most =
+        of_logits ? rounded::about_power(fmaf(value - greatest_, factor_, power_)) : value * factor_ * share_;
+    return static_cast<float>(~word) <= most;  // never of NaN
+  }
+  // The best score of a thread. All threads of a warp call it, and learn from each other.
+  __device__ void raise(unsigned best) {
+#if __CUDA_ARCH__ >= 800
+    best = __reduce_max_sync(0xffffffff, best);
+#endif
+    power_ = 72 - 0.52876637f + 0x1p-6f - static_cast<float>(best) * 0x1p-25f;
+    if (!of_logits) share_ = rounded::about_power(power_);
+  }
+
+ private:
+  float greatest_, factor_, power_, share_ = 1;
+};
+
 }  // namespace rungs::RUNGS_ABI::production

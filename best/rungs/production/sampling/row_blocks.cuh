@@ -68,32 +68,30 @@ class row_blocks {
   // The least and the greatest of all threads of the block, or of the row.
   template <bool across>
   __device__ void share_extremes(candidate& least, candidate& greatest) {
-    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
-    of_lanes<lanes>(least, greatest);
-    if (lane == 0) {
-      own_.extremes_of_warps[warp][0] = least;
-      own_.extremes_of_warps[warp][1] = greatest;
+    if (!across || num_blocks_ == 1) {
+      extremes_of_block(least, greatest);
+      return __syncthreads();
     }
-    __syncthreads();
-    least = own_.extremes_of_warps[lane % weight_bins::warps][0];
-    greatest = own_.extremes_of_warps[lane % weight_bins::warps][1];
-    of_lanes<weight_bins::warps>(least, greatest);
-    if (!across || num_blocks_ == 1) return __syncthreads();
+    offer_extremes(least, greatest);
+    meet();
+    take_extremes(least, greatest);
+    arrive();  // peers may write again
+  }
+  // The same in two halves: those of the row are there behind the next meeting, and stay until one behind that.
+  __device__ void offer_extremes(candidate least, candidate greatest) {
+    extremes_of_block(least, greatest);
     settle();
     if (threadIdx.x < num_blocks_) {
       candidate* const there = of_rank(own_.extremes_of_blocks[rank_], threadIdx.x);
       there[0] = least;
       there[1] = greatest;
     }
-    meet();
-    if (lane < num_blocks_) {
-      least = own_.extremes_of_blocks[lane][0];
-      greatest = own_.extremes_of_blocks[lane][1];
-    }
-    of_lanes<cluster::parts::greatest_cluster_blocks>(least, greatest);
-    least = __shfl_sync(parts::full_mask, least, 0);
-    greatest = __shfl_sync(parts::full_mask, greatest, 0);
-    arrive();  // peers may write again
+  }
+  __device__ void take_extremes(candidate& least, candidate& greatest) const {
+    const unsigned block = threadIdx.x % lanes < num_blocks_ ? threadIdx.x % lanes : 0;
+    least = own_.extremes_of_blocks[block][0];
+    greatest = own_.extremes_of_blocks[block][1];
+    of_lanes<lanes>(least, greatest);
   }
 
   // The sums of all threads of the block.
@@ -169,6 +167,18 @@ class row_blocks {
   }
 
  private:
+  __device__ void extremes_of_block(candidate& least, candidate& greatest) const {
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    of_lanes<lanes>(least, greatest);
+    if (lane == 0) {
+      own_.extremes_of_warps[warp][0] = least;
+      own_.extremes_of_warps[warp][1] = greatest;
+    }
+    __syncthreads();
+    least = own_.extremes_of_warps[lane % weight_bins::warps][0];
+    greatest = own_.extremes_of_warps[lane % weight_bins::warps][1];
+    of_lanes<weight_bins::warps>(least, greatest);
+  }
   template <unsigned num_lanes>
   static __device__ void of_lanes(candidate& least, candidate& greatest) {
 #pragma unroll

@@ -78,6 +78,8 @@ class row_share {
     for (unsigned i = 0; i < vector_items; ++i) take(to_float(items[i]));
   }
 
+  // Whether four columns from a multiple of four on are in one vector.
+  __device__ bool has_whole_fours() const { return before_ % 4 == 0; }
   // The column of the thread's item `number`, in the order of for_each_vector.
   __device__ unsigned column_of_own(unsigned number) const {
     return column_of(threadIdx.x + number / vector_items * block_threads) + number % vector_items;

@@ -446,17 +446,13 @@ class token_search {
   bool is_listed_ = false;
 };
 
-__device__ inline void clear_counts(sampling_memory& own) {
-  reinterpret_cast<uint4*>(own.windows.counts)[threadIdx.x] = {0, 0, 0, 0};
-}
-
 // Bins of the values that a sample of the row has, which is the same in all of its blocks. Clears what is counted.
 template <bool of_logits, class Share>
 __device__ value_bins<of_logits> bins_of_sample(const Share& share, sampling_memory& own, row_blocks& group,
                                                 float factor) {
   uint4 sampled[4];
   share.sample(sampled);
-  clear_counts(own);
+  own.windows.clear();
   if (threadIdx.x == 0) own.size = 0;
   float least_place = INFINITY, greatest_place = -INFINITY;
 #pragma unroll
@@ -490,6 +486,48 @@ __device__ float greatest_of(const Share& share) {
   return greatest;
 }
 
+// The greatest score of the thread's tokens from `last` on, and its column.
+template <bool of_logits, class Share>
+__device__ candidate best_score(const Share& share, const row_levels<of_logits>& levels, unsigned least_level,
+                                candidate last, const random_source& random, unsigned row) {
+  candidate best = 0;
+  const auto compete = [&](float value, unsigned column, unsigned word) {
+    const unsigned level = levels.level(value);
+    if (level < least_level || token_candidate(value, column) < last) return;
+    const candidate each = static_cast<candidate>(gumbel_score(level, word)) << 32 | static_cast<unsigned>(~column);
+    if (each > best) best = each;
+  };
+  if (!share.has_whole_fours()) {
+    unsigned known = 0xffffffff;  // the four tokens of `words`
+    random_words words{};
+    share.template for_each<1>([&](float value, unsigned column) {
+      if (column / 4 != known) words = random.of_tokens(row, known = column / 4);
+      compete(value, column, words.word(column));
+    });
+    return best;
+  }
+  gumbel_bound<of_logits> bound(levels);
+  share.template for_each_vector<1>([&](const auto& values, unsigned first) {
+#pragma unroll
+    for (unsigned four = 0; four < Share::vector_items; four += 4) {
+      const random_words words = random.of_tokens(row, (first + four) / 4);
+      unsigned mask = 0;
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i)
+        if (bound.may_win(values[four + i], words.words[i])) mask |= 1u << i;
+#pragma unroll 1
+      for (; mask != 0; mask &= mask - 1) {
+        const unsigned i = __ffs(static_cast<int>(mask)) - 1;
+        const float low = i % 2 == 0 ? values[four] : values[four + 1],
+                    high = i % 2 == 0 ? values[four + 2] : values[four + 3];
+        compete(i < 2 ? low : high, first + four + i, words.word(i));
+      }
+    }
+    bound.raise(static_cast<unsigned>(best >> 32));
+  });
+  return best;
+}
+
 template <class T, bool resident, bool of_logits>
 __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                            unsigned char* shared) {
@@ -514,7 +552,13 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   // The greatest item, as an integer of the order.
   candidate greatest = token_candidate(by_windows ? count_values(share, bins, own) : greatest_of(share), 0),
             least = greatest;
-  group.template share_extremes<true>(least, greatest);
+  if (by_windows) {
+    group.offer_extremes(least, greatest);
+    group.merge(own.windows.counts);
+    group.take_extremes(least, greatest);
+  } else {
+    group.template share_extremes<true>(least, greatest);
+  }
   const row_levels<of_logits> levels(value_of_token(greatest), task.logit_factor);
   if (levels.is_none()) {
     if (writes) {
@@ -534,12 +578,11 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   search_t search(share, levels, task.least_level, plan, own, held, group);
   bool is_found = !has_sums;
   if (by_windows && value_of_token(greatest) <= FLT_MAX) {
-    group.merge(own.windows.counts);
     if (own.windows.counts[0] > 1 && bins.place(levels.greatest) > bins.top) {
       // More than the greatest one are beyond the sample.
       bins = value_bins<of_logits>(bins.bottom, bins.place(levels.greatest), false, task.logit_factor);
       __syncthreads();
-      clear_counts(own);
+      own.windows.clear();
       __syncthreads();
       count_values(share, bins, own);
       group.merge(own.windows.counts);
@@ -591,17 +634,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   }
 
   if (task.by_gumbel) {
-    candidate best = 0;
-    unsigned known = 0xffffffff;  // the four tokens of `words`
-    random_words words{};
-    share.template for_each<1>([&](float value, unsigned column) {
-      const unsigned level = levels.level(value);
-      if (level < task.least_level || token_candidate(value, column) < kept.last) return;
-      if (column / 4 != known) words = random.of_tokens(row, known = column / 4);
-      const candidate each =
-          static_cast<candidate>(gumbel_score(level, words.word(column))) << 32 | static_cast<unsigned>(~column);
-      if (each > best) best = each;
-    });
+    candidate best = best_score(share, levels, task.least_level, kept.last, random, row);
     candidate unused = best;
     group.template share_extremes<true>(unused, best);
     token = column_of_token(best);

@@ -46,13 +46,16 @@ struct value_bins {
   }
   static __host__ __device__ float mark_of(unsigned bin) { return first_mark + static_cast<float>(bin); }
 
-  // About the probability in the middle of a bin, of the greatest one.
+  // About the probability in the middle of a bin, of the greatest one. A token beyond the top is the greatest.
   __device__ float weight(unsigned bin, float greatest, float factor) const {
+    if (bin == 0 && place(greatest) >= top) return 1;
     const float value = value_at(bottom + static_cast<float>(last_bin - bin) * width);
-    return fminf(of_logits ? exp2f((value - greatest) * factor) : value / greatest, 1);
+    return fminf(of_logits ? rounded::about_power((value - greatest) * factor) : value / greatest, 1);
   }
   // How much more a bin's greatest token may have than its least one.
-  __device__ float spread(float factor) const { return of_logits ? exp2f(width * factor) - 1 : width * 0x1p-23f; }
+  __device__ float spread(float factor) const {
+    return of_logits ? rounded::about_power(width * factor) - 1 : width * 0x1p-23f;
+  }
 };
 
 // Adds 1 to the bin of a mark. The distance of the first mark's bits is a constant of the address.
@@ -91,12 +94,19 @@ struct cut_windows {
 
 // All threads of a block share it. Numbers of tokens become numbers, and sums of guessed weights, up to each bin.
 struct window_search {
-  float sums[weight_bins::num_bins];
+  alignas(16) float sums[weight_bins::num_bins];
   unsigned counts[weight_bins::num_bins];
   float sums_of_warps[weight_bins::warps];
   unsigned counts_of_warps[weight_bins::warps];
+  unsigned last_weighted;  // the last bin that may have tokens of the least weight, if there are any
 
-  // Behind a barrier. It leaves behind one.
+  // A barrier has to follow before anything is counted.
+  __device__ void clear() {
+    reinterpret_cast<uint4*>(counts)[threadIdx.x] = {0, 0, 0, 0};
+    if (threadIdx.x == 0) last_weighted = weight_bins::num_bins - 1;
+  }
+
+  // Behind a barrier. It leaves behind one. All blocks of a row find the same.
   template <bool of_logits>
   __device__ cut_windows find(const value_bins<of_logits>& bins, float greatest, float factor,
                               const wanted_cuts& wanted) {
@@ -106,14 +116,17 @@ struct window_search {
     const float total = sums[last_bin];
     // Few tokens may be below the range that a sample had. Others of the last bin have no weight.
     const float margin = 0.125f * fminf(bins.spread(factor), 1) * total + 0x1p-18f * total +
-                         static_cast<float>(min(in_last, 32u)) * bins.weight(last_bin, greatest, factor);
-    const auto window_of = [](unsigned first, unsigned last) {
-      return value_window{value_bins<of_logits>::mark_of(first), value_bins<of_logits>::mark_of(last)};
+                         static_cast<float>(min(in_last, 32u)) * bins.weight(last_bin, greatest, factor) +
+                         (last_weighted > 0 ? sums[last_weighted] - sums[last_weighted - 1] : 0);
+    const unsigned last_of_all = last_weighted;
+    const auto window_of = [=](unsigned first, unsigned last) {
+      return value_window{value_bins<of_logits>::mark_of(min(first, last_of_all)),
+                          value_bins<of_logits>::mark_of(min(last, last_of_all))};
     };
     cut_windows found{{value_window::behind_all(), value_window::before_all(), value_window::before_all()}, 0};
     float least = total, most = total;  // what is kept
     if (wanted.top_k > 0) {
-      const unsigned bin = first_to_reach(counts, wanted.top_k);
+      const unsigned bin = min(first_to_reach(counts, wanted.top_k), last_of_all);
       found.of[cut_windows::of_count] = window_of(bin, bin);
       if (bin > 0) found.count_before = counts[bin - 1];
       least = bin > 0 ? sums[bin - 1] : 0;
@@ -144,8 +157,13 @@ struct window_search {
     unsigned count = 0, own_counts[per_thread];
 #pragma unroll
     for (unsigned i = 0; i < per_thread; ++i) {
-      const float weight = first + i < bins.last_bin ? bins.weight(first + i, greatest, factor) : 0;
-      if (weight >= least_weight) sum += static_cast<float>(counts[first + i]) * weight;
+      const unsigned bin = first + i;
+      const float before = bin > 0 ? bins.weight(bin - 1, greatest, factor) : 1,
+                  weight = bin < bins.last_bin ? bins.weight(bin, greatest, factor) : 0;
+      if (before >= least_weight) {
+        sum += static_cast<float>(counts[bin]) * weight;
+        if (weight < least_weight) atomicMin(&last_weighted, bin);
+      }
       own_sums[i] = sum;
       own_counts[i] = count += counts[first + i];
     }

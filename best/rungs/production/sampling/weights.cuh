@@ -66,6 +66,12 @@ __device__ inline float less(float a, float b) {
   asm("min.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
   return result;
 }
+// 2^value, within 2^-22 of it; denormals become 0. Only for bounds and guesses.
+__device__ inline float about_power(float value) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(value));
+  return result;
+}
 __device__ inline unsigned bits_of(float value) { return __float_as_uint(value); }
 __device__ inline float of_bits(unsigned bits) { return __uint_as_float(bits); }
 __device__ inline unsigned to_unsigned(float value) { return __float2uint_rn(value); }
@@ -79,6 +85,7 @@ __host__ __device__ inline float fused(float a, float b, float c) { return std::
 __host__ __device__ inline float saturated(float a, float b, float c) {
   return std::fmin(std::fmax(std::fma(a, b, c), 0.0f), 1.0f);
 }
+__host__ __device__ inline float about_power(float value) { return std::exp2(value); }
 __host__ __device__ inline float marked_whole(float value) { return std::floor(value) + 0x1p23f; }
 __host__ __device__ inline float divide(float a, float b) { return a / b; }
 __host__ __device__ inline float greater(float a, float b) { return std::fmax(a, b); }
