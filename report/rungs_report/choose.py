@@ -219,8 +219,10 @@ def ordinary(page: Page, topic: Topic) -> list[str]:
         return []
     lines += [f"## {text(topic.name.capitalize())}", ""]
     main = cold[0]
-    lines += [f"### {text(charts.describe(main._replace(mode='')))}, in a stream", ""]
-    for need in NEEDS:
+    stands_alone = len(compare.sizes(machine, main)) > 1  # else the table of all problems tells as much
+    if stands_alone:
+        lines += [f"### {text(charts.describe(main._replace(mode='')))}, in a stream", ""]
+    for need in NEEDS if stands_alone else ():
         if rows := chosen(page, main, need):
             same = need is not ANY and rows == chosen(page, main, ANY)
             lines += [f"{need.heading}:" + (" as above." if same else ""), ""]

@@ -11,7 +11,7 @@ from rungs_report.topics import name_of
 from rungs_report.words import code, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
-FEW_SKIPPED = 12  # as many lines a page shows
+FEW_SKIPPED = 6  # as many lines a page shows
 CORRECTED = re.compile(r"its commit was corrected from (\S+): .*")
 
 
