@@ -120,7 +120,9 @@ std::vector<std::vector<long long>> few_lengths() {
   one_more[few] = 30'000;
   std::vector<long long> middling(1100);
   for (std::size_t s = 0; s < middling.size(); ++s) middling[s] = static_cast<long long>(300 + s * 311 % 900);
-  return {std::vector<long long>(few, 16),
+  return {std::vector<long long>(production::fewest_segments - 1, 3000),
+          std::vector<long long>(production::fewest_segments, 3000),
+          std::vector<long long>(few, 16),
           std::vector<long long>(few, 0),
           mixed,
           groups,

@@ -21,11 +21,11 @@
 // scan_op       associative; it need not commute. It sees only items, init and what it has made of them.
 // d_out may be d_in where an output has the index of its item; else they do not overlap. What lies in gaps stays.
 //
-// Up to 4096 segments are one launch (production/segments/few_segments.cuh). Warps and blocks scan segments by
+// 16 to 4096 segments are one launch (production/segments/few_segments.cuh). Warps and blocks scan segments by
 // themselves, but for those of more than two to four tiles of 256 to 4096 items. These are cut into equal shares.
 // Blocks wait for blocks of lower indices, which start first.
 //
-// More segments are three launches. Blocks take equal shares of all items, whatever the lengths. In the first launch,
+// Fewer or more segments are three launches. Blocks take equal shares of all items, whatever the lengths. In the first launch,
 // blocks wait for blocks of lower indices. In the others no block waits for another one.
 //
 // Items in shares are read twice where they belong to a segment that its share does not end, such as one that is longer

@@ -19,10 +19,8 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-inline constexpr std::size_t few_segments = 4096;
-
-// Blocks of a multiprocessor that can help, also where there are fewer groups.
-inline constexpr std::size_t least_helpers_per_multiprocessor = 2;
+// Fewer may be long ones, which three launches scan faster.
+inline constexpr std::size_t fewest_segments = 16, few_segments = 4096;
 
 // Tiles that a block scans one after the other: of one segment, and of its group of at most eight.
 inline constexpr std::size_t most_direct_tiles = 4, most_direct_rounds = 16;
@@ -38,8 +36,7 @@ few_plan plan_for_few(std::size_t num_segments, std::size_t multiprocessors) {
   const std::size_t group = parts::at_most(parts::ceil_div(num_segments, resident), Call::shape::num_warps);
   const std::size_t scouts = parts::ceil_div(num_segments, record_tile::tile_items);
   const std::size_t groups = parts::ceil_div(num_segments, group);
-  const std::size_t least_helpers = least_helpers_per_multiprocessor * multiprocessors;
-  const std::size_t helpers = groups < least_helpers ? least_helpers : groups;
+  const std::size_t helpers = groups + scouts < resident ? resident - scouts : groups;
   return {static_cast<unsigned>(scouts), static_cast<unsigned>(helpers), static_cast<unsigned>(group),
           parts::at_most(most_direct_tiles, most_direct_rounds / group) * Call::shape::tile_items};
 }
@@ -192,14 +189,19 @@ __device__ void scan_segment_by_warp(const share_tiles<Call>& tiles, const Place
   scan_segment<rows_of_warps<neighbours, num_rows, 1>>(tiles, place);
 }
 
-// Scans those segments of a group that are not left to helpers. Every warp knows all of the group's offsets.
+// Scans those segments of a group that are not left to helpers. Every warp knows all of the group's offsets. Where
+// there is one scout, returns whether the thread has seen a segment, of all of them, that is left to helpers.
 template <class Call, class Segments>
-__device__ void scan_group(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
-                           const few_plan& plan, unsigned group) {
+__device__ unsigned scan_group(const share_tiles<Call>& tiles, const Segments& segments, unsigned num_segments,
+                               const few_plan& plan, unsigned group) {
   using shape = typename Call::shape;
   const unsigned lane = tiles.lane, segment = group * plan.group + lane;
   typename Segments::place of_lane{0, 0, 0};
   if (lane < plan.group && segment < num_segments) of_lane = segments(segment);
+  unsigned lists = 0;  // read at once with the group's offsets
+  if (plan.num_scouts == 1)
+    for (unsigned i = threadIdx.x; i < num_segments; i += shape::block_threads)
+      lists |= segments(i).size > plan.most_direct;
   if (of_lane.size > plan.most_direct) of_lane.size = 0;
   const auto place_in = [&](int from) {
     typename Segments::place place{parts::shuffle_from(of_lane.in, from), 0, parts::shuffle_from(of_lane.size, from)};
@@ -219,6 +221,7 @@ __device__ void scan_group(const share_tiles<Call>& tiles, const Segments& segme
   if (own.size <= most_of_warp) scan_segment_by_warp(tiles, own);
   for (unsigned left = __ballot_sync(parts::full_mask, of_lane.size > most_of_warp); left != 0; left &= left - 1)
     scan_segment<shape>(tiles, place_in(__ffs(left) - 1));
+  return lists;
 }
 
 // Scans a helper's share of the listed segments. Where there is one scout, `lists` says whether the thread has seen a
@@ -265,6 +268,7 @@ __device__ void help(const share_tiles<Call>& tiles, const few_plan& plan, unsig
         });
     if (threadIdx.x == 0) tiles.shared.carry[0] = carry;
   }
+  tiles.clear_heads();
   scan_share(tiles, share, counts, begun);
 }
 
@@ -278,11 +282,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   const share_tiles<Call> tiles{call, shared};
   const unsigned block = blockIdx.x;
   if (block >= plan.num_scouts) {
-    unsigned lists = 0;
-    if (plan.num_scouts == 1)
-      for (unsigned i = threadIdx.x; i < num_segments; i += Call::shape::block_threads)
-        lists |= segments(i).size > plan.most_direct;
-    scan_group(tiles, segments, num_segments, plan, block - plan.num_scouts);
+    const unsigned lists = scan_group(tiles, segments, num_segments, plan, block - plan.num_scouts);
     help(tiles, plan, block - plan.num_scouts, lists, mailboxes, tag);
   } else {
     __shared__ listing_memory of_scout;
@@ -301,7 +301,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   }
 }
 
-// Scans at most few_segments segments. Of `call`, the records are found here.
+// Scans fewest_segments to few_segments segments. Of `call`, the records are found here.
 //
 // Storage: 16 bytes a segment, 24 where outputs lie apart, 80 for each 1024 segments, and for each of at most
 // least_blocks_of_few blocks a multiprocessor a mailbox of an accumulator.
@@ -310,7 +310,7 @@ cudaError_t scan_few_segments(void* d_temp_storage, std::size_t& temp_storage_by
                               const Segments& segments, std::size_t num_segments, const parts::device_limits& limits,
                               cudaStream_t stream) {
   using mailboxes = few_mailboxes<typename Call::accumulator>;
-  const few_plan plan = plan_for_few<Call>(num_segments > 0 ? num_segments : 1, limits.multiprocessors);
+  const few_plan plan = plan_for_few<Call>(num_segments, limits.multiprocessors);
   char* messages;
   const auto place = [&](char* region) {
     segment_records::taker take{region};
@@ -322,7 +322,6 @@ cudaError_t scan_few_segments(void* d_temp_storage, std::size_t& temp_storage_by
   const std::size_t bytes = place(region);
   cudaError_t error = cudaSuccess;
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-  if (num_segments == 0) return cudaSuccess;
   place(region);
   parts::opened_storage storage;
   error = storage.open(messages, mailboxes::bytes(plan), stream);

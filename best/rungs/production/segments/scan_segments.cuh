@@ -1,6 +1,6 @@
 // Segments between offsets, scanned whatever their lengths.
 //
-// Few segments are one launch (few_segments.cuh). More of them are three.
+// Few segments are one launch (few_segments.cuh), very few or many of them three.
 //
 // The first one lists the segments that are not empty (segment_records.cuh). What follows works on their concatenation,
 // cut into shares of as many tiles for every block: so neither a long segment nor a million short ones leave blocks
@@ -23,8 +23,7 @@ namespace rungs::RUNGS_ABI::production {
 // A tile has 256 items at least. Of few segments there may be as few shares as helpers; a block scans others by itself
 // in at most most_direct_rounds.
 constexpr std::size_t segmented_scan_height(std::size_t num_items, std::size_t multiprocessors) {
-  return 2 * parts::ceil_div(num_items, 256 * least_helpers_per_multiprocessor * multiprocessors) +
-         parts::ceil_div(multiprocessors, 32) + 80;
+  return 2 * parts::ceil_div(num_items, 256 * multiprocessors) + parts::ceil_div(multiprocessors, 32) + 80;
 }
 
 // Shares of a call of many segments; more than are resident at once, so that what else runs on the device does not
@@ -53,6 +52,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     scan_segments_kernel(const __grid_constant__ Call call) {
   __shared__ typename share_tiles<Call>::memory shared;
   const share_tiles<Call> tiles{call, shared};
+  tiles.clear_heads();
   parts::wait_until_cleared();
   const segment_counts counts = call.records.list->counts;
   const share_place share = place_of_share<typename Call::shape>(counts, blockIdx.x, gridDim.x);
@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
 
 // Scans the segments. Of `call`, records and aggregates are found here.
 //
-// Storage: 16 bytes a segment, 24 where outputs lie apart. Of many segments 48 for each 1024, and for each share an
-// accumulator and 8 bytes; of few ones what few_segments.cuh says.
+// Storage: 16 bytes a segment, 24 where outputs lie apart. Of three launches 48 for each 1024 segments, and for each
+// share an accumulator and 8 bytes; of one launch what few_segments.cuh says.
 template <class Call, class Segments>
 cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes, Call call, const Segments& segments,
                           std::size_t num_segments, cudaStream_t stream) {
@@ -77,7 +77,7 @@ cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes,
   parts::device_limits limits;
   cudaError_t error = limits.ask();
   if (error != cudaSuccess) return error;
-  if (num_segments <= few_segments)
+  if (num_segments >= fewest_segments && num_segments <= few_segments)
     return scan_few_segments(d_temp_storage, temp_storage_bytes, call, segments, num_segments, limits, stream);
   const std::size_t num_shares = shares_per_multiprocessor * limits.multiprocessors;
   const std::size_t num_tiles = parts::ceil_div(num_segments, record_tile::tile_items);
@@ -93,6 +93,7 @@ cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes,
   char* region = nullptr;
   const std::size_t bytes = place(region);
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  if (num_segments == 0) return cudaSuccess;
   place(region);
   parts::opened_storage storage;
   error = storage.open(messages, mailboxes::bytes(num_tiles), stream);

@@ -58,6 +58,10 @@ struct share_tiles {
   memory& shared;
   const int warp = parts::warp_of_block(), lane = static_cast<int>(threadIdx.x) % parts::warp_threads;
 
+  __device__ void clear_heads() const {
+    for (int i = threadIdx.x; i < Call::flag_words; i += shape::block_threads) shared.heads[0][i] = 0;
+  }
+
   __device__ void take(warp_runs<shape, T>& runs, const lane_rows<shape, value>& items) const {
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row)
@@ -167,48 +171,8 @@ __device__ typename Call::accumulator fold_shares(const Call& call, typename Cal
   return value;
 }
 
-// Writes what a warp has scanned. `before` precedes its first item, where no segment begins with that. `starts` flags
-// the items that continue no segment. put(row, outputs of the lane's neighbours)
-template <class Call, class Put>
-__device__ void put_scanned(const Call& call, warp_runs<typename Call::shape, typename Call::accumulator>& runs,
-                            const typename Call::accumulator& before, unsigned starts, unsigned present, Put put) {
-  using shape = typename Call::shape;
-  using T = typename Call::accumulator;
-  constexpr int neighbours = shape::neighbours;
-  const int lane = threadIdx.x % parts::warp_threads;
-#pragma unroll
-  for (int row = 0; row < shape::num_rows; ++row)
-#pragma unroll
-    for (int k = 0; k < neighbours; ++k)
-      if ((runs.continues & shape::bit(row, k)) != 0) runs.values[row][k] = call.op(before, runs.values[row][k]);
-  T row_before = before;  // of the row's first item
-#pragma unroll
-  for (int row = 0; row < shape::num_rows; ++row) {
-    T values[neighbours];
-    if constexpr (Call::result == of_segments::exclusive_scans) {
-      const T through = runs.values[row][neighbours - 1];
-      T ahead = parts::shuffle_up(through, 1);
-      if (lane == 0) ahead = row_before;
-      row_before = parts::shuffle_from(through, parts::warp_threads - 1);
-#pragma unroll
-      for (int k = 0; k < neighbours; ++k) {
-        values[k] = call.init;
-        if ((starts & shape::bit(row, k)) == 0)
-          values[k] = call.op(call.init, k == 0 ? ahead : runs.values[row][k - (k > 0)]);
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < neighbours; ++k) {
-        values[k] = runs.values[row][k];
-        if constexpr (Call::result == of_segments::inclusive_scans_from_init)
-          if ((present & shape::bit(row, k)) != 0) values[k] = call.op(call.init, values[k]);
-      }
-    }
-    put(row, values);
-  }
-}
-
-// Scans a share, in which records from `begun` on begin; shared.carry[0] has what precedes it in record begun - 1.
+// Scans a share, in which records from `begun` on begin; shared.carry[0] has what precedes it in record begun - 1, and
+// shared.heads[0] no flags.
 template <class Call>
 __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& share, const segment_counts& counts,
                            std::size_t begun) {
@@ -222,7 +186,6 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
   const segment_records& records = call.records;
   const std::size_t last = counts.items - 1, share_end = parts::at_most(counts.items, share.end);
   const bool are_contiguous = records.are_contiguous();
-  for (int i = threadIdx.x; i < Call::flag_words; i += shape::block_threads) shared.heads[0][i] = 0;
   __syncthreads();
 
   int turn = 0;
@@ -291,7 +254,35 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
     const unsigned present = flags_present<shape>(warp, left);
     const T before = tiles.scan(runs, heads | ~present, turn);
 
-    put_scanned(call, runs, before, heads | ~present, present, [&](int row, const T(&values)[neighbours]) {
+    // What precedes the warp joins the items of its first segment.
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row)
+#pragma unroll
+      for (int k = 0; k < neighbours; ++k)
+        if ((runs.continues & shape::bit(row, k)) != 0) runs.values[row][k] = call.op(before, runs.values[row][k]);
+    T row_before = before;  // of the row's first item
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row) {
+      T values[neighbours];
+      if constexpr (Call::result == of_segments::exclusive_scans) {
+        const T through = runs.values[row][neighbours - 1];
+        T ahead = parts::shuffle_up(through, 1);
+        if (lane == 0) ahead = row_before;
+        row_before = parts::shuffle_from(through, parts::warp_threads - 1);
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) {
+          values[k] = call.init;
+          if (((heads | ~present) & shape::bit(row, k)) == 0)
+            values[k] = call.op(call.init, k == 0 ? ahead : runs.values[row][k - (k > 0)]);
+        }
+      } else {
+#pragma unroll
+        for (int k = 0; k < neighbours; ++k) {
+          values[k] = runs.values[row][k];
+          if constexpr (Call::result == of_segments::inclusive_scans_from_init)
+            if ((present & shape::bit(row, k)) != 0) values[k] = call.op(call.init, values[k]);
+        }
+      }
       const int position = shape::position(warp, row);
       if (is_apart) {
 #pragma unroll
@@ -306,7 +297,7 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
         write_neighbours<shape>(values, d_out, tile, position, left,
                                 is_aligned_here<neighbours>(d_out + static_cast<std::ptrdiff_t>(tile)));
       }
-    });
+    }
     begun += num_heads;
   }
 }
