@@ -91,10 +91,10 @@ __host__ __device__ inline unsigned gumbel_score(unsigned level, unsigned word) 
 
 // Whether a token may exceed the best score so far. Most cannot, and need neither a level nor noise.
 //
-// With binary = log2(p / greatest p), and 1 - u = (~word + 1/2) / 2^32, a score in powers of two is
+// Let binary be log2(p / greatest p), and 1 - u be (~word + 1/2) / 2^32. Then a score in powers of two is
 // 40 + binary - log2(-log2(u)), and -log2(u) >= (1 - u) log2(e). So a token cannot win where
 // ~word > 2^(72 + binary - log2(log2(e)) - best). Levels of probabilities are at most their logarithms. Levels, noise,
-// and what is rounded here are wrong by less than 2^-12 together, and the bound by 2^-6 more than is due.
+// and what is rounded here are wrong by less than 2^-12 together. The bound is 2^-6 more than is due.
 template <bool of_logits>
 class gumbel_bound {
  public:

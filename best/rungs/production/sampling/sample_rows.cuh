@@ -5,9 +5,9 @@
 //   2. guess from the counts in which bins cuts and the draw will lie: their windows,
 //   3. add up the weights before each window, and list the tokens in windows,
 //   4. find each cut, and the draw, among the listed tokens: few by counting, others by bins of the range they span.
-// Sums tell whether each window holds its cut. Where one does not, where its tokens are more than there is room for, as
-// of equal logits, and in short rows, bins have sums of weights in place of counts, 64 for each power of two of the
-// probability. Each cut's bin is listed then, or the share is read again in place of a list.
+// Sums tell whether each window holds its cut. Some do not, or have more tokens than there is room for, as of equal
+// logits. Then, and in short rows, bins have sums of weights in place of counts, 64 for each power of two of the
+// probability. Each cut's bin is listed, or the share is read again in place of a list.
 //
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
