@@ -14,6 +14,10 @@ namespace rungs::RUNGS_ABI::reductions {
 
 inline constexpr parts::tag no_tag = 0;  // for those who leave the aggregates to another launch
 
+// Whether a tile of such items is read by vectors.
+template <class InputIteratorT>
+inline constexpr bool reads_vectors = parts::is_vectorisable<InputIteratorT>;
+
 // How many mailboxes a lane reads at once where one warp gathers.
 template <class T>
 inline constexpr int gathered_by_lane = sizeof(T) <= 8 ? 5 : 1;
@@ -76,7 +80,7 @@ struct tagged_aggregates {
   // bytes on an H200: 1.06 times CUB's time instead of 1.73).
   template <class InputIteratorT>
   struct shape {
-    static constexpr bool vectorised = parts::is_vectorisable<InputIteratorT>;
+    static constexpr bool vectorised = reads_vectors<InputIteratorT>;
     static constexpr bool is_wide = sizeof(parts::item_of<InputIteratorT>) > 8;
     static constexpr int vectors = vectorised ? vectors_per_thread : is_wide ? 1 : 4;
     static constexpr int blocks = vectorised ? blocks_per_multiprocessor : is_wide ? 8 : 4;
