@@ -6,8 +6,9 @@
 //   3. add up the weights before each window, and list the tokens in windows,
 //   4. find each cut, and the draw, among the listed tokens: few by counting, others by bins of the range they span.
 // Sums tell whether each window holds its cut. Some do not, or have more tokens than there is room for, as of equal
-// logits. Then, and in short rows, bins have sums of weights in place of counts, 64 for each power of two of the
-// probability. Each cut's bin is listed, or the share is read again in place of a list.
+// logits. Then, in short rows, and where sixteen blocks have a row of up to 2^18, bins have sums of weights in place of
+// counts, 64 for each power of two of the probability. Each cut's bin is listed, or the share is read again in place of
+// a list.
 //
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
@@ -297,12 +298,11 @@ class token_search {
     });
     __syncthreads();
     listed_ = bins;
-    weight_sum unused[cut_windows::num] = {0, 0, 0};
-    gather(unused);
+    gather(nullptr);
   }
 
-  // Brings the lists of all blocks, and their sums. Behind a barrier.
-  __device__ void gather(weight_sum (&sums)[cut_windows::num]) {
+  // Brings the lists of all blocks, and their sums where there are any. Behind a barrier.
+  __device__ void gather(weight_sum* sums) {
     list_size_ = own_.size;
     is_listed_ = list_size_ <= plan_.capacity;
     const unsigned num_blocks = group_.num_blocks();
@@ -313,11 +313,11 @@ class token_search {
       *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
       weight_sum* const there = group_.of_rank(own_.sums_of_blocks[group_.rank()], threadIdx.x);
 #pragma unroll
-      for (int i = 0; i < cut_windows::num; ++i) there[i] = sums[i];
+      for (int i = 0; i < cut_windows::num && sums != nullptr; ++i) there[i] = sums[i];
     }
     group_.meet();
 #pragma unroll
-    for (int i = 0; i < cut_windows::num; ++i)
+    for (int i = 0; i < cut_windows::num && sums != nullptr; ++i)
       sums[i] = row_blocks::sum_of_lanes<lanes>(
           threadIdx.x % lanes < num_blocks ? own_.sums_of_blocks[threadIdx.x % lanes][i] : weight_sum{0});
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
@@ -546,7 +546,10 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
   const bool has_sums = cuts || draws || task.probabilities != nullptr, by_windows = plan.by_windows && has_sums;
   value_bins<of_logits> bins(0, 0, false, 1);
-  if (by_windows) bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
+  if (by_windows)
+    bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
+  else if (has_sums)
+    own.coarse.clear();
   share.end_copies();
 
   // The greatest item, as an integer of the order.
@@ -598,9 +601,11 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
         bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
   }
   if (!is_found) {
-    __syncthreads();
-    own.coarse.clear();
-    __syncthreads();
+    if (by_windows) {
+      __syncthreads();
+      own.coarse.clear();
+      __syncthreads();
+    }
     share.for_each([&](float value, unsigned) {
       const unsigned level = levels.level(value);
       if (level >= task.least_level)
@@ -662,6 +667,9 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
   static constexpr std::size_t least_columns_of_windows = 2048;
+  // Of a row of sixteen blocks. With few items a thread, windows cost more steps than contended sums do: 128,512 floats
+  // of deviation 1 took 34.8 us with them, and 29.0 us without (H200, commits 08a6da2 and 4243173).
+  static constexpr std::size_t least_columns_of_wide_windows = std::size_t{1} << 18;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
@@ -693,9 +701,13 @@ struct sample_rows {
     const unsigned capacity = num_blocks > 1 ? list_capacity : gathered_capacity,
                    lists = num_blocks > 1 ? list_capacity + gathered_capacity : capacity;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
-    return {
-        num_blocks, resident,          num_columns >= least_columns_of_windows,
-        capacity,   gathered_capacity, sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+    const bool is_wide = blocks == cluster::parts::greatest_cluster_blocks;
+    return {num_blocks,
+            resident,
+            num_columns >= (is_wide ? least_columns_of_wide_windows : least_columns_of_windows),
+            capacity,
+            gathered_capacity,
+            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
   }
 
   template <class T>
