@@ -1,8 +1,8 @@
-// Rung 6. A thread remembers a rank and how far behind its first item the item stands, and reads nothing twice.
-// Against 04_tagged_places: an item becomes its rank, as in 02_packed_word, and of two the lesser stays, with its
-// distance, which the compiler knows. So no tile is read again, and the answer is the rank turned back. A thread's pair
-// is a word of rank and index, or two, which the kernels of sums reduce, and this is how they read their tiles.
-// Vectors are counted from the first aligned address: the few items before and behind them are read one by one.
+// Rung 6. The place is looked for among the items in registers, and nothing is read twice.
+// Against 04_tagged_places: a thread looks for what is better than all before in the tile that it holds, and remembers
+// a rank and an index. The pair is a word of both, as in 02_packed_word, or two; the answer is the rank turned back. So
+// the kernels of sums reduce words, and this is how they read their tiles. Vectors are counted from the first aligned
+// address: the few items before and behind them are read one by one.
 #pragma once
 
 #include "rungs/contract.cuh"
@@ -19,7 +19,7 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
   static constexpr int block_threads = block_threads_, vector_items = vector<item>::num_items;
   static constexpr int tile_vectors = block_threads * vectors_per_thread, tile_items = tile_vectors * vector_items;
 
-  // The first of the thread's items of the tiles first_tile, first_tile + stride … or `best`.
+  // The best of the thread's items of the tiles first_tile, first_tile + stride … or `best`.
   template <class ReductionOpT>
   static __device__ Place reduce(iterator d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride,
                                  Place best, ReductionOpT first_of) {
@@ -33,48 +33,63 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
     if (has_edge) on_edge = d_in.d_in[edge];
 
     const std::size_t whole_vectors = (num_items - num_before) / vector_items;
+    rank<T> best_rank{};
+    std::size_t best_index = no_index;
     for (std::size_t first = first_tile * tile_vectors; first < whole_vectors; first += stride * tile_vectors) {
-      const std::size_t from = num_before + first * vector_items;
-      const std::size_t left = whole_vectors - first;
-      const best_of_tile found(d_in.d_in + from, left < tile_vectors ? static_cast<unsigned>(left) : tile_vectors);
-      best = first_of(best, make_place<Place>(found.least_rank, d_in.first + from + found.distance));
+      const std::size_t from = num_before + first * vector_items, left = whole_vectors - first;
+      look_at(d_in.d_in, from, left < tile_vectors ? static_cast<unsigned>(left) : tile_vectors, best_rank, best_index);
     }
+    if (best_index != no_index) best = first_of(best, make_place<Place>(best_rank, d_in.first + best_index));
     if (has_edge) best = first_of(best, make_place<Place>(rank_of<least>(static_cast<T>(on_edge)), d_in.first + edge));
     return best;
   }
 
  private:
-  // Of a tile's vectors that are there, the thread's best. In place of others it takes the last one: that has a thread
-  // of its own, which finds the same items nearer.
-  struct best_of_tile {
-    rank<T> least_rank;
-    unsigned distance;  // from the tile's first item
-
-    __device__ best_of_tile(const item* items, unsigned num_vectors) {
-      vector<item> loaded[vectors_per_thread];
-#pragma unroll
-      for (int k = 0; k < vectors_per_thread; ++k) {
-        const unsigned mine = threadIdx.x + k * block_threads;
-        loaded[k] = load_vector(items, mine < num_vectors ? mine : num_vectors - 1);
-      }
-      least_rank = rank_of<least>(static_cast<T>(loaded[0][0]));
-      distance = 0;
-#pragma unroll
-      for (int k = 0; k < vectors_per_thread; ++k) {
-        rank<T> of_vector = rank_of<least>(static_cast<T>(loaded[k][0]));
-        unsigned at = k * block_threads * vector_items;
-#pragma unroll
-        for (int i = 1; i < vector_items; ++i) {
-          const rank<T> other = rank_of<least>(static_cast<T>(loaded[k][i]));
-          if (other < of_vector) at = k * block_threads * vector_items + i;
-          if (other < of_vector) of_vector = other;
-        }
-        if (of_vector < least_rank || k == 0) distance = at;
-        if (of_vector < least_rank) least_rank = of_vector;
-      }
-      distance += threadIdx.x * vector_items;
+  // The one answered of two, of equals either; a NaN of them.
+  struct better {
+    __device__ T operator()(T a, T b) const {
+      if constexpr (std::is_same_v<T, float>) return std::conditional_t<least, minimum, maximum>{}(a, b);
+      const bool is_behind = least ? !(a <= b) : !(b <= a);
+      return is_behind && a == a ? b : a;
     }
   };
+
+  // Takes the first of the thread's best items in the tile at d_in + from, where it is better than all before. In place
+  // of vectors that are not there it takes the last one: that has a thread of its own, which finds the items nearer.
+  static __device__ void look_at(const Item* d_in, std::size_t from, unsigned num_vectors, rank<T>& best_rank,
+                                 std::size_t& best_index) {
+    const auto place = [=](int k) {
+      const unsigned mine = threadIdx.x + k * block_threads;
+      return mine < num_vectors ? mine : num_vectors - 1;
+    };
+    vector<item> loaded[vectors_per_thread];
+    T folded[vectors_per_thread];
+#pragma unroll
+    for (int k = 0; k < vectors_per_thread; ++k) loaded[k] = load_vector(d_in + from, place(k));
+#pragma unroll
+    for (int k = 0; k < vectors_per_thread; ++k) folded[k] = fold<T, 0, vector_items>(loaded[k], better{});
+    const T of_tile = fold<T, 0, vectors_per_thread>(folded, better{});
+    const rank<T> rank_of_tile = rank_of<least>(of_tile);
+    if (best_index != no_index && best_rank <= rank_of_tile) return;
+    best_rank = rank_of_tile;
+    unsigned distance = 0;
+    if (of_tile == of_tile) {
+      // Backwards: what is found last stands first.
+#pragma unroll
+      for (int i = vectors_per_thread * vector_items - 1; i >= 0; --i) {
+        const T other = static_cast<T>(loaded[i / vector_items][i % vector_items]);
+        if (least ? !(of_tile < other) : !(other < of_tile))
+          distance = i / vector_items * block_threads * vector_items + i % vector_items;
+      }
+    } else {
+#pragma unroll 1
+      for (int i = vectors_per_thread * vector_items - 1; i >= 0; --i) {
+        const T other = static_cast<T>(d_in[from + place(i / vector_items) * vector_items + i % vector_items]);
+        if (other != other) distance = i / vector_items * block_threads * vector_items + i % vector_items;
+      }
+    }
+    best_index = from + threadIdx.x * vector_items + distance;
+  }
 };
 
 }  // namespace rungs::RUNGS_ABI::parts
