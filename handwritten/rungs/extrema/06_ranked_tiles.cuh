@@ -1,4 +1,4 @@
-// Rung 6. The place is looked for among the items in registers, and nothing is read twice.
+// Rung 6. The place is looked for among the items in registers, and no tile is read twice.
 // Against 04_tagged_places: a thread looks for what is better than all before in the tile that it holds, and remembers
 // a rank and an index. The pair is a word of both, as in 02_packed_word, or two; the answer is the rank turned back. So
 // the kernels of sums reduce words, and this is how they read their tiles. Vectors are counted from the first aligned
@@ -45,17 +45,25 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
   }
 
  private:
+  using extremum = std::conditional_t<least, minimum, maximum>;
+
   // The one answered of two, of equals either; a NaN of them.
   struct better {
     __device__ T operator()(T a, T b) const {
-      if constexpr (std::is_same_v<T, float>) return std::conditional_t<least, minimum, maximum>{}(a, b);
+      if constexpr (std::is_same_v<T, float>) return extremum{}(a, b);
       const bool is_behind = least ? !(a <= b) : !(b <= a);
       return is_behind && a == a ? b : a;
     }
   };
 
-  // Takes the first of the thread's best items in the tile at d_in + from, where it is better than all before. In place
-  // of vectors that are not there it takes the last one: that has a thread of its own, which finds the items nearer.
+  // From a thread's first item in a tile.
+  static __device__ unsigned distance_of(int vector, int in_vector) {
+    return vector * block_threads * vector_items + in_vector;
+  }
+
+  // Takes the first of the thread's best items in the tile at d_in + from, where it is better than all before: looked
+  // for backwards, what is found last stands first. In place of vectors that are not there it takes the last one: that
+  // has a thread of its own, which finds the items nearer.
   static __device__ void look_at(const Item* d_in, std::size_t from, unsigned num_vectors, rank<T>& best_rank,
                                  std::size_t& best_index) {
     const auto place = [=](int k) {
@@ -73,19 +81,26 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
     if (best_index != no_index && best_rank <= rank_of_tile) return;
     best_rank = rank_of_tile;
     unsigned distance = 0;
-    if (of_tile == of_tile) {
-      // Backwards: what is found last stands first.
+    if constexpr (sizeof(item) < 4) {  // many items: one vector is read again
+      int its_vector = 0;
+#pragma unroll
+      for (int k = vectors_per_thread - 1; k >= 0; --k)
+        if (!is_better<extremum>(of_tile, folded[k])) its_vector = k;
+      const vector<item> again = load_vector(d_in + from, place(its_vector));
+#pragma unroll
+      for (int i = vector_items - 1; i >= 0; --i)
+        if (!is_better<extremum>(of_tile, static_cast<T>(again[i]))) distance = distance_of(its_vector, i);
+    } else if (of_tile == of_tile) {
 #pragma unroll
       for (int i = vectors_per_thread * vector_items - 1; i >= 0; --i) {
         const T other = static_cast<T>(loaded[i / vector_items][i % vector_items]);
-        if (least ? !(of_tile < other) : !(other < of_tile))
-          distance = i / vector_items * block_threads * vector_items + i % vector_items;
+        if (least ? !(of_tile < other) : !(other < of_tile)) distance = distance_of(i / vector_items, i % vector_items);
       }
     } else {
 #pragma unroll 1
       for (int i = vectors_per_thread * vector_items - 1; i >= 0; --i) {
         const T other = static_cast<T>(d_in[from + place(i / vector_items) * vector_items + i % vector_items]);
-        if (other != other) distance = i / vector_items * block_threads * vector_items + i % vector_items;
+        if (other != other) distance = distance_of(i / vector_items, i % vector_items);
       }
     }
     best_index = from + threadIdx.x * vector_items + distance;
