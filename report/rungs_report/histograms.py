@@ -9,7 +9,7 @@ from rungs_report.charts import HeatMap
 from rungs_report.circumstances import banners
 from rungs_report.compare import Ratio, Recommended
 from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
-from rungs_report.ladders import DETAILS, asked, before, ladder_groups, stopped
+from rungs_report.ladders import DETAILS, FORETOLD, asked, edge, estimates, ladder_groups, stopped
 from rungs_report.page import Page, briefly, flags, fold, interval, marked, over_cub, verdict
 from rungs_report.sweeps import matrix
 from rungs_report.words import code, table, text
@@ -179,7 +179,7 @@ def ladders(page: Page) -> list[str]:
     said = f" at {words.listed([words.size(n) for n in sorted(sizes)])} samples"
     told = [f"The ceiling is {page.topic.roof}."] if machine.device else []
     told.append(
-        "A gain is the time of the rung before, of those run at this size, over this one's, within a run. Counts have no error: every"
+        "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run. Counts have no error: every"
         " counter of every row is compared with an independent count, before, after and on changed samples."
     )
     return [f"## The ladders{said}", "", *lines, " ".join(told), ""]
@@ -187,32 +187,35 @@ def ladders(page: Page) -> list[str]:
 
 def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: str, variants: list) -> list[str]:
     machine = page.machine
-    climbing = family != YARDSTICKS
+    climbing = family != YARDSTICKS and not name.startswith(compare.FRONT_DOOR)
     compared = any(compare.headline(machine, cell, variant) for variant in variants)
     both = [(cell, charts.distribution(cell.distribution))]
     both += [(other, charts.distribution(other.distribution))] if other else []
-    headers = ["rung", "idea"]
+    headers = ["rung", "idea"] + ["against"] * climbing
+    foretold = {each: estimates(machine, each, family, name) for each, _ in both}
     for _, called in both:
         headers += [f">{called}: time"] + [">% of ceiling"] * bool(machine.device)
         headers += [">gain"] * climbing + [f">{compare.over_main(machine)}", "verdict"] * compared
     rows = []
-    for variant in variants:
+    for variant in sorted({*variants, *(long for own in foretold.values() for long in own)}, key=machine.order.__getitem__):
         row = [page.label(variant), text(machine.variants[variant]["idea"])]
+        row += edge(page, cell, variant, foretold[cell])[:1] * climbing
         for each, _ in both:
             take = partial(compare.figure, machine, each, variant)
-            row.append(words.time(take("median_us")))
+            row.append(f"≈{words.time(foretold[each][variant])}" if variant in foretold[each] else words.time(take("median_us")))
             if machine.device:
                 row.append(words.percent(take("percent_of_ceiling")))
             if climbing:
-                previous = before(page, each, variant) if machine.rows(each, variant) else None
-                row.append(words.ratio(compare.within_runs(machine, each, previous, variant) if previous else None))
+                row.append(edge(page, each, variant, foretold[each])[1])
             if compared:
                 ratio = compare.told(machine, each).get(variant)
                 row += [over_cub(ratio), "" if compare.is_cub(variant) else verdict(ratio)]
         rows.append(row)
-    title = "Library baselines" if not climbing else f"{text(family.capitalize())}: {text(name)}"
+    title = "Library baselines" if family == YARDSTICKS else f"{text(family.capitalize())}: {text(name)}"
     more = [*table(DETAILS, [asked(page, cell, variant) for variant in variants]), ""]
     lines = [f"#### {title}", "", *table(headers, rows), "", *fold("What each asks for and what it answers with", more)]
+    if any(foretold.values()):
+        lines += [FORETOLD, ""]
     if left := stopped(machine, cell, family, name):
         lines += [f"Not run here: {words.listed(left)}.", ""]
     return lines

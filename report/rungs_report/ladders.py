@@ -1,12 +1,16 @@
 """The ladder at one size: what each rung costs, gains, asks for and changes against the one before."""
 
+import re
 from functools import partial
 
-from rungs_report import charts, compare, diffs, words
+from rungs_report import charts, compare, diffs, reasons, words
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, interval, over_cub, verdict
 from rungs_report.words import code, table, text
 
+TOO_LONG = re.compile(r"one sample takes ([\d.]+) (µs|us|ms|s) at ")  # why the benchmark leaves a rung out, and what it would take
+MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
+FORETOLD = "≈: not run at this size, where a sample takes longer than the benchmark's limit; its estimate, as a rule from a smaller size."
 FAMILIES = ("handwritten", "cluster", compare.YARDSTICKS)
 # What a rung asks for, and what it answers with.
 DETAILS = (
@@ -33,9 +37,16 @@ def before(page: Page, cell: Cell, variant: Variant) -> Variant | None:
     return ladder[position - 1] if position else None
 
 
-def gain(page: Page, cell: Cell, variant: Variant) -> float | None:
-    previous = before(page, cell, variant)
-    return compare.within_runs(page.machine, cell, previous, variant) if previous else None
+def edge(page: Page, cell: Cell, variant: Variant, foretold: dict[Variant, float]) -> list[str]:
+    """The rung that the source compares a rung with, which is an edge of the ladder's tree, and the gain along it."""
+    named, reason = reasons.of(page.root, page.machine, cell, variant)
+    if named:
+        return [page.label(named), words.ratio(compare.within_runs(page.machine, cell, named, variant))]
+    if reason is None:
+        return [words.UNKNOWN, words.UNKNOWN]
+    long = next((time for each, time in foretold.items() if each.rung == reason.against), None)
+    here = compare.figure(page.machine, cell, variant, "median_us")
+    return [code(reason.against), f"≈{words.ratio(long / here)}" if long and here else words.UNKNOWN]
 
 
 def asked(page: Page, cell: Cell, variant: Variant) -> list[str]:
@@ -58,12 +69,12 @@ def asked(page: Page, cell: Cell, variant: Variant) -> list[str]:
     ]
 
 
-def stopped(machine: Machine, cell: Cell, family: str, ladder_name: str) -> list[str]:
-    """The rungs of a ladder that the benchmark left out at this cell, and why. Older files tell neither shape nor
-    distribution of what they left out."""
+def left_out(machine: Machine, cell: Cell, family: str, ladder_name: str) -> dict[Variant, str]:
+    """The rungs of a ladder that the benchmark left out at this cell, and why; the newest run's word counts. Older files tell neither
+    shape nor distribution of what they left out."""
     told = ("operation", "operator", "input_type", "items", "mode")
-    found = {
-        f"{code(variant.rung)} ({text(entry['reason'])})"
+    return {
+        variant._replace(ladder=ladder_name): entry["reason"]
         for run in machine.runs
         for variant, entry in run.skipped
         if variant.family == family
@@ -71,7 +82,22 @@ def stopped(machine: Machine, cell: Cell, family: str, ladder_name: str) -> list
         and all(entry.get(k) == getattr(cell, k) for k in told)
         and all(entry.get(k, getattr(cell, k)) == getattr(cell, k) for k in ("shape", "distribution"))
     }
-    return sorted(found)
+
+
+def estimates(machine: Machine, cell: Cell, family: str, ladder_name: str) -> dict[Variant, float]:
+    """Of those that would take too long: how many µs, as the benchmark estimated."""
+    found = {}
+    for variant, reason in left_out(machine, cell, family, ladder_name).items():
+        match = TOO_LONG.match(reason)
+        if match and variant in machine.variants and not machine.rows(cell, variant):
+            found[variant] = float(match[1]) * MICROSECONDS[match[2]]
+    return found
+
+
+def stopped(machine: Machine, cell: Cell, family: str, ladder_name: str) -> list[str]:
+    """All others that were left out, and why."""
+    shown = estimates(machine, cell, family, ladder_name)
+    return sorted(f"{code(variant.rung)} ({text(reason)})" for variant, reason in left_out(machine, cell, family, ladder_name).items() if variant not in shown)
 
 
 def ladder(page: Page) -> list[str]:
@@ -87,21 +113,26 @@ def ladder(page: Page) -> list[str]:
     several = len(versions) > 1
     compared = any(compare.ratios(machine, cell, variant) for variant in compare.contenders(machine, cell))
     for (family, name), variants in ladder_groups(page, cell).items():
-        climbing = family != compare.YARDSTICKS
+        climbing = family != compare.YARDSTICKS and not name.startswith(compare.FRONT_DOOR)
         headers = ["rung", "idea", ">time", ">GB/s"] + ([">% of ceiling"] if machine.device else [])
-        headers += [">gain over the one before"] * climbing
+        headers += ["against", ">gain"] * climbing
         if compared:
             headers += [f">over CUB {v}" for v in versions] if several else [">over CUB"]
             headers += ["interval", "verdict"]
         rows, more = [], []
-        for variant in variants:
+        foretold = estimates(machine, cell, family, name)
+        for variant in sorted([*variants, *foretold], key=machine.order.__getitem__):
             entry = machine.variants[variant]
+            if variant in foretold:
+                row = [page.label(variant), text(entry["idea"]), f"≈{words.time(foretold[variant])}"]
+                rows.append(row + [words.UNKNOWN] * (len(headers) - len(row)))
+                continue
             take = partial(compare.figure, machine, cell, variant)
             row = [page.label(variant), text(entry["idea"]), words.time(take("median_us")), words.number(take("gb_per_s"))]
             if machine.device:
                 row.append(words.percent(take("percent_of_ceiling")))
             if climbing:
-                row.append(words.ratio(gain(page, cell, variant)))
+                row += edge(page, cell, variant, foretold)
             if compared:
                 found = {ratio.cccl: ratio for ratio in compare.over(machine, cell, variant)}
                 lowest = compare.headline(machine, cell, variant)
@@ -115,6 +146,8 @@ def ladder(page: Page) -> list[str]:
             *table(headers, rows),
             "",
         ]
+        if foretold:
+            lines += [FORETOLD, ""]
         about = "What each asks for and what it answers with"
         lines += fold(about, [*table(DETAILS, more), ""])
         if named := stopped(machine, cell, family, name):
@@ -124,7 +157,7 @@ def ladder(page: Page) -> list[str]:
         told.append(f"The ceiling is {page.topic.roof}.")
     if compared:
         told.append(
-            "A gain is the time of the rung before, of those run at this size, over this one's, within a run; it may come with another launch"
+            "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run; it may come with another launch"
             " shape as well as another idea."
         )
     told.append(f"Error is {page.topic.error}.")

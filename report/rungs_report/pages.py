@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, inference, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
+from rungs_report import across, against_cub, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, inference, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -41,7 +41,8 @@ Section = Callable[[Page], list[str]]
 
 
 def front_page(page: Page) -> list[str]:
-    return front(page, [*histograms.headline(page.machine), *atomics.headline(page.machine), *costs.headline(page.machine)])
+    more = [*histograms.headline(page.machine), *atomics.headline(page.machine), *costs.headline(page.machine)]
+    return front(page, more, [(what, where) for what, where in elsewhere(page.machine) if what != "claims" and "#" not in where])
 
 
 def demoted(line: str) -> str:
@@ -92,6 +93,7 @@ HISTOGRAMS: tuple[Section, ...] = (
     banners, in_short, histograms.one_rung, histograms.ladders, *IN_TOPIC, within(CROSSOVER, crossover.contents, counters.spread_bins),
     histograms.every_kind, histograms.distributions, histograms.ranges_and_channels, histograms.uncounted, histograms.whole_grid, histograms.sweeps, losses, other_modes, omissions,
 )  # fmt: skip
+DOOR: tuple[Section, ...] = (banners, against_cub.tallies, against_cub.guide, against_cub.calls, against_cub.workspace, against_cub.sources, against_cub.losses)
 ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape, rows.norms)
 ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.dots, errors.accumulators)
 TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.tables, torch_rows.how)
@@ -121,6 +123,7 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     """What has a page or a section of its own besides the topics: what links call it, and the link."""
     if not machine.device:
         return []
+    door = [("front door against CUB", "front_door.md")] if against_cub.measured(machine) else []
     measured = [("regret", f"index.md#{slug(answers.REGRET)}")] if regret.measured(machine) else []
     by_row = [("rows", "rows.md")] if rows.measured(machine) else []
     by_error = [("accuracy", "accuracy.md")] if errors.measured(machine) else []
@@ -129,7 +132,7 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     of_keys = [("selections and runs of keys", "by_key.md")] if by_key.measured(machine) else []
     published = [("others' problems", "others.md")] if others.measured(machine) else []
     of_inference = [("inference", "inference.md")] if inference.measured(machine) else []
-    return [*by_row, *by_error, *beside_torch, *several, *of_keys, *of_inference, *published, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
+    return [*door, *by_row, *by_error, *beside_torch, *several, *of_keys, *of_inference, *published, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
 
 
 def finished(lines: list[str]) -> list[str]:
@@ -181,6 +184,8 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
         else:
             sections = HISTOGRAMS if topic.name == topics.HISTOGRAMS else TOPIC
             add(file, f"{text(topic.name.capitalize())} on {name}", topic, sections, (accuracy, lessons))
+    if against_cub.measured(machine):
+        add("front_door.md", f"The front door against CUB on {name}", None, DOOR)
     if rows.measured(machine):
         add("rows.md", f"Rows on {name}", None, ROWS)
     if errors.measured(machine):

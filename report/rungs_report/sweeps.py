@@ -160,9 +160,9 @@ def what_carried_means(found: list[tuple[compare.Ratio, ...]]) -> str:
     return " ≈: the rung has not met that release; its speed-up is carried over by the rungs that met both."
 
 
-def front(page: Page, more: list[str]) -> list[str]:
+def front(page: Page, more: list[str], others: list[tuple[str, str]]) -> list[str]:
     """What the pages of this GPU say, in one screen: the headline of each topic, more that is said of them, the tallies, the
-    links."""
+    links, the others' too."""
     machine = page.machine
     lines = []
     heads = mains(machine, page.topics)
@@ -183,6 +183,7 @@ def front(page: Page, more: list[str]) -> list[str]:
     lines += where_cub_wins(page, [topic for topic, _ in heads])
     pages = [(f"{COSTS}.md#{ATOMICS}" if topic.name == ATOMICS else f"{topic.name}.md", topic) for topic in page.topics]
     links = [f"- [{topic.name}]({where}): {topic.contents}" for where, topic in pages]
+    links += [f"- [{what}]({where})" for what, where in others]
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
     links.append("- all rows as `results.csv`, and pages to filter, sort and zoom them: `report/run site` writes both into `report/site`")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rungs_report import published, words
 from rungs_report.data import Machine
-from rungs_report.page import Page, fold
+from rungs_report.page import Page
 from rungs_report.words import code, table, text
 
 Cell = dict[str, Any]
@@ -129,19 +129,27 @@ def grid(found: list[Cell], written: Any) -> list[str]:
     return [*table(["rows \\ columns", *(f">{words.size(size)}" for size in columns)], lines), ""]
 
 
+def told(cell: Cell) -> str:
+    """The speed-up and the share, each with its shade."""
+    faster = f"{shaded(speedup(cell), *SPEEDUPS)}{words.ratio(speedup(cell))}{' c' * (rival(cell) == 'compiled')}"
+    return f"{faster}, {shaded(share(cell), *SHARES)}{words.percent(share(cell))}"
+
+
+def times(cell: Cell) -> str:
+    return " / ".join(words.significant(time(cell, name)) for name in ("rungs", rival(cell)))
+
+
 def tables(page: Page) -> list[str]:
-    """Speed-up, share and time of every operation and type."""
+    """Speed-up, share and times of every operation and type: one grid where rows have one length, else two."""
     lines = []
     for (operation, type_name), found in groups(page.machine).items():
         roof = "a copy" if found[0]["roof"] == "copy" else "reading alone"
-        lines += [f"## {text(title(operation, type_name))}", "", "Over the better of torch's (c: compiled):", ""]
-        lines += grid(found, lambda cell: f"{shaded(speedup(cell), *SPEEDUPS)}{words.ratio(speedup(cell))}{' c' * (rival(cell) == 'compiled')}")
-        shares = grid(found, lambda cell: f"{shaded(share(cell), *SHARES)}{words.percent(share(cell))}")
+        about = f"Over the better of torch's (c: compiled), the share of the speed of {roof}"
+        lines += [f"## {text(title(operation, type_name))}", ""]
         if len({cell["shape"][1] for cell in found}) > 1:
-            lines += [f"Share of the speed of {roof}:", "", *shares]
+            lines += [f"{about}:", "", *grid(found, told), "Ours / torch's, µs:", "", *grid(found, times)]
         else:
-            lines += fold(f"Share of the speed of {roof}", shares)
-        lines += fold("Time", grid(found, lambda cell: words.time(time(cell, "rungs"))))
+            lines += [f"{about}, and ours / torch's time:", "", *grid(found, lambda cell: f"{told(cell)}, {times(cell)} µs")]
     return lines
 
 

@@ -39,7 +39,7 @@ def test_a_chart_against_the_grammar_is_refused(checked_grammar: None) -> None:
 
 
 PAGES = (
-    "index.md", "reductions.md", "scans.md", "histograms.md", "dots.md", "extrema.md", "selections.md", "top_k.md", "rows.md", "torch.md", "accuracy.md", "across.md", "by_key.md", "inference.md", "others.md", "costs.md", "claims.md",
+    "index.md", "reductions.md", "scans.md", "histograms.md", "dots.md", "extrema.md", "selections.md", "top_k.md", "rows.md", "torch.md", "accuracy.md", "across.md", "by_key.md", "inference.md", "others.md", "costs.md", "claims.md", "front_door.md",
 )  # fmt: skip
 
 

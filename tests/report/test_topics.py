@@ -319,3 +319,23 @@ def test_a_run_built_with_few_rungs_leaves_the_ladder_in_order(repository):
     synthetic.write(repository / "report/data", fewer)
     seen = data.read(repository / "report/data").machines[0]
     assert [v.rung for v in seen.variants if v.ladder == "reductions"] == [v["rung"] for v in ladder]
+
+
+def test_gains_are_along_the_edges_of_the_sources(repository, run):
+    """vector_loads would take too long here: it has its estimate, and last_block, which names it, a gain over that."""
+    made = synthetic.document()
+    synthetic.add_cell(made, 1 << 24, synthetic.ours(last_block=20.0, early_ticket=10.0) | synthetic.libraries(cub_device_reduce=22.0))
+    reason = "one sample takes 3.00 ms at 16Mi items, over the limit of 2 ms (extrapolated from a smaller size)"
+    synthetic.add_skipped(made, "vector_loads", 1 << 24, reason, operation="reduce", operator="plus", input_type="f32", mode="cold")
+    synthetic.write(repository / "report/data", made)
+    synthetic.write_sources(repository)
+    sources = {each["rung"]: each for each in made["variants"] if each["ladder"] == "reductions"}
+    for rung, against in (("last_block", "vector_loads"), ("early_ticket", "last_block")):
+        other = f"{sources[against]['number']:02d}_{against}"
+        (repository / sources[rung]["source"]).write_text(f"// Rung. {rung}.\n// Against {other}: less.\n#pragma once\n")
+    assert run()[0] == 0
+    page = (folder(repository) / "reductions.md").read_text()
+    assert re.search(r"\| `vector_loads` +\| [^|]+ \| ≈3\.00 ms \| +– \|", page) and "≈: not run at this size" in page
+    assert re.search(r"\| `last_block` +\| [^|]+ \| +20\.0 µs \|[^|]+\|[^|]+\| `vector_loads` +\| +≈150x \|", page)
+    assert re.search(r"\| `early_ticket` +\| [^|]+ \| +10\.0 µs \|[^|]+\|[^|]+\| `last_block` +\| +2\.00x \|", page)
+    assert "Not run at this size" not in page

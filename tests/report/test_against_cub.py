@@ -1,0 +1,50 @@
+"""The front door beside CUB: its page, what counts where there are two releases, and where CUB is faster."""
+
+import re
+
+import synthetic
+
+DOOR = ("handwritten", "front_door")
+CUB = ("library_baselines", "cub_device_arg")
+
+
+def made(release: str, run: str, times: dict[int, tuple[float, float]]):
+    """A run of places of the least float: at each size the front door's time and CUB's."""
+    found = synthetic.document(run=run)
+    found["context"]["versions"]["cccl"] = release
+    synthetic.add_extrema(found, ())
+    for items, (ours, cub) in times.items():
+        synthetic.add_cell(found, items, {DOOR: ours, CUB: cub}, operation="arg_extremum", operator="minimum", output_type="i64")
+        for row in found["rows"]:
+            if row["rung"] == "front_door":
+                row["ladder"] = "front_door_of_extrema"
+    return found
+
+
+def test_the_page(repository, run):
+    data = repository / "report/data"
+    synthetic.write(data, made("3.0.1", "2026-11-01T000000Z-1a2b3c4", {1 << 20: (5.0, 50.0)}))
+    synthetic.write(data, made("3.0.1", "2026-11-02T000000Z-1a2b3c4", {1 << 20: (5.0, 6.0), 1 << 24: (20.0, 30.0)}))
+    synthetic.write(data, made("3.5.0", "2026-11-03T000000Z-1a2b3c4", {1 << 20: (5.0, 4.0)}))
+    synthetic.write_sources(repository)
+    assert run()[0] == 0
+    folder = repository / "report/synthetic-gpu"
+    assert "](front_door.md)" in (folder / "index.md").read_text()
+    page = (folder / "front_door.md").read_text()
+
+    # The latest run beside each release counts; the times are those beside the lower speed-up.
+    assert re.search(r"\| +1 Mi \| cold \| 5\.00 : 4\.00, 1\.20x / 0\.80x − \|", page)
+    assert "10.0x" not in page
+    # What met one release only says so.
+    assert re.search(r"\| +16 Mi \| cold \| 20\.0 : 30\.0, 1\.50x / – +\|", page)
+    # The lower speed-up counts in the tallies.
+    assert re.search(r"\| \[`DeviceReduce::ArgMin, ArgMax`\]\(#devicereduceargmin-argmax\) \| cold \| +2 \| +1\.10x \| +1\.15x \| +0\.80x \| +1 \| +0 \| +1 \|", page)
+    told = page.partition("## Where CUB is faster\n")[2]
+    assert told.startswith("\n1 cell, the worst first: 1 of `DeviceReduce::ArgMin, ArgMax`.")
+    assert re.search(r"\| +0\.80x \| `DeviceReduce::ArgMin, ArgMax` \| f32 +\| minimum, cold +\| +1 Mi \| +5\.00 \| +4\.00 \| 3\.5\.0 \|", told)
+
+
+def test_no_front_door_no_page(repository, run):
+    synthetic.write(repository / "report/data", synthetic.document())
+    run()
+    assert not (repository / "report/synthetic-gpu/front_door.md").exists()
