@@ -67,6 +67,13 @@ struct log_sum {
   }
 };
 
+// Operations without weights.
+template <class Group>
+struct no_parameters {
+  template <class Op>
+  __device__ no_parameters(const Op&, const Group&) {}
+};
+
 // What operations on it have in common: the rows that they read, and that they know their log_sum.
 template <class T>
 struct log_sum_operation {
@@ -90,6 +97,28 @@ struct log_sum_operation {
   template <class Group>
   __device__ void fold(const Group&, unsigned, const typename Group::held& pieces, log_sum& all) const {
     all.add(pieces);
+  }
+
+  // The same of a row that a warp holds.
+  template <class Group>
+  __device__ float first(const Group&, const typename Group::values& pieces) const {
+    float greatest = -INFINITY;
+#pragma unroll
+    for (const auto& values : pieces)
+#pragma unroll
+      for (const float value : values) greatest = fmaxf(greatest, value);
+    return greatest;
+  }
+  template <class Group>
+  __device__ float second(const Group&, const typename Group::values& pieces, float greatest) const {
+    using precision = std::conditional_t<sizeof(T) == 4, T, flushed>;  // beside exp(0) what is flushed is nothing
+    const float base = log_sum::base_of(greatest);
+    float sum = 0;
+#pragma unroll
+    for (const auto& values : pieces)
+#pragma unroll
+      for (const float value : values) sum += exponential<precision>(value - base);
+    return sum;
   }
   template <int num_lanes>
   __device__ log_sum merge(const log_sum& all) const {
