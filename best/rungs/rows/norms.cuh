@@ -195,7 +195,7 @@ struct norm_operation {
         typename Group::floats values;
         pieces[first + p].get(values);
 #pragma unroll
-        for (float& value : values) value = (value - mean) * scale;
+        for (float& value : values) value = sizeof(T) == 2 ? fmaf(value, scale, -mean * scale) : (value - mean) * scale;
         apply(weights[p], biases[p], values);
         result.set(values);
         group.store(out.row(row), group.column(chunk, first + p), result);
@@ -206,7 +206,6 @@ struct norm_operation {
     if (options.d_means != nullptr) options.d_means[row] = mean_of(known);
     if (options.d_scales != nullptr) options.d_scales[row] = scale_of(known);
   }
-
 
   // A row that a warp holds: its mean first, then the squares of what differs from it.
   template <class Group>

@@ -44,14 +44,14 @@ struct softmax_operation : log_sum_operation<T> {
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const log_sum& all) const {
     const float base = all.base();
-    const float last = all.maximum == INFINITY ? NAN : logarithm ? logf(all.sum) : 1 / all.sum;
+    const float last = all.maximum == INFINITY ? NAN : logarithm ? logf(all.sum) : 1 / scale_of_powers<T> / all.sum;
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
       typename Group::piece result;
       typename Group::floats values;
       pieces[p].get(values);
 #pragma unroll
-      for (float& value : values) value = logarithm ? value - base - last : exponential<T>(value - base) * last;
+      for (float& value : values) value = logarithm ? value - base - last : scaled_exponential<T>(value - base) * last;
       result.set(values);
       group.store(out.row(row), group.column(chunk, p), result);
     }
@@ -67,9 +67,12 @@ struct softmax_operation : log_sum_operation<T> {
 #pragma unroll
       for (float& value : values) {
         value -= base;
-        const float power = exponential<T>(value);
-        sum += power;
-        if constexpr (!logarithm) value = power;
+        if constexpr (logarithm) {
+          sum += exponential<summed<T>>(value);
+        } else {
+          value = scaled_exponential<T>(value);
+          sum += value;
+        }
       }
     return sum;
   }
@@ -83,8 +86,7 @@ struct softmax_operation : log_sum_operation<T> {
       typename Group::piece result;
       typename Group::floats values;
 #pragma unroll
-      for (int i = 0; i < Group::piece_items; ++i)
-        values[i] = logarithm ? pieces[p][i] - last : pieces[p][i] * last;
+      for (int i = 0; i < Group::piece_items; ++i) values[i] = logarithm ? pieces[p][i] - last : pieces[p][i] * last;
       result.set(values);
       group.store(out.row(row), group.column(0, p), result);
     }

@@ -94,8 +94,8 @@ cudaError_t launch_wide_rows(const Op& op, cudaStream_t stream) {
   const bool is_whole = op.aligned && op.num_columns % whole::piece_items == 0;
 #ifdef RUNGS_AB
   if (!is_whole) return cudaErrorInvalidValue;
-  return parts::launch(row_kernel<Op, whole, 1, true>,
-                       parts::ceil_div(op.num_rows, whole::block_rows), whole::block_threads, stream, op);
+  return parts::launch(row_kernel<Op, whole, 1, true>, parts::ceil_div(op.num_rows, whole::block_rows),
+                       whole::block_threads, stream, op);
 #else
   using any = row_group<typename Op::item, pieces_of_row / least, least, row_reach::block>;
   return parts::launch(is_whole ? row_kernel<Op, whole, 1, true> : row_kernel<Op, any, 1, true>,

@@ -5,7 +5,8 @@
 //   first_is, second_is           which merges it needs
 //   first(group, values)          what a thread knows for the first merge
 //   second(group, values, first)  the same for the second one; may change the values
-//   finish(group, row, values, first, second, parameters)  all lanes of the warp call it, for rows that do not exist, too
+//   finish(group, row, values, first, second, parameters)  all lanes of the warp call it, for rows that do not exist,
+//   too
 #pragma once
 
 #include "rungs/parts/launch.cuh"
@@ -80,8 +81,7 @@ __global__ void __launch_bounds__(Group::block_threads, Group::resident_threads 
 #pragma unroll
   for (float& each : second) each = merge_of_warp<Op::second_is>(each);
 #pragma unroll
-  for (int r = 0; r < rows_at_once; ++r)
-    op.finish(group, first_row + r, values[r], first[r], second[r], parameters);
+  for (int r = 0; r < rows_at_once; ++r) op.finish(group, first_row + r, values[r], first[r], second[r], parameters);
 }
 
 template <class Op, int pieces>
@@ -92,8 +92,8 @@ cudaError_t launch_short_rows(const Op& op, cudaStream_t stream) {
   const bool is_whole = op.aligned && op.num_columns % whole::piece_items == 0;
 #ifdef RUNGS_AB
   if (!is_whole) return cudaErrorInvalidValue;
-  return parts::launch(short_row_kernel<Op, whole>,
-                       parts::ceil_div(op.num_rows, whole::block_rows), whole::block_threads, stream, op);
+  return parts::launch(short_row_kernel<Op, whole>, parts::ceil_div(op.num_rows, whole::block_rows),
+                       whole::block_threads, stream, op);
 #else
   return parts::launch(is_whole ? short_row_kernel<Op, whole> : short_row_kernel<Op, any>,
                        parts::ceil_div(op.num_rows, whole::block_rows), whole::block_threads, stream, op);
