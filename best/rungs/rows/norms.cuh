@@ -13,8 +13,9 @@
 // A row has the same bits whatever the number of rows, its place, its address or its alignment. A row with NaN or an
 // infinity becomes NaN in layer_norm, as in PyTorch.
 //
-// Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². A thread takes the mean
-// of its own items first; means and squares of threads are merged as Chan, Golub and LeVeque do (1979).
+// Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². The mean is that of the
+// row where a warp holds it (up to 2 KB). Else a thread takes the mean of its own items first; means and squares of
+// threads are merged as Chan, Golub and LeVeque do (1979).
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
@@ -227,7 +228,10 @@ struct norm_operation {
     }
     return sum;
   }
-  __device__ float mean_of_row(float sum) const { return __fdividef(sum, static_cast<float>(num_columns)); }
+  // Never fused with what follows, so that all kernels find the same mean.
+  __device__ float mean_of_row(float sum) const {
+    return __fmul_rn(sum, __fdividef(1, static_cast<float>(num_columns)));
+  }
   template <class Group>
   __device__ float second(const Group& group, typename Group::values& pieces, float sum) const {
     const float mean = mean_of_row(sum);

@@ -14,7 +14,8 @@
 //   write(group, row, chunk, values, partial)  where it writes rows, once all is known
 //   conclude(row, partial)                     one thread of the row, at the end
 //
-// The registers of a block, or of a part of it, hold a row that is written anew, up to 32 KB. The shared memory of a
+// A warp holds a row of 256 bytes to 2 KB, where the operation has what that takes (short_row_kernel.cuh). The
+// registers of a block, or of a part of it, hold others that are written anew, up to 32 KB. The shared memory of a
 // cluster holds longer ones, up to 1.75 MB (long_row_kernel.cuh). Still longer ones are read twice. The shape depends
 // on the number of columns alone, so a row has the same bits in any batch.
 #pragma once
@@ -28,9 +29,6 @@ namespace rungs::RUNGS_ABI::production {
 
 // Blocks of a multiprocessor: some read while others compute. (A persistent grid that reads the next row ahead has room
 // for fewer of them, and was slower: 0.91 of the copy's speed where this is at 1.02, 65536 x 2048 floats on an H200.)
-#ifndef RUNGS_WIDE_PIECES
-#define RUNGS_WIDE_PIECES 4
-#endif
 template <class Group, bool held>
 inline constexpr int resident_blocks = (!held                ? 512
                                         : Group::pieces <= 4 ? 1024
@@ -87,30 +85,18 @@ __global__ void __launch_bounds__(Group::block_threads, resident_blocks<Group, h
 #endif
 }
 
-template <class Op, int pieces_of_row, int pieces>
-cudaError_t launch_wide_rows(const Op& op, cudaStream_t stream) {
-  constexpr int least = pieces_of_row / 1024 > pieces ? pieces_of_row / 1024 : pieces;
-  using whole = row_group<typename Op::item, pieces_of_row / least, least, row_reach::block_of_whole_pieces>;
-  const bool is_whole = op.aligned && op.num_columns % whole::piece_items == 0;
-#ifdef RUNGS_AB
-  if (!is_whole) return cudaErrorInvalidValue;
-  return parts::launch(row_kernel<Op, whole, 1, true>, parts::ceil_div(op.num_rows, whole::block_rows),
-                       whole::block_threads, stream, op);
-#else
-  using any = row_group<typename Op::item, pieces_of_row / least, least, row_reach::block>;
-  return parts::launch(is_whole ? row_kernel<Op, whole, 1, true> : row_kernel<Op, any, 1, true>,
-                       parts::ceil_div(op.num_rows, whole::block_rows), whole::block_threads, stream, op);
-#endif
-}
-
 template <class Op, int row_threads, int pieces, bool held = true>
 cudaError_t launch_rows(const Op& op, cudaStream_t stream) {
   using group = row_group<typename Op::item, row_threads, pieces, row_reach::block>;
   // Four pieces a thread on their way.
   constexpr int rows_at_once = pieces < 4 ? 4 / pieces : 1;
-  return parts::launch(row_kernel<Op, group, rows_at_once, held>,
-                       parts::ceil_div(op.num_rows, group::block_rows * rows_at_once), group::block_threads, stream,
-                       op);
+  auto* kernel = row_kernel<Op, group, rows_at_once, held>;
+  if constexpr (takes_short_rows<Op> && held && row_threads > 8) {  // without the registers that odd addresses take
+    using whole = row_group<typename Op::item, row_threads, pieces, row_reach::block_of_whole_pieces>;
+    if (op.aligned && op.num_columns % whole::piece_items == 0) kernel = row_kernel<Op, whole, rows_at_once, held>;
+  }
+  return parts::launch(kernel, parts::ceil_div(op.num_rows, group::block_rows * rows_at_once), group::block_threads,
+                       stream, op);
 }
 
 // Rows that no registers hold.
@@ -127,29 +113,25 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   if (op.num_rows == 0) return cudaSuccess;
   using item = typename Op::item;
   const std::size_t pieces = parts::ceil_div(op.num_columns * sizeof(item), row_piece<item>::bytes);
-#ifndef RUNGS_AB
   if (pieces <= 1) return launch_rows<Op, 1, 1>(op, stream);
   if (pieces <= 2) return launch_rows<Op, 2, 1>(op, stream);
   if (pieces <= 4) return launch_rows<Op, 4, 1>(op, stream);
   if (pieces <= 8) return launch_rows<Op, 8, 1>(op, stream);
   if (pieces <= 16) return launch_rows<Op, 8, 2>(op, stream);
-#endif
+  constexpr int most = Op::writes_rows ? 4 : 8;  // what is only read waits for more at once
   if constexpr (takes_short_rows<Op>) {
     if (pieces <= 32) return launch_short_rows<Op, 1>(op, stream);
     if (pieces <= 64) return launch_short_rows<Op, 2>(op, stream);
     if (pieces <= 128) return launch_short_rows<Op, 4>(op, stream);
   } else {
     if (pieces <= 32) return launch_rows<Op, 8, 4>(op, stream);
-    constexpr int most = Op::writes_rows ? 4 : 8;
     if (pieces <= 64) return launch_rows<Op, 64 / most, most>(op, stream);
     if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
   }
-  // What is only read waits for more at once.
-  constexpr int most = Op::writes_rows ? RUNGS_WIDE_PIECES : 2 * RUNGS_WIDE_PIECES;
-  if (pieces <= 256) return launch_wide_rows<Op, 256, most>(op, stream);
-  if (pieces <= 512) return launch_wide_rows<Op, 512, most>(op, stream);
-  if (pieces <= 1024) return launch_wide_rows<Op, 1024, most>(op, stream);
-  if (pieces <= 2048) return launch_wide_rows<Op, 2048, most>(op, stream);
+  if (pieces <= 256) return launch_rows<Op, 256 / most, most>(op, stream);
+  if (pieces <= 512) return launch_rows<Op, 512 / most, most>(op, stream);
+  if (pieces <= 1024) return launch_rows<Op, 1024 / most, most>(op, stream);
+  if (pieces <= 2048) return launch_rows<Op, 2048 / most, most>(op, stream);
 
   constexpr int most_cluster_blocks = cluster::parts::portable_cluster_blocks;
   int cc = 0;

@@ -1,23 +1,16 @@
-// Rows of up to 2 KB: a warp holds a row as floats, and reads several rows before it merges what its lanes know.
+// Rows of more than 256 bytes and up to 2 KB: a warp holds a row as floats. Two merges by its lanes follow each other,
+// so that what the first one finds is taken from the items before the second.
 //
 // An operation that takes such rows has, besides what row_kernel.cuh asks for:
 //   parameters<Group>             what a thread needs of weights and biases; they are read while rows are on their way
 //   first_is, second_is           which merges it needs
 //   first(group, values)          what a thread knows for the first merge
 //   second(group, values, first)  the same for the second one; may change the values
-//   finish(group, row, values, first, second, parameters)  all lanes of the warp call it, for rows that do not exist,
-//   too
+//   finish(group, row, values, first, second, parameters)  called by all lanes, for rows that do not exist, too
 #pragma once
 
 #include "rungs/parts/launch.cuh"
 #include "rungs/production/rows/row_group.cuh"
-
-#ifndef RUNGS_SHORT_PIECES
-#define RUNGS_SHORT_PIECES 1
-#endif
-#ifndef RUNGS_SHORT_BLOCK
-#define RUNGS_SHORT_BLOCK 256
-#endif
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -38,8 +31,8 @@ __device__ float merge_of_warp(float value) {
 template <class T, int pieces, bool whole>
 struct short_row_group
     : row_group<T, parts::warp_threads, pieces, whole ? row_reach::block_of_whole_pieces : row_reach::block> {
-  static constexpr int rows_at_once = pieces < RUNGS_SHORT_PIECES ? RUNGS_SHORT_PIECES / pieces : 1;
-  static constexpr int block_threads = RUNGS_SHORT_BLOCK;
+  static constexpr int rows_at_once = 1;  // a warp
+  static constexpr int block_threads = 256;
   static constexpr int block_rows = block_threads / parts::warp_threads * rows_at_once;
   using piece = row_piece<T>;
   static constexpr int resident_threads = pieces * piece::items <= 16 ? 1024 : 768;
@@ -90,14 +83,8 @@ cudaError_t launch_short_rows(const Op& op, cudaStream_t stream) {
   using whole = short_row_group<item, pieces, true>;
   using any = short_row_group<item, pieces, false>;
   const bool is_whole = op.aligned && op.num_columns % whole::piece_items == 0;
-#ifdef RUNGS_AB
-  if (!is_whole) return cudaErrorInvalidValue;
-  return parts::launch(short_row_kernel<Op, whole>, parts::ceil_div(op.num_rows, whole::block_rows),
-                       whole::block_threads, stream, op);
-#else
   return parts::launch(is_whole ? short_row_kernel<Op, whole> : short_row_kernel<Op, any>,
                        parts::ceil_div(op.num_rows, whole::block_rows), whole::block_threads, stream, op);
-#endif
 }
 
 }  // namespace rungs::RUNGS_ABI::production
