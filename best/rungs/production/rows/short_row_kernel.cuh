@@ -32,7 +32,7 @@ template <class T, int pieces, bool whole>
 struct short_row_group
     : row_group<T, parts::warp_threads, pieces, whole ? row_reach::block_of_whole_pieces : row_reach::block> {
   static constexpr int rows_at_once = 1;  // a warp
-  static constexpr int block_threads = 256;
+  static constexpr int block_threads = pieces < 4 ? 256 : 128;
   static constexpr int block_rows = block_threads / parts::warp_threads * rows_at_once;
   using piece = row_piece<T>;
   static constexpr int resident_threads = pieces * piece::items <= 16 ? 1024 : 768;
