@@ -55,6 +55,9 @@ struct cross_entropy_operation : log_sum_operation<T> {
   using sums = log_sum_operation<T>;
   using partial = std::conditional_t<with_place, log_sum_and_place, log_sum>;
   static constexpr bool writes_rows = false;
+  static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
+  template <class Group>
+  using parameters = no_parameters<Group>;
 
   const Index* d_targets;
   float* d_losses;
@@ -81,17 +84,40 @@ struct cross_entropy_operation : log_sum_operation<T> {
   template <int num_lanes>
   __device__ partial merge(const partial& known) const {
     if constexpr (with_place) {
-      partial all{sums::template merge<num_lanes>(known.all), known.greatest};
-#pragma unroll
-      for (int distance = 1; distance < num_lanes; distance *= 2) {
-        const place other{__shfl_xor_sync(rungs::parts::full_mask, all.greatest.value, distance),
-                          __shfl_xor_sync(rungs::parts::full_mask, all.greatest.column, distance)};
-        if (other.is_before(all.greatest)) all.greatest = other;
-      }
-      return all;
+      return {sums::template merge<num_lanes>(known.all), greatest_of_lanes<num_lanes>(known.greatest)};
     } else {
       return sums::template merge<num_lanes>(known);
     }
+  }
+  // Of a row that a warp holds.
+  template <class Group>
+  __device__ void finish(const Group& group, std::size_t row, const typename Group::values& pieces, float greatest,
+                         float sum, const no_parameters<Group>&) const {
+    partial known{};
+    if constexpr (with_place) {
+#pragma unroll
+      for (int p = 0; p < Group::pieces; ++p)
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) {
+          const place candidate{pieces[p][i], group.column(0, p) + i};
+          if (candidate.is_before(known.greatest)) known.greatest = candidate;
+        }
+      known.greatest = greatest_of_lanes<rungs::parts::warp_threads>(known.greatest);
+      known.all = {greatest, sum};
+    } else {
+      known = {greatest, sum};
+    }
+    if (row < this->num_rows && group.thread() == 0) conclude(row, known);
+  }
+  template <int num_lanes>
+  __device__ static place greatest_of_lanes(place greatest) {
+#pragma unroll
+    for (int distance = 1; distance < num_lanes; distance *= 2) {
+      const place other{__shfl_xor_sync(rungs::parts::full_mask, greatest.value, distance),
+                        __shfl_xor_sync(rungs::parts::full_mask, greatest.column, distance)};
+      if (other.is_before(greatest)) greatest = other;
+    }
+    return greatest;
   }
   __device__ void conclude(std::size_t row, const partial& known) const {
     log_sum all;

@@ -25,10 +25,18 @@ namespace parts {
 template <class T>
 struct log_sum_exp_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = false;
+  static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
+  template <class Group>
+  using parameters = no_parameters<Group>;
 
   float* d_out;
 
   __device__ void conclude(std::size_t row, const log_sum& all) const { d_out[row] = all.base() + logf(all.sum); }
+  template <class Group>
+  __device__ void finish(const Group& group, std::size_t row, const typename Group::values&, float greatest, float sum,
+                         const no_parameters<Group>&) const {
+    if (row < this->num_rows && group.thread() == 0) conclude(row, {greatest, sum});
+  }
 };
 
 }  // namespace parts

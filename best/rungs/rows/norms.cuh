@@ -13,8 +13,9 @@
 // A row has the same bits whatever the number of rows, its place, its address or its alignment. A row with NaN or an
 // infinity becomes NaN in layer_norm, as in PyTorch.
 //
-// Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². A thread takes the mean
-// of its own items first; means and squares of threads are merged as Chan, Golub and LeVeque do (1979).
+// Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². The mean is that of the
+// row where a warp holds it (up to 2 KB). Else a thread takes the mean of its own items first; means and squares of
+// threads are merged as Chan, Golub and LeVeque do (1979).
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
@@ -68,6 +69,9 @@ struct norm_operation {
   // layer_norm 1.04 and 0.97.
   static constexpr unsigned slice_chunks = !centred && sizeof(T) == 4 ? 2 : 4;
 
+  static constexpr auto first_is = centred ? production::row_merge::sum : production::row_merge::none,
+                        second_is = production::row_merge::sum;
+
   matrix<const T> in;
   matrix<T> out;
   norm_options<T> options;
@@ -117,24 +121,23 @@ struct norm_operation {
   // `whole`: all columns of the thread exist, so that none is left out item by item.
   template <bool whole, class Group>
   __device__ moments moments_of(const Group& group, unsigned chunk, const typename Group::held& pieces) const {
-    typename Group::floats values;
+    typename Group::floats values[Group::pieces];
     float sum = 0;
     int count = 0;
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
-      pieces[p].get(values);
+      pieces[p].get(values[p]);
       count += whole ? Group::piece_items : num_valid(group.column(chunk, p), Group::piece_items);
 #pragma unroll
-      for (const float value : values) sum += value;
+      for (const float value : values[p]) sum += value;
     }
     moments own{static_cast<float>(count), count > 0 ? __fdividef(sum, static_cast<float>(count)) : 0, 0};
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
-      pieces[p].get(values);
       const int valid = whole ? Group::piece_items : num_valid(group.column(chunk, p), Group::piece_items);
 #pragma unroll
       for (int i = 0; i < Group::piece_items; ++i) {
-        const float difference = i < valid ? values[i] - own.mean : 0;
+        const float difference = i < valid ? values[p][i] - own.mean : 0;
         own.squares += difference * difference;
       }
     }
@@ -153,6 +156,30 @@ struct norm_operation {
     }
   }
 
+  // A thread's piece of weights and biases. Where there are none, weights are 1, and biases are not read.
+  template <class Group>
+  __device__ void load_parameters(const Group& group, unsigned column, typename Group::piece& weights,
+                                  typename Group::piece& biases) const {
+    if (options.d_weight != nullptr)
+      weights = group.load(options.d_weight, column, 1);
+    else
+      weights.fill(1);
+    if (options.d_bias != nullptr) biases = group.load(options.d_bias, column, 0);
+  }
+  template <class Piece>
+  __device__ void apply(const Piece& weights, const Piece& biases, typename Piece::floats& values) const {
+    typename Piece::floats factors, summands;
+    weights.get(factors);
+    if (options.d_bias != nullptr) {
+      biases.get(summands);
+#pragma unroll
+      for (int i = 0; i < Piece::items; ++i) values[i] = fmaf(values[i], factors[i], summands[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < Piece::items; ++i) values[i] *= factors[i];
+    }
+  }
+
   template <class Group>
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const partial& known) const {
@@ -162,28 +189,15 @@ struct norm_operation {
     for (int first = 0; first < Group::pieces; first += at_once) {
       typename Group::piece weights[at_once], biases[at_once];
 #pragma unroll
-      for (int p = 0; p < at_once; ++p) {
-        const unsigned column = group.column(chunk, first + p);
-        if (options.d_weight != nullptr) weights[p] = group.load(options.d_weight, column, 1);
-        if (options.d_bias != nullptr) biases[p] = group.load(options.d_bias, column, 0);
-      }
+      for (int p = 0; p < at_once; ++p) load_parameters(group, group.column(chunk, first + p), weights[p], biases[p]);
 #pragma unroll
       for (int p = 0; p < at_once; ++p) {
         typename Group::piece result;
-        typename Group::floats values, factors;
+        typename Group::floats values;
         pieces[first + p].get(values);
 #pragma unroll
-        for (float& value : values) value = (value - mean) * scale;
-        if (options.d_weight != nullptr) {
-          weights[p].get(factors);
-#pragma unroll
-          for (int i = 0; i < Group::piece_items; ++i) values[i] *= factors[i];
-        }
-        if (options.d_bias != nullptr) {
-          biases[p].get(factors);
-#pragma unroll
-          for (int i = 0; i < Group::piece_items; ++i) values[i] += factors[i];
-        }
+        for (float& value : values) value = sizeof(T) == 2 ? fmaf(value, scale, -mean * scale) : (value - mean) * scale;
+        apply(weights[p], biases[p], values);
         result.set(values);
         group.store(out.row(row), group.column(chunk, first + p), result);
       }
@@ -192,6 +206,72 @@ struct norm_operation {
   __device__ void conclude(std::size_t row, const partial& known) const {
     if (options.d_means != nullptr) options.d_means[row] = mean_of(known);
     if (options.d_scales != nullptr) options.d_scales[row] = scale_of(known);
+  }
+
+  // A row that a warp holds: its mean first, then the squares of what differs from it.
+  template <class Group>
+  struct parameters {
+    typename Group::held weights, biases;
+    __device__ parameters(const norm_operation& op, const Group& group) {
+#pragma unroll
+      for (int p = 0; p < Group::pieces; ++p) op.load_parameters(group, group.column(0, p), weights[p], biases[p]);
+    }
+  };
+  template <class Group>
+  __device__ float first(const Group&, const typename Group::values& pieces) const {
+    float sum = 0;
+    if constexpr (centred) {
+#pragma unroll
+      for (const auto& values : pieces)
+#pragma unroll
+        for (const float value : values) sum += value;
+    }
+    return sum;
+  }
+  // Never fused with what follows, so that all kernels find the same mean.
+  __device__ float mean_of_row(float sum) const {
+    return __fmul_rn(sum, __fdividef(1, static_cast<float>(num_columns)));
+  }
+  template <class Group>
+  __device__ float second(const Group& group, typename Group::values& pieces, float sum) const {
+    const float mean = mean_of_row(sum);
+    float squares = 0;
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      if constexpr (centred) {
+#pragma unroll
+        for (float& value : pieces[p]) value -= mean;
+        const int valid = num_valid(group.column(0, p), Group::piece_items);
+        if (valid < Group::piece_items) {
+#pragma unroll
+          for (int i = 0; i < Group::piece_items; ++i)
+            if (i >= valid) pieces[p][i] = 0;
+        }
+      }
+#pragma unroll
+      for (const float value : pieces[p]) squares += value * value;
+    }
+    return squares;
+  }
+  template <class Group>
+  __device__ void finish(const Group& group, std::size_t row, const typename Group::values& pieces, float sum,
+                         float squares, const parameters<Group>& parameters) const {
+    if (row >= num_rows) return;
+    const float scale = rsqrtf(mean_of_row(squares) + options.epsilon);
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      typename Group::piece result;
+      typename Group::floats values;
+#pragma unroll
+      for (int i = 0; i < Group::piece_items; ++i) values[i] = pieces[p][i] * scale;
+      apply(parameters.weights[p], parameters.biases[p], values);
+      result.set(values);
+      group.store(out.row(row), group.column(0, p), result);
+    }
+    if (group.thread() == 0) {
+      if (centred && options.d_means != nullptr) options.d_means[row] = mean_of_row(sum);
+      if (options.d_scales != nullptr) options.d_scales[row] = scale;
+    }
   }
 
   __device__ float mean_of(const partial& known) const {

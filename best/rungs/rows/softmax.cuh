@@ -34,6 +34,9 @@ template <class T, bool logarithm>
 struct softmax_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = true;
   static constexpr unsigned slice_chunks = 4;
+  static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
+  template <class Group>
+  using parameters = no_parameters<Group>;
 
   matrix<T> out;
 
@@ -41,19 +44,53 @@ struct softmax_operation : log_sum_operation<T> {
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const log_sum& all) const {
     const float base = all.base();
-    const float last = all.maximum == INFINITY ? NAN : logarithm ? logf(all.sum) : 1 / all.sum;
+    const float last = all.maximum == INFINITY ? NAN : logarithm ? logf(all.sum) : 1 / scale_of_powers<T> / all.sum;
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
       typename Group::piece result;
       typename Group::floats values;
       pieces[p].get(values);
 #pragma unroll
-      for (float& value : values) value = logarithm ? value - base - last : exponential<T>(value - base) * last;
+      for (float& value : values) value = logarithm ? value - base - last : scaled_exponential<T>(value - base) * last;
       result.set(values);
       group.store(out.row(row), group.column(chunk, p), result);
     }
   }
   __device__ void conclude(std::size_t, const log_sum&) const {}
+
+  template <class Group>
+  __device__ float second(const Group&, typename Group::values& pieces, float greatest) const {
+    const float base = log_sum::base_of(greatest);
+    float sum = 0;
+#pragma unroll
+    for (auto& values : pieces)
+#pragma unroll
+      for (float& value : values) {
+        value -= base;
+        if constexpr (logarithm) {
+          sum += exponential<summed<T>>(value);
+        } else {
+          value = scaled_exponential<T>(value);
+          sum += value;
+        }
+      }
+    return sum;
+  }
+  template <class Group>
+  __device__ void finish(const Group& group, std::size_t row, const typename Group::values& pieces, float greatest,
+                         float sum, const no_parameters<Group>&) const {
+    if (row >= this->num_rows) return;
+    const float last = greatest == INFINITY ? NAN : logarithm ? logf(sum) : 1 / sum;
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      typename Group::piece result;
+      typename Group::floats values;
+#pragma unroll
+      for (int i = 0; i < Group::piece_items; ++i) values[i] = logarithm ? pieces[p][i] - last : pieces[p][i] * last;
+      result.set(values);
+      group.store(out.row(row), group.column(0, p), result);
+    }
+  }
 };
 
 template <bool logarithm, class T>

@@ -56,10 +56,21 @@ struct row_piece {
   __device__ void get(floats& values) const {
     int4 packed = bits;
     if constexpr (items > 4) asm("" : "+r"(packed.x), "+r"(packed.y), "+r"(packed.z), "+r"(packed.w));
-    T unpacked[items];
-    memcpy(unpacked, &packed, bytes);
+    row_piece{packed}.get_once(values);
+  }
+  __device__ void get_once(floats& values) const {
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      // The upper half of a word is a float but for its lower half: one instruction, where to_float takes two.
+      const int words[4] = {bits.x, bits.y, bits.z, bits.w};
 #pragma unroll
-    for (int i = 0; i < items; ++i) values[i] = to_float(unpacked[i]);
+      for (int i = 0; i < items; ++i)
+        values[i] = __int_as_float(i % 2 == 0 ? words[i / 2] << 16 : words[i / 2] & 0xffff0000);
+    } else {
+      T unpacked[items];
+      memcpy(unpacked, &bits, bytes);
+#pragma unroll
+      for (int i = 0; i < items; ++i) values[i] = to_float(unpacked[i]);
+    }
   }
   __device__ void fill(float value) {
     floats values;
@@ -77,15 +88,16 @@ struct row_piece {
 
 // Where a row's threads are: in a block, which may hold other rows, too, or in all blocks of a cluster. Of whole pieces
 // is a row whose pieces all are, and lie at multiples of 16 bytes: reading others takes registers.
-enum class row_reach { block, cluster, cluster_of_whole_pieces };
+enum class row_reach { block, block_of_whole_pieces, cluster, cluster_of_whole_pieces };
 
 // `row_threads` of each block hold a row, each of them `pieces` pieces of 16 bytes at a time. In a cluster, row_threads
 // are all threads of the block.
 template <class T, int row_threads_, int pieces_, row_reach reach>
 struct row_group {
   static constexpr int row_threads = row_threads_, pieces = pieces_;
-  static constexpr bool is_clustered = reach != row_reach::block;
-  static constexpr bool is_whole = reach == row_reach::cluster_of_whole_pieces;
+  static constexpr bool is_clustered = reach == row_reach::cluster || reach == row_reach::cluster_of_whole_pieces;
+  static constexpr bool is_whole =
+      reach == row_reach::block_of_whole_pieces || reach == row_reach::cluster_of_whole_pieces;
   static constexpr bool reads_parameters_ahead = false;  // weights and biases of all pieces before the first is used
   using piece = row_piece<T>;
   using floats = typename piece::floats;
@@ -120,8 +132,8 @@ struct row_group {
     return ((chunk * pieces + index) * num_threads() + thread()) * piece_items;
   }
 
-  // The piece that begins at column `first`, with `absent` for columns that do not exist. No cache hints: where a row is
-  // written anew, loads that leave the caches first (__ldcs) took 0.5 to 3 % longer at every size on an H100, and
+  // The piece that begins at column `first`, with `absent` for columns that do not exist. No cache hints: where a row
+  // is written anew, loads that leave the caches first (__ldcs) took 0.5 to 3 % longer at every size on an H100, and
   // stores with such hints changed nothing.
   __device__ piece load(const T* row, unsigned first, float absent) const {
     if (is_whole ? first < num_columns : aligned && first + piece_items <= num_columns)
@@ -134,8 +146,7 @@ struct row_group {
     if (!aligned && first >= piece_items && first + 2 * piece_items <= num_columns) return load_shifted(row + first);
     T items[piece_items];
 #pragma unroll
-    for (int i = 0; i < piece_items; ++i)
-      items[i] = first + i < num_columns ? row[first + i] : from_float<T>(absent);
+    for (int i = 0; i < piece_items; ++i) items[i] = first + i < num_columns ? row[first + i] : from_float<T>(absent);
     memcpy(&loaded.bits, items, piece::bytes);
     return loaded;
   }

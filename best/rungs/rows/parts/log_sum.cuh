@@ -17,11 +17,44 @@ __device__ float exponential(float x) {
 }
 // The hardware's, with 0 for what is less than 2^-126: three instructions, where __expf takes up to six.
 struct flushed;
+__device__ inline float power_of_two(float exponent) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+  return power;
+}
 template <>
 __device__ inline float exponential<flushed>(float x) {
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.442695041f));
-  return power;
+  return power_of_two(x * 1.442695041f);
+}
+// What sums of exponentials take: beside the exponential of 0 among them, one that is flushed is nothing.
+template <class T>
+using summed = std::conditional_t<sizeof(T) == 4, T, flushed>;
+
+// 2^24 exp(x) for halves: none that is more than half of the least subnormal is flushed. exp(x) for floats.
+template <class T>
+inline constexpr float scale_of_powers = sizeof(T) == 4 ? 1 : 0x1p24f;
+template <class T>
+__device__ float scaled_exponential(float x) {
+  if constexpr (sizeof(T) == 4) return expf(x);
+  return power_of_two(fmaf(x, 1.442695041f, 24));
+}
+
+// The greatest of a piece's items and another number. NaN is passed over.
+template <class T>
+__device__ float greatest_of(const production::row_piece<T>& piece, float greatest) {
+  if constexpr (sizeof(T) == 4) {
+    typename production::row_piece<T>::floats values;
+    piece.get(values);
+#pragma unroll
+    for (const float value : values) greatest = fmaxf(greatest, value);
+    return greatest;
+  } else {
+    using pair = std::conditional_t<std::is_same_v<T, __half>, __half2, __nv_bfloat162>;
+    pair pairs[4];
+    memcpy(pairs, &piece.bits, sizeof(pairs));
+    const pair all = __hmax2(__hmax2(pairs[0], pairs[1]), __hmax2(pairs[2], pairs[3]));
+    return fmaxf(greatest, fmaxf(production::to_float(all.x), production::to_float(all.y)));
+  }
 }
 
 // sum = Σ exp(x - base(maximum)) over the items seen. NaN among them makes the sum NaN, and leaves the maximum.
@@ -34,7 +67,7 @@ struct log_sum {
 
   template <class T, int n>
   __device__ void add(const production::row_piece<T> (&pieces)[n]) {
-    add_as<T>(pieces);
+    add_as<summed<T>>(pieces);
   }
   // With exponentials of another precision.
   template <class Precision, class T, int n>
@@ -42,11 +75,7 @@ struct log_sum {
     typename production::row_piece<T>::floats values;
     float greatest = maximum;
 #pragma unroll
-    for (const auto& piece : pieces) {
-      piece.get(values);
-#pragma unroll
-      for (const float value : values) greatest = fmaxf(greatest, value);
-    }
+    for (const auto& piece : pieces) greatest = greatest_of(piece, greatest);
     const float base = base_of(greatest);
     sum *= exponential<Precision>(maximum - base);
 #pragma unroll
@@ -65,6 +94,13 @@ struct log_sum {
     all.sum = production::sum_of_lanes<num_lanes>(sum * exponential<T>(maximum - all.base()));
     return all;
   }
+};
+
+// Operations without weights.
+template <class Group>
+struct no_parameters {
+  template <class Op>
+  __device__ no_parameters(const Op&, const Group&) {}
 };
 
 // What operations on it have in common: the rows that they read, and that they know their log_sum.
@@ -90,6 +126,27 @@ struct log_sum_operation {
   template <class Group>
   __device__ void fold(const Group&, unsigned, const typename Group::held& pieces, log_sum& all) const {
     all.add(pieces);
+  }
+
+  // The same of a row that a warp holds.
+  template <class Group>
+  __device__ float first(const Group&, const typename Group::values& pieces) const {
+    float greatest = -INFINITY;
+#pragma unroll
+    for (const auto& values : pieces)
+#pragma unroll
+      for (const float value : values) greatest = fmaxf(greatest, value);
+    return greatest;
+  }
+  template <class Group>
+  __device__ float second(const Group&, const typename Group::values& pieces, float greatest) const {
+    const float base = log_sum::base_of(greatest);
+    float sum = 0;
+#pragma unroll
+    for (const auto& values : pieces)
+#pragma unroll
+      for (const float value : values) sum += exponential<summed<T>>(value - base);
+    return sum;
   }
   template <int num_lanes>
   __device__ log_sum merge(const log_sum& all) const {
