@@ -494,7 +494,8 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
   const auto compete = [&](float value, unsigned column, unsigned word) {
     const unsigned level = levels.level(value);
     if (level < least_level || token_candidate(value, column) < last) return;
-    const candidate each = static_cast<candidate>(gumbel_score(level, word)) << 32 | static_cast<unsigned>(~column);
+    const candidate each =
+        static_cast<candidate>(gumbel_score<of_logits>(level, word)) << 32 | static_cast<unsigned>(~column);
     if (each > best) best = each;
   };
   if (!share.has_whole_fours()) {
