@@ -209,31 +209,35 @@ class token_search {
         of_draw(windows.of[cut_windows::of_draw]);
     unsigned number = 0, num_own = 0;
     bool overflows = false;
-    share_.template for_each_vector<2>([&](const float(&values)[vector_items], unsigned) {
-      unsigned weights[vector_items];
-#pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) weights[i] = levels_.weight(values[i]);
-      if (has_least) {
-#pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i)
-          if (weights[i] < least_weight) weights[i] = 0;
-      }
+    share_.template for_each_vector<1>([&](const float(&values)[vector_items], unsigned) {
       bool may_have = false;
-      const auto compare = [&](const value_window& window, const window_bounds& bounds, weight_sum& sum) {
+      // Four at a time: registers are few.
 #pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i) {
-          if (window.is_before(values[i])) sum += weights[i];
-          may_have |= bounds.may_have(values[i]);
+      for (unsigned four = 0; four < vector_items; four += 4) {
+        unsigned weights[4];
+#pragma unroll
+        for (unsigned i = 0; i < 4; ++i) weights[i] = levels_.weight(values[four + i]);
+        if (has_least) {
+#pragma unroll
+          for (unsigned i = 0; i < 4; ++i)
+            if (weights[i] < least_weight) weights[i] = 0;
         }
-      };
-      if (targets.top_k > 0) {
-        compare(windows.of[cut_windows::of_count], of_count, before[cut_windows::of_count]);
-      } else {
+        const auto compare = [&](const value_window& window, const window_bounds& bounds, weight_sum& sum) {
 #pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
+          for (unsigned i = 0; i < 4; ++i) {
+            if (window.is_before(values[four + i])) sum += weights[i];
+            may_have |= bounds.may_have(values[four + i]);
+          }
+        };
+        if (targets.top_k > 0) {
+          compare(windows.of[cut_windows::of_count], of_count, before[cut_windows::of_count]);
+        } else {
+#pragma unroll
+          for (unsigned i = 0; i < 4; ++i) before[cut_windows::of_count] += weights[i];
+        }
+        if (targets.by_sum) compare(windows.of[cut_windows::of_sum], of_sum, before[cut_windows::of_sum]);
+        if (targets.draws) compare(windows.of[cut_windows::of_draw], of_draw, before[cut_windows::of_draw]);
       }
-      if (targets.by_sum) compare(windows.of[cut_windows::of_sum], of_sum, before[cut_windows::of_sum]);
-      if (targets.draws) compare(windows.of[cut_windows::of_draw], of_draw, before[cut_windows::of_draw]);
       if (may_have) {
         overflows |= num_own == most_own;
         if (!overflows) own_.numbers_of_own[num_own++][threadIdx.x] = static_cast<unsigned short>(number);
