@@ -16,7 +16,9 @@ inline int gumbel_draw(const host_row& row, unsigned index, std::uint64_t seed, 
     const auto column = static_cast<std::uint32_t>(token);
     const philox_words random = host_philox(
         {{column / 4, index, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)}}, seed);
-    const unsigned score = production::gumbel_score(row.levels[column], random.words[column % 4]);
+    const unsigned level = row.levels[column], word = random.words[column % 4];
+    const unsigned score = row.from_probabilities ? production::gumbel_score<false>(level, word)
+                                                  : production::gumbel_score<true>(level, word);
     if (drawn < 0 || score > greatest || (score == greatest && token < drawn)) {
       greatest = score;
       drawn = token;

@@ -41,9 +41,10 @@ class host_row {
   std::vector<int> order;
   std::size_t num_kept = 0;
   std::uint64_t kept_sum = 0;
+  bool from_probabilities;
 
   host_row(const std::vector<float>& values, const sampling_rules& rules)
-      : levels(values.size()), weights(values.size()) {
+      : levels(values.size()), weights(values.size()), from_probabilities(rules.from_probabilities) {
     const float inf = INFINITY;
     float greatest = -inf;
     for (const float value : values)

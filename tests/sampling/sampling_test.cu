@@ -222,6 +222,25 @@ TEST_F(SamplingCalls, AMillionDrawsFollowTheProbabilities) {
     }
 }
 
+// Tokens of 1 and of 1.44 times a power of two: a logarithm that is linear between powers of two is wrong by most
+// there.
+TEST_F(SamplingCalls, AMillionDrawsFollowRowsOfProbabilities) {
+  std::vector<float> probabilities(600);
+  double sum = 0;
+  for (std::size_t i = 0; i < probabilities.size(); ++i)
+    sum += probabilities[i] = std::ldexp(i % 2 == 0 ? 1.0f : 1.44f, -6 - static_cast<int>(i / 60));
+  for (const sampling_draw way : {sampling_draw::inverse, sampling_draw::gumbel}) {
+    SCOPED_TRACE(static_cast<int>(way));
+    sampling how;
+    how.draw = way;
+    how.from_probabilities = true;
+    how.seed = 79;
+    const chi_square found(draw(probabilities, how, 1000000), probabilities.size(),
+                           [&](std::size_t i) { return probabilities[i] / sum; });
+    EXPECT_TRUE(found.is_likely()) << found.statistic << " with " << found.freedom << " degrees of freedom";
+  }
+}
+
 TEST_F(SamplingCalls, OffsetsAndSeedsDrawAnew) {
   const std::vector<float> row(1000, 1.0f);
   sampling how;

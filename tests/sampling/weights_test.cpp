@@ -142,5 +142,36 @@ TEST(SamplingRandom, NoiseIsGumbels) {
   EXPECT_LT(std::uint64_t{most_level} * 256 + gumbel_noise(~0u), std::uint64_t{1} << 32);
 }
 
+// What draws by noise compare, of all levels, and of probabilities to the odds that are promised.
+TEST(SamplingRandom, ScoresOfProbabilitiesAreTheirLogarithms) {
+  double worst = 0;
+  std::size_t falls = 0;
+  unsigned before = 0;
+  for (unsigned level = 1; level <= most_level; ++level) {
+    const double share = std::ldexp(1 + (level & 0x1ffff) * 0x1p-17, static_cast<int>(level >> level_bits));
+    const unsigned found = gumbel_level<false>(level);
+    worst = std::max(worst, std::fabs(found * 0x1p-25 - std::log2(share)));
+    falls += found <= before;
+    before = found;
+  }
+  EXPECT_LE(worst, 0x1p-22);
+  EXPECT_EQ(falls, 0u);
+  EXPECT_EQ(gumbel_level<false>(most_level), 1u << 30);
+  EXPECT_EQ(gumbel_level<true>(most_level), 1u << 30);
+
+  std::mt19937 engine(11);
+  std::uniform_real_distribution<float> below(0, 0.7f);
+  const row_levels<false> levels(0.7f, 1);
+  double worst_odds = 0;
+  for (int i = 0; i < 1000000; ++i) {
+    const float p = below(engine);
+    const unsigned level = levels.level(p);
+    if (level == 0) continue;
+    const double odds = std::exp2(gumbel_level<false>(level) * 0x1p-25 - 32) / (double(p) / 0.7f);
+    worst_odds = std::max(worst_odds, std::fabs(odds - 1));
+  }
+  EXPECT_LE(worst_odds, 0.5e-5);  // of one token, and the greatest has none
+}
+
 }  // namespace
 }  // namespace rungs::tests

@@ -35,8 +35,9 @@
 //           exceeds floor(u S). u is d_uniforms[row], or has 64 random bits. What is below 0, and NaN, is 0; what is
 //           not less than 1 is the greatest number below 1.
 //   sampling_draw::gumbel   The token whose log2(weight) - log2(-log2(u)) is greatest. Each has a u of its own, of 32
-//           random bits. Scores are integers in units of 2^-25; of equals the smaller index is drawn. From
-//           probabilities, log2 is linear between powers of two: the odds of two tokens are off by up to 6 %.
+//           random bits. Scores are integers in units of 2^-25; of equals the smaller index is drawn. log2(weight) is
+//           of the weight before it is rounded to an integer. From probabilities, the odds of two tokens are right to
+//           10^-5.
 // Random numbers are Philox4x32-10 of `seed`, `offset`, the row and the token: the same on all GPUs. Independent draws
 // need different offsets. Where d_offset is not null, *d_offset is added to `offset` when the kernel runs. So a graph
 // draws anew in each replay.

@@ -84,17 +84,28 @@ __host__ __device__ inline unsigned gumbel_noise(unsigned word) {
          static_cast<unsigned>(rounded::to_int(rounded::multiply(of.rest, 0x1p25f)));
 }
 
+// 2^25 (32 + log2(p / greatest p)), rounded, of the p that a level stands for. Levels of logits are logarithms, those
+// of probabilities are the upper bits of a float: 2^(level's whole part - 1) (1 + its fraction).
+template <bool of_logits>
+__host__ __device__ unsigned gumbel_level(unsigned level) {
+  if (of_logits) return level << (25 - level_bits);
+  const binary_logarithm of(rounded::of_bits(rounded::bits_of(0.5f) + (level << (23 - level_bits))));
+  return (static_cast<unsigned>(of.power + 1) << 25) +
+         static_cast<unsigned>(rounded::to_int(rounded::multiply(of.rest, 0x1p25f)));
+}
+
 // What tokens compete with: log2 of the weight in units of 2^-25, and noise.
-__host__ __device__ inline unsigned gumbel_score(unsigned level, unsigned word) {
-  return (level << (25 - level_bits)) + gumbel_noise(word);
+template <bool of_logits>
+__host__ __device__ unsigned gumbel_score(unsigned level, unsigned word) {
+  return gumbel_level<of_logits>(level) + gumbel_noise(word);
 }
 
 // Whether a token may exceed the best score so far. Most cannot, and need neither a level nor noise.
 //
 // Let binary be log2(p / greatest p), and 1 - u be (~word + 1/2) / 2^32. Then a score in powers of two is
 // 40 + binary - log2(-log2(u)), and -log2(u) >= (1 - u) log2(e). So a token cannot win where
-// ~word > 2^(72 + binary - log2(log2(e)) - best). Levels of probabilities are at most their logarithms. Levels, noise,
-// and what is rounded here are wrong by less than 2^-12 together. The bound is 2^-6 more than is due.
+// ~word > 2^(72 + binary - log2(log2(e)) - best). Levels, noise, and what is rounded here are wrong by less than 2^-12
+// together. The bound is 2^-6 more than is due.
 template <bool of_logits>
 class gumbel_bound {
  public:

@@ -71,7 +71,7 @@ struct sampling_memory {
   };
   union {
     weight_bins fine;
-    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: items that lie in windows
+    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: vectors that have items in windows
   };
   bin_scan scan;
   row_blocks_memory blocks;
@@ -154,10 +154,10 @@ class token_search {
 
   // Steps 3 and 4: cuts and the draw, of tokens in windows alone. False if a window does not hold its cut, or if there
   // is no room for its tokens.
-  __device__ bool find_in_windows(const value_bins<of_logits>& bins, const cut_windows& windows,
-                                  const window_targets& targets, token_cut& kept, unsigned& token) {
+  __device__ bool find_in_windows(const cut_windows& windows, const window_targets& targets, token_cut& kept,
+                                  unsigned& token) {
     weight_sum before[cut_windows::num] = {0, 0, 0};
-    weigh(bins, windows, targets, before);
+    weigh(windows, targets, before);
     group_.add_up(before, own_.sums_of_warps);
     gather(before);
     if (!is_listed_) return false;
@@ -165,12 +165,12 @@ class token_search {
     weight_sum masses[cut_windows::num + 1] = {0, 0, 0, 0};
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) {
-      const float value = value_of_token(list_[i]), mark = bins.mark(value);
+      const float value = value_of_token(list_[i]);
       const unsigned weight = levels_.weight(value);
 #pragma unroll
       for (int w = 0; w < cut_windows::num; ++w)
-        if (windows.of[w].has(mark)) masses[w] += weight;
-      masses[cut_windows::num] += windows.of[cut_windows::of_count].has(mark);
+        if (windows.of[w].has(value)) masses[w] += weight;
+      masses[cut_windows::num] += windows.of[cut_windows::of_count].has(value);
     }
     group_.add_up(masses, own_.masses_of_warps);
 
@@ -180,8 +180,7 @@ class token_search {
       if (target <= reached || target - reached > masses[by_count ? static_cast<int>(cut_windows::num) : w])
         return false;
       const value_window& window = windows.of[w];
-      found = among_listed([&](float value) { return window.has(bins.mark(value)); }, by_count, target - reached,
-                           before[w]);
+      found = among_listed([&](float value) { return window.has(value); }, by_count, target - reached, before[w]);
       return true;
     };
     kept = {0, before[cut_windows::of_count]};
@@ -198,67 +197,70 @@ class token_search {
   }
 
  private:
-  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its items
-  // these are, and reads them again.
-  __device__ void weigh(const value_bins<of_logits>& bins, const cut_windows& windows, const window_targets& targets,
+  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its vectors
+  // have some of these, and reads them again.
+  __device__ void weigh(const cut_windows& windows, const window_targets& targets,
                         weight_sum (&before)[cut_windows::num]) {
     constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
     // Levels below the least one have less weight than it has.
     const unsigned least_weight = weight_of_level<of_logits>(least_level_);
     const bool has_least = least_level_ > 1;
+    const window_bounds of_count(windows.of[cut_windows::of_count]), of_sum(windows.of[cut_windows::of_sum]),
+        of_draw(windows.of[cut_windows::of_draw]);
     unsigned number = 0, num_own = 0;
     bool overflows = false;
-    share_.template for_each_vector<2>([&](const float(&values)[vector_items], unsigned) {
-      float marks[vector_items];
-      unsigned weights[vector_items];
+    share_.template for_each_vector<1>([&](const float(&values)[vector_items], unsigned) {
+      bool may_have = false;
+      // Four at a time: registers are few.
 #pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) {
-        marks[i] = bins.mark(values[i]);
-        weights[i] = levels_.weight(values[i]);
-      }
-      if (has_least) {
+      for (unsigned four = 0; four < vector_items; four += 4) {
+        unsigned weights[4];
 #pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i)
-          if (weights[i] < least_weight) weights[i] = 0;
-      }
-      unsigned mask = 0;
-      if (targets.top_k > 0) {
-        weigh(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count], mask);
-      } else {
+        for (unsigned i = 0; i < 4; ++i) weights[i] = levels_.weight(values[four + i]);
+        if (has_least) {
 #pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
+          for (unsigned i = 0; i < 4; ++i)
+            if (weights[i] < least_weight) weights[i] = 0;
+        }
+        const auto compare = [&](const value_window& window, const window_bounds& bounds, weight_sum& sum) {
+#pragma unroll
+          for (unsigned i = 0; i < 4; ++i) {
+            if (window.is_before(values[four + i])) sum += weights[i];
+            may_have |= bounds.may_have(values[four + i]);
+          }
+        };
+        if (targets.top_k > 0) {
+          compare(windows.of[cut_windows::of_count], of_count, before[cut_windows::of_count]);
+        } else {
+#pragma unroll
+          for (unsigned i = 0; i < 4; ++i) before[cut_windows::of_count] += weights[i];
+        }
+        if (targets.by_sum) compare(windows.of[cut_windows::of_sum], of_sum, before[cut_windows::of_sum]);
+        if (targets.draws) compare(windows.of[cut_windows::of_draw], of_draw, before[cut_windows::of_draw]);
       }
-      if (targets.by_sum) weigh(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum], mask);
-      if (targets.draws) weigh(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw], mask);
-      if (num_own > most_own - vector_items) {
-        overflows = true;
-        num_own = 0;
+      if (may_have) {
+        overflows |= num_own == most_own;
+        if (!overflows) own_.numbers_of_own[num_own++][threadIdx.x] = static_cast<unsigned short>(number);
       }
-#pragma unroll 1
-      for (; mask != 0; mask &= mask - 1)
-        own_.numbers_of_own[num_own++][threadIdx.x] =
-            static_cast<unsigned short>(number + __ffs(static_cast<int>(mask)) - 1);
-      number += vector_items;
+      ++number;
     });
-    if (overflows) atomicAdd(&own_.size, plan_.capacity + 1);
-#pragma unroll 4
-    for (unsigned i = 0; i < num_own; ++i) {
-      const unsigned column = share_.column_of_own(own_.numbers_of_own[i][threadIdx.x]);
-      const float value = share_.value_at(column);
-      if (levels_.weight(value) < least_weight) continue;  // none, in the last bin
-      const unsigned place = atomicAdd(&own_.size, 1u);
-      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    if (overflows) {
+      atomicAdd(&own_.size, plan_.capacity + 1);
+      return;
     }
-  }
-  template <unsigned num>
-  static __device__ void weigh(const value_window& window, const float (&marks)[num], const unsigned (&weights)[num],
-                               weight_sum& before, unsigned& within) {
-#pragma unroll
-    for (unsigned i = 0; i < num; ++i) {
-      const bool is_before = window.is_before(marks[i]);
-      if (is_before) before += weights[i];
-      if (!is_before & (marks[i] <= window.last)) within |= 1u << i;
-    }
+    share_.for_own_vectors(
+        num_own, [&](unsigned i) { return own_.numbers_of_own[i][threadIdx.x]; },
+        [&](const float(&values)[vector_items], unsigned first) {
+          const auto is_within = [&](float value) {
+            return windows.of[cut_windows::of_count].has(value) | windows.of[cut_windows::of_sum].has(value) |
+                   windows.of[cut_windows::of_draw].has(value);
+          };
+          share_.take_some(values, first, is_within, [&](float value, unsigned column) {
+            if (levels_.weight(value) < least_weight) return;  // none, in the last bin
+            const unsigned place = atomicAdd(&own_.size, 1u);
+            if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+          });
+        });
   }
 
   // One bin, and those from `first` to `last`.
@@ -494,7 +496,8 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
   const auto compete = [&](float value, unsigned column, unsigned word) {
     const unsigned level = levels.level(value);
     if (level < least_level || token_candidate(value, column) < last) return;
-    const candidate each = static_cast<candidate>(gumbel_score(level, word)) << 32 | static_cast<unsigned>(~column);
+    const candidate each =
+        static_cast<candidate>(gumbel_score<of_logits>(level, word)) << 32 | static_cast<unsigned>(~column);
     if (each > best) best = each;
   };
   if (!share.has_whole_fours()) {
@@ -598,7 +601,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
                              static_cast<float>(weight_of_level<of_logits>(task.least_level)) * 0x1p-31f};
     const cut_windows windows = own.windows.find(bins, levels.greatest, levels.factor, wanted);
     is_found = search.find_in_windows(
-        bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
+        windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
   }
   if (!is_found) {
     if (by_windows) {
