@@ -89,17 +89,42 @@ struct thread_counters {
     }
   }
 
+  // A float, in few instructions: a counter is added the product of the mantissa and a power of two with the sign.
+  // False, and the counters have no meaning, where it is not finite.
+  static __device__ bool add_float(float number) {
+    using format = exact::format_of<float>;
+    const auto all = bits_of<unsigned>(number), magnitude = all & ~format::sign;
+    const bool is_finite = magnitude < format::infinity;
+    // A denormal number has the exponent of field 1, and no leading bit.
+    const int field = static_cast<int>(magnitude >> format::mantissa_bits), above = field > 1 ? field - 1 : 0;
+    const unsigned mantissa = magnitude - (static_cast<unsigned>(above) << format::mantissa_bits);
+    int position = above + 1 + format::least_exponent - Total::lowest_exponent;
+    if constexpr (may_lie_outside) position = is_finite && position > 0 ? position : 0;
+    const int by = position & (spacing - 1), power = (static_cast<int>(all) >> 31 | 1) << by;
+    const unsigned row = blockDim.x * sizeof(long long) / spacing;
+    char* const first = reinterpret_cast<char*>(exact_counters + threadIdx.x);
+    auto& counter = *reinterpret_cast<long long*>(first + static_cast<unsigned>(position - by) * row);
+    long long held = counter;
+    asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(held) : "r"(mantissa), "r"(power));
+    counter = held;
+    return is_finite;
+  }
+
   // Adds terms[0] to terms[count - 1]; returns what was not finite, as exact::seen. Of that the digits have no meaning.
   template <int count, class Terms>
   static __device__ unsigned add_terms(const Terms& terms) {
     bool all_finite = true;
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      const auto taken = take_apart(terms[i]);
-      int position = taken.exponent - Total::lowest_exponent;
-      if constexpr (may_lie_outside) position = taken.is_finite && position > 0 ? position : 0;
-      add(taken.words, position);
-      all_finite = all_finite && taken.is_finite;
+      if constexpr (spacing == 16) {
+        all_finite = add_float(terms[i]) && all_finite;
+      } else {
+        const auto taken = take_apart(terms[i]);
+        int position = taken.exponent - Total::lowest_exponent;
+        if constexpr (may_lie_outside) position = taken.is_finite && position > 0 ? position : 0;
+        add(taken.words, position);
+        all_finite = all_finite && taken.is_finite;
+      }
     }
     unsigned seen = 0;
     if (!all_finite) {
@@ -133,7 +158,7 @@ struct thread_counters {
     __syncthreads();
     for (int i = threadIdx.x / parts::warp_threads; i < num_digits; i += num_warps) {
       long long sum = 0;
-      if (total.is_touched(i)) sum = parts::warp_reduce(is_warp ? of_warp.template in_digit<Total>(i) : 0, plus{});
+      if (total.is_touched(i)) sum = total_of_lanes(is_warp ? of_warp.template in_digit<Total>(i) : 0);
       if (lane == 0) window_sums[i] = sum;
     }
     for (int c = threadIdx.x / parts::warp_threads; c < num_counters; c += num_warps) {
@@ -146,7 +171,7 @@ struct thread_counters {
           low += held & 0xffffffff;
           high += held >> 32;
         }
-        low = parts::warp_reduce(low, plus{}), high = parts::warp_reduce(high, plus{});
+        low = total_of_lanes(low), high = total_of_lanes(high);
       }
       if (lane == 0) low_sums[c] = low, high_sums[c] = high;
     }

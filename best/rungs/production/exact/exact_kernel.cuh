@@ -262,6 +262,7 @@ __device__ long long fold_notes(const long long* notes, std::size_t num_blocks, 
 #pragma unroll
     for (int k = 0; k < in_flight; ++k) folded = op(folded, held[k]);
   }
+  if constexpr (std::is_same_v<Op, plus>) return total_of_lanes(folded);
   return parts::warp_reduce(folded, op);
 }
 
@@ -288,6 +289,21 @@ __device__ void add_notes(const long long* notes, std::size_t num_blocks, block_
   __syncthreads();
 }
 
+// Digits before they are carried, in words.
+template <int num_words>
+__device__ short_sum<num_words> words_of(const long long* digits) {
+  short_sum<num_words> sum;
+  long long carried = 0;
+#pragma unroll
+  for (int i = 0; i < num_words; ++i) {
+    if (i + 1 < num_words) carried += digits[i];
+    sum.words[i] = static_cast<unsigned>(carried);
+    carried >>= 32;
+  }
+  sum.first = 0;
+  return sum;
+}
+
 // One thread rounds what `block` has in its digits, or writes it as it is.
 template <class Total, int num_words, class OutputIteratorT>
 __device__ void write_total(block_total<Total, num_words>& block, OutputIteratorT d_out) {
@@ -299,6 +315,12 @@ __device__ void write_total(block_total<Total, num_words>& block, OutputIterator
     total.carry();
     *d_out = total;
   } else {
+    if constexpr (Total::num_digits <= 12) {
+      if (total.flags == 0) {
+        *d_out = words_of<Total::num_digits + 1>(total.digits).template rounded<written, Total>();
+        return;
+      }
+    }
     constexpr int top = Total::num_digits - 1;  // is zero where no digit was touched
     const bool is_any = block.part.last >= 0;
     *d_out = total.template rounded_in_place<written>(is_any ? block.part.first : top, is_any ? block.part.last : top);
@@ -413,8 +435,8 @@ __global__ void __launch_bounds__(exact_shape<Terms>::most_threads, 1)
     shape::counters::sum_block(total);
     if (!is_alone) {
       write_notes(total, posts.notes);
-      __threadfence();
       __syncthreads();
+      if (is_first) __threadfence();
     } else if (is_first) {
       write_total(total, d_out);
     }

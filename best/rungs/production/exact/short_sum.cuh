@@ -17,6 +17,16 @@ __device__ T warp_total(T value, Op op) {
   return parts::has_redux ? value : __shfl_sync(parts::full_mask, value, 0);
 }
 
+// The sum of a warp's values, in the first lane. Halves of words are added up in one instruction each.
+__device__ inline long long total_of_lanes(long long value) {
+  if constexpr (!parts::has_redux) return parts::warp_reduce(value, plus{});
+  const auto of_bits = [&](int first) {
+    return static_cast<long long>(parts::warp_reduce(static_cast<int>(value >> first & 0xffff), plus{})) << first;
+  };
+  const auto top = static_cast<long long>(parts::warp_reduce(static_cast<int>(value >> 48), plus{}));
+  return of_bits(0) + of_bits(16) + of_bits(32) + top * (1ll << 48);
+}
+
 // (words[0] + words[1] * 2^32 + …) * 2^(32 * first + lowest_exponent): digits of a record, from the first that may be
 // other than zero. The last word bears the sign.
 template <int num_words_>
