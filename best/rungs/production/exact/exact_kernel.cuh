@@ -185,12 +185,16 @@ __device__ void add_share(const Terms& terms, const exact_plan& plan, typename e
   if constexpr (Terms::in_vectors) {
     constexpr int num_vectors = shape::num_vectors, vector_items = Terms::vector_items;
     constexpr int tile_items = num_vectors * vector_items;
-    const std::size_t tile = std::size_t{num_vectors} * blockDim.x;
-    for (std::size_t first = blockIdx.x * tile; first < plan.whole_vectors; first += gridDim.x * tile) {
+    // A tile is a warp's, and neighbours belong to different blocks: so the last round is spread over all of them.
+    constexpr std::size_t tile = num_vectors * parts::warp_threads;
+    const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+    const std::size_t num_warps = std::size_t{gridDim.x} * (blockDim.x / parts::warp_threads);
+    for (std::size_t first = (std::size_t{gridDim.x} * warp + blockIdx.x) * tile; first < plan.whole_vectors;
+         first += num_warps * tile) {
       vectors_of<Terms, num_vectors> vectors;
-      const std::size_t mine = first + threadIdx.x;
+      const std::size_t mine = first + lane;
       const auto load = [&](int k) {
-        terms.load(plan.before + (mine + k * blockDim.x) * vector_items, vectors.loaded[k]);
+        terms.load(plan.before + (mine + k * parts::warp_threads) * vector_items, vectors.loaded[k]);
       };
       if (first + tile <= plan.whole_vectors) {
 #pragma unroll
@@ -199,7 +203,7 @@ __device__ void add_share(const Terms& terms, const exact_plan& plan, typename e
 #pragma unroll
         for (int k = 0; k < num_vectors; ++k) {
           vectors.loaded[k] = {};
-          if (mine + k * blockDim.x < plan.whole_vectors) load(k);
+          if (mine + k * parts::warp_threads < plan.whole_vectors) load(k);
         }
       }
       share.template add<tile_items>(vectors);
