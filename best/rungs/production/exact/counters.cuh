@@ -4,7 +4,7 @@
 // shifted to its place and added to a counter. That is exact whatever the data, and needs no order and no atomics: no
 // two threads share a counter, and lanes meet no bank conflicts. Floats have a counter every 16 bits, so that a term
 // goes to one; doubles every 32, or few threads would have room. A warp clears its threads' counters when it first
-// needs them. What is left in windows at the end never goes there: its parts of a warp are added up beside them.
+// needs them. What is left in windows at the end never goes there: the sums of warps are added up beside them.
 #pragma once
 
 #include <cstddef>
@@ -12,64 +12,48 @@
 
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/exact/short_sum.cuh"
 #include "rungs/production/exact/terms.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
 extern __shared__ long long exact_counters[];  // counter c of thread t: [c * blockDim.x + t]
 
-// So many terms of a thread fit its counters.
-inline constexpr std::size_t most_terms_of_thread = std::size_t{1} << 20;
+// So many terms of a thread fit its counters and its window.
+inline constexpr std::size_t most_terms_of_thread = std::size_t{1} << 17;
 
-// What a block adds up, and which digits of it may be other than zero: bit i of word i / 32.
-template <class Total>
+// What may be other than zero beside a short sum.
+struct long_part {
+  int first, last;  // digits
+  unsigned seen;    // as exact::seen
+
+  static __device__ long_part nothing() { return {1 << 15, -1, 0}; }
+  __device__ void touch(int from, int to) {
+    first = from < first ? from : first;
+    last = to > last ? to : last;
+  }
+};
+struct either_part {
+  __device__ long_part operator()(long_part a, const long_part& b) const {
+    a.touch(b.first, b.last);
+    a.seen |= b.seen;
+    return a;
+  }
+};
+
+// What a block adds up. Nothing of it is cleared: all that is read was written before.
+template <class Total, int num_words>
 struct block_total {
-  static constexpr int num_words = (Total::num_digits + 31) / 32;
-  static constexpr int most_parts = 4, most_warps = 32;
+  static constexpr int most_warps = 32;
+  // Of each warp: what is in its window, and what its threads' counters have, if they were used.
+  short_sum<num_words> of_warp[most_warps];
+  long_part counted[most_warps];
+  bool counts[most_warps];
+  // Of all: digits where `part` says so.
   Total sum;
-  unsigned touched[num_words];
-  unsigned counting_warps;  // bit w: threads of warp w have used their counters
-  // What warps have beside their counters: part p of warp w counts 2^(positions[p][w] + lowest_exponent).
-  long long parts[most_parts][most_warps];
-  int positions[most_parts][most_warps];
+  long_part part;
 
-  __device__ void clear() {
-    for (unsigned i = threadIdx.x; i < Total::num_digits; i += blockDim.x) sum.digits[i] = 0;
-    if (threadIdx.x < num_words) touched[threadIdx.x] = 0;
-    if (threadIdx.x == 0) sum.flags = sum.unused = counting_warps = 0;
-  }
-  // What the first num_parts parts of a warp, each less than 2^48, add to a digit.
-  template <int num_parts>
-  __device__ long long in_digit(int digit, int warp) const {
-    long long sum = 0;
-#pragma unroll
-    for (int part = 0; part < num_parts; ++part) {
-      const long long value = parts[part][warp];
-      const int position = positions[part][warp], by = position % 32;
-      const unsigned long long low = (value & 0xffffffffull) << by;
-      if (digit == position / 32) sum += low & 0xffffffff;
-      if (digit == position / 32 + 1) sum += static_cast<long long>(low >> 32) + (value >> 32) * (1ll << by);
-    }
-    return sum;
-  }
-  __device__ void touch(int digit) {
-    if (digit < Total::num_digits) atomicOr(&touched[digit / 32], 1u << digit % 32);
-  }
-  __device__ void touch_all() {
-    for (unsigned& word : touched) atomicOr(&word, ~0u);
-  }
-  __device__ bool is_touched(int digit) const { return (touched[digit / 32] >> digit % 32 & 1) != 0; }
-  // Where no digit was touched, all are zero, and any will do.
-  __device__ int first_touched() const {
-    int word = 0;
-    while (word + 1 < num_words && touched[word] == 0) ++word;
-    return parts::at_most(32 * word + (touched[word] != 0 ? __ffs(touched[word]) - 1 : 0), Total::num_digits - 1);
-  }
-  __device__ int last_touched() const {
-    int word = num_words - 1;
-    while (word > 0 && touched[word] == 0) --word;
-    return parts::at_most(32 * word + (touched[word] != 0 ? 31 - __clz(touched[word]) : 0), Total::num_digits - 1);
-  }
+  __device__ bool is_touched(int digit) const { return part.first <= digit && digit <= part.last; }
 };
 
 template <class Total, class Term>
@@ -105,17 +89,42 @@ struct thread_counters {
     }
   }
 
+  // A float, in few instructions: a counter is added the product of the mantissa and a power of two with the sign.
+  // False, and the counters have no meaning, where it is not finite.
+  static __device__ bool add_float(float number) {
+    using format = exact::format_of<float>;
+    const auto all = bits_of<unsigned>(number), magnitude = all & ~format::sign;
+    const bool is_finite = magnitude < format::infinity;
+    // A denormal number has the exponent of field 1, and no leading bit.
+    const int field = static_cast<int>(magnitude >> format::mantissa_bits), above = field > 1 ? field - 1 : 0;
+    const unsigned mantissa = magnitude - (static_cast<unsigned>(above) << format::mantissa_bits);
+    int position = above + 1 + format::least_exponent - Total::lowest_exponent;
+    if constexpr (may_lie_outside) position = is_finite && position > 0 ? position : 0;
+    const int by = position & (spacing - 1), power = (static_cast<int>(all) >> 31 | 1) << by;
+    const unsigned row = blockDim.x * sizeof(long long) / spacing;
+    char* const first = reinterpret_cast<char*>(exact_counters + threadIdx.x);
+    auto& counter = *reinterpret_cast<long long*>(first + static_cast<unsigned>(position - by) * row);
+    long long held = counter;
+    asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(held) : "r"(mantissa), "r"(power));
+    counter = held;
+    return is_finite;
+  }
+
   // Adds terms[0] to terms[count - 1]; returns what was not finite, as exact::seen. Of that the digits have no meaning.
   template <int count, class Terms>
   static __device__ unsigned add_terms(const Terms& terms) {
     bool all_finite = true;
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-      const auto taken = take_apart(terms[i]);
-      int position = taken.exponent - Total::lowest_exponent;
-      if constexpr (may_lie_outside) position = taken.is_finite && position > 0 ? position : 0;
-      add(taken.words, position);
-      all_finite = all_finite && taken.is_finite;
+      if constexpr (spacing == 16) {
+        all_finite = add_float(terms[i]) && all_finite;
+      } else {
+        const auto taken = take_apart(terms[i]);
+        int position = taken.exponent - Total::lowest_exponent;
+        if constexpr (may_lie_outside) position = taken.is_finite && position > 0 ? position : 0;
+        add(taken.words, position);
+        all_finite = all_finite && taken.is_finite;
+      }
     }
     unsigned seen = 0;
     if (!all_finite) {
@@ -125,22 +134,34 @@ struct thread_counters {
     return seen;
   }
 
-  // The sums of all threads' counters and of the warps' parts, as digits less than 2^34, of those that were touched.
-  template <int num_parts>
-  static __device__ void sum_block(block_total<Total>& total) {
-    constexpr int counters_of_digit = 32 / spacing;
+  // The sums of all threads' counters and of the warps' windows, as digits less than 2^34.
+  template <int num_words>
+  static __device__ void sum_block(block_total<Total, num_words>& total) {
+    constexpr int counters_of_digit = 32 / spacing, num_digits = Total::num_digits;
     __shared__ long long low_sums[num_counters], high_sums[num_counters];  // of the halves of each counter
-    __shared__ long long part_sums[Total::num_digits];
+    __shared__ long long window_sums[num_digits];
     const int lane = threadIdx.x % parts::warp_threads, num_warps = blockDim.x / parts::warp_threads;
-    __syncthreads();
-    const unsigned counting_warps = total.counting_warps;
-    for (int i = threadIdx.x / parts::warp_threads; i < Total::num_digits; i += num_warps) {
-      long long sum = 0;
-      if (num_parts > 0 && total.is_touched(i))
-        sum = parts::warp_reduce(lane < num_warps ? total.template in_digit<num_parts>(i, lane) : 0ll, plus{});
-      if (lane == 0) part_sums[i] = sum;
+    const bool is_warp = lane < num_warps;
+    const short_sum<num_words>& of_warp = total.of_warp[is_warp ? lane : 0];
+    const unsigned counting_warps = __ballot_sync(parts::full_mask, is_warp && total.counts[lane]);
+    if (threadIdx.x < parts::warp_threads) {
+      long_part part = is_warp ? total.counted[lane] : long_part::nothing();
+      if (is_warp && of_warp.first < num_digits)
+        part.touch(of_warp.first, of_warp.first + num_words + 1);  // and two carries
+      part = parts::warp_reduce(part, either_part{});
+      if (lane == 0) {
+        part.last = part.last < num_digits ? part.last : num_digits - 1;
+        if (part.first >= num_digits) part.first = part.last = num_digits - 1;
+        total.part = part;
+      }
     }
-    for (int c = threadIdx.x / parts::warp_threads; counting_warps != 0 && c < num_counters; c += num_warps) {
+    __syncthreads();
+    for (int i = threadIdx.x / parts::warp_threads; i < num_digits; i += num_warps) {
+      long long sum = 0;
+      if (total.is_touched(i)) sum = total_of_lanes(is_warp ? of_warp.template in_digit<Total>(i) : 0);
+      if (lane == 0) window_sums[i] = sum;
+    }
+    for (int c = threadIdx.x / parts::warp_threads; c < num_counters; c += num_warps) {
       long long low = 0, high = 0;
       if (total.is_touched(c / counters_of_digit)) {
 #pragma unroll 4
@@ -150,21 +171,21 @@ struct thread_counters {
           low += held & 0xffffffff;
           high += held >> 32;
         }
-        low = parts::warp_reduce(low, plus{}), high = parts::warp_reduce(high, plus{});
+        low = total_of_lanes(low), high = total_of_lanes(high);
       }
       if (lane == 0) low_sums[c] = low, high_sums[c] = high;
     }
     __syncthreads();
     const auto of_digit = [&](const long long* sums, int i) -> long long {
-      if (counting_warps == 0 || i < 0 || i >= Total::num_digits) return 0;
+      if (i < 0 || i >= num_digits) return 0;
       if constexpr (counters_of_digit == 2) return sums[2 * i] + sums[2 * i + 1] * (1 << spacing);
       return sums[i];
     };
     const auto digit = [&](int i) {
-      return of_digit(low_sums, i) + of_digit(high_sums, i - 1) + (i < 0 ? 0 : part_sums[i]);
+      return of_digit(low_sums, i) + of_digit(high_sums, i - 1) + (i < 0 ? 0 : window_sums[i]);
     };
-    for (int i = threadIdx.x; i < Total::num_digits; i += blockDim.x)
-      total.sum.digits[i] = (i + 1 < Total::num_digits ? digit(i) & 0xffffffff : digit(i)) + (digit(i - 1) >> 32);
+    for (int i = threadIdx.x; i < num_digits; i += blockDim.x)
+      total.sum.digits[i] = (i + 1 < num_digits ? digit(i) & 0xffffffff : digit(i)) + (digit(i - 1) >> 32);
     __syncthreads();
   }
 };

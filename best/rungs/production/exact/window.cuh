@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "rungs/production/exact/counters.cuh"
+#include "rungs/production/exact/short_sum.cuh"
 #include "rungs/production/exact/terms.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -33,6 +34,9 @@ __device__ inline float magnitude_of(float number) { return fabsf(number); }
 __device__ inline float larger(float a, float b) { return fmaxf(a, b); }
 __device__ inline unsigned magnitude_of(double number) { return __double2hiint(number) & 0x7fffffffu; }
 __device__ inline unsigned larger(unsigned a, unsigned b) { return a < b ? b : a; }
+// Of a magnitude, the upper 32 bits.
+__device__ inline unsigned upper_bits_of(float magnitude) { return __float_as_uint(magnitude); }
+__device__ inline unsigned upper_bits_of(unsigned magnitude) { return magnitude; }
 
 // The greatest such magnitude of numbers up to `power`, a power of two; of doubles, below it, for want of the lower
 // half.
@@ -55,9 +59,8 @@ struct exact_window {
   // After so many terms, each less than 2^51, the sums may be full.
   static constexpr bool may_fill = sizeof(Term) == 8;
   static constexpr int most_terms = 1 << 11;
-  // Where the sums of 32 lanes may not fit 64 bits, their halves are parts of their own.
-  static constexpr int num_parts = may_fill ? 2 * num_levels : num_levels;
-  static_assert(num_parts <= block_total<Total>::most_parts);
+  // Words for what 2^22 floats, or 2^16 doubles, add up to: less than 2^91 or 2^120, and shifted by 31.
+  static constexpr int num_words = may_fill ? 5 : 4;
 
   int k = 0;
   magnitude limit{};  // of 2^(k-1); zero: there is no window yet
@@ -97,10 +100,9 @@ struct exact_window {
     return true;
   }
 
-  // Begins a window in which numbers up to four times `most` fit.
-  __device__ void place(magnitude most) {
-    const Term number = from_magnitude(most);
-    k = static_cast<int>(bits_of<bits>(number) >> level_bits) - bias + 3;
+  // Begins a window in which numbers up to four times one with these upper bits fit.
+  __device__ void place(unsigned most) {
+    k = static_cast<int>(most >> level_bits % 32) - bias + 3;
     k = k < least_k ? least_k : k > greatest_k ? greatest_k : k;
     limit = limit_of(power_of_two(k - 1));
     highest_offset = 1.5f * power_of_two(k);
@@ -109,50 +111,58 @@ struct exact_window {
   }
 
   // Adds the sums to the thread's counters. All lanes of the warp have the same window.
-  __device__ void empty(block_total<Total>& total) {
+  __device__ void empty() {
 #pragma unroll
     for (int level = 0; level < num_levels; ++level) {
       const unsigned words[2] = {static_cast<unsigned>(sums[level]), static_cast<unsigned>(sums[level] >> 32)};
       thread_counters<Total, Term>::add(words, position_of(level));
       sums[level] = 0;
-      touch(position_of(level), total);
     }
   }
+  // The digits that this may change: 64 bits, shifted, and two carries.
+  __device__ int first_digit() const { return position_of(num_levels - 1) / 32; }
+  __device__ int last_digit() const { return position_of(0) / 32 + 4; }
 
-  // Makes the warp's sums its parts of the block's total.
-  __device__ void hand_over(block_total<Total>& total) const {
+  // What the warp's sums add up to, in the first lane.
+  __device__ short_sum<num_words> total_of_warp() const {
+    if (!is_placed()) return short_sum<num_words>::nothing();
+    // Of few bits each, so that their sums fit words.
+    constexpr int level_pieces = may_fill ? 2 : 1, piece_bits = level_bits / level_pieces;
+    constexpr int num_pieces = num_levels * level_pieces;
+    long long of_word[num_words + 2] = {}, carried = 0;
 #pragma unroll
-    for (int level = 0; level < num_levels; ++level) {
-      const int position = is_placed() ? position_of(level) : 0;
-      if constexpr (may_fill) {
-        hand_over(2 * level, sums[level] & 0xffffffff, position, total);
-        hand_over(2 * level + 1, sums[level] >> 32, position + 32, total);
-      } else {
-        hand_over(level, sums[level], position, total);
-      }
-      if (is_placed()) touch(position, total);
+    for (int i = 0; i <= num_pieces; ++i) {
+      if (i % level_pieces == 0 && i < num_pieces) carried += sums[num_levels - 1 - i / level_pieces];
+      const int piece = static_cast<int>(i < num_pieces ? carried & ((1 << piece_bits) - 1) : carried);
+      carried >>= piece_bits;
+      const long long sum = parts::warp_reduce(piece, plus{}) * (1ll << i * piece_bits % 32);
+      of_word[i * piece_bits / 32] += sum & 0xffffffff;
+      of_word[i * piece_bits / 32 + 1] += sum >> 32;
     }
+    const int position = position_of(num_levels - 1), by = position % 32;
+    short_sum<num_words> total;
+    total.first = position / 32;
+    unsigned before = 0;
+    carried = 0;
+#pragma unroll
+    for (int i = 0; i < num_words; ++i) {
+      carried += of_word[i];
+      const auto word = static_cast<unsigned>(carried);
+      total.words[i] = __funnelshift_l(before, word, by);
+      before = word;
+      carried >>= 32;
+    }
+    return total;
   }
 
  private:
   __device__ int position_of(int level) const { return k - (level + 1) * level_bits - lowest; }
-  static __device__ void touch(int position, block_total<Total>& total) {
-    const int lane = threadIdx.x % parts::warp_threads;
-    if (lane < 5) total.touch(position / 32 + lane);  // 64 bits, shifted, and two carries
-  }
-  static __device__ void hand_over(int part, long long value, int position, block_total<Total>& total) {
-    const long long sum = parts::warp_reduce(value, plus{});
-    const unsigned warp = threadIdx.x / parts::warp_threads;
-    if (threadIdx.x % parts::warp_threads == 0) total.parts[part][warp] = sum, total.positions[part][warp] = position;
-  }
   static __device__ Term power_of_two(int exponent) {
     const bits pattern = static_cast<bits>(exponent + bias) << level_bits;
     Term power;
     memcpy(&power, &pattern, sizeof(Term));
     return power;
   }
-  static __device__ float from_magnitude(float most) { return most; }
-  static __device__ double from_magnitude(unsigned most) { return __hiloint2double(static_cast<int>(most), 0); }
 };
 
 }  // namespace rungs::RUNGS_ABI::production
