@@ -15,9 +15,11 @@
 
 #include <cstddef>
 
+#include "rungs/parts/gather.cuh"
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/warp_scan.cuh"
+#include "rungs/scans/09_warp_look_back.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -127,6 +129,36 @@ struct run_mailboxes {
       next += count;
     }
     return value;
+  }
+};
+
+// How many runs begin in the tiles before: 32 tiles are a group, whose last tile posts what the group adds, and then
+// what all groups up to it are. So no tile asks for more than two windows of 32 while at most 1,024 tiles are under
+// way.
+struct count_mailboxes {
+  static constexpr unsigned group_tiles = parts::warp_threads;
+  using mailboxes = parts::mailboxes<unsigned long long>;
+
+  mailboxes tiles, groups;
+
+  static constexpr std::size_t bytes(std::size_t num_tiles) {
+    return mailboxes::bytes(num_tiles) + mailboxes::bytes(parts::ceil_div(num_tiles, std::size_t{group_tiles}));
+  }
+  static count_mailboxes at(char* region, std::size_t num_tiles) {
+    return {mailboxes(region), mailboxes(region + mailboxes::bytes(num_tiles))};
+  }
+
+  // In every lane of the warp that calls it. The tiles before have posted their own counts, or will.
+  __device__ unsigned long long before(unsigned tile, unsigned long long of_tile, parts::tag tag) const {
+    const unsigned group = tile / group_tiles;
+    const bool ends_group = tile % group_tiles == group_tiles - 1, is_first_lane = threadIdx.x % group_tiles == 0;
+    const auto in_group = parts::gather<1>(tiles, std::size_t{group} * group_tiles, tile, tag, plus{});
+    if (ends_group && is_first_lane)
+      groups.post(group, in_group + of_tile, tag, group == 0 ? parts::posted::prefix : parts::posted::aggregate);
+    if (group == 0) return in_group;
+    const unsigned long long before_group = scans::prefix_before(groups, group, tag, plus{});
+    if (ends_group && is_first_lane) groups.post(group, before_group + in_group + of_tile, tag, parts::posted::prefix);
+    return before_group + in_group;
   }
 };
 
