@@ -132,11 +132,11 @@ struct run_mailboxes {
   }
 };
 
-// How many runs begin in the tiles before: 32 tiles are a group, whose last tile posts what the group adds, and then
-// what all groups up to it are. So no tile asks for more than two windows of 32 while at most 1,024 tiles are under
-// way.
+// How many runs begin in the tiles before: 128 tiles are a group, whose last tile posts what the group adds, and then
+// what all groups up to it add. While at most 4,096 tiles are under way, no tile waits for more than two reads.
 struct count_mailboxes {
-  static constexpr unsigned group_tiles = parts::warp_threads;
+  static constexpr int reads_of_lane = 4;
+  static constexpr unsigned group_tiles = reads_of_lane * parts::warp_threads;
   using mailboxes = parts::mailboxes<unsigned long long>;
 
   mailboxes tiles, groups;
@@ -151,8 +151,9 @@ struct count_mailboxes {
   // In every lane of the warp that calls it. The tiles before have posted their own counts, or will.
   __device__ unsigned long long before(unsigned tile, unsigned long long of_tile, parts::tag tag) const {
     const unsigned group = tile / group_tiles;
-    const bool ends_group = tile % group_tiles == group_tiles - 1, is_first_lane = threadIdx.x % group_tiles == 0;
-    const auto in_group = parts::gather<1>(tiles, std::size_t{group} * group_tiles, tile, tag, plus{});
+    const bool ends_group = tile % group_tiles == group_tiles - 1,
+               is_first_lane = threadIdx.x % parts::warp_threads == 0;
+    const auto in_group = parts::gather<reads_of_lane>(tiles, std::size_t{group} * group_tiles, tile, tag, plus{});
     if (ends_group && is_first_lane)
       groups.post(group, in_group + of_tile, tag, group == 0 ? parts::posted::prefix : parts::posted::aggregate);
     if (group == 0) return in_group;
