@@ -268,8 +268,8 @@ cudaError_t launch_by_key(const Call& call, char* region, std::size_t others_at,
                                   parts::mailboxes<typename Call::key>(region + others_at), storage.of_call);
 }
 
-// Storage: for each tile mailboxes for an accumulator, and for a count or a key; one more for an accumulator for each 32
-// tiles, and for a count for each 128. It never is less for more items.
+// Storage: for each tile mailboxes for an accumulator, and for a count or a key; one more for an accumulator for each
+// 32 tiles, and for a count for each 128. It never is less for more items.
 template <class Call>
 cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, const Call& call, cudaStream_t stream) {
   using T = typename Call::accumulator;

@@ -2,7 +2,7 @@
 //
 // A tile belongs to a block. Its warps hold one part each, one behind the other. A part is made of rows, and a row of
 // 32 lanes with a few neighbours each. So accesses are coalesced, and the order of the items is that of warps, rows,
-// lanes and neighbours. The shape depends on the types alone: what is folded has the same bits at any alignment.
+// lanes and neighbours. The shape does not depend on the alignment: what is folded has the same bits at any.
 #pragma once
 
 #include <cuda_runtime.h>
