@@ -96,6 +96,21 @@ TEST_F(Contract, NoItems) {
   out.expect({});
 }
 
+// Storage that suffices for many items does for fewer, though tiles are smaller then.
+TEST_F(Contract, FewerItemsNeedNoMoreStorage) {
+  std::size_t reduces = 0, scans = 0;
+  int* const none = nullptr;
+  for (const int n : {0, 1, 1'000, 1'024, 1'025, 65'536, 1 << 20, (2 << 20) - 1, 2 << 20, (2 << 20) + 1, 1 << 24}) {
+    std::size_t bytes = 0;
+    ASSERT_EQ(DeviceReduce::ReduceByKey(nullptr, bytes, none, none, none, none, none, plus{}, n), cudaSuccess);
+    EXPECT_GE(bytes, reduces) << n;
+    reduces = bytes;
+    ASSERT_EQ(DeviceScan::InclusiveSumByKey(nullptr, bytes, none, none, none, n), cudaSuccess);
+    EXPECT_GE(bytes, scans) << n;
+    scans = bytes;
+  }
+}
+
 // All kinds of calls on one stream, with what each needs: what they find is compared with the same calls' findings on
 // the host's items.
 struct job {

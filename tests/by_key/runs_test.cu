@@ -160,6 +160,18 @@ TEST_F(Runs, LongRuns) {
   }
 }
 
+// The most items that small tiles are for, and more.
+TEST_F(Runs, SmallAndLargeTiles) {
+  constexpr std::size_t most_few = std::size_t{2} << 20;
+  for (const std::size_t n : {most_few, most_few + 1, most_few + 5'375})
+    for (const int length : {1, -3, -700, -200'000, one_long_run}) {
+      expect_right<int, int>(n, length, 0, plus{});
+      expect_right<unsigned char, affine>(n, length, 1, compose{});
+      expect_right<long long, double>(n, length, 0, plus{});
+      if (HasFatalFailure() || HasNonfatalFailure()) return;
+    }
+}
+
 // As many as are taken in rounds, with pairs of 8 to 16 bytes.
 TEST_F(Runs, ManyItems) {
   expect_right<int, int>((1 << 24) + 4'097, -50, 1, plus{});
@@ -175,9 +187,10 @@ TEST_F(Runs, RoundedSumsHaveTheSameBits) {
     std::size_t n;
     int length;
   };
-  constexpr std::size_t few = 6'000'007, in_rounds = 17'000'003;
-  for (const auto [n, length] : {shape{few, one_long_run}, shape{few, -2'000'000}, shape{few, -30'000}, shape{few, -50},
-                                 shape{in_rounds, one_long_run}, shape{in_rounds, -30'000}}) {
+  constexpr std::size_t few = 1'000'003, more = 6'000'007, in_rounds = 17'000'003;
+  for (const auto [n, length] : {shape{few, one_long_run}, shape{few, -30'000}, shape{few, -50},
+                                 shape{more, one_long_run}, shape{more, -2'000'000}, shape{more, -30'000},
+                                 shape{more, -50}, shape{in_rounds, one_long_run}, shape{in_rounds, -30'000}}) {
     SCOPED_TRACE(testing::Message() << n << " items, runs of " << length);
     const std::vector<int> keys = in_runs<int>(n, length, [](int run) { return run; });
     std::vector<float> values(n);

@@ -15,7 +15,6 @@
 #include "rungs/parts/tags.cuh"
 #include "rungs/production/compaction/run_look_back.cuh"
 #include "rungs/production/compaction/tiles.cuh"
-#include "rungs/scans/09_warp_look_back.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -42,7 +41,9 @@ struct runs_scanned {
   bool by_vectors;
 };
 
-template <class KeysInputIteratorT, class ValuesInputIteratorT, class T, class Op, class EqualityOpT, class Output>
+// `is_few`: of few items tiles are small, so that they keep more multiprocessors busy.
+template <class KeysInputIteratorT, class ValuesInputIteratorT, class T, class Op, class EqualityOpT, class Output,
+          bool is_few = false>
 struct by_key {
   using key = held_of<parts::item_of<KeysInputIteratorT>>;
   using value = held_of<parts::item_of<ValuesInputIteratorT>>;
@@ -58,10 +59,13 @@ struct by_key {
   static constexpr int num_rows = is_scan ? (widest_bytes > 4 ? 4 : 6) : sizeof(key) == 8 ? 2 : 3;
   static constexpr std::size_t pair_bytes = sizeof(key) + sizeof(T), most_staged_bytes = 44 * 1024;
   static constexpr bool fits_8_warps = is_scan || pair_bytes * neighbours * num_rows * 256 <= most_staged_bytes;
-  using shape = std::conditional_t<(widest_bytes > 8), tile_shape<widest_bytes, 4>,
-                                   rows_of_warps<neighbours, num_rows, fits_8_warps ? 8 : 7>>;
+  using large_shape = std::conditional_t<(widest_bytes > 8), tile_shape<widest_bytes, 4>,
+                                         rows_of_warps<neighbours, num_rows, fits_8_warps ? 8 : 7>>;
+  using shape = std::conditional_t<is_few, rows_of_warps<neighbours, 8 / neighbours, 4>, large_shape>;
+  // Up to so many items tiles are small: large ones of 64 Ki items would keep 11 multiprocessors busy.
+  static constexpr std::size_t most_few = widest_bytes <= 8 ? std::size_t{2} << 20 : 0;
   // Resident on a multiprocessor. With three, 64 Mi items took 1.05 to 1.18 times as long on an H100.
-  static constexpr int least_blocks = widest_bytes <= 8 ? 4 : 1;
+  static constexpr int least_blocks = is_few ? 8 : widest_bytes <= 8 ? 4 : 1;
   static constexpr bool is_staged = !is_scan && pair_bytes * shape::tile_items <= most_staged_bytes;
 
   // Whether many are faster in rounds (by_key_rounds.cuh).
@@ -85,6 +89,11 @@ struct by_key {
   EqualityOpT equality_op;
   Output output;
   bool keys_by_vectors, values_by_vectors;
+
+  auto of_few() const {
+    return by_key<KeysInputIteratorT, ValuesInputIteratorT, T, Op, EqualityOpT, Output, true>{
+        d_keys_in, d_values_in, num_items, op, equality_op, output, keys_by_vectors, values_by_vectors};
+  }
 };
 
 // A value as it is accumulated.
@@ -105,29 +114,35 @@ __device__ void write(OutputIteratorT to, const Held& item) {
     *to = value_of(item);
 }
 
-// What the items of a warp know of their runs, as far as these lie in the warp.
+// What the items of a warp know of their runs, as far as these lie in the warp. First the neighbours of each lane are
+// folded, then join_lanes() tells what precedes them; complete() adds that to each item.
 template <class Shape, class T>
 struct warp_runs {
   T values[Shape::num_rows][Shape::neighbours];  // inclusive scans
   T before_row[Shape::num_rows];                 // of the item before the lane's first one, but for the warp's first
-  unsigned continues;                            // flags: a run that began before the warp
-  T of_warp;                                     // aggregate of the last item
-  bool begins;                                   // whether a run begins in the warp
+  unsigned beginning_rows, open_rows;  // flags of rows: a run begins in the row; the run at the lane's first item began
+                                       // before the warp, if that item begins none
+  unsigned continues;                  // flags of items: a run that began before the warp
+  T of_warp;                           // aggregate of the last item
+  bool begins;                         // whether a run begins in the warp
 
-  // `starts` flags the items that continue no run: those that begin one, and those that are not there. The shuffles of
-  // all rows are on their way at once; then the rows follow one behind the other.
   template <class Op>
-  __device__ void scan(unsigned starts, Op op) {
+  __device__ void join(int row, int k, Op op) {
+    if (k > 0) values[row][k] = op(values[row][k - (k > 0)], values[row][k]);
+  }
+
+  // `starts` flags the items that continue no run. The shuffles of all rows are on their way at once; then the rows
+  // follow one behind the other.
+  template <class Op>
+  __device__ void join_lanes(unsigned starts, Op op) {
     const int lane = threadIdx.x % parts::warp_threads;
-    unsigned starting[Shape::num_rows], starting_up_to[Shape::num_rows];  // lanes in which a run begins
+    unsigned starting[Shape::num_rows];  // lanes in which a run begins
+    int since[Shape::num_rows];          // lanes since the last one of those up to this one, or since the first one
     T through[Shape::num_rows];
 #pragma unroll
     for (int row = 0; row < Shape::num_rows; ++row) {
-#pragma unroll
-      for (int k = 1; k < Shape::neighbours; ++k)
-        if ((starts & Shape::bit(row, k)) == 0) values[row][k] = op(values[row][k - 1], values[row][k]);
       starting[row] = __ballot_sync(parts::full_mask, (starts & row_counts<Shape>::of_row(row)) != 0);
-      starting_up_to[row] = starting[row] & parts::full_mask >> (parts::warp_threads - 1 - lane);
+      since[row] = __clz((starting[row] | 1) << (parts::warp_threads - 1 - lane));
       through[row] = values[row][Shape::neighbours - 1];
     }
 #pragma unroll
@@ -136,10 +151,8 @@ struct warp_runs {
 #pragma unroll
       for (int row = 0; row < Shape::num_rows; ++row) left[row] = parts::shuffle_up(through[row], offset);
 #pragma unroll
-      for (int row = 0; row < Shape::num_rows; ++row) {
-        const int begin = starting_up_to[row] == 0 ? 0 : 31 - __clz(starting_up_to[row]);
-        if (lane - offset >= begin) through[row] = op(left[row], through[row]);
-      }
+      for (int row = 0; row < Shape::num_rows; ++row)
+        if (since[row] >= offset) through[row] = op(left[row], through[row]);
     }
     T of_row[Shape::num_rows];
 #pragma unroll
@@ -147,24 +160,43 @@ struct warp_runs {
       before_row[row] = parts::shuffle_up(through[row], 1);
       of_row[row] = parts::shuffle_from(through[row], parts::warp_threads - 1);
     }
-    continues = 0;
-    begins = false;
+    beginning_rows = open_rows = 0;
 #pragma unroll
     for (int row = 0; row < Shape::num_rows; ++row) {
-      const bool continues_row = (starting_up_to[row] & ~(1u << lane)) == 0;
-      T& before = before_row[row];
-      if (row > 0 && continues_row) before = lane == 0 ? of_warp : op(of_warp, before);
+      const bool continues_row = (starting[row] & ((1u << lane) - 1)) == 0;
+      if (row > 0 && continues_row) before_row[row] = lane == 0 ? of_warp : op(of_warp, before_row[row]);
+      if (continues_row && beginning_rows == 0) open_rows |= 1u << row;
+      of_warp = row > 0 && starting[row] == 0 ? op(of_warp, of_row[row]) : of_row[row];
+      if (starting[row] != 0) beginning_rows |= 1u << row;
+    }
+    begins = beginning_rows != 0;
+  }
+
+  template <class Op>
+  __device__ void complete(unsigned starts, Op op) {
+    continues = 0;
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row) {
       bool is_open = true;
 #pragma unroll
       for (int k = 0; k < Shape::neighbours; ++k) {
         is_open = is_open && (starts & Shape::bit(row, k)) == 0;
         if (!is_open) continue;
-        if (row > 0 || lane > 0) values[row][k] = op(before, values[row][k]);
-        if (continues_row && !begins) continues |= Shape::bit(row, k);
+        if (row > 0 || threadIdx.x % parts::warp_threads > 0) values[row][k] = op(before_row[row], values[row][k]);
+        if ((open_rows >> row & 1) != 0) continues |= Shape::bit(row, k);
       }
-      of_warp = row > 0 && starting[row] == 0 ? op(of_warp, of_row[row]) : of_row[row];
-      begins = begins || starting[row] != 0;
     }
+  }
+
+  template <class Op>
+  __device__ void scan(unsigned starts, Op op) {
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row)
+#pragma unroll
+      for (int k = 1; k < Shape::neighbours; ++k)
+        if ((starts & Shape::bit(row, k)) == 0) join(row, k, op);
+    join_lanes(starts, op);
+    complete(starts, op);
   }
 };
 
@@ -207,6 +239,39 @@ __device__ void with_ended_runs(const warp_runs<Shape, T>& of_warp, const lane_r
       }
       take(rank++, keys(row, k), ended);
     }
+  }
+}
+
+// The same, side by side in shared memory. Of a lane's row only the first run that ends there may have begun before it:
+// its lane adds what precedes the row when all are staged.
+template <class Shape, class T, class Key, class Memory, class Op>
+__device__ void stage_ended_runs(const warp_runs<Shape, T>& of_warp, const lane_rows<Shape, Key>& keys, unsigned heads,
+                                 const row_counts<Shape>& counts, int runs_of_warps, int warp, const T& before_warp,
+                                 Key* staged_keys, T* staged, Memory& shared, Op op) {
+  const bool is_first_lane = threadIdx.x % parts::warp_threads == 0;
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    if ((of_warp.beginning_rows >> row & 1) == 0) continue;
+    const int first = runs_of_warps + counts.before(row);
+    int rank = first;
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k) {
+      if ((heads & Shape::bit(row, k)) == 0) continue;
+      staged_keys[rank] = keys(row, k);
+      staged[rank++] = k == 0 ? of_warp.before_row[row] : of_warp.values[row][k - (k > 0)];
+    }
+    if (rank == first) continue;
+    const bool is_in_row = (heads & Shape::bit(row, 0)) == 0, is_first_row = row == 0 && is_first_lane;
+    T ended = staged[first];
+    if (is_in_row && !is_first_row) ended = op(of_warp.before_row[row], ended);
+    if (first == runs_of_warps) {
+      if (warp > 0) ended = is_in_row || !is_first_row ? static_cast<T>(op(before_warp, ended)) : before_warp;
+      if (first == 0) {
+        shared.leading = ended;
+        shared.has_leading = warp > 0 || is_in_row || !is_first_row;
+      }
+    }
+    staged[first] = ended;
   }
 }
 
@@ -271,9 +336,8 @@ __device__ void write_ended_runs(const Call& call, const Memory& shared, const K
 
 template <class Call>
 __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks)
-    by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs,
-                  parts::mailboxes<unsigned long long> counts_of_tiles, parts::mailboxes<typename Call::key> last_keys,
-                  parts::tag tag) {
+    by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs, count_mailboxes counts_of_tiles,
+                  parts::mailboxes<typename Call::key> last_keys, parts::tag tag) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
   using key = typename Call::key;
@@ -315,10 +379,12 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
         }
     }
   }
-  const unsigned heads = flags_of_heads<shape>(keys, before_keys, tile == 0, warp, present, call.equality_op);
 
-  // What each warp knows by itself.
-  of_warp.scan(heads | ~present, call.op);
+  // What each warp knows by itself. Items behind the last one are that one again, and fold to what nobody reads.
+  const unsigned heads = flags_of_heads<shape>(keys, before_keys, tile == 0, warp, present, call.equality_op,
+                                               [&](int row, int k) { of_warp.join(row, k, call.op); });
+  of_warp.join_lanes(heads, call.op);
+  if constexpr (!Call::is_staged) of_warp.complete(heads, call.op);
   const row_counts<shape> counts(heads);
   if (lane == 0) {
     shared.of_warp[warp] = of_warp.of_warp;
@@ -326,10 +392,11 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     shared.counts.of_warp[warp] = counts.of_warp();
   }
   __syncthreads();
-  unsigned warps_beginning = 0;
-#pragma unroll
-  for (int i = 0; i < shape::num_warps; ++i) warps_beginning |= shared.begins[i] << i;
-  const int runs_of_tile = shared.counts.before(shape::num_warps), runs_of_warps = shared.counts.before(warp);
+  const bool stands_for_warp = lane < shape::num_warps;
+  const unsigned warps_beginning = __ballot_sync(parts::full_mask, stands_for_warp && shared.begins[lane] != 0);
+  const int runs_of_one = stands_for_warp ? shared.counts.of_warp[lane] : 0;
+  const int runs_of_tile = parts::warp_aggregate(runs_of_one, plus{});
+  const int runs_of_warps = parts::warp_aggregate(lane < warp ? runs_of_one : 0, plus{});
   const bool begins_before_warp = (warps_beginning & ((1u << warp) - 1)) != 0;  // in this tile
   T before_warp = of_warp.of_warp;
   if (warp > 0) before_warp = before_warp_in_tile(shared, warps_beginning, warp, call.op);
@@ -341,21 +408,20 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     if (lane == 0 && !is_last_tile) runs.post(tile, of_tile, warps_beginning != 0, tag);
   }
   if (!is_scan && warp == 1 && lane == 0 && !is_last_tile)
-    counts_of_tiles.post(tile, static_cast<unsigned long long>(runs_of_tile), tag,
-                         tile > 0 ? parts::posted::aggregate : parts::posted::prefix);
+    counts_of_tiles.tiles.post(tile, static_cast<unsigned long long>(runs_of_tile), tag);
 
   const auto with_heads = [&](auto take) {
     with_ended_runs<shape>(of_warp, keys, heads, counts, runs_of_warps, warp, before_warp, shared, call.op, take);
   };
   key* const staged_keys = reinterpret_cast<key*>(shared.keys);
   T* const staged = reinterpret_cast<T*>(shared.aggregates);
+  if constexpr (Call::is_staged)
+    stage_ended_runs<shape>(of_warp, keys, heads, counts, runs_of_warps, warp, before_warp, staged_keys, staged, shared,
+                            call.op);
+  else if constexpr (!is_scan)
+    with_heads([](int, const key&, const T&) {});
   if constexpr (!is_scan) {
-    with_heads([&](int rank, const key& first_key, const T& ended) {
-      if constexpr (Call::is_staged) {
-        staged_keys[rank] = first_key;
-        staged[rank] = ended;
-      }
-    });
+    if (is_last_tile && Call::is_staged) of_warp.complete(heads, call.op);
     if (is_last_tile) keep_last<shape>(of_warp, left - 1, warp, before_warp, begins_before_warp, shared, call.op);
   }
 
@@ -370,13 +436,11 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     }
   }
   if (!is_scan && warp == 1) {
-    unsigned long long before = 0;
-    if (tile > 0) before = scans::prefix_before(counts_of_tiles, tile, tag, plus{});
+    const auto num_runs = static_cast<unsigned long long>(runs_of_tile);
+    const unsigned long long before = counts_of_tiles.before(tile, num_runs, tag);
     if (lane == 0) {
-      const unsigned long long through = before + static_cast<unsigned long long>(runs_of_tile);
       if constexpr (!is_scan)
-        if (is_last_tile) *call.output.d_num_runs_out = through;
-      if (tile > 0 && !is_last_tile) counts_of_tiles.post(tile, through, tag, parts::posted::prefix);
+        if (is_last_tile) *call.output.d_num_runs_out = before + num_runs;
       shared.runs_before = before;
     }
   }

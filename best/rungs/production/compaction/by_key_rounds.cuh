@@ -67,12 +67,14 @@ struct by_key_job {
   __device__ marks examine(found& of_tile, const items& here, unsigned tile, int warp) const {
     marks flags;
     flags.present = flags_present<shape>(warp, left_of(tile));
-    flags.heads = flags_of_heads<shape>(here.keys, here.before_warp, tile == 0, warp, flags.present, call.equality_op);
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row)
 #pragma unroll
       for (int k = 0; k < shape::neighbours; ++k) flags.runs.values[row][k] = accumulated<T>(here.values(row, k));
-    flags.runs.scan(flags.heads | ~flags.present, call.op);
+    flags.heads = flags_of_heads<shape>(here.keys, here.before_warp, tile == 0, warp, flags.present, call.equality_op,
+                                        [&](int row, int k) { flags.runs.join(row, k, call.op); });
+    flags.runs.join_lanes(flags.heads, call.op);
+    if constexpr (Call::is_scan) flags.runs.complete(flags.heads, call.op);
     if constexpr (!Call::is_scan) flags.counts = row_counts<shape>(flags.heads);
     if (threadIdx.x % parts::warp_threads == 0) {
       of_tile.of_warp[warp] = flags.runs.of_warp;
@@ -134,17 +136,14 @@ struct reduce_by_key_job : by_key_job<Call> {
   __device__ void stage(staged& to, const found& of_tile, const items& here, const marks& flags, unsigned tile,
                         int warp) const {
     const T before_warp = this->before_warp(of_tile, flags, warp);
-    key* const keys = reinterpret_cast<key*>(to.keys);
-    T* const aggregates = reinterpret_cast<T*>(to.aggregates);
-    with_ended_runs<shape>(flags.runs, here.keys, flags.heads, flags.counts, of_tile.counts.before(warp), warp,
-                           before_warp, to, call.op, [&](int rank, const key& first_key, const T& ended) {
-                             keys[rank] = first_key;
-                             aggregates[rank] = ended;
-                           });
-    if (this->is_last(tile))
-      keep_last<shape>(flags.runs, this->left_of(tile) - 1, warp, before_warp, of_tile.begins_before(warp), to,
-                       call.op);
     if (threadIdx.x == 0) to.num_runs = of_tile.counts.before(num_workers);
+    stage_ended_runs<shape>(flags.runs, here.keys, flags.heads, flags.counts, of_tile.counts.before(warp), warp,
+                            before_warp, reinterpret_cast<key*>(to.keys), reinterpret_cast<T*>(to.aggregates), to,
+                            call.op);
+    if (!this->is_last(tile)) return;
+    warp_runs<shape, T> runs = flags.runs;
+    runs.complete(flags.heads, call.op);
+    keep_last<shape>(runs, this->left_of(tile) - 1, warp, before_warp, of_tile.begins_before(warp), to, call.op);
   }
 
   __device__ void look(staged& of_tile, const found& found_there, looker_state& state, unsigned tile, int looker,
@@ -259,39 +258,52 @@ struct scan_by_key_job : by_key_job<Call> {
   }
 };
 
-// Storage: for each tile mailboxes for an accumulator, and for a count or a key; for each 32 tiles one more for an
-// accumulator.
+template <class Call>
+cudaError_t launch_by_key(const Call& call, char* region, std::size_t others_at, std::size_t num_tiles,
+                          const parts::opened_storage& storage, cudaStream_t stream) {
+  return parts::launch_overlapped(by_key_kernel<Call>, num_tiles > 0 ? num_tiles : 1, Call::shape::block_threads, 0,
+                                  storage.clears, stream, call,
+                                  run_mailboxes<typename Call::accumulator>::at(region + drawn_tiles::bytes, num_tiles),
+                                  count_mailboxes::at(region + others_at, num_tiles),
+                                  parts::mailboxes<typename Call::key>(region + others_at), storage.of_call);
+}
+
+// Storage: for each tile mailboxes for an accumulator, and for a count or a key; one more for an accumulator for each
+// 32 tiles, and for a count for each 128. It never is less for more items.
 template <class Call>
 cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, const Call& call, cudaStream_t stream) {
   using T = typename Call::accumulator;
-  using shape = typename Call::shape;
-  using counts = parts::mailboxes<unsigned long long>;
+  using few = decltype(call.of_few());
   using keys = parts::mailboxes<typename Call::key>;
-  const std::size_t num_tiles = parts::ceil_div(call.num_items, shape::tile_items);
-  const std::size_t others_at = drawn_tiles::bytes + run_mailboxes<T>::bytes(num_tiles);
-  const std::size_t bytes = others_at + (Call::is_scan ? keys::bytes(num_tiles) : counts::bytes(num_tiles));
+  const bool is_few = call.num_items <= Call::most_few;
+  const std::size_t few_tiles = parts::ceil_div(is_few ? call.num_items : Call::most_few, few::shape::tile_items);
+  const std::size_t large_tiles = parts::ceil_div(call.num_items, Call::shape::tile_items);
+  const std::size_t num_tiles = is_few ? few_tiles : large_tiles;
+  const std::size_t most_tiles = few_tiles > large_tiles ? few_tiles : large_tiles;
+  const std::size_t others_at = drawn_tiles::bytes + run_mailboxes<T>::bytes(most_tiles);
+  const std::size_t bytes = others_at + (Call::is_scan ? keys::bytes(most_tiles) : count_mailboxes::bytes(most_tiles));
   char* region;
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
   if (Call::is_scan && num_tiles == 0) return cudaSuccess;
   parts::opened_storage storage;
   if (num_tiles > 0) error = storage.open(region, bytes, stream);
-  const auto runs = run_mailboxes<T>::at(region + drawn_tiles::bytes, num_tiles);
+  if (error != cudaSuccess) return error;
+  if constexpr (Call::most_few > 0)
+    if (is_few) return launch_by_key(call.of_few(), region, others_at, num_tiles, storage, stream);
   if constexpr (Call::suits_rounds) {
     using job = std::conditional_t<Call::is_scan, scan_by_key_job<Call>, reduce_by_key_job<Call>>;
-
     bool suits = false;
     int num_blocks = 0;
-    if (error == cudaSuccess && call.num_items >= job::least_items) error = suits_rounds<job>(suits, num_blocks);
+    if (call.num_items >= job::least_items) error = suits_rounds<job>(suits, num_blocks);
     if constexpr (Call::is_scan) suits = suits && !call.output.overwrites_keys;
-    if (error == cudaSuccess && suits)
-      return launch_rounds(job{{call, runs, counts(region + others_at)}}, drawn_tiles(region),
-                           parts::ceil_div(call.num_items, job::tile_items), num_blocks, storage, stream);
+    if (error != cudaSuccess) return error;
+    if (suits)
+      return launch_rounds(job{{call, run_mailboxes<T>::at(region + drawn_tiles::bytes, num_tiles),
+                                parts::mailboxes<unsigned long long>(region + others_at)}},
+                           drawn_tiles(region), num_tiles, num_blocks, storage, stream);
   }
-  if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(by_key_kernel<Call>, num_tiles > 0 ? num_tiles : 1, shape::block_threads, 0,
-                                  storage.clears, stream, call, runs, counts(region + others_at),
-                                  keys(region + others_at), storage.of_call);
+  return launch_by_key(call, region, others_at, num_tiles, storage, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -15,9 +15,11 @@
 
 #include <cstddef>
 
+#include "rungs/parts/gather.cuh"
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/warp_scan.cuh"
+#include "rungs/scans/09_warp_look_back.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -102,31 +104,65 @@ struct run_mailboxes {
 
   // What precedes group `group`, which is not 0.
   template <class Op>
-  __device__ T before_this(long long group, parts::tag tag, Op op) const {
-    const int lane = threadIdx.x % parts::warp_threads;
-    // Back to a whole one. The first group becomes whole whatever happens to the others.
-    typename parts::mailboxes<T>::letter letter{};
-    unsigned wholes = 0;
-    long long first = group;
-    while (wholes == 0) {
-      first = first > 0 ? first - parts::warp_threads : group - parts::warp_threads;
-      const bool exists = first + lane >= 0;
-      if (exists) letter = groups.read(first + lane);
-      wholes = __ballot_sync(parts::full_mask, exists && letter.bears(~tag));
+  __device__ T before_this(std::size_t group, parts::tag tag, Op op) const {
+    // Back to a whole one: the first group is. Mostly it is among the last 32.
+    std::size_t end = group, first = 0;
+    window found;
+    for (;; end = first) {
+      first = end > parts::warp_threads ? end - parts::warp_threads : 0;
+      found = read(groups, first, static_cast<int>(end - first), tag);
+      if (found.has_whole) break;
     }
-    const int found = 31 - __clz(wholes);
-    T value = parts::shuffle_from(letter.value(), found);
     // And forth again.
-    for (long long next = first + found + 1; next < group;) {
-      const int count = static_cast<int>(parts::at_most(group - next, parts::warp_threads));
-      const window behind = read(groups, next, count, tag);
+    T value = fold_from(parts::shuffle_from(found.value, found.begin), found, found.begin + 1,
+                        static_cast<int>(end - first), op);
+    while (end < group) {
+      const int count = static_cast<int>(parts::at_most(group - end, parts::warp_threads));
+      const window behind = read(groups, end, count, tag);
       if (behind.has_whole) value = parts::shuffle_from(behind.value, behind.begin);
-#pragma unroll 1
-      for (int i = behind.has_whole ? behind.begin + 1 : 0; i < count; ++i)
-        value = op(value, parts::shuffle_from(behind.value, i));
-      next += count;
+      value = fold_from(value, behind, behind.has_whole ? behind.begin + 1 : 0, count, op);
+      end += count;
     }
     return value;
+  }
+
+  // One after the other; some shuffles are on their way at once.
+  template <class Op>
+  static __device__ T fold_from(T value, const window& of, int begin, int end, Op op) {
+#pragma unroll(sizeof(T) <= 8 ? 4 : 1)
+    for (int i = begin; i < end; ++i) value = op(value, parts::shuffle_from(of.value, i));
+    return value;
+  }
+};
+
+// How many runs begin in the tiles before: 128 tiles are a group, whose last tile posts what the group adds, and then
+// what all groups up to it add. While at most 4,096 tiles are under way, no tile waits for more than two reads.
+struct count_mailboxes {
+  static constexpr int reads_of_lane = 4;
+  static constexpr unsigned group_tiles = reads_of_lane * parts::warp_threads;
+  using mailboxes = parts::mailboxes<unsigned long long>;
+
+  mailboxes tiles, groups;
+
+  static constexpr std::size_t bytes(std::size_t num_tiles) {
+    return mailboxes::bytes(num_tiles) + mailboxes::bytes(parts::ceil_div(num_tiles, std::size_t{group_tiles}));
+  }
+  static count_mailboxes at(char* region, std::size_t num_tiles) {
+    return {mailboxes(region), mailboxes(region + mailboxes::bytes(num_tiles))};
+  }
+
+  // In every lane of the warp that calls it. The tiles before have posted their own counts, or will.
+  __device__ unsigned long long before(unsigned tile, unsigned long long of_tile, parts::tag tag) const {
+    const unsigned group = tile / group_tiles;
+    const bool ends_group = tile % group_tiles == group_tiles - 1,
+               is_first_lane = threadIdx.x % parts::warp_threads == 0;
+    const auto in_group = parts::gather<reads_of_lane>(tiles, std::size_t{group} * group_tiles, tile, tag, plus{});
+    if (ends_group && is_first_lane)
+      groups.post(group, in_group + of_tile, tag, group == 0 ? parts::posted::prefix : parts::posted::aggregate);
+    if (group == 0) return in_group;
+    const unsigned long long before_group = scans::prefix_before(groups, group, tag, plus{});
+    if (ends_group && is_first_lane) groups.post(group, before_group + in_group + of_tile, tag, parts::posted::prefix);
+    return before_group + in_group;
   }
 };
 

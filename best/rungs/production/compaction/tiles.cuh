@@ -2,7 +2,7 @@
 //
 // A tile belongs to a block. Its warps hold one part each, one behind the other. A part is made of rows, and a row of
 // 32 lanes with a few neighbours each. So accesses are coalesced, and the order of the items is that of warps, rows,
-// lanes and neighbours. The shape depends on the types alone: what is folded has the same bits at any alignment.
+// lanes and neighbours. The shape does not depend on the alignment: what is folded has the same bits at any.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -234,10 +234,14 @@ __device__ Held read_before_warp(InputIteratorT d_in, std::size_t first, std::si
 }
 
 // The flags of the lane's items that differ from the one before; the first of all differs from nothing. `before_warp`
-// is the item before the warp's first one. Items behind the last one differ from nothing, too.
-template <class Shape, class Held, class EqualityOpT>
+// is the item before the warp's first one. Items behind the last one differ from nothing, too. join(row, k) is called
+// for each item that equals the one before, and may be for those that are not there.
+struct nothing_to_join {
+  __device__ void operator()(int, int) const {}
+};
+template <class Shape, class Held, class EqualityOpT, class Join = nothing_to_join>
 __device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, const Held& before_warp, bool is_first_tile,
-                                   int warp, unsigned present, EqualityOpT equality_op) {
+                                   int warp, unsigned present, EqualityOpT equality_op, Join join = {}) {
   const int lane = threadIdx.x % parts::warp_threads;
   Held before_row[Shape::num_rows];
 #pragma unroll
@@ -255,13 +259,15 @@ __device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, const He
     const Held before = before_row[row];
 #pragma unroll
     for (int k = 0; k < Shape::neighbours; ++k) {
-      if ((present & Shape::bit(row, k)) == 0) continue;
-      const bool is_first = is_first_tile && Shape::position(warp, row) + k == 0;
       const Held left = k == 0 ? before : items(row, k == 0 ? 0 : k - 1);
-      if (is_first || !equality_op(value_of(left), value_of(items(row, k)))) heads |= Shape::bit(row, k);
+      if (!equality_op(value_of(left), value_of(items(row, k))))
+        heads |= Shape::bit(row, k);
+      else
+        join(row, k);
     }
   }
-  return heads;
+  if (is_first_tile && warp == 0 && lane == 0) heads |= 1;
+  return heads & present;
 }
 
 // How many of the warp's flags precede a lane's, row by row: the counts of all rows travel in one word, which is
