@@ -38,6 +38,10 @@ def check_grammar(whether: bool) -> None:
     _grammar_checked = whether
 
 
+def grammar_checked() -> bool:
+    return _grammar_checked
+
+
 @dataclass(frozen=True)
 class Style:
     colour: str

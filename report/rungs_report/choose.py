@@ -88,7 +88,8 @@ def admitted(machine: Machine, cell: Cell, need: Need) -> dict[Variant, float]:
 
 @cache
 def plain_cub(machine: Machine, operation: str) -> Variant:
-    return next(v for v in machine.variants for run in machine.runs for c, rows in run.cells.items() if c.operation == operation and v in rows and compare.is_cub(v))
+    cub = [v for v in machine.variants if compare.is_cub(v)]
+    return next(v for v in cub for run in machine.runs for c, rows in run.cells.items() if c.operation == operation and v in rows)
 
 
 def called(machine: Machine, step: Step) -> str:

@@ -11,7 +11,7 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__file__).resolve().parent)]
 
 import synthetic  # noqa: E402
-from rungs_report import charts, cli, data, render  # noqa: E402
+from rungs_report import charts, cli, data, pages, render  # noqa: E402
 from synthetic import libraries, ours  # noqa: E402
 
 
@@ -19,7 +19,7 @@ COMMITTED = Path(__file__).resolve().parents[2] / "report/data"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def committed_results_read_once() -> Iterator[None]:
+def committed_results_read_once() -> Iterator[dict[tuple[object, ...], Any]]:
     """Many tests read all committed results, which change under none. Nobody changes a run or a document that was read."""
     known: dict[tuple[object, ...], Any] = {}
 
@@ -39,17 +39,36 @@ def committed_results_read_once() -> Iterator[None]:
         return call
 
     with pytest.MonkeyPatch.context() as patched:
-        for name in ("read_run", "read_facts", "read_accuracy"):
+        for name in ("read", "read_run", "read_facts", "read_accuracy"):
             patched.setattr(data, name, once(name))
+        yield known
+
+
+@pytest.fixture(scope="session", autouse=True)
+def committed_pages_made_once(committed_results_read_once: dict[tuple[object, ...], Any]) -> Iterator[None]:
+    """The committed pages and the site begin with the same pages of the same machines. Those whose charts were held against the
+    grammar stand for those that were not, but not the other way round."""
+    make = pages.pages
+    made: dict[tuple[object, ...], tuple[bool, pages.Pages]] = {}
+
+    def once(machine: data.Machine, root: Path, looks: dict[Any, charts.Style], others: tuple[str, ...] = ()) -> pages.Pages:
+        if not any(machine in read.machines for (name, *_), read in committed_results_read_once.items() if name == "read"):
+            return make(machine, root, looks, others)
+        about, checked = (machine.gpu, root, *looks.items(), others), charts.grammar_checked()
+        if about not in made or made[about][0] < checked:
+            made[about] = checked, make(machine, root, looks, others)
+        return made[about][1]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pages, "pages", once)
         yield
 
 
-@pytest.fixture(autouse=True)
-def charts_drawn_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, drawn: dict[str, str]) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def drawing() -> Iterator[Callable[[charts.Chart], str]]:
     """The same description makes the same picture, which test_charts_hold_no_generated_names proves without this."""
-    if request.node.get_closest_marker("draws_anew"):
-        return
     draw = charts.svg
+    drawn: dict[str, str] = {}
 
     def svg(chart: charts.Chart) -> str:
         described = json.dumps(chart.spec)
@@ -57,12 +76,15 @@ def charts_drawn_once(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
             drawn[described] = draw(chart)
         return drawn[described]
 
-    monkeypatch.setattr(charts, "svg", svg)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(charts, "svg", svg)
+        yield draw
 
 
-@pytest.fixture(scope="session")
-def drawn() -> dict[str, str]:
-    return {}
+@pytest.fixture(autouse=True)
+def drawn_anew(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, drawing: Callable[[charts.Chart], str]) -> None:
+    if request.node.get_closest_marker("draws_anew"):
+        monkeypatch.setattr(charts, "svg", drawing)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -89,10 +89,11 @@ def test_noise_floors_and_verdicts_follow_from_the_twins(path: Path) -> None:
     results = data.parse(path)
     footprint = {cell(row): row["bytes"] for row in results["rows"]}
     floors = {}
+    held = {id(twin): footprint[cell(twin)] for twin in results["twins"]}
     for twin in results["twins"]:
         others = [one for one in results["twins"] if one is not twin and one["mode"] == twin["mode"]]
         of_shape = [one for one in others if one["shape"] == twin["shape"]]
-        alike = [one for one in of_shape if 1 / 4.01 <= footprint[cell(one)] / footprint[cell(twin)] <= 4.01]
+        alike = [one for one in of_shape if 1 / 4.01 <= held[id(one)] / held[id(twin)] <= 4.01]
         floors[cell(twin)] = noise_floor(alike if len(alike) >= 5 else of_shape or others)
         assert twin["noise_floor"] == pytest.approx(floors[cell(twin)], abs=2e-6), twin
         found = {verdict(each, *ends, floors[cell(twin)]) for each in ratios(twin["ratio"]) for ends in intervals(twin["low"], twin["high"])}
