@@ -329,8 +329,9 @@ def decisions(page: Page) -> list[str]:
         else ""
     )
     about = [
-        f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few; the fastest of each single"
-        " size is on the topic's page. Speed-ups are over CUB's fastest entry" + releases + ", lowest to highest over what a line stands for, where it names"
+        f"A rung is kept over as many sizes as it stays within {NEAR * 100:.0f} % of the fastest, so that steps are few. Therefore these lists differ from"
+        f" the tables on the topics' pages, which have the fastest of each size ({words.listed([f'[{topic.name}]({topic.name}.md)' for topic in page.topics if topic.name not in topics.STUDIES])})."
+        " Speed-ups are over CUB's fastest entry" + releases + ", lowest to highest over what a line stands for, where it names"
         " not CUB itself: sizes, and where it names several problems or distributions those; rungs that wait"
         " for the host are left out. Between two sizes that were measured, the larger one's rung is the safer guess. In a stream: the data comes from memory (cold).",
         "",

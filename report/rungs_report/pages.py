@@ -30,7 +30,7 @@ from rungs_report.circumstances import (
 from rungs_report.data import Collection, Machine, Variant
 from rungs_report.ladders import ladder, lessons
 from rungs_report.page import Page, divided, headings, slug
-from rungs_report.sweeps import beside, brief_table, front, in_short, losses, mains, other_modes, other_types, sweep, tally
+from rungs_report.sweeps import beside, brief_table, counts, front, in_short, losses, mains, other_modes, other_types, sweep, tally
 from rungs_report.topics import Topic
 from rungs_report.words import table, text
 
@@ -217,29 +217,35 @@ def headlines(machine: Machine) -> str:
     return "; ".join(f"{text(charts.describe(problem))}: {tally(compare.bests(machine, problem))}" for _, problem in heads)
 
 
+def across_machines(machines: list[Machine], rows: dict[str, dict[str, str]]) -> list[str]:
+    """What there is down, machines across. rows: by name and by folder."""
+    headers = ["", *(f"[{text(machine.name)}]({machine.gpu}/index.md)" for machine in machines)]
+    return [*table(headers, [[name, *(own.get(machine.gpu, words.UNKNOWN) for machine in machines)] for name, own in rows.items()]), ""]
+
+
 def index(collection: Collection) -> list[str]:
-    """report/index.md: one line a GPU."""
+    """report/index.md: what was measured, a column for each GPU."""
     lines = [GENERATED, "", "# Results", ""]
-    listing = []
+    about: dict[str, dict[str, str]] = {}
+    bests: dict[str, dict[str, str]] = {}
     for machine in collection.machines:
         files = dict.fromkeys(map(file_of, topics.of(machine)))
-        links = [(file.removesuffix(".md"), file) for file in files] + elsewhere(machine)
+        for what, where in [(file.removesuffix(".md"), file) for file in files] + elsewhere(machine):
+            about.setdefault(what, {})[machine.gpu] = f"[{what}]({machine.gpu}/{where})"
+        for _, problem in mains(machine, topics.of(machine)):
+            bests.setdefault(text(charts.describe(problem)), {})[machine.gpu] = counts(compare.bests(machine, problem))
+    for machine in collection.machines:
         runs = [run for own in (machine, *machine.grids.values()) for run in own.runs]
-        listing.append(
-            [
-                f"[{text(machine.name)}]({machine.gpu}/index.md)",
-                ", ".join(f"[{what}]({machine.gpu}/{where})" for what, where in links),
-                str(len(runs)),
-                f"{sum(len(run.rows) for run in runs):,}",
-                text(words.listed(compare.cccl_versions(machine))),
-                headlines(machine) or "no comparison with CUB",
-            ]
-        )
-    if listing:
+        told = {"runs read": str(len(runs)), "rows read": f"{sum(len(run.rows) for run in runs):,}", "CCCL": text(words.listed(compare.cccl_versions(machine)))}
+        for what, said in told.items():
+            about.setdefault(what, {})[machine.gpu] = said
+    if about:
         lines += ["`report/run site` writes these pages as HTML, pages to filter, zoom and sort, and all rows into `report/site`.", ""]
-        lines += [*table(["machine", "pages", ">runs", ">rows", "CCCL", "best rung"], listing), ""]
+        lines += across_machines(collection.machines, about)
     else:
         lines += ["Nothing has been measured yet: `bench/run` measures this machine and writes its pages here.", ""]
+    if bests:
+        lines += ["The best rung of each size against CUB: faster / level / slower / undecided.", "", *across_machines(collection.machines, bests)]
     for file, title, _, is_measured in ALONE:
         if found := [machine for machine in collection.without_suite if is_measured(machine)]:
             alone = words.listed([f"[{text(machine.name)}]({machine.gpu}/{file})" for machine in found])

@@ -46,6 +46,12 @@ def headline_table(machine: Machine, problem: Cell) -> list[str]:
     return table([*headers, "verdict", "asks for"], rows) if rows else []
 
 
+FASTEST_OF_EACH = [
+    "The table has the fastest rung of each size. [Which variant to use](index.md#which-variant-to-use) names fewer: it keeps a rung while that is within 3 % of the fastest.",
+    "",
+]
+
+
 def tally(found: list[Best]) -> str:
     verdicts = [each.ratio.verdict for each in found if each.ratio]
     said = [
@@ -56,6 +62,13 @@ def tally(found: list[Best]) -> str:
     if undecided := verdicts.count("AMBIGUOUS"):
         said.append(f"undecided at {undecided}")
     return f"{words.listed(said)} of {words.plural(len(verdicts), 'size')}"
+
+
+def counts(found: list[Best]) -> str:
+    """The same in numbers: 21 / 1 / 0 / 3 of 25 sizes."""
+    verdicts = [each.ratio.verdict for each in found if each.ratio]
+    told = " / ".join(str(verdicts.count(kind)) for kind in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS"))
+    return f"{told} of {words.plural(len(verdicts), 'size')}"
 
 
 def how_compared(machine: Machine) -> list[str]:
@@ -183,7 +196,7 @@ def front(page: Page, more: list[str], others: list[tuple[str, str]]) -> list[st
     lines += where_cub_wins(page, [topic for topic, _ in heads])
     pages = [(f"{COSTS}.md#{ATOMICS}" if topic.name == ATOMICS else f"{topic.name}.md", topic) for topic in page.topics]
     links = [f"- [{topic.name}]({where}): {topic.contents}" for where, topic in pages]
-    links += [f"- [{what}]({where})" for what, where in others]
+    links += ["- " + ", ".join(f"[{what}]({where})" for what, where in others)] if others else []
     if machine.device:
         links.append("- [claims](claims.md): what the texts behind the ladders claim, and what was measured")
     links.append("- all rows as `results.csv`, and pages to filter, sort and zoom them: `report/run site` writes both into `report/site`")
@@ -269,6 +282,7 @@ def in_short(page: Page) -> list[str]:
         *page.drawn(charts.best_of_all, page.main),
         *headline_table(page.machine, page.main),
         "",
+        *(FASTEST_OF_EACH if page.machine.device else []),
         *how_compared(page.machine),
     ]
 

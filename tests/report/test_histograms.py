@@ -154,13 +154,17 @@ def test_more_bins_than_many_may_cost_more(repository, run):
 
 def test_the_ladder_has_both_distributions(repository, run, little, whole_page):
     synthetic.write(repository / "report/data", little)
+    own = {each["rung"]: each for each in little["variants"] if each["ladder"] == "histograms"}
+    source = repository / own["grid_stride"]["source"]
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(f"// Against {own['global_atomics']['number']:02d}_global_atomics: less.\n")
     assert run()[0] == 0
     told = section(page_of(repository), "The ladders at 16 Mi samples")
     assert "### u8, 256 bins, 16 Mi samples" in told and "### i32" not in told and "### f32" not in told
     assert re.search(r"^Only in `report/site/synthetic-gpu/histograms/the-ladders-at-16-mi-samples.html`: .*i32, 256 bins, 16 Mi samples", told, re.MULTILINE)
     whole = section(whole_page("histograms"), "The ladders at 16 Mi samples")
     assert "### i32, 256 bins, 16 Mi samples" in whole and "### f32" not in whole
-    assert re.search(r"\| `grid_stride` +\| the synthetic idea of grid stride +\| +30.0 µs \|[^|]+\| 10.0x \|.*\| +45.0 µs \|[^|]+\| 22.5x \|", told)
+    assert re.search(r"\| `grid_stride` +\| the synthetic idea of grid stride +\| `global_atomics` +\| +30.0 µs \|[^|]+\| 10.0x \|.*\| +45.0 µs \|[^|]+\| 22.5x \|", told)
 
 
 def test_pages_without_histograms_leave_them_out(repository, run):
