@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rungs_report import by_key, charts, compare, words
 from rungs_report.data import Cell, Machine, Row, Run
-from rungs_report.page import MARKS, Page, slug
+from rungs_report.page import MARKS, Page
 from rungs_report.words import code, table, text
 
 # Operations and operators of result files, in the order of the page: the call, and where the whole ladder is.
@@ -181,8 +181,8 @@ def spread(found: list[Stand]) -> list[str]:
     for stand in sorted(found, key=lambda each: (each.cell.input_type, place(each.cell))):
         fields.setdefault((stand.cell.input_type, *named(stand.cell)), {}).setdefault(charts.distribution(stand.cell.distribution), []).append(stand.speedup)
     columns = list(dict.fromkeys(charts.distribution(each.cell.distribution) for each in found))
-    rows = [[*names, *(f"{min(own[each]):.2f} to {max(own[each]):.2f}x" if each in own else words.UNKNOWN for each in columns)] for names, own in fields.items()]
-    return ["Other distributions, the lowest and the highest speed-up over all n:", "", *table(["type", *headers, *columns], rows), ""]
+    rows = [[*names, *(words.ratio(min(own[each])) if each in own else words.UNKNOWN for each in columns)] for names, own in fields.items()]
+    return ["Other distributions, the lowest speed-up over all n ([each n](histograms.md)):", "", *table(["type", *headers, *(f">{each}" for each in columns)], rows), ""]
 
 
 # ---- the sections
@@ -202,7 +202,7 @@ def tallies(page: Page) -> list[str]:
     for name, found in stands(page.machine).items():
         for mode in MODES:
             if own := [each for each in found if each.cell.mode == mode]:
-                rows.append(line(f"[`{name}`](#{slug(name)})" if mode == MODES[0] else f"`{name}`", mode, own))
+                rows.append(line(f"`{name}`", mode, own))
     every = all_releases(page)
     lower = " A cell counts by the lower of its speed-ups. The README's table has only the cells that met both." if len(every) > 1 else ""
     return [
