@@ -25,7 +25,6 @@ namespace parts {
 template <class T>
 struct log_sum_exp_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = false;
-  using short_rows_of = log_sum_exp_operation;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>
   using parameters = no_parameters<Group>;

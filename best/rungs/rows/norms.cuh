@@ -69,7 +69,6 @@ struct norm_operation {
   // layer_norm 1.04 and 0.97.
   static constexpr unsigned slice_chunks = !centred && sizeof(T) == 4 ? 2 : 4;
 
-  using short_rows_of = norm_operation;
   static constexpr auto first_is = centred ? production::row_merge::sum : production::row_merge::none,
                         second_is = production::row_merge::sum;
 

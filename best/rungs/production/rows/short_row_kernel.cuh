@@ -2,7 +2,6 @@
 // so that what the first one finds is taken from the items before the second.
 //
 // An operation that takes such rows has, besides what row_kernel.cuh asks for:
-//   short_rows_of                 itself: an operation derived from it, which may read and write otherwise, takes none
 //   parameters<Group>             what a thread needs of weights and biases; they are read while rows are on their way
 //   first_is, second_is           which merges it needs
 //   first(group, values)          what a thread knows for the first merge
@@ -20,8 +19,7 @@ enum class row_merge { none, sum, greatest };
 template <class Op, class = void>
 inline constexpr bool takes_short_rows = false;
 template <class Op>
-inline constexpr bool takes_short_rows<Op, std::void_t<typename Op::short_rows_of>> =
-    std::is_same_v<typename Op::short_rows_of, Op>;
+inline constexpr bool takes_short_rows<Op, std::void_t<decltype(Op::first_is)>> = true;
 
 template <row_merge merge>
 __device__ float merge_of_warp(float value) {
