@@ -135,8 +135,7 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
 
 // A sample does not see the few greatest tokens, or most tokens are out, or all are alike.
 TYPED_TEST(Sampling, RowsThatASampleKnowsLittleOf) {
-  for (const auto& [num_rows, num_columns] :
-       {std::pair<std::size_t, std::size_t>{1, 128512}, {6, 128512}, {140, 9001}}) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{2, 128512}, {140, 9001}}) {
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 23);
     const auto expect = [&](auto value_of, bool from_probabilities) {
       std::vector<TypeParam> items(normal.size());

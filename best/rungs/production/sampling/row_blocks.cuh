@@ -116,21 +116,8 @@ class row_blocks {
     return sum;
   }
 
-  // Adds up the bins of all blocks, in each of them.
+  // Adds up numbers in bins of all blocks, in each of them. Neighbouring threads share the blocks that have a bin.
   __device__ void merge(unsigned* counts) {
-    merge_bins<unsigned>([&](unsigned peer, unsigned bin) { return *of_rank(counts + bin, peer); },
-                         [&](unsigned peer, unsigned bin, unsigned all) { *of_rank(counts + bin, peer) = all; });
-  }
-  __device__ void merge(weight_bins& bins) {
-    merge_bins<token_mass>(
-        [&](unsigned peer, unsigned bin) { return of_rank(&bins, peer)->mass(bin); },
-        [&](unsigned peer, unsigned bin, const token_mass& all) { of_rank(&bins, peer)->set(bin, all); });
-  }
-
- private:
-  // Neighbouring threads share the blocks that have a bin.
-  template <class Sum, class Get, class Set>
-  __device__ void merge_bins(Get get, Set set) {
     meet();
     if (num_blocks_ == 1) return;
     const unsigned part = weight_bins::num_bins / num_blocks_;
@@ -138,17 +125,48 @@ class row_blocks {
 #pragma unroll 1
     for (unsigned i = threadIdx.x / sharing; i < part; i += block_threads / sharing) {
       const unsigned bin = rank_ * part + i;
-      Sum all{};
+      unsigned all = 0;
 #pragma unroll 4
-      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing) all += get(peer, bin);
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
+        all += *of_rank(counts + bin, peer);
 #pragma unroll 1
       for (unsigned distance = 1; distance < sharing; distance *= 2)
-        all += parts::by_words(all, [=](auto word) { return __shfl_xor_sync(parts::full_mask, word, distance); });
+        all += __shfl_xor_sync(parts::full_mask, all, distance);
 #pragma unroll 4
-      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing) set(peer, bin, all);
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
+        *of_rank(counts + bin, peer) = all;
     }
     meet();
   }
+  // Adds up the bins of all blocks, in each of them. Threads that are neighbours share the blocks that have a bin.
+  __device__ void merge(weight_bins& bins) {
+    meet();
+    if (num_blocks_ == 1) return;
+    const unsigned part = weight_bins::num_bins / num_blocks_;
+    const unsigned sharing = part < block_threads ? block_threads / part : 1;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x / sharing; i < part; i += block_threads / sharing) {
+      const unsigned bin = rank_ * part + i;
+      token_mass all{0, 0};
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing) {
+        const token_mass each = of_rank(&bins, peer)->mass(bin);
+        all.sum += each.sum;
+        all.count += each.count;
+      }
+#pragma unroll 1
+      for (unsigned distance = 1; distance < sharing; distance *= 2) {
+        all.sum += __shfl_xor_sync(parts::full_mask, all.sum, distance);
+        all.count += __shfl_xor_sync(parts::full_mask, all.count, distance);
+      }
+#pragma unroll 4
+      for (unsigned peer = threadIdx.x % sharing; peer < num_blocks_; peer += sharing)
+        of_rank(&bins, peer)->set(bin, all);
+    }
+    meet();
+  }
+
+ private:
   __device__ void extremes_of_block(candidate& least, candidate& greatest) const {
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     of_lanes<lanes>(least, greatest);

@@ -28,7 +28,6 @@ class row_share {
     before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from_) % 16 / sizeof(T));
     const unsigned segments = (size_ + before_ + lanes * vector_items - 1) / (lanes * vector_items);
     places_ = rank < segments ? (segments - rank - 1) / num_blocks * lanes + lanes : 0;
-    whole_ = size_ >= vector_items ? size_ - vector_items + 1 : 0;
   }
 
   // Places of 16 bytes that a block needs for its share.
@@ -81,50 +80,34 @@ class row_share {
 
   // Whether four columns from a multiple of four on are in one vector.
   __device__ bool has_whole_fours() const { return before_ % 4 == 0; }
+  // The column of the thread's item `number`, in the order of for_each_vector.
+  __device__ unsigned column_of_own(unsigned number) const {
+    return column_of(threadIdx.x + number / vector_items * block_threads) + number % vector_items;
+  }
+  __device__ float value_at(unsigned column) const { return column < size_ ? to_float(from_[column]) : NAN; }
 
   // take(values, column of the first) for each of the thread's vectors.
   using values_of_vector = float[vector_items];
   template <int loads_at_once = most_loads, class Take>
   __device__ void for_each_vector(Take take) const {
-    const unsigned distance = num_blocks_ * block_threads * vector_items;  // of a thread's neighbouring vectors
-    unsigned first = column_of(threadIdx.x);
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; tile < places_; tile += loads_at_once * block_threads) {
       uint4 vectors[loads_at_once];
 #pragma unroll
       for (int v = 0; v < loads_at_once; ++v) {
         const unsigned place = tile + v * block_threads;
-        if (place < places_) vectors[v] = resident ? shared_[place] : read_from(first + v * distance);
+        if (place < places_) vectors[v] = resident ? shared_[place] : read(place);
       }
 #pragma unroll
       for (int v = 0; v < loads_at_once; ++v) {
-        if (tile + v * block_threads >= places_) break;
+        const unsigned place = tile + v * block_threads;
+        if (place >= places_) break;
+        T items[vector_items];
+        memcpy(items, &vectors[v], sizeof(uint4));
         values_of_vector values;
-        get(vectors[v], values);
-        take(values, first + v * distance);
-      }
-      first += loads_at_once * distance;
-    }
-  }
-  // The same of `count` of the thread's vectors, number_of(0) and so on in the order of for_each_vector.
-  template <class NumberOf, class Take>
-  __device__ void for_own_vectors(unsigned count, NumberOf number_of, Take take) const {
-#pragma unroll 1
-    for (unsigned begin = 0; begin < count; begin += most_loads) {
-      uint4 vectors[most_loads];
-      unsigned places[most_loads];
 #pragma unroll
-      for (int v = 0; v < most_loads; ++v)
-        if (begin + v < count) {
-          places[v] = threadIdx.x + number_of(begin + v) * block_threads;
-          vectors[v] = resident ? shared_[places[v]] : read(places[v]);
-        }
-#pragma unroll
-      for (int v = 0; v < most_loads; ++v) {
-        if (begin + v >= count) break;
-        values_of_vector values;
-        get(vectors[v], values);
-        take(values, column_of(places[v]));
+        for (unsigned i = 0; i < vector_items; ++i) values[i] = to_float(items[i]);
+        take(values, column_of(place));
       }
     }
   }
@@ -139,32 +122,24 @@ class row_share {
   // take(value, column) for those that `wanted(value)` says, which are few: they are read once more.
   template <class Wanted, class Take>
   __device__ void for_each_of(Wanted wanted, Take take) const {
-    for_each_vector([&](const values_of_vector& values, unsigned first) { take_some(values, first, wanted, take); });
-  }
-  template <class Wanted, class Take>
-  __device__ void take_some(const values_of_vector& values, unsigned first, Wanted wanted, Take take) const {
-    unsigned mask = 0;
+    for_each_vector([&](const values_of_vector& values, unsigned first) {
+      unsigned mask = 0;
 #pragma unroll
-    for (unsigned i = 0; i < vector_items; ++i) mask |= static_cast<unsigned>(wanted(values[i])) << i;
+      for (unsigned i = 0; i < vector_items; ++i) mask |= static_cast<unsigned>(wanted(values[i])) << i;
 #pragma unroll 1
-    for (; mask != 0; mask &= mask - 1) {
-      const unsigned column = first + __ffs(static_cast<int>(mask)) - 1;
-      take(to_float(from_[column]), column);
-    }
+      for (; mask != 0; mask &= mask - 1) {
+        const unsigned column = first + __ffs(static_cast<int>(mask)) - 1;
+        take(to_float(from_[column]), column);
+      }
+    });
   }
 
  private:
-  static __device__ void get(const uint4& vector, values_of_vector& values) {
-    T items[vector_items];
-    memcpy(items, &vector, sizeof(vector));
-#pragma unroll
-    for (unsigned i = 0; i < vector_items; ++i) values[i] = to_float(items[i]);
-  }
   // Of a vector's first item. Those before the row wrap to numbers beyond any size.
   __device__ unsigned column_of(unsigned place) const {
     return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;
   }
-  __device__ bool is_whole(unsigned first) const { return first < whole_; }
+  __device__ bool is_whole(unsigned first) const { return first < size_ && size_ - first >= vector_items; }
   __device__ uint4 read(unsigned place) const { return read_from(column_of(place)); }
   __device__ uint4 read_from(unsigned first) const {
     if (is_whole(first)) return *reinterpret_cast<const uint4*>(from_ + first);
@@ -182,7 +157,6 @@ class row_share {
   const unsigned size_, rank_, num_blocks_;
   uint4* const shared_;
   unsigned before_, places_;  // items from a multiple of 16 bytes to the first; places that the block has
-  unsigned whole_;            // columns below it begin a vector of which all items are in the row
 };
 
 }  // namespace rungs::RUNGS_ABI::production

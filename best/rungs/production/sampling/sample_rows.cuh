@@ -6,9 +6,8 @@
 //   3. add up the weights before each window, and list the tokens in windows,
 //   4. find each cut, and the draw, among the listed tokens: few by counting, others by bins of the range they span.
 // Sums tell whether each window holds its cut. Some do not, or have more tokens than there is room for, as of equal
-// logits. Then, in short rows, and where sixteen blocks have a row of up to 2^18, bins have sums of weights in place of
-// counts, 64 for each power of two of the probability. Each cut's bin is listed, or the share is read again in place of
-// a list.
+// logits. Then, and in short rows, bins have sums of weights in place of counts, 64 for each power of two of the
+// probability. Each cut's bin is listed, or the share is read again in place of a list.
 //
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
@@ -71,7 +70,7 @@ struct sampling_memory {
   };
   union {
     weight_bins fine;
-    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: vectors that have items in windows
+    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: items that lie in windows
   };
   bin_scan scan;
   row_blocks_memory blocks;
@@ -154,10 +153,10 @@ class token_search {
 
   // Steps 3 and 4: cuts and the draw, of tokens in windows alone. False if a window does not hold its cut, or if there
   // is no room for its tokens.
-  __device__ bool find_in_windows(const cut_windows& windows, const window_targets& targets, token_cut& kept,
-                                  unsigned& token) {
+  __device__ bool find_in_windows(const value_bins<of_logits>& bins, const cut_windows& windows,
+                                  const window_targets& targets, token_cut& kept, unsigned& token) {
     weight_sum before[cut_windows::num] = {0, 0, 0};
-    weigh(windows, targets, before);
+    weigh(bins, windows, targets, before);
     group_.add_up(before, own_.sums_of_warps);
     gather(before);
     if (!is_listed_) return false;
@@ -165,12 +164,12 @@ class token_search {
     weight_sum masses[cut_windows::num + 1] = {0, 0, 0, 0};
 #pragma unroll 1
     for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) {
-      const float value = value_of_token(list_[i]);
+      const float value = value_of_token(list_[i]), mark = bins.mark(value);
       const unsigned weight = levels_.weight(value);
 #pragma unroll
       for (int w = 0; w < cut_windows::num; ++w)
-        if (windows.of[w].has(value)) masses[w] += weight;
-      masses[cut_windows::num] += windows.of[cut_windows::of_count].has(value);
+        if (windows.of[w].has(mark)) masses[w] += weight;
+      masses[cut_windows::num] += windows.of[cut_windows::of_count].has(mark);
     }
     group_.add_up(masses, own_.masses_of_warps);
 
@@ -180,7 +179,8 @@ class token_search {
       if (target <= reached || target - reached > masses[by_count ? static_cast<int>(cut_windows::num) : w])
         return false;
       const value_window& window = windows.of[w];
-      found = among_listed([&](float value) { return window.has(value); }, by_count, target - reached, before[w]);
+      found = among_listed([&](float value) { return window.has(bins.mark(value)); }, by_count, target - reached,
+                           before[w]);
       return true;
     };
     kept = {0, before[cut_windows::of_count]};
@@ -197,70 +197,67 @@ class token_search {
   }
 
  private:
-  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its vectors
-  // have some of these, and reads them again.
-  __device__ void weigh(const cut_windows& windows, const window_targets& targets,
+  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its items
+  // these are, and reads them again.
+  __device__ void weigh(const value_bins<of_logits>& bins, const cut_windows& windows, const window_targets& targets,
                         weight_sum (&before)[cut_windows::num]) {
     constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
     // Levels below the least one have less weight than it has.
     const unsigned least_weight = weight_of_level<of_logits>(least_level_);
     const bool has_least = least_level_ > 1;
-    const window_bounds of_count(windows.of[cut_windows::of_count]), of_sum(windows.of[cut_windows::of_sum]),
-        of_draw(windows.of[cut_windows::of_draw]);
     unsigned number = 0, num_own = 0;
     bool overflows = false;
-    share_.template for_each_vector<1>([&](const float(&values)[vector_items], unsigned) {
-      bool may_have = false;
-      // Four at a time: registers are few.
+    share_.template for_each_vector<2>([&](const float(&values)[vector_items], unsigned) {
+      float marks[vector_items];
+      unsigned weights[vector_items];
 #pragma unroll
-      for (unsigned four = 0; four < vector_items; four += 4) {
-        unsigned weights[4];
-#pragma unroll
-        for (unsigned i = 0; i < 4; ++i) weights[i] = levels_.weight(values[four + i]);
-        if (has_least) {
-#pragma unroll
-          for (unsigned i = 0; i < 4; ++i)
-            if (weights[i] < least_weight) weights[i] = 0;
-        }
-        const auto compare = [&](const value_window& window, const window_bounds& bounds, weight_sum& sum) {
-#pragma unroll
-          for (unsigned i = 0; i < 4; ++i) {
-            if (window.is_before(values[four + i])) sum += weights[i];
-            may_have |= bounds.may_have(values[four + i]);
-          }
-        };
-        if (targets.top_k > 0) {
-          compare(windows.of[cut_windows::of_count], of_count, before[cut_windows::of_count]);
-        } else {
-#pragma unroll
-          for (unsigned i = 0; i < 4; ++i) before[cut_windows::of_count] += weights[i];
-        }
-        if (targets.by_sum) compare(windows.of[cut_windows::of_sum], of_sum, before[cut_windows::of_sum]);
-        if (targets.draws) compare(windows.of[cut_windows::of_draw], of_draw, before[cut_windows::of_draw]);
+      for (unsigned i = 0; i < vector_items; ++i) {
+        marks[i] = bins.mark(values[i]);
+        weights[i] = levels_.weight(values[i]);
       }
-      if (may_have) {
-        overflows |= num_own == most_own;
-        if (!overflows) own_.numbers_of_own[num_own++][threadIdx.x] = static_cast<unsigned short>(number);
+      if (has_least) {
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i)
+          if (weights[i] < least_weight) weights[i] = 0;
       }
-      ++number;
+      unsigned mask = 0;
+      if (targets.top_k > 0) {
+        weigh(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count], mask);
+      } else {
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
+      }
+      if (targets.by_sum) weigh(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum], mask);
+      if (targets.draws) weigh(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw], mask);
+      if (num_own > most_own - vector_items) {
+        overflows = true;
+        num_own = 0;
+      }
+#pragma unroll 1
+      for (; mask != 0; mask &= mask - 1)
+        own_.numbers_of_own[num_own++][threadIdx.x] =
+            static_cast<unsigned short>(number + __ffs(static_cast<int>(mask)) - 1);
+      number += vector_items;
     });
-    if (overflows) {
-      atomicAdd(&own_.size, plan_.capacity + 1);
-      return;
+    if (overflows) atomicAdd(&own_.size, plan_.capacity + 1);
+#pragma unroll 4
+    for (unsigned i = 0; i < num_own; ++i) {
+      const unsigned column = share_.column_of_own(own_.numbers_of_own[i][threadIdx.x]);
+      const float value = share_.value_at(column);
+      if (levels_.weight(value) < least_weight) continue;  // none, in the last bin
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
     }
-    share_.for_own_vectors(
-        num_own, [&](unsigned i) { return own_.numbers_of_own[i][threadIdx.x]; },
-        [&](const float(&values)[vector_items], unsigned first) {
-          const auto is_within = [&](float value) {
-            return windows.of[cut_windows::of_count].has(value) | windows.of[cut_windows::of_sum].has(value) |
-                   windows.of[cut_windows::of_draw].has(value);
-          };
-          share_.take_some(values, first, is_within, [&](float value, unsigned column) {
-            if (levels_.weight(value) < least_weight) return;  // none, in the last bin
-            const unsigned place = atomicAdd(&own_.size, 1u);
-            if (place < plan_.capacity) held_[place] = token_candidate(value, column);
-          });
-        });
+  }
+  template <unsigned num>
+  static __device__ void weigh(const value_window& window, const float (&marks)[num], const unsigned (&weights)[num],
+                               weight_sum& before, unsigned& within) {
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i) {
+      const bool is_before = window.is_before(marks[i]);
+      if (is_before) before += weights[i];
+      if (!is_before & (marks[i] <= window.last)) within |= 1u << i;
+    }
   }
 
   // One bin, and those from `first` to `last`.
@@ -300,11 +297,12 @@ class token_search {
     });
     __syncthreads();
     listed_ = bins;
-    gather(nullptr);
+    weight_sum unused[cut_windows::num] = {0, 0, 0};
+    gather(unused);
   }
 
-  // Brings the lists of all blocks, and their sums where there are any. Behind a barrier.
-  __device__ void gather(weight_sum* sums) {
+  // Brings the lists of all blocks, and their sums. Behind a barrier.
+  __device__ void gather(weight_sum (&sums)[cut_windows::num]) {
     list_size_ = own_.size;
     is_listed_ = list_size_ <= plan_.capacity;
     const unsigned num_blocks = group_.num_blocks();
@@ -315,11 +313,11 @@ class token_search {
       *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
       weight_sum* const there = group_.of_rank(own_.sums_of_blocks[group_.rank()], threadIdx.x);
 #pragma unroll
-      for (int i = 0; i < cut_windows::num && sums != nullptr; ++i) there[i] = sums[i];
+      for (int i = 0; i < cut_windows::num; ++i) there[i] = sums[i];
     }
     group_.meet();
 #pragma unroll
-    for (int i = 0; i < cut_windows::num && sums != nullptr; ++i)
+    for (int i = 0; i < cut_windows::num; ++i)
       sums[i] = row_blocks::sum_of_lanes<lanes>(
           threadIdx.x % lanes < num_blocks ? own_.sums_of_blocks[threadIdx.x % lanes][i] : weight_sum{0});
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
@@ -549,10 +547,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
   const bool has_sums = cuts || draws || task.probabilities != nullptr, by_windows = plan.by_windows && has_sums;
   value_bins<of_logits> bins(0, 0, false, 1);
-  if (by_windows)
-    bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
-  else if (has_sums)
-    own.coarse.clear();
+  if (by_windows) bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
   share.end_copies();
 
   // The greatest item, as an integer of the order.
@@ -601,14 +596,12 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
                              static_cast<float>(weight_of_level<of_logits>(task.least_level)) * 0x1p-31f};
     const cut_windows windows = own.windows.find(bins, levels.greatest, levels.factor, wanted);
     is_found = search.find_in_windows(
-        windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
+        bins, windows, {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}, kept, token);
   }
   if (!is_found) {
-    if (by_windows) {
-      __syncthreads();
-      own.coarse.clear();
-      __syncthreads();
-    }
+    __syncthreads();
+    own.coarse.clear();
+    __syncthreads();
     share.for_each([&](float value, unsigned) {
       const unsigned level = levels.level(value);
       if (level >= task.least_level)
@@ -670,9 +663,6 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
   static constexpr std::size_t least_columns_of_windows = 2048;
-  // Of a row of sixteen blocks. With few items a thread, windows cost more steps than contended sums do: 128,512 floats
-  // of deviation 1 took 34.8 us with them, and 29.0 us without (H200, commits 08a6da2 and 4243173).
-  static constexpr std::size_t least_columns_of_wide_windows = std::size_t{1} << 18;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
@@ -704,13 +694,9 @@ struct sample_rows {
     const unsigned capacity = num_blocks > 1 ? list_capacity : gathered_capacity,
                    lists = num_blocks > 1 ? list_capacity + gathered_capacity : capacity;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
-    const bool is_wide = blocks == cluster::parts::greatest_cluster_blocks;
-    return {num_blocks,
-            resident,
-            num_columns >= (is_wide ? least_columns_of_wide_windows : least_columns_of_windows),
-            capacity,
-            gathered_capacity,
-            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+    return {
+        num_blocks, resident,          num_columns >= least_columns_of_windows,
+        capacity,   gathered_capacity, sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
   }
 
   template <class T>

@@ -46,25 +46,6 @@ struct value_bins {
   }
   static __host__ __device__ float mark_of(unsigned bin) { return first_mark + static_cast<float>(bin); }
 
-  // The greatest value whose mark is not less than `least`, or -inf: marks fall where values rise. Lanes of a warp look
-  // at 32 places at a time, in the order of floats from -inf on. All of them call it.
-  __device__ float greatest_value(float least) const {
-    constexpr unsigned begin = 0x007fffff, end = 0xff800000;  // -inf and inf in that order
-    const auto value_of = [](unsigned ordered) {
-      return rounded::of_bits(ordered >= 0x80000000 ? ordered - 0x80000000 : ~ordered);
-    };
-    unsigned found = begin;
-#pragma unroll 1
-    for (int shift = 27; shift > -5; shift -= 5) {
-      const int step = shift > 0 ? shift : 0;
-      const unsigned own = (threadIdx.x % parts::warp_threads) << step,
-                     reached =
-                         __ballot_sync(parts::full_mask, own <= end - found && mark(value_of(found + own)) >= least);
-      if (reached != 0) found += (31u - static_cast<unsigned>(__clz(static_cast<int>(reached)))) << step;
-    }
-    return value_of(found);
-  }
-
   // About the probability in the middle of a bin, of the greatest one. A token beyond the top is the greatest.
   __device__ float weight(unsigned bin, float greatest, float factor) const {
     if (bin == 0 && place(greatest) >= top) return 1;
@@ -96,26 +77,14 @@ struct wanted_cuts {
   float kept_share, drawn_share, least_weight;
 };
 
-// The values of neighbouring bins: not more than `most`, and more than `behind`. Others are compared with it without
-// their marks. Where there is no cut, all tokens are before, or none.
+// The bins from one mark to another. Where there is no cut, all tokens are before, or none.
 struct value_window {
-  float most, behind;
+  float first, last;
 
-  __device__ bool is_before(float value) const { return value > most; }
-  __device__ bool has(float value) const { return (value > behind) & !(value > most); }
-  static __device__ value_window behind_all() { return {-INFINITY, INFINITY}; }
-  static __device__ value_window before_all() { return {INFINITY, INFINITY}; }
-};
-// What lies in a window or close to it, by one comparison.
-struct window_bounds {
-  float middle, reach;
-
-  __device__ explicit window_bounds(const value_window& window) {
-    const float most = fminf(window.most, FLT_MAX) / 2, least = fmaxf(window.behind, -FLT_MAX) / 2;
-    middle = most + least;
-    reach = window.behind < window.most ? (most - least) * (1 + 0x1p-20f) + fabsf(middle) * 0x1p-20f + FLT_MIN : -1;
-  }
-  __device__ bool may_have(float value) const { return fabsf(value - middle) <= reach; }
+  __device__ bool is_before(float mark) const { return mark < first; }
+  __device__ bool has(float mark) const { return (mark >= first) & (mark <= last); }
+  static __device__ value_window behind_all() { return {FLT_MAX, 0}; }
+  static __device__ value_window before_all() { return {0, 0}; }
 };
 struct cut_windows {
   enum { of_count, of_sum, of_draw, num };
@@ -130,7 +99,6 @@ struct window_search {
   float sums_of_warps[weight_bins::warps];
   unsigned counts_of_warps[weight_bins::warps];
   unsigned last_weighted;  // the last bin that may have tokens of the least weight, if there are any
-  float limits[2 * cut_windows::num];
 
   // A barrier has to follow before anything is counted.
   __device__ void clear() {
@@ -151,18 +119,16 @@ struct window_search {
                          static_cast<float>(min(in_last, 32u)) * bins.weight(last_bin, greatest, factor) +
                          (last_weighted > 0 ? sums[last_weighted] - sums[last_weighted - 1] : 0);
     const unsigned last_of_all = last_weighted;
-    const unsigned warp = threadIdx.x / parts::warp_threads;
-    float limit = 0;  // of a warp: the mark of a window's first bin, or the one behind its last
-    const auto set_window = [&](unsigned window, unsigned first, unsigned last) {
-      if (warp == 2 * window) limit = value_bins<of_logits>::mark_of(min(first, last_of_all));
-      if (warp == 2 * window + 1) limit = value_bins<of_logits>::mark_of(min(last, last_of_all) + 1);
+    const auto window_of = [=](unsigned first, unsigned last) {
+      return value_window{value_bins<of_logits>::mark_of(min(first, last_of_all)),
+                          value_bins<of_logits>::mark_of(min(last, last_of_all))};
     };
-    unsigned count_before = 0;
+    cut_windows found{{value_window::behind_all(), value_window::before_all(), value_window::before_all()}, 0};
     float least = total, most = total;  // what is kept
     if (wanted.top_k > 0) {
       const unsigned bin = min(first_to_reach(counts, wanted.top_k), last_of_all);
-      set_window(cut_windows::of_count, bin, bin);
-      if (bin > 0) count_before = counts[bin - 1];
+      found.of[cut_windows::of_count] = window_of(bin, bin);
+      if (bin > 0) found.count_before = counts[bin - 1];
       least = bin > 0 ? sums[bin - 1] : 0;
       most = sums[bin];
     }
@@ -170,24 +136,16 @@ struct window_search {
       least = wanted.kept_share * least - margin;
       most = wanted.kept_share * most + margin;
       const unsigned first = first_to_reach(sums, least), last = max(first, first_to_reach(sums, most));
-      set_window(cut_windows::of_sum, first, last);
+      found.of[cut_windows::of_sum] = window_of(first, last);
       if (first > 0) least = fmaxf(least, sums[first - 1]);
       most = fminf(most + 2 * bins.weight(first, greatest, factor), sums[last]);  // a token more than is asked for
     }
     if (wanted.draws) {
       const unsigned first = first_to_reach(sums, wanted.drawn_share * least - margin),
                      last = max(first, first_to_reach(sums, wanted.drawn_share * most + margin));
-      set_window(cut_windows::of_draw, first, last);
+      found.of[cut_windows::of_draw] = window_of(first, last);
     }
-    if (warp < 2 * cut_windows::num) limits[warp] = bins.greatest_value(limit);
-    __syncthreads();
-    const auto window = [&](bool is_set, unsigned index, const value_window& otherwise) {
-      return is_set ? value_window{limits[2 * index], limits[2 * index + 1]} : otherwise;
-    };
-    return {{window(wanted.top_k > 0, cut_windows::of_count, value_window::behind_all()),
-             window(wanted.by_sum, cut_windows::of_sum, value_window::before_all()),
-             window(wanted.draws, cut_windows::of_draw, value_window::before_all())},
-            count_before};
+    return found;
   }
 
  private:

@@ -12,11 +12,6 @@ struct token_mass {
   unsigned count;
 
   __device__ weight_sum measure(bool by_count) const { return by_count ? count : sum; }
-  __device__ token_mass& operator+=(const token_mass& other) {
-    sum += other.sum;
-    count += other.count;
-    return *this;
-  }
 };
 
 // All threads of a block of 512 share it. A bin's sum is in two words: an addition that overflows the lower one adds to
