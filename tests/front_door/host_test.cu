@@ -358,7 +358,7 @@ TEST_F(Host, ThePathsComeToEveryKernelOfThisProgram) {
           if (made.launches()) launched.insert(without_arguments(fake::registered_kernels().at(made.kernel)));
       }
   fake::current() = {};
-  for (const std::size_t columns : {std::size_t{10}, std::size_t{200'000}})
+  for (const std::size_t columns : {10, 200, 200'000})
     for (const auto& call : calls_on_rows(columns)) EXPECT_EQ(call(), cudaSuccess);
   for (const fake::call& made : fake::current().calls)
     if (made.launches()) launched.insert(without_arguments(fake::registered_kernels().at(made.kernel)));
