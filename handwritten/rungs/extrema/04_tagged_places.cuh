@@ -1,8 +1,7 @@
 // Rung 4. One launch, in which the last block gathers what the others found.
 // Against 03_tile_found_last: two blocks of 512 threads a multiprocessor instead of eight smaller ones, and the second
 // launch goes. Pairs are posted under a tag of the call, as in reductions/17_tagged_aggregates, whose kernel this is.
-// Few items come in smaller blocks of one tile each. The front door has that kernel, too, but makes a rank of every
-// item.
+// Few items come in smaller blocks of one tile each.
 #pragma once
 
 #include "rungs/contract.cuh"
