@@ -114,10 +114,6 @@ def all_releases(page: Page) -> list[str]:
 # ---- how a cell is written
 
 
-def microseconds(value: float) -> str:
-    return words.significant(value)
-
-
 def ratios(stand: Stand, of: list[str]) -> str:
     """1.21x / 1.15x =, by release."""
     told = [words.ratio(stand.met[each].row.speedup_over_cub) if each in stand.met else words.UNKNOWN for each in of]
@@ -140,7 +136,7 @@ def naming(found: list[Stand], size: bool = True) -> tuple[list[str], Callable[[
     if len({each.cell.operator for each in found}) > 1:
         told.append(("operator", lambda cell: {"compose": "affine maps"}.get(cell.operator, cell.operator)))
     if any(each.cell.shape for each in found):
-        told.append(("shape", lambda cell: shape(cell)))
+        told.append(("shape", shape))
     if size:
         told += [(">n", lambda cell: words.size(cell.items)), ("mode", lambda cell: cell.mode)]
     return [header for header, _ in told], lambda cell: [tell(cell) for _, tell in told]
@@ -156,7 +152,7 @@ def whole(found: list[Stand]) -> list[str]:
         row = named(stand.cell)
         for release in of:
             met = stand.met.get(release)
-            row += [microseconds(met.row.median_us), microseconds(met.cub_us), words.ratio(met.row.speedup_over_cub)] if met else [words.UNKNOWN] * 3
+            row += [words.significant(met.row.median_us), words.significant(met.cub_us), words.ratio(met.row.speedup_over_cub)] if met else [words.UNKNOWN] * 3
         rows.append([*row, SAID[stand.verdict], words.byte_size(stand.latest.workspace_bytes)])
     return [*table(headers, rows), ""]
 
@@ -168,7 +164,7 @@ def compact(found: list[Stand]) -> list[str]:
     fields: dict[tuple[str, ...], dict[str, str]] = {}
     for stand in found:
         _, met = stand.decisive
-        told = f"{microseconds(met.row.median_us)} : {microseconds(met.cub_us)}, {ratios(stand, of)}"
+        told = f"{words.significant(met.row.median_us)} : {words.significant(met.cub_us)}, {ratios(stand, of)}"
         fields.setdefault(tuple(named(stand.cell)), {})[stand.cell.input_type] = told
     types = sorted({each.cell.input_type for each in found}, key=lambda each: (each != FULL, each))
     return [*table([*headers, *types], [[*names, *(own.get(each, words.UNKNOWN) for each in types)] for names, own in fields.items()]), ""]
@@ -328,7 +324,7 @@ def losses(page: Page) -> list[str]:
     for (call, problem, items), several in alike.items():
         worst = several[0]
         speedups = " / ".join(words.ratio(each.speedup) for each in several)
-        rows.append([speedups, f"`{call}`", " / ".join(each.types for each in several), problem, words.size(items), microseconds(worst.ours), microseconds(worst.cub), text(worst.release)])
+        rows.append([speedups, f"`{call}`", " / ".join(each.types for each in several), problem, words.size(items), words.significant(worst.ours), words.significant(worst.cub), text(worst.release)])
     counts = Counter(each.call for each in found)
     told = words.listed([f"{count} of `{name}`" for name, count in counts.most_common()])
     keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if by_key.measured(page.machine) else ""
