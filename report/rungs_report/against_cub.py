@@ -328,11 +328,13 @@ def losses(page: Page) -> list[str]:
     counts = Counter(each.call for each in found)
     told = words.listed([f"{count} of `{name}`" for name, count in counts.most_common()])
     keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if by_key.measured(page.machine) else ""
+    by_key_scans = any("SegmentedScan" in each.call and text(each.release) < "3.3" for each in found)
+    scans = " CUB before 3.3 has no scan of segments. There its scan by key stands beside ours, over keys that are made beforehand." * by_key_scans
     return [
         "## Where CUB is faster",
         "",
         f"{words.plural(len(found), 'cell')}, the worst first: {told}. A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
-        f" whose times are those of the first type.{keys}",
+        f" whose times are those of the first type.{keys}{scans}",
         "",
         *table([">speed-up", "call", "type", "problem", ">n", ">ours, µs", ">CUB, µs", "CCCL"], rows),
         "",

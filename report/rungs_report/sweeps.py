@@ -162,7 +162,7 @@ def brief_table(machine: Machine, topics: list[Topic]) -> list[str]:
         return []
     carried = what_carried_means([each.all_ratios for by_size in found for each in by_size.values()])
     releases = " / ".join(text(version) for version in versions)
-    lower = " A mark is the verdict of the lower." * (len(versions) > 1)
+    lower = " The mark belongs to the lower of the two." * (len(versions) > 1)
     about = f"The speed-up of the best rung over the CUB of CCCL {releases}. = is a tie, ? undecided, − CUB wins.{lower}{carried}"
     return [about, "", *table([">n", *(f">{topic.name}" for topic, _ in heads)], rows), ""]
 
@@ -247,7 +247,7 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
         "",
         "The best rung is asked for twice. Under any workspace: of all rungs, also of those whose workspace has to be zeroed once beforehand, as"
         " `rungs::workspace` does. Under CUB's contract: only of the rungs that take the workspace as it is, like CUB's calls, and of the front"
-        " door, which takes it so, too. The front door is left out elsewhere because it is a dispatcher."
+        " door, which takes it so, too. Under any workspace the front door does not compete, for it only hands over rungs. So CUB can win more problems there."
         " [Which variant to use](#which-variant-to-use) also asks for the same bits every time, which CUB does not always promise, and keeps a rung while it is"
         " near the fastest: there CUB may win over the rung that is named and lose to another.",
         "",
