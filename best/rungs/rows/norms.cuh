@@ -69,6 +69,7 @@ struct norm_operation {
   // layer_norm 1.04 and 0.97.
   static constexpr unsigned slice_chunks = !centred && sizeof(T) == 4 ? 2 : 4;
 
+  using short_rows_of = norm_operation;
   static constexpr auto first_is = centred ? production::row_merge::sum : production::row_merge::none,
                         second_is = production::row_merge::sum;
 
@@ -256,7 +257,6 @@ struct norm_operation {
   template <class Group>
   __device__ void finish(const Group& group, std::size_t row, const typename Group::values& pieces, float sum,
                          float squares, const parameters<Group>& parameters) const {
-    if (row >= num_rows) return;
     const float scale = rsqrtf(mean_of_row(squares) + options.epsilon);
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
