@@ -3,6 +3,7 @@
 //
 // An operation that takes such rows has, besides what row_kernel.cuh asks for:
 //   short_rows_of                 itself. An operation derived from it, which may read and write otherwise, has none
+//   most_short_pieces             how many pieces of 16 bytes a lane can hold: 2 or 4, that is rows of up to 1 or 2 KB
 //   parameters<Group>             what a thread needs of weights and biases; they are read while rows are on their way
 //   first_is, second_is           which merges it needs
 //   first(group, values)          what a thread knows for the first merge
@@ -35,6 +36,7 @@ struct short_row_group
     : row_group<T, parts::warp_threads, pieces, whole ? row_reach::block_of_whole_pieces : row_reach::block> {
   static constexpr int block_threads = pieces < 4 ? 256 : 128;
   static constexpr int block_rows = block_threads / parts::warp_threads;
+  static constexpr bool reads_parameters_ahead = true;
   using piece = row_piece<T>;
   static constexpr int resident_threads = pieces * piece::items <= 16 ? 1024 : 768;
   using values = typename piece::floats[pieces];
