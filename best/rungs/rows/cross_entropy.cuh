@@ -56,7 +56,6 @@ struct cross_entropy_operation : log_sum_operation<T> {
   using partial = std::conditional_t<with_place, log_sum_and_place, log_sum>;
   static constexpr bool writes_rows = false;
   using short_rows_of = cross_entropy_operation;
-  static constexpr int most_short_pieces = 4;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>
   using parameters = no_parameters<Group>;

@@ -26,7 +26,6 @@ template <class T>
 struct log_sum_exp_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = false;
   using short_rows_of = log_sum_exp_operation;
-  static constexpr int most_short_pieces = 4;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>
   using parameters = no_parameters<Group>;

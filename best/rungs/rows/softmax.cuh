@@ -35,7 +35,6 @@ struct softmax_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = true;
   static constexpr unsigned slice_chunks = 4;
   using short_rows_of = softmax_operation;
-  static constexpr int most_short_pieces = 4;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>
   using parameters = no_parameters<Group>;
