@@ -72,6 +72,7 @@ struct norm_operation {
   using short_rows_of = norm_operation;
   // Registers hold weights and biases beside the row: of floats, four pieces of each leave room for too few warps.
   static constexpr int most_short_pieces = centred && sizeof(T) == 4 ? 2 : 4;
+  static constexpr int long_row_pieces = sizeof(T) == 4 ? 2 : 4;
   static constexpr auto first_is = centred ? production::row_merge::sum : production::row_merge::none,
                         second_is = production::row_merge::sum;
 

@@ -4,6 +4,7 @@
 // An operation that takes such rows has, besides what row_kernel.cuh asks for:
 //   short_rows_of                 itself. An operation derived from it, which may read and write otherwise, has none
 //   most_short_pieces             how many pieces of 16 bytes a lane can hold: 2 or 4, that is rows of up to 1 or 2 KB
+//   long_row_pieces               how many a thread holds of rows of 4 to 16 KB, which have the other kernel: 2 or 4
 //   parameters<Group>             what a thread needs of weights and biases; they are read while rows are on their way
 //   first_is, second_is           which merges it needs
 //   first(group, values)          what a thread knows for the first merge
