@@ -55,6 +55,7 @@ struct cross_entropy_operation : log_sum_operation<T> {
   using sums = log_sum_operation<T>;
   using partial = std::conditional_t<with_place, log_sum_and_place, log_sum>;
   static constexpr bool writes_rows = false;
+  using short_rows_of = cross_entropy_operation;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>
   using parameters = no_parameters<Group>;
@@ -107,7 +108,7 @@ struct cross_entropy_operation : log_sum_operation<T> {
     } else {
       known = {greatest, sum};
     }
-    if (row < this->num_rows && group.thread() == 0) conclude(row, known);
+    if (group.thread() == 0) conclude(row, known);
   }
   template <int num_lanes>
   __device__ static place greatest_of_lanes(place greatest) {

@@ -84,7 +84,6 @@ struct softmax_of_codes : log_sum_operation<float> {
 template <class Out, bool centred, class F, class W>
 struct norm_of_codes : norm_operation<float, centred> {
   using base = norm_operation<float, centred>;
-  using first_is = void;  // no short rows: their kernel reads and writes as the base does
 
   production::scaled_codes<F> codes;
   matrix<Out> results;
@@ -132,7 +131,6 @@ struct norm_of_codes : norm_operation<float, centred> {
 template <class T, class Format>
 struct rms_norm_to_codes : norm_operation<T, false> {
   using base = norm_operation<T, false>;
-  using first_is = void;  // no short rows
   struct partial {
     float squares;
     unsigned greatest;  // |item * weight|, as bits

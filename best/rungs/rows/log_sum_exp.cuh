@@ -25,6 +25,7 @@ namespace parts {
 template <class T>
 struct log_sum_exp_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = false;
+  using short_rows_of = log_sum_exp_operation;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>
   using parameters = no_parameters<Group>;
@@ -35,7 +36,7 @@ struct log_sum_exp_operation : log_sum_operation<T> {
   template <class Group>
   __device__ void finish(const Group& group, std::size_t row, const typename Group::values&, float greatest, float sum,
                          const no_parameters<Group>&) const {
-    if (row < this->num_rows && group.thread() == 0) conclude(row, {greatest, sum});
+    if (group.thread() == 0) conclude(row, {greatest, sum});
   }
 };
 

@@ -14,8 +14,8 @@
 // infinity becomes NaN in layer_norm, as in PyTorch.
 //
 // Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². The mean is that of the
-// row where a warp holds it (up to 2 KB). Else a thread takes the mean of its own items first; means and squares of
-// threads are merged as Chan, Golub and LeVeque do (1979).
+// row where a warp holds it (up to 2 KB; 1 KB of floats). Else a thread takes the mean of its own items first; means
+// and squares of threads are merged as Chan, Golub and LeVeque do (1979).
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
@@ -69,6 +69,10 @@ struct norm_operation {
   // layer_norm 1.04 and 0.97.
   static constexpr unsigned slice_chunks = !centred && sizeof(T) == 4 ? 2 : 4;
 
+  using short_rows_of = norm_operation;
+  // Registers hold weights and biases beside the row: of floats, four pieces of each leave room for too few warps.
+  static constexpr int most_short_pieces = centred && sizeof(T) == 4 ? 2 : 4;
+  static constexpr int long_row_pieces = sizeof(T) == 4 ? 2 : 4;
   static constexpr auto first_is = centred ? production::row_merge::sum : production::row_merge::none,
                         second_is = production::row_merge::sum;
 
@@ -83,7 +87,16 @@ struct norm_operation {
 
   template <bool again, class Group>
   __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
-    if (options.residual.data == nullptr) return group.load(in.row(row), chunk, pieces, 0);
+    if (options.residual.data == nullptr)
+      group.load(in.row(row), chunk, pieces, 0);
+    else
+      read_sums<again>(group, row, chunk, pieces);
+    if constexpr (!again && !Group::reads_parameters_ahead && Group::row_threads > 8) {
+      if (row == 0) prefetch_parameters(group, chunk);
+    }
+  }
+  template <bool again, class Group>
+  __device__ void read_sums(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
     group.load(options.residual.row(row), chunk, pieces, 0);
     if constexpr (!again) {
 #pragma unroll
@@ -156,6 +169,18 @@ struct norm_operation {
     }
   }
 
+  // The first row brings weights and biases to the L2 while rows are on their way. Else all rows would wait for DRAM
+  // once for each piece that a thread has.
+  template <class Group>
+  __device__ void prefetch_parameters(const Group& group, unsigned chunk) const {
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      const unsigned column = group.column(chunk, p);
+      if (column >= num_columns) break;
+      for (const T* parameters : {options.d_weight, options.d_bias})
+        if (parameters != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(parameters + column));
+    }
+  }
   // A thread's piece of weights and biases. Where there are none, weights are 1, and biases are not read.
   template <class Group>
   __device__ void load_parameters(const Group& group, unsigned column, typename Group::piece& weights,
@@ -184,7 +209,7 @@ struct norm_operation {
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const partial& known) const {
     const float mean = mean_of(known), scale = scale_of(known);
-    constexpr int at_once = Group::reads_parameters_ahead ? Group::pieces : 1;
+    constexpr int at_once = Group::reads_parameters_ahead ? Group::pieces : (Group::pieces + 1) / 2;
 #pragma unroll
     for (int first = 0; first < Group::pieces; first += at_once) {
       typename Group::piece weights[at_once], biases[at_once];
@@ -256,7 +281,6 @@ struct norm_operation {
   template <class Group>
   __device__ void finish(const Group& group, std::size_t row, const typename Group::values& pieces, float sum,
                          float squares, const parameters<Group>& parameters) const {
-    if (row >= num_rows) return;
     const float scale = rsqrtf(mean_of_row(squares) + options.epsilon);
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {

@@ -34,6 +34,7 @@ template <class T, bool logarithm>
 struct softmax_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = true;
   static constexpr unsigned slice_chunks = 4;
+  using short_rows_of = softmax_operation;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>
   using parameters = no_parameters<Group>;
@@ -79,7 +80,6 @@ struct softmax_operation : log_sum_operation<T> {
   template <class Group>
   __device__ void finish(const Group& group, std::size_t row, const typename Group::values& pieces, float greatest,
                          float sum, const no_parameters<Group>&) const {
-    if (row >= this->num_rows) return;
     const float last = greatest == INFINITY ? NAN : logarithm ? logf(sum) : 1 / sum;
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {

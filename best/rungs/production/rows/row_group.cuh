@@ -159,12 +159,45 @@ struct row_group {
     if (is_whole ? first < num_columns : aligned && first + piece_items <= num_columns) {
       *reinterpret_cast<int4*>(row + first) = stored.bits;
     } else if constexpr (!is_whole) {
-      T items[piece_items];
-      memcpy(items, &stored.bits, piece::bytes);
-#pragma unroll
-      for (int i = 0; i < piece_items; ++i)
-        if (first + i < num_columns) row[first + i] = items[i];
+      if constexpr (lanes == parts::warp_threads && sizeof(T) == 2) {
+        if (!aligned) return store_shifted(row, first, stored);
+      }
+      store_items(row, first, stored, false, false, 0);
     }
+  }
+  // Item by item, but for what lies in vectors: the items before first_of_end, or those from there on.
+  __device__ void store_items(T* row, unsigned first, const piece& stored, bool begin_is_written, bool end_is_written,
+                              int first_of_end) const {
+    T items[piece_items];
+    memcpy(items, &stored.bits, piece::bytes);
+#pragma unroll
+    for (int i = 0; i < piece_items; ++i)
+      if (first + i < num_columns && !(i < first_of_end ? begin_is_written : end_is_written)) row[first + i] = items[i];
+  }
+  // Lanes have neighbouring pieces: each writes the 16 aligned bytes where its own begins, the end of its neighbour's
+  // among them. By items, each of 8 stores would write to every sector of the warp's 512 bytes. (Floats are 4 stores,
+  // which take less time than the shuffles: 0.83 times as long in a layer norm of 2,047 on an H200.) All lanes call it.
+  __device__ void store_shifted(T* row, unsigned first, const piece& stored) const {
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    const unsigned behind = reinterpret_cast<std::uintptr_t>(row) % piece::bytes;  // of all pieces
+    const bool is_full = first + piece_items <= num_columns;
+    bool begin_is_written = is_full, end_is_written = is_full;
+    piece vector = stored;
+    if (behind != 0) {
+      const unsigned full_lanes = __ballot_sync(parts::full_mask, is_full);
+      begin_is_written = is_full && lane > 0;
+      end_is_written = lane + 1 < parts::warp_threads && full_lanes >> (lane + 1) & 1;
+      unsigned words[8];
+      memcpy(words + 4, &stored.bits, piece::bytes);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) words[i] = __shfl_up_sync(parts::full_mask, words[4 + i], 1);
+      const parts::vector<T> cut = parts::shifted<T>(words, piece::bytes - behind);
+      memcpy(&vector.bits, cut.words, piece::bytes);
+    }
+    if (begin_is_written)
+      *reinterpret_cast<int4*>(reinterpret_cast<unsigned char*>(row + first) - behind) = vector.bits;
+    if (!begin_is_written || !end_is_written)
+      store_items(row, first, stored, begin_is_written, end_is_written, (piece::bytes - behind) / sizeof(T));
   }
 
   // A piece that does not begin at a multiple of 16 bytes, cut out of the two that do.

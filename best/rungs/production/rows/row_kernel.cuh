@@ -14,7 +14,7 @@
 //   write(group, row, chunk, values, partial)  where it writes rows, once all is known
 //   conclude(row, partial)                     one thread of the row, at the end
 //
-// A warp holds a row of 256 bytes to 2 KB, where the operation has what that takes (short_row_kernel.cuh). The
+// A warp holds a row of 256 bytes to 1 or 2 KB, where the operation has what that takes (short_row_kernel.cuh). The
 // registers of a block, or of a part of it, hold others that are written anew, up to 32 KB. The shared memory of a
 // cluster holds longer ones, up to 1.75 MB (long_row_kernel.cuh). Still longer ones are read twice. The shape depends
 // on the number of columns alone, so a row has the same bits in any batch.
@@ -107,6 +107,13 @@ cudaError_t launch_clustered_rows(const Op& op, int cluster_blocks, cudaStream_t
                                          {cluster_blocks, group::block_threads}, stream, op);
 }
 
+// How many pieces a thread has of rows of 4 to 16 KB.
+template <class Op>
+constexpr int long_row_pieces(int otherwise) {
+  if constexpr (takes_short_rows<Op>) return Op::long_row_pieces;
+  return otherwise;
+}
+
 // Runs `op` on all rows. Returns cudaErrorInvalidConfiguration where there are more blocks than a grid has.
 template <class Op>
 cudaError_t run_rows(const Op& op, cudaStream_t stream) {
@@ -122,16 +129,17 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   if constexpr (takes_short_rows<Op>) {
     if (pieces <= 32) return launch_short_rows<Op, 1>(op, stream);
     if (pieces <= 64) return launch_short_rows<Op, 2>(op, stream);
-    if (pieces <= 128) return launch_short_rows<Op, 4>(op, stream);
+    if constexpr (Op::most_short_pieces == 4)
+      if (pieces <= 128) return launch_short_rows<Op, 4>(op, stream);
   } else {
     if (pieces <= 32) return launch_rows<Op, 8, 4>(op, stream);
     if (pieces <= 64) return launch_rows<Op, 64 / most, most>(op, stream);
-    if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
   }
-  // Few rows want many threads (one row of 4,096 bf16, LayerNorm on an H200: 7.1 us instead of 8.9); above 16 KB, and
-  // where rows are many, a block's size costs more.
-  constexpr int some = takes_short_rows<Op> ? most / 2 : most;
-  if (pieces <= 256) return launch_rows<Op, 256 / some, some>(op, stream);
+  if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
+  // Rows of up to 4 KB have more threads: few rows are faster so. Longer ones would have larger blocks, and many rows
+  // take longer then (989 rows of 8,192 bf16, softmax on an H200: 12.4 us instead of 11.5).
+  constexpr int few = takes_short_rows<Op> ? most / 2 : most, some = long_row_pieces<Op>(most);
+  if (pieces <= 256) return launch_rows<Op, 256 / few, few>(op, stream);
   if (pieces <= 512) return launch_rows<Op, 512 / some, some>(op, stream);
   if (pieces <= 1024) return launch_rows<Op, 1024 / some, some>(op, stream);
   if (pieces <= 2048) return launch_rows<Op, 2048 / most, most>(op, stream);

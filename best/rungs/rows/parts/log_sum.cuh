@@ -108,6 +108,7 @@ template <class T>
 struct log_sum_operation {
   using item = T;
   using partial = log_sum;
+  static constexpr int most_short_pieces = 4, long_row_pieces = 4;
 
   matrix<const T> in;
   std::size_t num_rows;
