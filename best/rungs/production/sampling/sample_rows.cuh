@@ -21,7 +21,9 @@
 #include <cfloat>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
@@ -51,6 +53,7 @@ struct sampling_plan {
   unsigned num_blocks;                   // of a row
   bool resident;                         // whether its blocks keep it in shared memory
   bool by_windows;                       // whether it is long enough for windows
+  bool by_patterns;                      // whether its patterns are counted first (pattern_bins.cuh)
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
 };
@@ -529,9 +532,74 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
   return best;
 }
 
+template <class T, bool of_logits>
+__device__ void write_row(const sampling_task<T>& task, unsigned row, const row_levels<of_logits>& levels,
+                          const token_cut& kept, unsigned token) {
+  task.tokens[row] = static_cast<int>(token);
+  if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
+  if (task.probabilities != nullptr) {
+    const float value = to_float(task.data[row * task.stride + token]);
+    task.probabilities[row] = static_cast<float>(static_cast<double>(weight_of_level<of_logits>(levels.level(value))) /
+                                                 static_cast<double>(kept.up_to));
+  }
+}
+
+template <class T>
+__device__ weight_sum draw_of(const sampling_task<T>& task, const random_source& random, unsigned row) {
+  return task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+}
+template <class T>
+__device__ random_source random_of(const sampling_task<T>& task) {
+  random_source random = task.random;
+  if (task.offset != nullptr) random.offset += *task.offset;
+  return random;
+}
+
+// A row by its patterns. False, and nothing is written, where these do not tell.
+template <class T>
+__device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, unsigned char* shared) {
+  const T* const from = task.data + row * task.stride;
+  pattern_search search(from, task.num_columns, *reinterpret_cast<pattern_memory*>(shared));
+  float greatest;
+  if (!search.count(greatest)) return false;
+  const row_levels<true> levels(greatest, task.logit_factor);
+  token_mass total;
+  if (!search.weigh(levels, task.least_level, total)) return false;
+  const random_source random = random_of(task);
+  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  token_cut kept{0, total.sum};
+  pattern_cut last{};
+  if (task.top_k > 0) {
+    last = search.find(0, true, min(task.top_k, total.count), levels, task.least_level);
+    kept.up_to = last.up_to;
+  }
+  if (task.cuts_by_sum || (cuts && task.top_k == 0)) {
+    const weight_sum target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+    last = search.find(1, false, target, levels, task.least_level);
+    kept.up_to = last.up_to;
+  }
+  unsigned token = 0;
+  if (task.last_kept != nullptr || (task.by_gumbel && cuts)) {
+    if (!search.column_of(last, token)) return false;
+    kept.last = token_candidate(pattern_bins::value_of(last.bin), token);
+  }
+  if (task.by_gumbel) {
+    row_blocks group(reinterpret_cast<sampling_memory*>(shared)->blocks, 1);
+    const row_share<T, false> share(from, task.num_columns, 0, 1, nullptr);
+    candidate best = best_score(share, levels, task.least_level, kept.last, random, row), unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+  } else {
+    const weight_sum target = draw_target(kept.up_to, draw_of(task, random, row));
+    if (!search.column_of(search.find(2, false, target, levels, task.least_level), token)) return false;
+  }
+  if (threadIdx.x == 0) write_row(task, row, levels, kept, token);
+  return true;
+}
+
 template <class T, bool resident, bool of_logits>
-__device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
-                           unsigned char* shared) {
+__device__ __forceinline__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                           unsigned char* shared) {
   auto& own = *reinterpret_cast<sampling_memory*>(shared);
   auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
   auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
@@ -570,10 +638,8 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     return group.settle();
   }
 
-  random_source random = task.random;
-  if (task.offset != nullptr) random.offset += *task.offset;
-  weight_sum fraction = 0;
-  if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+  const random_source random = random_of(task);
+  const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
   token_cut kept{0, 0};
   unsigned token = 0;
   search_t search(share, levels, task.least_level, plan, own, held, group);
@@ -640,14 +706,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     group.template share_extremes<true>(unused, best);
     token = column_of_token(best);
   }
-  if (writes) {
-    task.tokens[row] = static_cast<int>(token);
-    if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
-    if (task.probabilities != nullptr)
-      task.probabilities[row] =
-          static_cast<float>(static_cast<double>(weight_of_level<of_logits>(levels.level(to_float(from[token])))) /
-                             static_cast<double>(kept.up_to));
-  }
+  if (writes) write_row(task, row, levels, kept, token);
   group.settle();
 }
 
@@ -658,16 +717,31 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
   sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
 }
 
+// Logits alone, a block a row.
+template <class T>
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+    sample_patterns_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+  extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  if (sample_by_patterns(task, blockIdx.x, sampling_shared_memory)) return;
+  __syncthreads();
+  sample_row<T, false, true>(task, plan, blockIdx.x, sampling_shared_memory);
+}
+
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
-  static constexpr std::size_t least_columns_of_windows = 2048;
+  static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
-                         sampling_plan& plan) {
+                         bool may_count_patterns, sampling_plan& plan) {
+    if (std::is_same_v<T, __nv_bfloat16> && may_count_patterns && num_columns >= least_columns_of_patterns &&
+        num_columns <= pattern_bins::most_columns) {
+      plan = by_patterns<T>(num_columns);
+      if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
+    }
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
@@ -694,9 +768,21 @@ struct sample_rows {
     const unsigned capacity = num_blocks > 1 ? list_capacity : gathered_capacity,
                    lists = num_blocks > 1 ? list_capacity + gathered_capacity : capacity;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
-    return {
-        num_blocks, resident,          num_columns >= least_columns_of_windows,
-        capacity,   gathered_capacity, sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+    return {num_blocks,
+            resident,
+            num_columns >= least_columns_of_windows,
+            false,
+            capacity,
+            gathered_capacity,
+            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+  }
+
+  template <class T>
+  static sampling_plan by_patterns(std::size_t num_columns) {
+    sampling_plan plan = of_blocks<T>(num_columns, 1, false);
+    plan.by_patterns = true;
+    if (plan.dynamic_bytes < sizeof(pattern_memory)) plan.dynamic_bytes = sizeof(pattern_memory);
+    return plan;
   }
 
   template <class T>
@@ -711,6 +797,9 @@ struct sample_rows {
           {static_cast<int>(plan.num_blocks), static_cast<int>(weight_bins::block_threads), plan.dynamic_bytes}, stream,
           task, plan);
     };
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      if (plan.by_patterns) return with(sample_patterns_kernel<T>);
+    }
     if (task.of_logits)
       return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
     return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);
