@@ -35,11 +35,11 @@ struct pattern_bins {
   static __host__ __device__ float value_of(unsigned bin) {
     return bin == 0 ? 0 : rounded::of_bits(pattern_of(bin) << 16);
   }
-  // Four times the bins of two patterns.
-  static __device__ unsigned two_bins(unsigned two) {
+  // Where the counts of two patterns lie, in halves of a word, if all counts begin at `address` of shared memory.
+  static __device__ unsigned two_places(unsigned two, unsigned address) {
     constexpr unsigned both = 0x00010001;
     const unsigned magnitudes = __vminu2(__vmaxu2(two & 0x7fff7fff, least * both), greatest * both);
-    return (magnitudes - least * both) * 4 | (two >> 1 & 0x40004000);
+    return magnitudes * 4 + (address - least * 4) * both + (two >> 1 & 0x40004000);
   }
 };
 
@@ -264,17 +264,14 @@ class pattern_search {
   }
 
   __device__ void count_two(unsigned two) {
-    const unsigned offsets = bins::two_bins(two);
-    count_at(offsets & 0xffff);
-    count_at(offsets >> 16);
-  }
-  __device__ void count_at(unsigned offset) {
 #ifdef __CUDA_ARCH__
-    asm volatile(
-        "red.shared.add.u32 [%0], 1;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(own_.counts)) + offset)
-        : "memory");
+    const unsigned places = bins::two_places(two, static_cast<unsigned>(__cvta_generic_to_shared(own_.counts)));
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(places & 0xffff) : "memory");
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(places >> 16) : "memory");
 #else
-    atomicAdd(own_.counts + offset / 4, 1u);
+    const unsigned places = bins::two_places(two, 0);
+    atomicAdd(own_.counts + (places & 0xffff) / 4, 1u);
+    atomicAdd(own_.counts + (places >> 16) / 4, 1u);
 #endif
   }
   __device__ void note_counts(unsigned part) {

@@ -532,6 +532,85 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
   return best;
 }
 
+// Gumbel's draw of a row of logits that nothing is cut from, in one pass: before its greatest item is known. Scores are
+// guesses then, right to 2^-6. Tokens that come near to the best one so far are listed, and are few. Their exact scores
+// follow. False if the list is too long, if guesses may be further off, or if the best one was of a token without
+// weight.
+template <class Share>
+__device__ bool draw_at_once(const Share& share, float factor, unsigned least_level, const random_source& random,
+                             unsigned row, sampling_memory& own, candidate* list, unsigned capacity, row_blocks& group,
+                             unsigned& token) {
+  constexpr float near = 0x1p-5f, most_logit = 512;
+  constexpr unsigned items = Share::vector_items;
+  if (threadIdx.x == 0) own.size = 0;
+  __syncthreads();
+  float greatest = -INFINITY, best = -INFINITY;
+  share.template for_each_vector<2>([&](const float(&values)[items], unsigned first) {
+    unsigned words[items], most = 0;
+    float most_value = -INFINITY;
+#pragma unroll
+    for (unsigned four = 0; four < items; four += 4) {
+      const random_words of_four = random.of_tokens(row, (first + four) / 4);
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        words[four + i] = of_four.words[i];
+        most = max(most, of_four.words[i]);
+        most_value = rounded::greater(most_value, values[four + i]);
+      }
+    }
+    greatest = rounded::greater(greatest, most_value);
+    // As in gumbel_bound, but of logits as they are. It is false of NaN.
+    const auto may_win = [&](float value, unsigned word) {
+      const float room = 32 - 0.52876637f + near - best;
+      return rounded::to_float(~word) <= rounded::about_power(fmaf(value, factor, room));
+    };
+    if (!__any_sync(parts::full_mask, may_win(most_value, most))) return;
+
+    const auto for_each_near = [&](auto take) {
+#pragma unroll 1
+      for (unsigned i = 0; i < items; ++i) {
+        float value = values[0];
+        unsigned word = words[0];
+#pragma unroll
+        for (unsigned j = 1; j < items; ++j)
+          if (i == j) value = values[j], word = words[j];
+        if (may_win(value, word))
+          take(value, fmaf(value, factor, static_cast<float>(gumbel_noise(word)) * 0x1p-25f - 8), first + i);
+      }
+    };
+    float most_score = best;
+    for_each_near([&](float, float score, unsigned) { most_score = rounded::greater(most_score, score); });
+#pragma unroll
+    for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2)
+      most_score = rounded::greater(most_score, __shfl_xor_sync(parts::full_mask, most_score, distance));
+    best = most_score;
+    for_each_near([&](float value, float score, unsigned column) {
+      if (!(score >= best - near)) return;
+      const unsigned place = atomicAdd(&own.size, 1u);
+      if (place < capacity) list[place] = token_candidate(value, column);
+    });
+  });
+  __syncthreads();
+  const unsigned size = own.size;
+  candidate all_are_listed = size <= capacity, greatest_item = token_candidate(greatest, 0);
+  group.template share_extremes<true>(all_are_listed, greatest_item);
+  const row_levels<true> levels(value_of_token(greatest_item), factor);
+  if (all_are_listed == 0 || !(fabsf(levels.greatest * factor) <= most_logit)) return false;
+  candidate drawn = 0, not_best = ~token_candidate(best, 0);
+#pragma unroll 1
+  for (unsigned i = threadIdx.x; i < size; i += sampling_memory::block_threads) {
+    const unsigned column = column_of_token(list[i]), level = levels.level(value_of_token(list[i]));
+    if (level < least_level) continue;
+    const unsigned score = gumbel_score<true>(level, random.of_tokens(row, column / 4).word(column));
+    const candidate each = static_cast<candidate>(score) << 32 | static_cast<unsigned>(~column);
+    if (each > drawn) drawn = each;
+  }
+  group.template share_extremes<true>(not_best, drawn);
+  token = column_of_token(drawn);
+  const float score = static_cast<float>(static_cast<unsigned>(drawn >> 32)) * 0x1p-25f - 40;
+  return fmaf(levels.greatest, factor, score) >= value_of_token(~not_best) - near;
+}
+
 template <class T, bool of_logits>
 __device__ void write_row(const sampling_task<T>& task, unsigned row, const row_levels<of_logits>& levels,
                           const token_cut& kept, unsigned token) {
@@ -614,6 +693,19 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
   const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
   const bool has_sums = cuts || draws || task.probabilities != nullptr, by_windows = plan.by_windows && has_sums;
+  const random_source random = random_of(task);
+  if constexpr (of_logits) {
+    if (!has_sums && share.has_whole_fours()) {
+      unsigned token;
+      share.end_copies();
+      if (draw_at_once(share, task.logit_factor, task.least_level, random, row, own, held, plan.capacity, group,
+                       token)) {
+        if (writes) task.tokens[row] = static_cast<int>(token);
+        return group.settle();
+      }
+      group.meet();
+    }
+  }
   value_bins<of_logits> bins(0, 0, false, 1);
   if (by_windows) bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
   share.end_copies();
@@ -638,7 +730,6 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
     return group.settle();
   }
 
-  const random_source random = random_of(task);
   const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
   token_cut kept{0, 0};
   unsigned token = 0;
