@@ -114,6 +114,7 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
   task.probabilities = also.d_probabilities;
   task.uniforms = how.d_uniforms;
   task.random = {how.seed, how.offset};
+  task.keys = production::philox_keys(how.seed);
   task.offset = how.d_offset;
   task.logit_factor = factor < FLT_MAX ? static_cast<float>(factor) : FLT_MAX;
   task.of_logits = !how.from_probabilities;

@@ -40,6 +40,7 @@ struct sampling_task {
   float* probabilities;
   const float* uniforms;  // null: random numbers by counting
   random_source random;
+  philox_keys keys;                  // of random's seed
   const unsigned long long* offset;  // what is added to random's; may be null
   float logit_factor;
   bool of_logits, by_gumbel;
@@ -538,8 +539,8 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
 // weight.
 template <class Share>
 __device__ bool draw_at_once(const Share& share, float factor, unsigned least_level, const random_source& random,
-                             unsigned row, sampling_memory& own, candidate* list, unsigned capacity, row_blocks& group,
-                             unsigned& token) {
+                             const philox_keys& keys, unsigned row, sampling_memory& own, candidate* list,
+                             unsigned capacity, row_blocks& group, unsigned& token) {
   constexpr float near = 0x1p-5f, most_logit = 512;
   constexpr unsigned items = Share::vector_items;
   if (threadIdx.x == 0) own.size = 0;
@@ -550,7 +551,7 @@ __device__ bool draw_at_once(const Share& share, float factor, unsigned least_le
     float most_value = -INFINITY;
 #pragma unroll
     for (unsigned four = 0; four < items; four += 4) {
-      const random_words of_four = random.of_tokens(row, (first + four) / 4);
+      const random_words of_four = philox(random.counter(row, (first + four) / 4), keys);
 #pragma unroll
       for (unsigned i = 0; i < 4; ++i) {
         words[four + i] = of_four.words[i];
@@ -698,8 +699,8 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
     if (!has_sums && share.has_whole_fours()) {
       unsigned token;
       share.end_copies();
-      if (draw_at_once(share, task.logit_factor, task.least_level, random, row, own, held, plan.capacity, group,
-                       token)) {
+      if (draw_at_once(share, task.logit_factor, task.least_level, random, task.keys, row, own, held, plan.capacity,
+                       group, token)) {
         if (writes) task.tokens[row] = static_cast<int>(token);
         return group.settle();
       }
