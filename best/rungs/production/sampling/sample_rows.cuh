@@ -12,6 +12,8 @@
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
 //
+// Rows of bfloat16 logits are short of patterns. One block counts these, and reads little again (pattern_bins.cuh).
+//
 // All sums are of integers (weights.cuh), and a token's place in the order is an integer of its own. So nothing depends
 // on the number of blocks, the order of additions, or addresses.
 //
@@ -696,7 +698,7 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
   const bool has_sums = cuts || draws || task.probabilities != nullptr, by_windows = plan.by_windows && has_sums;
   const random_source random = random_of(task);
   if constexpr (of_logits) {
-    if (!has_sums && share.has_whole_fours()) {
+    if (!has_sums && task.least_level == 1 && share.has_whole_fours()) {
       unsigned token;
       share.end_copies();
       if (draw_at_once(share, task.logit_factor, task.least_level, random, task.keys, row, own, held, plan.capacity,
