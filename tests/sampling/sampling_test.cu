@@ -158,6 +158,28 @@ TYPED_TEST(Sampling, RowsThatASampleKnowsLittleOf) {
   }
 }
 
+// What bins of patterns do not tell apart: tiny and great logits, zeros of both signs, and what is no number.
+TYPED_TEST(Sampling, RowsAtTheEndsOfTheBinsOfPatterns) {
+  const std::size_t num_rows = 3, num_columns = 20011;
+  const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 31);
+  const auto expect = [&](auto value_of) {
+    std::vector<TypeParam> items(normal.size());
+    for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
+    for (const float top_p : {1.0f, 0.6f}) {
+      sampling how;
+      how.top_p = top_p;
+      this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+    }
+  };
+  expect([&](std::size_t i) { return normal[i] * 0x1p-24f; });
+  expect([&](std::size_t i) { return i % 3 == 0 ? normal[i] : i % 3 == 1 ? 0.0f : -0.0f; });
+  expect([&](std::size_t i) { return i == 777 ? 127.5f : normal[i]; });
+  expect([&](std::size_t i) { return i == 777 ? 127.0f : 120 + normal[i] / 4; });
+  expect([&](std::size_t i) { return -127 - std::fabs(normal[i]); });
+  expect([&](std::size_t i) { return i == 777 ? nan : normal[i]; });
+  expect([&](std::size_t i) { return i % 2 == 0 ? -std::fabs(normal[i]) : -inf; });
+}
+
 TYPED_TEST(Sampling, LongRows) {
   const std::size_t num_columns = 512 * 1024 + 5;
   for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few})

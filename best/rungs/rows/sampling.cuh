@@ -52,7 +52,9 @@
 // depend on the number of rows or on addresses.
 //
 // A block takes a row, or a cluster where there are few: see rungs/production/sampling/sample_rows.cuh. Rows are read
-// once, or twice where they do not stay in shared memory; more often where most of their values are equal.
+// once, or twice where they do not stay in shared memory; more often where most of their values are equal. Rows of
+// 8,192 to 327,672 logits in __nv_bfloat16 are read once, and a part of them again. Logits of 127.5 and more, or
+// +inf or a NaN without a sign, cost further passes there.
 #pragma once
 
 #include <cfloat>
@@ -114,6 +116,7 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
   task.probabilities = also.d_probabilities;
   task.uniforms = how.d_uniforms;
   task.random = {how.seed, how.offset};
+  task.keys = production::philox_keys(how.seed);
   task.offset = how.d_offset;
   task.logit_factor = factor < FLT_MAX ? static_cast<float>(factor) : FLT_MAX;
   task.of_logits = !how.from_probabilities;
@@ -125,10 +128,14 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
   task.cuts_by_sum = how.top_p < 1;
   task.sum_share = task.cuts_by_sum ? static_cast<unsigned>(std::ldexp(static_cast<double>(how.top_p), 32)) : 0;
 
+  const bool counts_patterns = task.of_logits && (!task.by_gumbel || task.top_k > 0 || task.cuts_by_sum ||
+                                                  also.d_last_kept != nullptr || also.d_probabilities != nullptr);
+
   rungs::parts::device_limits limits;
   production::sampling_plan plan;
   cudaError_t error = limits.ask();
-  if (error == cudaSuccess) error = production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, plan);
+  if (error == cudaSuccess)
+    error = production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, counts_patterns, plan);
   return error == cudaSuccess ? production::sample_rows::launch(task, logits.num_rows, plan, stream) : error;
 }
 

@@ -19,19 +19,46 @@ struct random_words {
   __host__ __device__ weight_sum fraction() const { return static_cast<weight_sum>(words[1]) << 32 | words[0]; }
 };
 
-__host__ __device__ inline random_words philox(const random_words& counter, unsigned long long key) {
+// What rounds begin with. Made on the host, it is an operand from constant memory.
+struct philox_keys {
+  static constexpr int num_rounds = 10;
+  unsigned low[num_rounds], high[num_rounds];
+
+  philox_keys() = default;
+  __host__ __device__ explicit philox_keys(unsigned long long key) {
+    unsigned next_low = static_cast<unsigned>(key), next_high = static_cast<unsigned>(key >> 32);
+    for (int round = 0; round < num_rounds; ++round, next_low += 0x9e3779b9, next_high += 0xbb67ae85) {
+      low[round] = next_low;
+      high[round] = next_high;
+    }
+  }
+};
+
+// In one instruction; from 64-bit factors, nvcc makes two.
+__host__ __device__ inline unsigned long long wide_product(unsigned a, unsigned b) {
+#ifdef __CUDA_ARCH__
+  unsigned long long product;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+#else
+  return static_cast<unsigned long long>(a) * b;
+#endif
+}
+
+__host__ __device__ inline random_words philox(const random_words& counter, const philox_keys& keys) {
   unsigned a = counter.words[0], b = counter.words[1], c = counter.words[2], d = counter.words[3];
-  unsigned low = static_cast<unsigned>(key), high = static_cast<unsigned>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const unsigned long long of_a = 0xd2511f53ull * a, of_c = 0xcd9e8d57ull * c;
-    a = static_cast<unsigned>(of_c >> 32) ^ b ^ low;
+#pragma unroll
+  for (int round = 0; round < philox_keys::num_rounds; ++round) {
+    const unsigned long long of_a = wide_product(a, 0xd2511f53), of_c = wide_product(c, 0xcd9e8d57);
+    a = static_cast<unsigned>(of_c >> 32) ^ b ^ keys.low[round];
     b = static_cast<unsigned>(of_c);
-    c = static_cast<unsigned>(of_a >> 32) ^ d ^ high;
+    c = static_cast<unsigned>(of_a >> 32) ^ d ^ keys.high[round];
     d = static_cast<unsigned>(of_a);
-    low += 0x9e3779b9;
-    high += 0xbb67ae85;
   }
   return {{a, b, c, d}};
+}
+__host__ __device__ inline random_words philox(const random_words& counter, unsigned long long key) {
+  return philox(counter, philox_keys(key));
 }
 
 // The numbers of one call. Row r draws by the words of {2^32 - 1, r, offset}, and token c of it has its noise from word
@@ -41,7 +68,10 @@ struct random_source {
 
   __host__ __device__ random_words of_row(unsigned row) const { return of_tokens(row, 0xffffffff); }
   __host__ __device__ random_words of_tokens(unsigned row, unsigned four) const {
-    return philox({{four, row, static_cast<unsigned>(offset), static_cast<unsigned>(offset >> 32)}}, seed);
+    return philox(counter(row, four), seed);
+  }
+  __host__ __device__ random_words counter(unsigned row, unsigned four) const {
+    return {{four, row, static_cast<unsigned>(offset), static_cast<unsigned>(offset >> 32)}};
   }
 };
 

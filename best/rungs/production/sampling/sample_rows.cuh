@@ -12,6 +12,8 @@
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
 //
+// Rows of bfloat16 logits are short of patterns. One block counts these, and reads little again (pattern_bins.cuh).
+//
 // All sums are of integers (weights.cuh), and a token's place in the order is an integer of its own. So nothing depends
 // on the number of blocks, the order of additions, or addresses.
 //
@@ -21,7 +23,9 @@
 #include <cfloat>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
@@ -38,6 +42,7 @@ struct sampling_task {
   float* probabilities;
   const float* uniforms;  // null: random numbers by counting
   random_source random;
+  philox_keys keys;                  // of random's seed
   const unsigned long long* offset;  // what is added to random's; may be null
   float logit_factor;
   bool of_logits, by_gumbel;
@@ -51,6 +56,7 @@ struct sampling_plan {
   unsigned num_blocks;                   // of a row
   bool resident;                         // whether its blocks keep it in shared memory
   bool by_windows;                       // whether it is long enough for windows
+  bool by_patterns;                      // whether its patterns are counted first (pattern_bins.cuh)
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
 };
@@ -529,9 +535,153 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
   return best;
 }
 
+// Gumbel's draw of a row of logits that nothing is cut from, in one pass: before its greatest item is known. Scores are
+// guesses then, right to 2^-6. Tokens that come near to the best one so far are listed, and are few. Their exact scores
+// follow. False if the list is too long, if guesses may be further off, or if the best one was of a token without
+// weight.
+template <class Share>
+__device__ bool draw_at_once(const Share& share, float factor, unsigned least_level, const random_source& random,
+                             const philox_keys& keys, unsigned row, sampling_memory& own, candidate* list,
+                             unsigned capacity, row_blocks& group, unsigned& token) {
+  constexpr float near = 0x1p-5f, most_logit = 512;
+  constexpr unsigned items = Share::vector_items;
+  if (threadIdx.x == 0) own.size = 0;
+  __syncthreads();
+  float greatest = -INFINITY, best = -INFINITY;
+  share.template for_each_vector<2>([&](const float(&values)[items], unsigned first) {
+    unsigned words[items], most = 0;
+    float most_value = -INFINITY;
+#pragma unroll
+    for (unsigned four = 0; four < items; four += 4) {
+      const random_words of_four = philox(random.counter(row, (first + four) / 4), keys);
+#pragma unroll
+      for (unsigned i = 0; i < 4; ++i) {
+        words[four + i] = of_four.words[i];
+        most = max(most, of_four.words[i]);
+        most_value = rounded::greater(most_value, values[four + i]);
+      }
+    }
+    greatest = rounded::greater(greatest, most_value);
+    // As in gumbel_bound, but of logits as they are. It is false of NaN.
+    const auto may_win = [&](float value, unsigned word) {
+      const float room = 32 - 0.52876637f + near - best;
+      return rounded::to_float(~word) <= rounded::about_power(fmaf(value, factor, room));
+    };
+    if (!__any_sync(parts::full_mask, may_win(most_value, most))) return;
+
+    const auto for_each_near = [&](auto take) {
+#pragma unroll 1
+      for (unsigned i = 0; i < items; ++i) {
+        float value = values[0];
+        unsigned word = words[0];
+#pragma unroll
+        for (unsigned j = 1; j < items; ++j)
+          if (i == j) value = values[j], word = words[j];
+        if (may_win(value, word))
+          take(value, fmaf(value, factor, static_cast<float>(gumbel_noise(word)) * 0x1p-25f - 8), first + i);
+      }
+    };
+    float most_score = best;
+    for_each_near([&](float, float score, unsigned) { most_score = rounded::greater(most_score, score); });
+#pragma unroll
+    for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2)
+      most_score = rounded::greater(most_score, __shfl_xor_sync(parts::full_mask, most_score, distance));
+    best = most_score;
+    for_each_near([&](float value, float score, unsigned column) {
+      if (!(score >= best - near)) return;
+      const unsigned place = atomicAdd(&own.size, 1u);
+      if (place < capacity) list[place] = token_candidate(value, column);
+    });
+  });
+  __syncthreads();
+  const unsigned size = own.size;
+  candidate all_are_listed = size <= capacity, greatest_item = token_candidate(greatest, 0);
+  group.template share_extremes<true>(all_are_listed, greatest_item);
+  const row_levels<true> levels(value_of_token(greatest_item), factor);
+  if (all_are_listed == 0 || !(fabsf(levels.greatest * factor) <= most_logit)) return false;
+  candidate drawn = 0, not_best = ~token_candidate(best, 0);
+#pragma unroll 1
+  for (unsigned i = threadIdx.x; i < size; i += sampling_memory::block_threads) {
+    const unsigned column = column_of_token(list[i]), level = levels.level(value_of_token(list[i]));
+    if (level < least_level) continue;
+    const unsigned score = gumbel_score<true>(level, random.of_tokens(row, column / 4).word(column));
+    const candidate each = static_cast<candidate>(score) << 32 | static_cast<unsigned>(~column);
+    if (each > drawn) drawn = each;
+  }
+  group.template share_extremes<true>(not_best, drawn);
+  token = column_of_token(drawn);
+  const float score = static_cast<float>(static_cast<unsigned>(drawn >> 32)) * 0x1p-25f - 40;
+  return fmaf(levels.greatest, factor, score) >= value_of_token(~not_best) - near;
+}
+
+template <class T, bool of_logits>
+__device__ void write_row(const sampling_task<T>& task, unsigned row, const row_levels<of_logits>& levels,
+                          const token_cut& kept, unsigned token) {
+  task.tokens[row] = static_cast<int>(token);
+  if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
+  if (task.probabilities != nullptr) {
+    const float value = to_float(task.data[row * task.stride + token]);
+    task.probabilities[row] = static_cast<float>(static_cast<double>(weight_of_level<of_logits>(levels.level(value))) /
+                                                 static_cast<double>(kept.up_to));
+  }
+}
+
+template <class T>
+__device__ weight_sum draw_of(const sampling_task<T>& task, const random_source& random, unsigned row) {
+  return task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+}
+template <class T>
+__device__ random_source random_of(const sampling_task<T>& task) {
+  random_source random = task.random;
+  if (task.offset != nullptr) random.offset += *task.offset;
+  return random;
+}
+
+// A row by its patterns. False, and nothing is written, where these do not tell.
+template <class T>
+__device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, unsigned char* shared) {
+  const T* const from = task.data + row * task.stride;
+  pattern_search search(from, task.num_columns, *reinterpret_cast<pattern_memory*>(shared));
+  float greatest;
+  if (!search.count(greatest)) return false;
+  const row_levels<true> levels(greatest, task.logit_factor);
+  token_mass total;
+  if (!search.weigh(levels, task.least_level, total)) return false;
+  const random_source random = random_of(task);
+  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  token_cut kept{0, total.sum};
+  pattern_cut last{};
+  if (task.top_k > 0) {
+    last = search.find(0, true, min(task.top_k, total.count), levels, task.least_level);
+    kept.up_to = last.up_to;
+  }
+  if (task.cuts_by_sum || (cuts && task.top_k == 0)) {
+    const weight_sum target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+    last = search.find(1, false, target, levels, task.least_level);
+    kept.up_to = last.up_to;
+  }
+  unsigned token = 0;
+  if (task.last_kept != nullptr || (task.by_gumbel && cuts)) {
+    if (!search.column_of(last, token)) return false;
+    kept.last = token_candidate(pattern_bins::value_of(last.bin), token);
+  }
+  if (task.by_gumbel) {
+    row_blocks group(reinterpret_cast<sampling_memory*>(shared)->blocks, 1);
+    const row_share<T, false> share(from, task.num_columns, 0, 1, nullptr);
+    candidate best = best_score(share, levels, task.least_level, kept.last, random, row), unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+  } else {
+    const weight_sum target = draw_target(kept.up_to, draw_of(task, random, row));
+    if (!search.column_of(search.find(2, false, target, levels, task.least_level), token)) return false;
+  }
+  if (threadIdx.x == 0) write_row(task, row, levels, kept, token);
+  return true;
+}
+
 template <class T, bool resident, bool of_logits>
-__device__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
-                           unsigned char* shared) {
+__device__ __forceinline__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                           unsigned char* shared) {
   auto& own = *reinterpret_cast<sampling_memory*>(shared);
   auto* const held = reinterpret_cast<candidate*>(shared + sizeof(sampling_memory));
   auto* const behind_lists = held + plan.capacity + (plan.num_blocks > 1 ? plan.gathered_capacity : 0);
@@ -546,6 +696,19 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
   const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
   const bool has_sums = cuts || draws || task.probabilities != nullptr, by_windows = plan.by_windows && has_sums;
+  const random_source random = random_of(task);
+  if constexpr (of_logits) {
+    if (!has_sums && task.least_level == 1 && share.has_whole_fours()) {
+      unsigned token;
+      share.end_copies();
+      if (draw_at_once(share, task.logit_factor, task.least_level, random, task.keys, row, own, held, plan.capacity,
+                       group, token)) {
+        if (writes) task.tokens[row] = static_cast<int>(token);
+        return group.settle();
+      }
+      group.meet();
+    }
+  }
   value_bins<of_logits> bins(0, 0, false, 1);
   if (by_windows) bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
   share.end_copies();
@@ -570,10 +733,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     return group.settle();
   }
 
-  random_source random = task.random;
-  if (task.offset != nullptr) random.offset += *task.offset;
-  weight_sum fraction = 0;
-  if (draws) fraction = task.uniforms != nullptr ? fraction_of(task.uniforms[row]) : random.of_row(row).fraction();
+  const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
   token_cut kept{0, 0};
   unsigned token = 0;
   search_t search(share, levels, task.least_level, plan, own, held, group);
@@ -640,14 +800,7 @@ __device__ void sample_row(const sampling_task<T>& task, const sampling_plan& pl
     group.template share_extremes<true>(unused, best);
     token = column_of_token(best);
   }
-  if (writes) {
-    task.tokens[row] = static_cast<int>(token);
-    if (task.last_kept != nullptr) task.last_kept[row] = static_cast<int>(column_of_token(kept.last));
-    if (task.probabilities != nullptr)
-      task.probabilities[row] =
-          static_cast<float>(static_cast<double>(weight_of_level<of_logits>(levels.level(to_float(from[token])))) /
-                             static_cast<double>(kept.up_to));
-  }
+  if (writes) write_row(task, row, levels, kept, token);
   group.settle();
 }
 
@@ -658,16 +811,31 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
   sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
 }
 
+// Logits alone, a block a row.
+template <class T>
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+    sample_patterns_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+  extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  if (sample_by_patterns(task, blockIdx.x, sampling_shared_memory)) return;
+  __syncthreads();
+  sample_row<T, false, true>(task, plan, blockIdx.x, sampling_shared_memory);
+}
+
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
-  static constexpr std::size_t least_columns_of_windows = 2048;
+  static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
-                         sampling_plan& plan) {
+                         bool may_count_patterns, sampling_plan& plan) {
+    if (std::is_same_v<T, __nv_bfloat16> && may_count_patterns && num_columns >= least_columns_of_patterns &&
+        num_columns <= pattern_bins::most_columns) {
+      plan = by_patterns<T>(num_columns);
+      if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
+    }
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
@@ -694,9 +862,21 @@ struct sample_rows {
     const unsigned capacity = num_blocks > 1 ? list_capacity : gathered_capacity,
                    lists = num_blocks > 1 ? list_capacity + gathered_capacity : capacity;
     const std::size_t places = resident ? row_share<T, true>::most_places(num_columns, num_blocks) : 0;
-    return {
-        num_blocks, resident,          num_columns >= least_columns_of_windows,
-        capacity,   gathered_capacity, sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+    return {num_blocks,
+            resident,
+            num_columns >= least_columns_of_windows,
+            false,
+            capacity,
+            gathered_capacity,
+            sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
+  }
+
+  template <class T>
+  static sampling_plan by_patterns(std::size_t num_columns) {
+    sampling_plan plan = of_blocks<T>(num_columns, 1, false);
+    plan.by_patterns = true;
+    if (plan.dynamic_bytes < sizeof(pattern_memory)) plan.dynamic_bytes = sizeof(pattern_memory);
+    return plan;
   }
 
   template <class T>
@@ -711,6 +891,9 @@ struct sample_rows {
           {static_cast<int>(plan.num_blocks), static_cast<int>(weight_bins::block_threads), plan.dynamic_bytes}, stream,
           task, plan);
     };
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      if (plan.by_patterns) return with(sample_patterns_kernel<T>);
+    }
     if (task.of_logits)
       return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
     return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);

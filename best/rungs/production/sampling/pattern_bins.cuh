@@ -1,0 +1,325 @@
+// A row of bfloat16 logits by its patterns: each bin has one of them, so counts give all sums of weights, exactly.
+//
+// The row is read once, by one block, and counted before its greatest item is known. Tokens of a pattern have one
+// weight. So each cut is a pattern, and a number of its tokens, in the order of columns. Counts are also noted a few
+// times on the way. They tell in which part of the row a token is, and that part alone is read again.
+//
+// Bins are those of magnitudes from 2^-25 to 2^7, and of both signs. What is beyond is in the last bins, and the search
+// gives up where it would matter.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "rungs/production/sampling/random.cuh"
+#include "rungs/production/sampling/weight_bins.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+struct pattern_bins {
+  static constexpr unsigned of_sign = 32 * 128, num = 2 * of_sign, block_threads = weight_bins::block_threads;
+  static constexpr unsigned least = (127 - 25) << 7, greatest = least + of_sign - 1;  // of magnitudes
+  static constexpr unsigned vector_items = 8, tile_items = block_threads * vector_items, tiles_at_once = 4;
+  static constexpr unsigned most_parts = 5, most_tiles_of_part = 16;
+  static constexpr unsigned most_columns = most_parts * most_tiles_of_part * tile_items - vector_items;
+  static constexpr unsigned per_thread = num / block_threads, warps = weight_bins::warps;
+
+  // Positions are in the order of tokens: from the greatest value to the least one.
+  static __host__ __device__ unsigned bin_at(unsigned position) {
+    return position < of_sign ? of_sign - 1 - position : position;
+  }
+  static __host__ __device__ unsigned pattern_of(unsigned bin) {
+    return (least + bin % of_sign) | (bin >= of_sign ? 0x8000 : 0);
+  }
+  static __host__ __device__ float value_of(unsigned bin) {
+    return bin == 0 ? 0 : rounded::of_bits(pattern_of(bin) << 16);
+  }
+  // Where the counts of two patterns lie, in halves of a word, if all counts begin at `address` of shared memory.
+  static __device__ unsigned two_places(unsigned two, unsigned address) {
+    constexpr unsigned both = 0x00010001;
+    const unsigned magnitudes = __vminu2(__vmaxu2(two & 0x7fff7fff, least * both), greatest * both);
+    return magnitudes * 4 + (address - least * 4) * both + (two >> 1 & 0x40004000);
+  }
+};
+
+// The last token of a cut: the `number`th one of a bin, from 1 on. `up_to` is the sum of weights up to it.
+struct pattern_cut {
+  unsigned bin, number, count;  // tokens in the bin
+  weight_sum up_to;
+};
+
+struct pattern_memory {
+  alignas(16) unsigned counts[pattern_bins::num];
+  // Lower halves of counts, as they were behind each part but the last one.
+  alignas(16) unsigned short behind_parts[pattern_bins::most_parts - 1][pattern_bins::num];
+  token_mass of_warps[pattern_bins::warps];
+  unsigned first_of_warps[pattern_bins::warps];
+  pattern_cut found[3];
+  unsigned matches[pattern_bins::most_tiles_of_part * pattern_bins::warps], column;
+};
+
+// All threads of a block call each function.
+class pattern_search {
+  using bins = pattern_bins;
+  static constexpr unsigned lanes = parts::warp_threads;
+
+ public:
+  __device__ pattern_search(const void* row, unsigned num_columns, pattern_memory& own)
+      : own_(own), size_(num_columns) {
+    const auto address = reinterpret_cast<std::uintptr_t>(row);
+    from_ = reinterpret_cast<const uint4*>(address & ~std::uintptr_t{15});
+    before_ = static_cast<unsigned>(address % 16 / 2);
+    num_tiles_ = (before_ + size_ + bins::tile_items - 1) / bins::tile_items;
+    const unsigned least_tiles = (num_tiles_ + bins::most_parts - 1) / bins::most_parts;
+    tiles_of_part_ = (least_tiles + bins::tiles_at_once - 1) / bins::tiles_at_once * bins::tiles_at_once;
+    first_whole_ = before_ > 0;
+    num_whole_ = (before_ + size_) / bins::vector_items - first_whole_;
+    if (before_ + size_ < bins::vector_items) num_whole_ = 0;
+  }
+
+  // Counts the row. False where its greatest item is beyond what bins tell apart.
+  __device__ bool count(float& greatest) {
+#pragma unroll
+    for (unsigned i = 0; i < bins::per_thread / 4; ++i)
+      reinterpret_cast<uint4*>(own_.counts)[threadIdx.x + i * bins::block_threads] = {0, 0, 0, 0};
+    uint4 ahead[bins::tiles_at_once];
+    read_tiles(0, ahead);
+    __syncthreads();
+#pragma unroll 1
+    for (unsigned tile = 0; tile < num_tiles_;) {
+      uint4 now[bins::tiles_at_once];
+#pragma unroll
+      for (unsigned i = 0; i < bins::tiles_at_once; ++i) now[i] = ahead[i];
+      tile += bins::tiles_at_once;
+      read_tiles(tile, ahead);
+#pragma unroll
+      for (const uint4& vector : now) {
+        count_two(vector.x);
+        count_two(vector.y);
+        count_two(vector.z);
+        count_two(vector.w);
+      }
+      if (tile % tiles_of_part_ == 0 && tile < num_tiles_) note_counts(tile / tiles_of_part_ - 1);
+    }
+    __syncthreads();
+    return find_greatest(greatest);
+  }
+
+  // Sums up the weights of all tokens from a level on. False where some have one bin and several weights.
+  __device__ bool weigh(const row_levels<true>& levels, unsigned least_level, token_mass& total) {
+    constexpr float least_value = 0x1p-25f, beyond = 0x1.fep6f;
+    if (own_.counts[0] + own_.counts[bins::of_sign] > 0 && levels.level(least_value) != levels.level(-least_value))
+      return false;
+    const unsigned read_tiles = (num_tiles_ + bins::tiles_at_once - 1) / bins::tiles_at_once * bins::tiles_at_once;
+    const unsigned not_in_row = read_tiles * bins::tile_items - size_;
+    if (own_.counts[bins::num - 1] > not_in_row && levels.level(-beyond) > 0) return false;
+    token_mass mass{0, 0};
+#pragma unroll 4
+    for (unsigned i = 0; i < bins::per_thread; ++i) {
+      const token_mass each = mass_at(threadIdx.x * bins::per_thread + i, levels, least_level);
+      mass.sum += each.sum;
+      mass.count += each.count;
+    }
+    token_mass up_to = mass;
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const weight_sum sum = __shfl_up_sync(parts::full_mask, up_to.sum, distance);
+      const unsigned count = __shfl_up_sync(parts::full_mask, up_to.count, distance);
+      if (lane >= distance) {
+        up_to.sum += sum;
+        up_to.count += count;
+      }
+    }
+    if (lane == lanes - 1) own_.of_warps[warp] = up_to;
+    __syncthreads();
+    before_own_ = {up_to.sum - mass.sum, up_to.count - mass.count};
+    own_mass_ = mass;
+    total = {0, 0};
+#pragma unroll 4
+    for (unsigned w = 0; w < bins::warps; ++w) {
+      const token_mass each = own_.of_warps[w];
+      if (w < warp) {
+        before_own_.sum += each.sum;
+        before_own_.count += each.count;
+      }
+      total.sum += each.sum;
+      total.count += each.count;
+    }
+    return true;
+  }
+
+  // The cut that reaches `target`, from 1 to the total, of weights or of tokens. Each call of a row has its own `slot`.
+  __device__ pattern_cut find(unsigned slot, bool by_count, weight_sum target, const row_levels<true>& levels,
+                              unsigned least_level) {
+    const weight_sum reached = before_own_.measure(by_count);
+    if (reached < target && target <= reached + own_mass_.measure(by_count)) {
+      token_mass before = before_own_;
+      unsigned position = threadIdx.x * bins::per_thread;
+      token_mass each = mass_at(position, levels, least_level);
+#pragma unroll 1
+      while (before.measure(by_count) + each.measure(by_count) < target) {
+        before.sum += each.sum;
+        before.count += each.count;
+        each = mass_at(++position, levels, least_level);
+      }
+      const weight_sum needed = target - before.measure(by_count), weight = each.sum / each.count;
+      const auto number = static_cast<unsigned>(by_count ? needed : (needed + weight - 1) / weight);
+      own_.found[slot] = {bins::bin_at(position), number, each.count, before.sum + number * weight};
+    }
+    __syncthreads();
+    return own_.found[slot];
+  }
+
+  // The column of a cut's last token. False where bins do not tell.
+  __device__ bool column_of(const pattern_cut& cut, unsigned& column) {
+    if (cut.bin == 0) return false;                                                      // of several values
+    if (cut.count > 0xffff && tiles_of_part_ == bins::most_tiles_of_part) return false;  // a part may have 2^16
+    unsigned part = 0, number = cut.number, counted = 0;
+#pragma unroll 1
+    for (; (part + 1) * tiles_of_part_ < num_tiles_; ++part) {
+      const unsigned behind = own_.behind_parts[part][cut.bin], of_part = (behind - counted) & 0xffff;
+      if (number <= of_part) break;
+      number -= of_part;
+      counted = behind;
+    }
+    const unsigned pattern = bins::pattern_of(cut.bin), warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    const unsigned first = part * tiles_of_part_, num = min(tiles_of_part_, num_tiles_ - first);
+    for (unsigned i = threadIdx.x; i < bins::most_tiles_of_part * bins::warps; i += bins::block_threads)
+      if (i >= num * bins::warps) own_.matches[i] = 0;
+#pragma unroll 1
+    for (unsigned tile = 0; tile < num; tile += bins::tiles_at_once) {
+      uint4 vectors[bins::tiles_at_once];
+      read_tiles(first + tile, vectors);
+#pragma unroll
+      for (unsigned i = 0; i < bins::tiles_at_once; ++i) {
+        const unsigned matches = sum_up_to(static_cast<unsigned>(__popc(mask_of(vectors[i], pattern))));
+        if (lane == lanes - 1 && tile + i < num) own_.matches[(tile + i) * bins::warps + warp] = matches;
+      }
+    }
+    __syncthreads();
+    // All warps look for the one that has the token; the same in each.
+    constexpr unsigned each = bins::most_tiles_of_part * bins::warps / lanes;
+    unsigned sum = 0;
+#pragma unroll
+    for (unsigned i = 0; i < each; ++i) sum += own_.matches[lane * each + i];
+    const unsigned up_to = sum_up_to(sum);
+    const int owner = __ffs(static_cast<int>(__ballot_sync(parts::full_mask, up_to >= number))) - 1;
+    number -= __shfl_sync(parts::full_mask, up_to - sum, owner);
+    unsigned place = static_cast<unsigned>(owner) * each;
+#pragma unroll 1
+    for (; number > own_.matches[place]; ++place) number -= own_.matches[place];
+    if (place % bins::warps == warp) {
+      const unsigned vector = (first + place / bins::warps) * bins::block_threads + threadIdx.x;
+      unsigned mask = mask_of(read(vector), pattern);
+      const auto own = static_cast<unsigned>(__popc(mask)), behind = sum_up_to(own);
+      if (behind - own < number && number <= behind) {
+        for (number -= behind - own; number > 1; --number) mask &= mask - 1;
+        own_.column = vector * bins::vector_items + static_cast<unsigned>(__ffs(static_cast<int>(mask))) - 1 - before_;
+      }
+    }
+    __syncthreads();
+    column = own_.column;
+    __syncthreads();
+    return true;
+  }
+
+ private:
+  static __device__ unsigned sum_up_to(unsigned value) {
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const unsigned before = __shfl_up_sync(parts::full_mask, value, distance);
+      if (threadIdx.x % lanes >= distance) value += before;
+    }
+    return value;
+  }
+  // Items that are not in the row are NaN, in the last bin.
+  __device__ uint4 read(unsigned place) const {
+    if (place - first_whole_ < num_whole_) return __ldg(from_ + place);
+    unsigned words[4];
+    const auto* const items = reinterpret_cast<const unsigned short*>(from_);
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned item = place * bins::vector_items + 2 * i;
+      words[i] = (has(item) ? items[item] : 0xffffu) | (has(item + 1) ? items[item + 1] : 0xffffu) << 16;
+    }
+    return {words[0], words[1], words[2], words[3]};
+  }
+  __device__ bool has(unsigned item) const { return item - before_ < size_; }
+  __device__ void read_tiles(unsigned tile, uint4 (&vectors)[bins::tiles_at_once]) const {
+#pragma unroll
+    for (unsigned i = 0; i < bins::tiles_at_once; ++i)
+      vectors[i] = read((tile + i) * bins::block_threads + threadIdx.x);
+  }
+  static __device__ unsigned mask_of(const uint4& vector, unsigned pattern) {
+    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+    unsigned mask = 0;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((words[i] & 0xffff) == pattern) mask |= 1u << 2 * i;
+      if (words[i] >> 16 == pattern) mask |= 2u << 2 * i;
+    }
+    return mask;
+  }
+
+  __device__ void count_two(unsigned two) {
+#ifdef __CUDA_ARCH__
+    const unsigned places = bins::two_places(two, static_cast<unsigned>(__cvta_generic_to_shared(own_.counts)));
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(places & 0xffff) : "memory");
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(places >> 16) : "memory");
+#else
+    const unsigned places = bins::two_places(two, 0);
+    atomicAdd(own_.counts + (places & 0xffff) / 4, 1u);
+    atomicAdd(own_.counts + (places >> 16) / 4, 1u);
+#endif
+  }
+  __device__ void note_counts(unsigned part) {
+    __syncthreads();
+#pragma unroll
+    for (unsigned i = 0; i < bins::per_thread / 4; ++i) {
+      const unsigned place = threadIdx.x + i * bins::block_threads;
+      const uint4 four = reinterpret_cast<const uint4*>(own_.counts)[place];
+      reinterpret_cast<uint2*>(own_.behind_parts[part])[place] = {(four.x & 0xffff) | four.y << 16,
+                                                                  (four.z & 0xffff) | four.w << 16};
+    }
+    __syncthreads();
+  }
+
+  // Both bins of zeros and of what is next to them count as one, the positive one's.
+  __device__ unsigned count_at_position(unsigned position) const {
+    if (position == bins::of_sign) return 0;
+    const unsigned count = own_.counts[bins::bin_at(position)];
+    return position == bins::of_sign - 1 ? count + own_.counts[bins::of_sign] : count;
+  }
+  __device__ token_mass mass_at(unsigned position, const row_levels<true>& levels, unsigned least_level) const {
+    const unsigned count = count_at_position(position);
+    if (count == 0 || position == bins::num - 1) return {0, 0};
+    const unsigned level = levels.level(bins::value_of(bins::bin_at(position)));
+    if (level < least_level) return {0, 0};
+    return {static_cast<weight_sum>(weight_of_level<true>(level)) * count, count};
+  }
+  __device__ bool find_greatest(float& greatest) {
+    unsigned first = bins::num;
+#pragma unroll 4
+    for (unsigned i = bins::per_thread; i-- > 0;)
+      if (count_at_position(threadIdx.x * bins::per_thread + i) > 0) first = threadIdx.x * bins::per_thread + i;
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2)
+      first = min(first, __shfl_xor_sync(parts::full_mask, first, distance));
+    if (threadIdx.x % lanes == 0) own_.first_of_warps[threadIdx.x / lanes] = first;
+    __syncthreads();
+#pragma unroll
+    for (unsigned w = 0; w < bins::warps; ++w) first = min(first, own_.first_of_warps[w]);
+    if (first == 0 || first == bins::of_sign - 1 || first == bins::num - 1) return false;
+    greatest = bins::value_of(bins::bin_at(first));
+    return true;
+  }
+
+  pattern_memory& own_;
+  const uint4* from_;
+  unsigned size_, before_, num_tiles_, tiles_of_part_, first_whole_, num_whole_;
+  token_mass before_own_, own_mass_;
+};
+
+}  // namespace rungs::RUNGS_ABI::production
