@@ -35,7 +35,7 @@ constexpr double patience = 120;  // seconds for one step of all ranks: a call t
 constexpr auto footer = R"(Names, for --filter
   all_reduce/f32/plus/n=16Ki/graph/one_shot      NCCL stays in each cell that the filter leaves something in.
 
-On one GPU all ranks share it. That finds wrong results; its times are of no use for comparison, and report/run across refuses them.
+On one GPU all ranks share it. That finds wrong results; its times are of no use for comparison, and report/run accept refuses them.
 NCCL is loaded at run time. NCCL_NVLS_ENABLE=0 is set where the variable is not: NVLink's multicast stays off in all contenders.
 
 Exit codes
