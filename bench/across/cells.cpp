@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "statistics.hpp"
+#include "called.hpp"
 
 namespace rungs::bench::across_gpus {
 namespace {
@@ -21,8 +21,6 @@ std::optional<ratio> twin_of(const measured_cell& cell) {
   return ratio_of_medians(cell.results[0].samples, cell.twin, ratio_confidence);
 }
 
-json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-
 json outcome(const result& one) {
   json told{{"name", one.name}, {"verified", one.verified}, {"same_bits", one.same_bits}};
   if (!one.defect.empty()) told["defect"] = one.defect;
@@ -34,11 +32,7 @@ json over_libraries(const measured_cell& cell, const result& own, double floor) 
   json told = json::object();
   for (const result& library : cell.results) {
     if (library.kind != kind::library || !is_timed(library) || library.name == own.name) continue;
-    const ratio speedup = ratio_of_medians(library.samples, own.samples, ratio_confidence);
-    told[library.name] = {{"value", speedup.value},
-                          {"low", finite(speedup.low)},
-                          {"high", finite(speedup.high)},
-                          {"verdict", verdict(speedup, floor)}};
+    told[library.name] = speedup_of(library.samples, own.samples, floor);
   }
   return told;
 }
@@ -88,13 +82,7 @@ json to_json(const std::vector<measured_cell>& cells) {
     for (const result& one : cell.results) {
       json entry = outcome(one);
       if (is_timed(one)) {
-        const auto about = summarise(one.samples);
-        entry["median_us"] = about.median;
-        entry["low_us"] = about.low;
-        entry["high_us"] = about.high;
-        entry["iqr_us"] = about.iqr;
-        entry["min_us"] = about.min;
-        entry["samples"] = about.count;
+        entry.update(times_of(one.samples));
         entry["over"] = over_libraries(cell, one, floors[i]);
       }
       told["results"].push_back(entry);
