@@ -145,6 +145,19 @@ def study_page(repository: Path, run: Callable[..., tuple[int, str, str]], small
 
 
 @pytest.fixture
+def rendered(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[[dict[str, Any]], Path]:
+    """Writes a run beside the rungs' sources, and gives the folder of its pages."""
+
+    def write(made: dict[str, Any]) -> Path:
+        synthetic.write(repository / "report/data", made)
+        synthetic.write_sources(repository)
+        assert run()[0] == 0
+        return repository / "report/synthetic-gpu"
+
+    return write
+
+
+@pytest.fixture
 def whole_page(repository: Path) -> Callable[..., str]:
     """A page with what is folded in it, as the site has it, in Markdown."""
 
