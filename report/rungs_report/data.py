@@ -576,34 +576,34 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
 
 
+def read_form(path: Path, gpu: str | None, form: str, maker: str) -> dict[str, Any]:
+    """A file of a form, which lies in the folder of its GPU. maker: what writes it."""
+    document = parse(path)
+    if fault := schema.fault(document, form):
+        raise Refused(fault, f"{maker} writes it anew")
+    if gpu not in (None, document.get("gpu", gpu)):
+        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    return document
+
+
 def read_facts(path: Path, gpu: str) -> tuple[dict[Any, list[dict[str, Any]]], dict[str, Any]]:
     """What the compiled kernels are made of, by variant, or what a profiler counted of them, by cell and variant (SCHEMA.md); and from
     what, or by what."""
-    document = parse(path)
     of = stem(path)
-    todo = f"report/run {of} writes it anew"
-    if fault := schema.fault(document, of):
-        raise Refused(fault, todo)
-    if document.get("gpu", gpu) != gpu:
-        raise Refused(f"was counted on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    document = read_form(path, gpu, of, f"report/run {of}")
     found: dict[Any, list[dict[str, Any]]] = {}
     for entry in document["entries"]:
         variant = Variant(*(entry[name] for name in Variant._fields))
         if of == stem(Path(SASS)):
             found.setdefault(variant, []).extend(entry["kernels"])
         elif found.setdefault((Cell._make(CELL_OF(entry)), variant), entry["kernels"]) is not entry["kernels"]:
-            raise Refused(f"has {entry['rung']} at {entry['items']} items twice", todo)
+            raise Refused(f"has {entry['rung']} at {entry['items']} items twice", f"report/run {of} writes it anew")
     return found, {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
 
 
 def read_accuracy(path: Path, gpu: str) -> dict[str, Any]:
     """accuracy.json as it is."""
-    document = parse(path)
-    if fault := schema.fault(document, "accuracy"):
-        raise Refused(fault, "report/run accuracy writes it anew")
-    if document["gpu"] != gpu:
-        raise Refused(f"is of {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    return document
+    return read_form(path, gpu, "accuracy", "report/run accuracy")
 
 
 # ---- studies: files of their own, each made by one program
@@ -729,11 +729,7 @@ def study_of(document: dict[str, Any]) -> Study | None:
 
 def read_study(path: Path, gpu: str | None, study: Study) -> dict[str, Any]:
     """A file of a study. gpu: the folder that it lies in."""
-    document = parse(path)
-    if fault := schema.fault(document, study.kept):
-        raise Refused(fault, f"{study.maker} writes it anew")
-    if gpu not in (None, document["gpu"]):
-        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    document = read_form(path, gpu, study.kept, study.maker)
     if why := study_fault(document, study):
         raise Refused(*why)
     return document
