@@ -9,9 +9,6 @@
 namespace rungs::bench::across_gpus {
 namespace {
 
-constexpr double alike = 4.01;
-constexpr std::size_t enough_twins = 5;
-
 bool is_wrong(const result& one) { return !one.verified || (one.kind != kind::library && !one.same_bits); }
 
 bool is_timed(const result& one) { return !is_wrong(one) && !one.samples.empty(); }
@@ -47,20 +44,12 @@ json named(const problem& about, std::size_t items) {
 }  // namespace
 
 std::vector<double> noise_floors(const std::vector<measured_cell>& cells) {
-  std::vector<double> floors;
-  for (const measured_cell& own : cells) {
-    std::vector<double> near, all;
-    for (const measured_cell& other : cells) {
-      if (&other == &own || other.about.mode != own.about.mode) continue;
-      const auto twin = twin_of(other);
-      if (!twin) continue;
-      all.push_back(twin->value);
-      const double apart = static_cast<double>(other.about.bytes()) / static_cast<double>(own.about.bytes());
-      if (apart >= 1 / alike && apart <= alike) near.push_back(twin->value);
-    }
-    floors.push_back(noise_floor(near.size() >= enough_twins ? near : all));
+  std::vector<twin_of_cell> twins;
+  for (const measured_cell& cell : cells) {
+    const auto twin = twin_of(cell);
+    twins.push_back({cell.about.bytes(), twin ? twin->value : std::nan(""), static_cast<int>(cell.about.mode)});
   }
-  return floors;
+  return noise_floors_of_twins(twins);
 }
 
 json to_json(const std::vector<measured_cell>& cells) {
