@@ -1,7 +1,6 @@
 // What the programs beside rungs_bench have in common.
 #pragma once
 
-#include <cmath>
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -52,8 +51,10 @@ inline void write_result(const std::string& path, const nlohmann::ordered_json& 
     write_atomically(path, file.dump(1) + "\n");
 }
 
-inline nlohmann::ordered_json finite(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+inline std::string runtime_version() {
+  int version = 0;
+  check(cudaRuntimeGetVersion(&version));
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 // What a file says of its run, at the run's end. `before`: the environment at its beginning.
@@ -61,8 +62,6 @@ inline nlohmann::ordered_json head_of_file(const std::string& schema, const envi
                                            const device_facts& device, const nlohmann::ordered_json& before,
                                            const std::vector<std::string>& arguments, const std::string& cccl) {
   const auto after = surroundings.read(device), variables = variables_that_matter();
-  int runtime = 0;
-  check(cudaRuntimeGetVersion(&runtime));
   nlohmann::ordered_json file{{"schema", schema}, {"gpu", slug(device.name)}};
   file["run"] = utc_now() + "-" + build::commit;
   file["commit"] = build::commit;
@@ -72,7 +71,7 @@ inline nlohmann::ordered_json head_of_file(const std::string& schema, const envi
                     {"compute_capability", device.compute_capability},
                     {"multiprocessors", device.multiprocessors}};
   file["versions"] = {{"driver", surroundings.driver_version()},
-                      {"cuda_runtime", std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10)},
+                      {"cuda_runtime", runtime_version()},
                       {"nvcc", build::nvcc_version},
                       {"cccl", cccl},
                       {"compiler", build::compiler_version}};

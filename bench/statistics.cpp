@@ -105,7 +105,7 @@ std::vector<double> noise_floors_of_twins(std::span<const twin_of_cell> cells) {
   for (const twin_of_cell& own : cells) {
     std::vector<double> near, all;
     for (const twin_of_cell& other : cells) {
-      if (&other == &own || std::isnan(other.ratio)) continue;
+      if (&other == &own || other.mode != own.mode || std::isnan(other.ratio)) continue;
       all.push_back(other.ratio);
       const double apart = static_cast<double>(other.bytes) / static_cast<double>(own.bytes);
       if (apart >= 1 / alike && apart <= alike) near.push_back(other.ratio);

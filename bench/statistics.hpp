@@ -52,9 +52,10 @@ double noise_floor(std::span<const double> twin_ratios);
 struct twin_of_cell {
   std::size_t bytes;
   double ratio;
+  int mode = 0;  // cells of other modes tell nothing
 };
-// Of each cell the noise floor from the twins of other cells: those with at most four times as many or as few bytes
-// where they are enough, else all.
+// Of each cell the noise floor from the twins of other cells of its mode: those with at most four times as many or as
+// few bytes where they are enough, else all.
 std::vector<double> noise_floors_of_twins(std::span<const twin_of_cell> cells);
 
 // FASTER or SLOWER only if the interval excludes 1 and the difference exceeds the floor. SAME otherwise; AMBIGUOUS

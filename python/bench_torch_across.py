@@ -6,7 +6,7 @@ A sample is a replay of several calls between two events on each GPU, over the c
 before, so that no GPU is ahead of the others. Results are verified on whole numbers, before and after.
 
     python3 bench_torch_across.py --output=across_torch.json
-    report/run across across_torch.json
+    report/run accept across_torch.json
 """
 
 import argparse

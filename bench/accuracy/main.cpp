@@ -20,6 +20,7 @@
 #include "accuracy/sweep.hpp"
 #include "accuracy/ways.hpp"
 #include "build_info.hpp"
+#include "called.hpp"
 #include "check.hpp"
 #include "contender.hpp"
 #include "device.hpp"
@@ -60,8 +61,6 @@ std::vector<catalog::record> ways_to_add(catalog::operation operation, const std
   }
   return wanted;
 }
-
-json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 // Results by their bits: the most frequent first, and of equals the nearest to the exact sum.
 json distribution(const std::vector<float>& results, const exact_sum& exact, double magnitudes) {

@@ -4,13 +4,10 @@
 #include <cmath>
 #include <optional>
 
-#include "statistics.hpp"
+#include "called.hpp"
 
 namespace rungs::bench::across_gpus {
 namespace {
-
-constexpr double alike = 4.01;
-constexpr std::size_t enough_twins = 5;
 
 bool is_wrong(const result& one) { return !one.verified || (one.kind != kind::library && !one.same_bits); }
 
@@ -20,8 +17,6 @@ std::optional<ratio> twin_of(const measured_cell& cell) {
   if (cell.twin.empty() || !is_timed(cell.results[0])) return std::nullopt;
   return ratio_of_medians(cell.results[0].samples, cell.twin, ratio_confidence);
 }
-
-json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json outcome(const result& one) {
   json told{{"name", one.name}, {"verified", one.verified}, {"same_bits", one.same_bits}};
@@ -34,11 +29,7 @@ json over_libraries(const measured_cell& cell, const result& own, double floor) 
   json told = json::object();
   for (const result& library : cell.results) {
     if (library.kind != kind::library || !is_timed(library) || library.name == own.name) continue;
-    const ratio speedup = ratio_of_medians(library.samples, own.samples, ratio_confidence);
-    told[library.name] = {{"value", speedup.value},
-                          {"low", finite(speedup.low)},
-                          {"high", finite(speedup.high)},
-                          {"verdict", verdict(speedup, floor)}};
+    told[library.name] = speedup_of(library.samples, own.samples, floor);
   }
   return told;
 }
@@ -53,20 +44,12 @@ json named(const problem& about, std::size_t items) {
 }  // namespace
 
 std::vector<double> noise_floors(const std::vector<measured_cell>& cells) {
-  std::vector<double> floors;
-  for (const measured_cell& own : cells) {
-    std::vector<double> near, all;
-    for (const measured_cell& other : cells) {
-      if (&other == &own || other.about.mode != own.about.mode) continue;
-      const auto twin = twin_of(other);
-      if (!twin) continue;
-      all.push_back(twin->value);
-      const double apart = static_cast<double>(other.about.bytes()) / static_cast<double>(own.about.bytes());
-      if (apart >= 1 / alike && apart <= alike) near.push_back(twin->value);
-    }
-    floors.push_back(noise_floor(near.size() >= enough_twins ? near : all));
+  std::vector<twin_of_cell> twins;
+  for (const measured_cell& cell : cells) {
+    const auto twin = twin_of(cell);
+    twins.push_back({cell.about.bytes(), twin ? twin->value : std::nan(""), static_cast<int>(cell.about.mode)});
   }
-  return floors;
+  return noise_floors_of_twins(twins);
 }
 
 json to_json(const std::vector<measured_cell>& cells) {
@@ -88,13 +71,7 @@ json to_json(const std::vector<measured_cell>& cells) {
     for (const result& one : cell.results) {
       json entry = outcome(one);
       if (is_timed(one)) {
-        const auto about = summarise(one.samples);
-        entry["median_us"] = about.median;
-        entry["low_us"] = about.low;
-        entry["high_us"] = about.high;
-        entry["iqr_us"] = about.iqr;
-        entry["min_us"] = about.min;
-        entry["samples"] = about.count;
+        entry.update(times_of(one.samples));
         entry["over"] = over_libraries(cell, one, floors[i]);
       }
       told["results"].push_back(entry);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <iostream>
 #include <limits>
@@ -35,7 +34,7 @@ constexpr double patience = 120;  // seconds for one step of all ranks: a call t
 constexpr auto footer = R"(Names, for --filter
   all_reduce/f32/plus/n=16Ki/graph/one_shot      NCCL stays in each cell that the filter leaves something in.
 
-On one GPU all ranks share it. That finds wrong results; its times are of no use for comparison, and report/run across refuses them.
+On one GPU all ranks share it. That finds wrong results; its times are of no use for comparison, and report/run accept refuses them.
 NCCL is loaded at run time. NCCL_NVLS_ENABLE=0 is set where the variable is not: NVLink's multicast stays off in all contenders.
 
 Exit codes
@@ -56,15 +55,6 @@ void give_up(const std::string& why) {
   std::_Exit(exit_internal);
 }
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H%M%SZ", &utc);
-  return text;
-}
-
 // Those of NCCL too, all of them.
 json variables() {
   json found = variables_that_matter();
@@ -73,12 +63,6 @@ json variables() {
     if (text.starts_with("NCCL_")) found[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
   return found;
-}
-
-json runtime_version() {
-  int version = 0;
-  check(cudaRuntimeGetVersion(&version));
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 std::vector<contender_name> names_of(const std::vector<contender>& contenders) {

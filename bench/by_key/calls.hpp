@@ -15,16 +15,13 @@ struct calls {
 // Null where the plan has no such types.
 calls calls_of(const problem& about);
 
-calls flagged_calls(const problem& about);
-calls predicate_calls(const problem& about);
-calls unique_calls(const problem& about);
+calls selection_calls(const problem& about);
 calls unique_by_key_calls(const problem& about);
 calls run_length_calls(const problem& about);
 calls reduce_calls_of_i32(const problem& about);
 calls reduce_calls_of_i64(const problem& about);
 calls reduce_calls_of_u8(const problem& about);
-calls inclusive_sum_calls(const problem& about);
-calls exclusive_sum_calls(const problem& about);
+calls sum_calls(const problem& about);
 calls segmented_sum_calls(const problem& about);
 
 // Copies num_items bytes from d_in to d_out: the ceiling.

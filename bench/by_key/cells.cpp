@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "called.hpp"
+
 namespace rungs::bench::by_key {
 namespace {
 
@@ -9,8 +11,6 @@ std::optional<ratio> twin_of(const measured_cell& cell) {
   if (!cell.cub.is_timed() || cell.twin.empty()) return std::nullopt;
   return ratio_of_medians(cell.cub.samples, cell.twin, ratio_confidence);
 }
-
-json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 json named(const cell& about) {
   const problem& of = about.about;
@@ -33,14 +33,8 @@ json outcome(const char* name, const result& one, double copy_us) {
   told["storage_bytes"] = one.storage_bytes;
   if (one.verified && one.samples.empty()) told["samples"] = 0;  // none at the full clock
   if (!one.is_timed()) return told;
-  const auto about = summarise(one.samples);
-  told["median_us"] = about.median;
-  told["low_us"] = about.low;
-  told["high_us"] = about.high;
-  told["iqr_us"] = about.iqr;
-  told["min_us"] = about.min;
-  told["samples"] = about.count;
-  told["percent_of_copy"] = finite(100 * copy_us / about.median);
+  told.update(times_of(one.samples));
+  told["percent_of_copy"] = finite(100 * copy_us / median(one.samples));
   return told;
 }
 
@@ -72,13 +66,8 @@ json to_json(const std::vector<measured_cell>& cells) {
     told["results"] = json::array();
     if (cell.rungs.ran) told["results"].push_back(outcome("rungs", cell.rungs, copy_us));
     if (cell.cub.ran) told["results"].push_back(outcome("cub", cell.cub, copy_us));
-    if (cell.rungs.is_timed() && cell.cub.is_timed()) {
-      const ratio speedup = ratio_of_medians(cell.cub.samples, cell.rungs.samples, ratio_confidence);
-      told["speedup"] = {{"value", speedup.value},
-                         {"low", finite(speedup.low)},
-                         {"high", finite(speedup.high)},
-                         {"verdict", verdict(speedup, floors[i])}};
-    }
+    if (cell.rungs.is_timed() && cell.cub.is_timed())
+      told["speedup"] = speedup_of(cell.cub.samples, cell.rungs.samples, floors[i]);
     all.push_back(told);
   }
   return all;

@@ -8,6 +8,7 @@
 
 #include "by_key/calls.hpp"
 #include "by_key/oracle.hpp"
+#include "called.hpp"
 #include "check.hpp"
 
 namespace rungs::bench::by_key {
@@ -33,22 +34,9 @@ std::vector<unsigned char> read(const void* from, std::size_t num_bytes, const e
 
 }  // namespace
 
-// A call with its storage.
-struct study::entry {
-  catalog::record record;
-  contender who;
-  device_memory storage;
+struct study::entry : called {
+  using called::called;
   found_outputs first;  // of the call before the samples
-
-  entry(const catalog::record& of, const catalog::arguments& arguments, cudaStream_t stream) : record(of) {
-    who.record = &record;
-    who.arguments = arguments;
-    check(record.call(nullptr, who.workspace_bytes, arguments, stream));
-    storage = device_memory(std::max<std::size_t>(who.workspace_bytes, 1));  // a null pointer asks for the size
-    who.workspace = storage.get();
-  }
-  entry(const entry&) = delete;
-  entry& operator=(const entry&) = delete;
 };
 
 study::study(const device_facts& device, const room& largest)

@@ -92,12 +92,10 @@ calls calls_of(const problem& about) {
   switch (about.operation) {
     case operation::select_flagged:
     case operation::partition_flagged:
-      return flagged_calls(about);
     case operation::select_if:
     case operation::partition_if:
-      return predicate_calls(about);
     case operation::unique:
-      return unique_calls(about);
+      return selection_calls(about);
     case operation::unique_by_key:
       return unique_by_key_calls(about);
     case operation::encode:
@@ -109,9 +107,8 @@ calls calls_of(const problem& about) {
              : about.keys == scalar::u8  ? reduce_calls_of_u8(about)
                                          : calls{};
     case operation::inclusive_sum_by_key:
-      return inclusive_sum_calls(about);
     case operation::exclusive_sum_by_key:
-      return exclusive_sum_calls(about);
+      return sum_calls(about);
     case operation::inclusive_segmented_sum:
       return segmented_sum_calls(about);
   }

@@ -5,40 +5,20 @@
 #include <optional>
 #include <regex>
 
+#include "called.hpp"
+
 namespace rungs::bench::inference {
 namespace {
-
-// A call with its storage.
-struct entry {
-  catalog::record record;
-  contender who;
-  device_memory storage;
-
-  entry(catalog::call_t call, const catalog::arguments& arguments, cudaStream_t stream) {
-    record.call = call;
-    who.record = &record;
-    who.arguments = arguments;
-    check(call(nullptr, who.workspace_bytes, arguments, stream));
-    storage = device_memory(std::max<std::size_t>(who.workspace_bytes, 1));  // a null pointer asks for the size
-    who.workspace = storage.get();
-  }
-  entry(const entry&) = delete;
-  entry& operator=(const entry&) = delete;
-};
 
 json outcome(const result& one) {
   json told{{"role", name(one.role)}, {"name", one.name}, {"verified", one.defect.empty()}};
   if (!one.defect.empty()) told["defect"] = one.defect;
   told["storage_bytes"] = one.storage_bytes;
   if (!one.defect.empty()) return told;
-  const auto about = summarise(one.samples);
-  told["samples"] = about.count;
-  if (about.count == 0) return told;  // none at the full clock
-  told.update(json{{"median_us", about.median},
-                   {"low_us", about.low},
-                   {"high_us", about.high},
-                   {"iqr_us", about.iqr},
-                   {"min_us", about.min}});
+  if (one.samples.empty())
+    told["samples"] = 0;  // none at the full clock
+  else
+    told.update(times_of(one.samples));
   return told;
 }
 
@@ -68,11 +48,7 @@ json to_json(const measured_cell& cell, double floor) {
   for (const result& one : cell.results) {
     told["results"].push_back(outcome(one));
     if (one.role != role::rival || !is_timed(one) || ours == nullptr) continue;
-    const ratio speedup = ratio_of_medians(one.samples, ours->samples, ratio_confidence);
-    told["results"].back()["speedup"] = {{"value", speedup.value},
-                                         {"low", finite(speedup.low)},
-                                         {"high", finite(speedup.high)},
-                                         {"verdict", verdict(speedup, floor)}};
+    told["results"].back()["speedup"] = speedup_of(one.samples, ours->samples, floor);
   }
   return told;
 }
@@ -102,9 +78,9 @@ void study::measure(const cell& about) {
   found.about.ways.clear();
 
   // Once before the samples and once behind them: what was timed has left its storage in another state.
-  const auto defect_of = [&](const way& one, const entry& called) -> std::string {
+  const auto defect_of = [&](const way& one, const called& its) -> std::string {
     check(cudaMemsetAsync(about.d_out, 0xff, about.out_bytes, bench_.stream()));
-    check(called.who.call(bench_.stream()));
+    check(its.who.call(bench_.stream()));
     bench_.synchronize();
     return one.defect ? one.defect() : "";
   };
@@ -118,7 +94,7 @@ void study::measure(const cell& about) {
       {role::roof, about.roof_copies ? "copy" : "read", about.roof_copies ? plain_copy : plain_read, moved, {}});
   ways.push_back({role::roof, "empty", empty_kernel, moved, {}});
 
-  std::vector<std::optional<entry>> entries(ways.size());
+  std::vector<std::optional<called>> entries(ways.size());
   std::vector<const contender*> sampled;
   std::vector<std::size_t> result_of;
   std::vector<std::size_t> way_of;
@@ -126,7 +102,7 @@ void study::measure(const cell& about) {
     result one{ways[i].role, ways[i].name, {}, 0, {}};
     // An error of a call is that of its library, and the others go on.
     try {
-      entries[i].emplace(ways[i].call, ways[i].arguments, bench_.stream());
+      entries[i].emplace(catalog::record{.call = ways[i].call}, ways[i].arguments, bench_.stream());
       one.storage_bytes = entries[i]->who.workspace_bytes;
       one.defect = defect_of(ways[i], *entries[i]);
     } catch (const std::exception& error) {

@@ -236,13 +236,15 @@ void measure(inference::study& all) {
       });
     };
     for (const inference::named_call& by : ways_of(about)) {
-      inference::way each{by.role, by.name, by.call, {}, defect};
-      each.arguments.d_in = from.in(about);
-      each.arguments.d_second = from.second(about.does);
-      each.arguments.d_out = out.get();
-      each.arguments.num_rows = about.num_rows;
-      each.arguments.num_columns = about.num_columns;
-      cell.ways.push_back(each);
+      cell.ways.push_back({by.role,
+                           by.name,
+                           by.call,
+                           {.d_in = from.in(about),
+                            .d_out = out.get(),
+                            .num_rows = about.num_rows,
+                            .num_columns = about.num_columns,
+                            .d_second = from.second(about.does)},
+                           defect});
     }
     all.measure(cell);
   }

@@ -123,14 +123,16 @@ void measure(inference::study& all) {
     check(inference::fill_columns(static_cast<int*>(columns.get()), shape.num_rows, shape.num_columns));
     check(cudaDeviceSynchronize());
     for (const way_to_choose& by : ways_to_choose(shape)) {
-      inference::way each{by.role, by.name, by.call, {}, [&, by] { return defect_of(items, shape, by, out.get()); }};
-      each.arguments.d_in = in.get();
-      each.arguments.d_second = columns.get();
-      each.arguments.d_out = out.get();
-      each.arguments.num_rows = shape.num_rows;
-      each.arguments.num_columns = shape.num_columns;
-      each.arguments.num_items = shape.k;
-      cell.ways.push_back(each);
+      cell.ways.push_back({by.role,
+                           by.name,
+                           by.call,
+                           {.d_in = in.get(),
+                            .d_out = out.get(),
+                            .num_items = shape.k,
+                            .num_rows = shape.num_rows,
+                            .num_columns = shape.num_columns,
+                            .d_second = columns.get()},
+                           [&, by] { return defect_of(items, shape, by, out.get()); }});
     }
     for (const way_left_out& one : ways_left_out(shape)) all.leave_out(cell.name(), one.name, one.reason);
     all.measure(cell);

@@ -1,30 +1,23 @@
 """All-reduce across the GPUs of one machine, from what rungs_across wrote: our plan and every rung beside NCCL. All numbers of a cell come
 from one process, whose contenders took turns."""
 
-import statistics
-from collections.abc import Iterable
-from typing import Any
-
-from rungs_report import words
+from rungs_report import studies, words
 from rungs_report.data import Machine
-from rungs_report.page import Page, quoted
+from rungs_report.page import SAID, Page
+from rungs_report.studies import Cell, Result, Run
 from rungs_report.words import code, table, text
 
-Run = dict[str, Any]
-Cell = dict[str, Any]
-Result = dict[str, Any]
 NAMES = {
     "nccl": "NCCL", "nccl_symmetric": "NCCL symmetric", "cub_then_nccl": "CUB, then NCCL", "cub_then_nccl_symmetric": "CUB, then NCCL symmetric",
 }  # fmt: skip
 OPERATORS = {"plus": "sum", "maximum": "maximum", "minimum": "minimum"}
 MODES = ("graph", "stream")  # as the page orders them
-SAID = {"FASTER": "", "SLOWER": " **NCCL wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
 FILLED = 1 << 20  # bytes from which a share of the link says something: below, latency is all
 
 
 def runs(machine: Machine) -> list[Run]:
     """The latest of each number of GPUs."""
-    return list({run["ranks"]: run for run in machine.across}.values())
+    return studies.latest(machine.across, lambda run: run["ranks"])
 
 
 def measured(machine: Machine) -> bool:
@@ -36,8 +29,7 @@ def result(cell: Cell, name: str) -> Result | None:
 
 
 def time(cell: Cell, name: str | None) -> float | None:
-    found = result(cell, name) if name else None
-    return found["median_us"] if found else None
+    return (result(cell, name) or {}).get("median_us") if name else None
 
 
 def named(run: Run, kind: str, *cells: Cell) -> list[str]:
@@ -87,25 +79,11 @@ def gpus(run: Run) -> str:
 
 
 def told(speedup: Result | None) -> str:
-    return words.ratio(speedup["value"]) + SAID[speedup["verdict"]] if speedup else words.UNKNOWN
+    return words.ratio(speedup["value"]) + SAID[speedup["verdict"]].replace("CUB", "NCCL") if speedup else words.UNKNOWN
 
 
 def banners(page: Page) -> list[str]:
-    notes = []
-    for run in runs(page.machine):
-        notes += [f"Run {code(run['run'])}: {text(said)}." for said in run["banners"]]
-        if run["commit"].endswith("-dirty"):
-            notes.append(f"Run {code(run['run'])} was built from a tree with uncommitted changes ({code(run['commit'])}).")
-        if not run["complete"]:
-            notes.append(f"Run {code(run['run'])} is incomplete: its budget ended before every cell was sampled.")
-    refused = [refusal for refusal in page.machine.refusals if not refusal.expected and "/across" in refusal.file]
-    return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
-
-
-def tally(found: Iterable[Result | None]) -> str:
-    verdicts = [speedup["verdict"] for speedup in found if speedup]
-    counts = (verdicts.count("FASTER"), verdicts.count("SAME"), verdicts.count("SLOWER"), verdicts.count("AMBIGUOUS"))
-    return " / ".join(map(str, counts))
+    return studies.banners(page, runs(page.machine), "across")
 
 
 def findings(page: Page) -> list[str]:
@@ -116,22 +94,9 @@ def findings(page: Page) -> list[str]:
             ours = own(run, *found)
             for name in named(run, "library", *found):
                 compared = [cell for cell in found if over(cell, ours, name)]
-                if not compared:
-                    continue
-                ratios = [over(cell, ours, name)["value"] for cell in compared]
-                least = min(compared, key=lambda cell: over(cell, ours, name)["value"])
-                rows.append(
-                    [
-                        str(run["ranks"]),
-                        what,
-                        mode,
-                        code(ours),
-                        NAMES.get(name, code(name)),
-                        words.ratio(statistics.geometric_mean(ratios)),
-                        f"{words.ratio(min(ratios))} at {words.byte_size(least['bytes'])}",
-                        tally(over(cell, ours, name) for cell in compared),
-                    ]
-                )
+                if compared:
+                    told = studies.ratios([over(cell, ours, name) for cell in compared], compared, lambda cell: f"at {words.byte_size(cell['bytes'])}")
+                    rows.append([str(run["ranks"]), what, mode, code(ours), NAMES.get(name, code(name)), *told[:2], told[3]])
         lines.append(verified(run))
     headers = [">GPUs", "", "mode", "ours", "beside", ">over it", "least", ">faster / tie / slower / undecided"]
     return [*([*table(headers, rows), ""] if rows else []), *[line for each in lines for line in (each, "")]]
@@ -202,7 +167,7 @@ def ladder(page: Page) -> list[str]:
 def beside_torch(page: Page) -> list[str]:
     """Times of torch.distributed's symmetric memory. They come from other processes, so no speed-up is told."""
     lines = []
-    for theirs in {run["ranks"]: run for run in page.machine.beside_across}.values():
+    for theirs in studies.latest(page.machine.across_torch, lambda run: run["ranks"]):
         ours = next((run for run in runs(page.machine) if run["ranks"] == theirs["ranks"]), None)
         cells = {cell["bytes"]: cell for cell in (groups(ours).get(("f32 sum", "graph"), []) if ours else [])}
         names = list(dict.fromkeys(result["name"] for cell in theirs["cells"] for result in cell["results"]))
@@ -233,36 +198,11 @@ def ideas(page: Page) -> list[str]:
 
 
 def left_out(page: Page) -> list[str]:
-    rows = []
-    for run in runs(page.machine):
-        reasons: dict[tuple[str, str], int] = {}
-        for each in run["skipped"]:
-            reasons[each["name"], each["reason"]] = reasons.get((each["name"], each["reason"]), 0) + 1
-        rows += [[str(run["ranks"]), code(name), str(count), text(reason)] for (name, reason), count in reasons.items()]
-    return ["## What was not run", "", *table([">GPUs", "", ">cells", "why"], rows), ""] if rows else []
+    return studies.left_out(runs(page.machine), [">GPUs", ""], lambda run, each: (str(run["ranks"]), code(each["name"])))
 
 
 def how(page: Page) -> list[str]:
     """What was measured, and with what."""
-    rows = []
-    for run in runs(page.machine):
-        link = run["link"] or {}
-        rows.append(
-            [
-                text(run["run"]),
-                str(run["ranks"]),
-                code(" ".join(device["card"] for device in run["devices"])),
-                text(run["versions"]["driver"] or words.UNKNOWN),
-                text(run["nccl"]["version"] or words.UNKNOWN),
-                code(run["commit"]),
-                str(len(run["cells"])),
-                words.number(link.get("one_way_gb_per_s")),
-                words.number(link.get("both_ways_gb_per_s")),
-                code(" ".join(f"{name}={value}" for name, value in run["variables"].items() if name.startswith("NCCL"))) or words.UNKNOWN,
-            ]
-        )
-    headers = ["run", ">GPUs", "cards", "driver", "NCCL", "commit", ">cells", ">link one way (GB/s)", ">both ways, each (GB/s)", "NCCL's variables"]
-    floors = [100 * cell["noise_floor"] for run in runs(page.machine) for cell in run["cells"]]
     multicast = "NVLink's multicast is off in all contenders."
     if any(run["nccl"]["version"] and run["variables"].get("NCCL_NVLS_ENABLE") != "0" for run in runs(page.machine)):
         multicast = "NCCL was free to use NVLink's multicast in a run; the others never use it."
@@ -273,9 +213,9 @@ def how(page: Page) -> list[str]:
         " GPU's between two events, over the calls. Before each sample all GPUs meet and make a call, or replay the graph, that is not timed. All contenders of a cell take turns."
         " Times are medians. Bus GB/s count what each GPU has to send at least. The link's share is of plain copies in each direction while both are busy.",
         "",
-        f"{multicast} A speed-up is a tie where its interval holds 1, or where it is below the noise; it is undecided where the interval is wider than 10 %. The noise is how far one contender lies from itself,"
-        f" entered twice in other cells of like size: {words.percent(min(floors))} to {words.percent(max(floors))}.",
+        f"{multicast} {studies.undecided(runs(page.machine), 'one contender lies')}",
         "",
-        *table(headers, rows),
-        "",
+        *studies.measured_with(
+            runs(page.machine), "run", ">GPUs", "cards", "driver", "NCCL", "commit", ">cells", ">link one way (GB/s)", ">both ways, each (GB/s)", "NCCL's variables"
+        ),
     ]

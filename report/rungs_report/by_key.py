@@ -1,19 +1,15 @@
 """Selections, partitions, run lengths and calls on runs of equal keys beside CUB's, from what rungs_by_key wrote. All numbers of a cell come
 from one process, whose contenders took turns."""
 
-import statistics
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
-from rungs_report import words
+from rungs_report import studies, words
 from rungs_report.data import Machine
-from rungs_report.page import Page, quoted
+from rungs_report.page import SAID, Page
+from rungs_report.studies import Cell, Result, Run
 from rungs_report.words import code, table, text
 
-Run = dict[str, Any]
-Cell = dict[str, Any]
-Result = dict[str, Any]
 NAMES = {
     "select_flagged": "DeviceSelect::Flagged", "select_if": "DeviceSelect::If", "partition_flagged": "DevicePartition::Flagged",
     "partition_if": "DevicePartition::If", "unique": "DeviceSelect::Unique", "unique_by_key": "DeviceSelect::UniqueByKey",
@@ -21,13 +17,11 @@ NAMES = {
     "reduce_by_key": "DeviceReduce::ReduceByKey", "inclusive_sum_by_key": "DeviceScan::InclusiveSumByKey",
     "exclusive_sum_by_key": "DeviceScan::ExclusiveSumByKey", "inclusive_segmented_sum": "DeviceSegmentedScan::InclusiveSegmentedSum",
 }  # fmt: skip
-SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}
 ONE_RUN, MIXED = 1 << 60, 1 << 61  # order behind all lengths
 
 
 def runs(machine: Machine) -> list[Run]:
-    """The latest beside each CCCL."""
-    return list({run["versions"]["cccl"]: run for run in machine.by_key}.values())
+    return studies.latest(machine.by_key)
 
 
 def measured(machine: Machine) -> bool:
@@ -84,20 +78,7 @@ def beside(*several: Run) -> str:
 
 
 def banners(page: Page) -> list[str]:
-    notes = []
-    for run in runs(page.machine):
-        notes += [f"Run {code(run['run'])}: {text(said)}." for said in run["banners"]]
-        if run["commit"].endswith("-dirty"):
-            notes.append(f"Run {code(run['run'])} was built from a tree with uncommitted changes ({code(run['commit'])}).")
-        if not run["complete"]:
-            notes.append(f"Run {code(run['run'])} is incomplete: its budget ended before every cell was sampled.")
-    refused = [refusal for refusal in page.machine.refusals if not refusal.expected and "/by_key" in refusal.file]
-    return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
-
-
-def tally(found: Iterable[Cell]) -> str:
-    verdicts = [cell["speedup"]["verdict"] for cell in found]
-    return " / ".join(str(verdicts.count(each)) for each in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS"))
+    return studies.banners(page, runs(page.machine), "by_key")
 
 
 def where(cell: Cell) -> str:
@@ -108,20 +89,8 @@ def findings(page: Page) -> list[str]:
     """A line for each call, and what was verified."""
     rows = []
     for name, found in groups(page).items():
-        compared = [cell for cell in found if "speedup" in cell]
-        if not compared:
-            continue
-        ratios = [cell["speedup"]["value"] for cell in compared]
-        least = min(compared, key=lambda cell: cell["speedup"]["value"])
-        rows.append(
-            [
-                code(NAMES[name]),
-                words.ratio(statistics.geometric_mean(ratios)),
-                f"{words.ratio(min(ratios))} ({where(least)})",
-                words.ratio(max(ratios)),
-                tally(compared),
-            ]
-        )
+        if compared := [cell for cell in found if "speedup" in cell]:
+            rows.append([code(NAMES[name]), *studies.ratios([cell["speedup"] for cell in compared], compared, lambda cell: f"({where(cell)})")])
     every = runs(page.machine)
     lines = [*table(["", f">over {text(beside(*every))}", "least", ">most", ">faster / tie / slower / undecided"], rows), ""] if rows else []
     if len(every) > 1:
@@ -178,31 +147,14 @@ def rival(page: Page, name: str) -> list[str]:
 
 
 def left_out(page: Page) -> list[str]:
-    rows = []
-    for run in runs(page.machine):
-        reasons: dict[tuple[str, str, str], int] = {}
-        for each in run["skipped"]:
-            about = (each["name"], each["operation"], each["reason"])
-            reasons[about] = reasons.get(about, 0) + 1
-        rows += [[text(beside(run)), name, code(NAMES.get(operation, operation)), str(count), text(reason)] for (name, operation, reason), count in reasons.items()]
-    return ["## What was not run", "", *table(["run beside", "whose call", "", ">cells", "why"], rows), ""] if rows else []
+    return studies.left_out(
+        runs(page.machine), ["run beside", "whose call", ""],
+        lambda run, each: (text(beside(run)), each["name"], code(NAMES.get(each["operation"], each["operation"]))),
+    )  # fmt: skip
 
 
 def how(page: Page) -> list[str]:
     """What was measured, and with what."""
-    rows = [
-        [
-            text(run["run"]),
-            text(run["device"]["card"]),
-            text(run["versions"]["driver"] or words.UNKNOWN),
-            text(run["versions"]["cccl"]),
-            text(run["versions"]["nvcc"]),
-            code(run["commit"]),
-            str(len(run["cells"])),
-        ]
-        for run in runs(page.machine)
-    ]
-    floors = [100 * cell["noise_floor"] for run in runs(page.machine) for cell in run["cells"]]
     return [
         "## How this was measured",
         "",
@@ -210,9 +162,7 @@ def how(page: Page) -> list[str]:
         " has to read and write, over ours. `rungs_by_key` times both libraries' calls cold: a clean flush comes before each sample, and all contenders of a cell take turns."
         " Storage is allocated before. Times are medians. Run lengths are random but for runs of 1 and one run.",
         "",
-        "A speed-up is a tie where its interval holds 1, or where it is below the noise; it is undecided where the interval is wider than 10 %. The noise is how far CUB lies"
-        f" from itself, entered twice in other cells of like size: {words.percent(min(floors))} to {words.percent(max(floors))}.",
+        studies.undecided(runs(page.machine), "CUB lies"),
         "",
-        *table(["run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"], rows),
-        "",
+        *studies.measured_with(runs(page.machine), "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
     ]

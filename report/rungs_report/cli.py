@@ -105,47 +105,17 @@ def parser() -> argparse.ArgumentParser:
     add("--data", **folder, default=DATA, help=f"where DIR/<gpu>/{data.ACCURACY} is written (default: report/data)")
     add("--cuobjdump", **file, help="the disassembler (default: the one on the PATH)")
     add = command(
-        write_across,
-        "across",
-        "check what rungs_across or python/bench_torch_across.py wrote, and install it as data",
-        "Checks runs of rungs_across and writes each as data, by its number of GPUs. Refuses wrong results, several ranks on one GPU and GPUs of different models.",
-    )
-    add("files", nargs="+", **file, help="what rungs_across --out=FILE wrote, or bench_torch_across.py, here or on another machine")
-    add("--data", **folder, default=DATA, help="where DIR/<gpu>/across_<GPUs>.json.gz is written, torch's as symm_mem_<GPUs>.json.gz (default: report/data)")
-    add = command(
         accept_results,
         "accept",
-        "check result files of bench/run, from here or anyone, and install them as data",
-        "Checks result files of bench/run and packs each as DIR/<gpu>/<run>.json.gz. Refuses what render would refuse, a run of fewer"
-        " cases than were asked for unless --incomplete is given, and another run of the same name. Nothing is installed unless all are.",
+        "check what bench/run or the program of a study wrote, here or anywhere, and install it as data",
+        "Checks result files of bench/run and packs each as DIR/<gpu>/<run>.json.gz; and files of rungs_across, rungs_by_key, rungs_others,"
+        " rungs_top_k, rungs_sampling, rungs_low_precision and python/bench_torch_across.py, each by its number of GPUs or its CCCL."
+        " Refuses what render would refuse. Of bench/run it refuses a run of fewer cases than were asked for unless --incomplete is given, and another run of the"
+        " same name. Nothing is installed unless all are.",
     )
-    add("files", nargs="+", **file, help="FILE.json or FILE.json.gz that bench/run left, here or on another machine")
-    add("--incomplete", action="store_true", help="take runs that were cut short, too; their pages say so")
+    add("files", nargs="+", **file, help="FILE.json or FILE.json.gz, from here or another machine")
+    add("--incomplete", action="store_true", help="take runs of bench/run that were cut short, too; their pages say so")
     add("--data", **folder, default=DATA, help="where they are installed (default: report/data)")
-    add = command(
-        write_by_key,
-        "by-key",
-        "check what rungs_by_key wrote, and install it as data",
-        "Checks runs of rungs_by_key and writes each as data, by the CCCL that it ran beside. Refuses wrong results of ours.",
-    )
-    add("files", nargs="+", **file, help="what rungs_by_key --out=FILE wrote, here or on another machine")
-    add("--data", **folder, default=DATA, help="where DIR/<gpu>/by_key_<CCCL>.json.gz is written (default: report/data)")
-    add = command(
-        write_others,
-        "others",
-        "check what rungs_others wrote, and install it as data",
-        "Checks runs of rungs_others and writes each as data, by the CCCL that it ran beside. Refuses wrong results of ours.",
-    )
-    add("files", nargs="+", **file, help="what rungs_others FILE wrote, here or on another machine")
-    add("--data", **folder, default=DATA, help="where DIR/<gpu>/others_<CCCL>.json.gz is written (default: report/data)")
-    add = command(
-        write_inference,
-        "inference",
-        "check what rungs_top_k, rungs_sampling and rungs_low_precision wrote, and install it as data",
-        "Checks runs of these programs and writes each as data, by the program and the CCCL that it ran beside. Refuses wrong results of ours.",
-    )
-    add("files", nargs="+", **file, help="what rungs_top_k, rungs_sampling or rungs_low_precision FILE wrote, here or on another machine")
-    add("--data", **folder, default=DATA, help="where DIR/<gpu>/inference_<program>_<CCCL>.json.gz is written (default: report/data)")
     add = command(
         compare_results,
         "compare",
@@ -331,73 +301,37 @@ def write_accuracy(options: argparse.Namespace) -> int:
     return OK
 
 
-def write_across(options: argparse.Namespace) -> int:
-    documents = []
-    for file in options.files:
-        try:
-            is_torch = str(data.parse(file).get("schema")).startswith("rungs.across_torch/")
-            documents.append((data.read_beside_across if is_torch else data.read_across)(file, None))
-        except data.Refused as refusal:
-            raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
-    for document in documents:
-        kind = "symm_mem" if document["schema"].startswith("rungs.across_torch/") else "across"
-        path = options.data / document["gpu"] / f"{kind}_{document['ranks']}{data.PACKED}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        render.write(path, errors.packed(document))
-        say(f"{path}: {words.plural(len(document['cells']), 'cell')} on {words.plural(document['ranks'], 'GPU')}")
-    return OK
-
-
-def write_by_key(options: argparse.Namespace) -> int:
-    return install(options, data.read_by_key, lambda _: "by_key")
-
-
-def write_others(options: argparse.Namespace) -> int:
-    return install(options, data.read_others, lambda _: "others")
-
-
-def install(options: argparse.Namespace, read_one: Callable[[Path, None], dict[str, Any]], named: Callable[[dict[str, Any]], str]) -> int:
-    """Checks all files, and writes each beside the CCCL that it ran beside. named: what its file is called before the release."""
-    documents = []
-    for file in options.files:
-        try:
-            documents.append(read_one(file, None))
-        except data.Refused as refusal:
-            raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
-    for document in documents:
-        path = options.data / document["gpu"] / f"{named(document)}_{document['versions']['cccl']}{data.PACKED}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        render.write(path, errors.packed(document))
-        say(f"{path}: {words.plural(len(document['cells']), 'cell')} beside CUB {document['versions']['cccl']}")
-    return OK
-
-
-def write_inference(options: argparse.Namespace) -> int:
-    return install(options, data.read_inference, lambda document: document["program"].replace("rungs_", "inference_"))
-
-
 def accept_results(options: argparse.Namespace) -> int:
     records = data.Records(data.find_records(options.data))
-    accepted: dict[Path, tuple[data.Run, bytes]] = {}
+    accepted: dict[Path, tuple[bytes, str]] = {}
     for file in options.files:
         try:
-            run, refusals = data.read_run(file, str(file), records, placed=False)
+            study = data.study_of(data.parse(file))
+            path, document, told = accepted_study(file, study, options) if study else accepted_run(file, records, options)
         except data.Refused as refusal:
             raise data.Unusable(f"{file} {refusal}; {refusal.todo}") from None
-        in_doubt = [refusal for refusal in refusals if not refusal.expected]
-        if in_doubt:
-            raise data.Unusable("; ".join(map(str, in_doubt)))
-        if not run.document["complete"] and not options.incomplete:
-            raise data.Unusable(f"{file}: was cut short; finish it with bench/run --resume={file}, or take it with --incomplete")
-        path = options.data / run.document["gpu"] / f"{run.name}{data.PACKED}"
-        packed = errors.packed(run.document)
-        if path in accepted or path.is_file() and path.read_bytes() != packed or path.with_name(f"{run.name}.json").exists():
-            raise data.Unusable(f"{file}: there is another run {run.name} already")
-        accepted[path] = run, packed
-    for path, (run, packed) in accepted.items():
+        packed = errors.packed(document)
+        if not study and (path in accepted or path.is_file() and path.read_bytes() != packed or path.with_name(f"{document['run']}.json").exists()):
+            raise data.Unusable(f"{file}: there is another run {document['run']} already")
+        accepted[path] = packed, told
+    for path, (packed, told) in accepted.items():
         render.write(path, packed)
-        say(f"{path}: {words.plural(len(run.rows), 'row')} beside CUB {run.cccl}; `report/run render` writes the pages")
+        say(f"{path}: {told}; `report/run render` writes the pages")
     return OK
+
+
+def accepted_study(file: Path, study: data.Study, options: argparse.Namespace) -> tuple[Path, dict[str, Any], str]:
+    document = data.read_study(file, None, study)
+    return options.data / document["gpu"] / study.file_of(document), document, words.plural(len(document["cells"]), "cell")
+
+
+def accepted_run(file: Path, records: data.Records, options: argparse.Namespace) -> tuple[Path, dict[str, Any], str]:
+    run, refusals = data.read_run(file, str(file), records, placed=False)
+    if in_doubt := [refusal for refusal in refusals if not refusal.expected]:
+        raise data.Unusable("; ".join(map(str, in_doubt)))
+    if not run.document["complete"] and not options.incomplete:
+        raise data.Unusable(f"{file}: was cut short; finish it with bench/run --resume={file}, or take it with --incomplete")
+    return options.data / run.document["gpu"] / f"{run.name}{data.PACKED}", run.document, f"{words.plural(len(run.rows), 'row')} beside CUB {run.cccl}"
 
 
 def compare_results(options: argparse.Namespace) -> int:
@@ -490,7 +424,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return WRONG
     except OSError as error:
-        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "across": "--data", "by-key": "--data", "others": "--data", "inference": "--data"}.get(options.command, "--out")
+        place = {"export": "--output", "sass": "--data or --whole", "counters": "--data or --whole", "accuracy": "--data", "accept": "--data"}.get(options.command, "--out")
         complain(f"{error.filename}: {error.strerror}; what is written there can go elsewhere, by {place}")
     except KeyboardInterrupt:
         complain("interrupted; every file is whole")

@@ -27,12 +27,6 @@ SASS, SASS_SCHEMA = "sass" + PACKED, "rungs.sass/1"
 COUNTERS, COUNTERS_SCHEMA = "counters" + PACKED, "rungs.counters/1"
 ACCURACY, ACCURACY_SCHEMA = "accuracy" + PACKED, "rungs.accuracy/1"
 FACTS = frozenset(form for name in (SASS, COUNTERS, ACCURACY) for form in (name, name.removesuffix(".gz")))
-TORCH = "torch*.json*"  # what python/bench_torch.py writes, of one run or several
-ACROSS = "across*.json*"  # what report/run across installs of rungs_across, one for each number of GPUs
-BESIDE_ACROSS = "symm_mem*.json*"  # and of python/bench_torch_across.py
-INFERENCE = "inference_*.json*"  # what report/run inference installs of rungs_top_k, rungs_sampling and rungs_low_precision, one for each CCCL
-BY_KEY = "by_key*.json*"  # what report/run by-key installs of rungs_by_key, one for each CCCL
-OTHERS = "others*.json*"  # what report/run others installs of rungs_others, one for each CCCL
 SAMPLES = "samples" + PACKED  # and x.samples.json.gz beside x.json: every sample of a run, which the report does not read
 EARLIER = "earlier"  # a folder of a GPU's, of runs that newer ones have replaced: no page reads them, the tables may name them
 YARDSTICKS = "library_baselines"
@@ -218,7 +212,7 @@ class Machine:
     accuracy: dict[str, Any] = field(default_factory=dict)  # errors of sums, where accuracy.json tells
     torch: list[dict[str, Any]] = field(default_factory=list)  # runs beside torch, the earliest first
     across: list[dict[str, Any]] = field(default_factory=list)  # runs across GPUs, the fewest GPUs first
-    beside_across: list[dict[str, Any]] = field(default_factory=list)  # torch's, by GPUs likewise
+    across_torch: list[dict[str, Any]] = field(default_factory=list)  # torch's, by GPUs likewise
     by_key: list[dict[str, Any]] = field(default_factory=list)  # runs of rungs_by_key, the earliest first
     others: list[dict[str, Any]] = field(default_factory=list)  # and of rungs_others
     inference: list[dict[str, Any]] = field(default_factory=list)  # runs of the programs of inference, likewise
@@ -360,7 +354,8 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def result_files(folder: Path) -> list[Path]:
     """The result files of a folder, packed by gzip or not."""
     found = [*folder.glob("*.json"), *folder.glob(f"*{PACKED}")]
-    return sorted(path for path in found if path.name not in FACTS and not path.match(TORCH) and not any(map(path.match, (ACROSS, BESIDE_ACROSS, BY_KEY, OTHERS, INFERENCE))) and not f".{path.name}".endswith(f".{SAMPLES}"))
+    apart = tuple(study.file for study in STUDIES)
+    return sorted(path for path in found if path.name not in FACTS and not path.name.startswith(apart) and not f".{path.name}".endswith(f".{SAMPLES}"))
 
 
 def facts(folder: Path, name: str) -> Path | None:
@@ -581,211 +576,161 @@ def read_run(path: Path, label: str, records: Records, placed: bool = True) -> t
     return Run(document["run"], label, document, rows, len(document["rows"]), twins, told), refusals
 
 
+def read_form(path: Path, gpu: str | None, form: str, maker: str) -> dict[str, Any]:
+    """A file of a form, which lies in the folder of its GPU. maker: what writes it."""
+    document = parse(path)
+    if fault := schema.fault(document, form):
+        raise Refused(fault, f"{maker} writes it anew")
+    if gpu not in (None, document.get("gpu", gpu)):
+        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    return document
+
+
 def read_facts(path: Path, gpu: str) -> tuple[dict[Any, list[dict[str, Any]]], dict[str, Any]]:
     """What the compiled kernels are made of, by variant, or what a profiler counted of them, by cell and variant (SCHEMA.md); and from
     what, or by what."""
-    document = parse(path)
     of = stem(path)
-    todo = f"report/run {of} writes it anew"
-    if fault := schema.fault(document, of):
-        raise Refused(fault, todo)
-    if document.get("gpu", gpu) != gpu:
-        raise Refused(f"was counted on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
+    document = read_form(path, gpu, of, f"report/run {of}")
     found: dict[Any, list[dict[str, Any]]] = {}
     for entry in document["entries"]:
         variant = Variant(*(entry[name] for name in Variant._fields))
         if of == stem(Path(SASS)):
             found.setdefault(variant, []).extend(entry["kernels"])
         elif found.setdefault((Cell._make(CELL_OF(entry)), variant), entry["kernels"]) is not entry["kernels"]:
-            raise Refused(f"has {entry['rung']} at {entry['items']} items twice", todo)
+            raise Refused(f"has {entry['rung']} at {entry['items']} items twice", f"report/run {of} writes it anew")
     return found, {name: value for name, value in document.items() if name not in ("entries", "units", "skipped")}
 
 
 def read_accuracy(path: Path, gpu: str) -> dict[str, Any]:
     """accuracy.json as it is."""
-    document = parse(path)
-    if fault := schema.fault(document, "accuracy"):
-        raise Refused(fault, "report/run accuracy writes it anew")
-    if document["gpu"] != gpu:
-        raise Refused(f"is of {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    return document
+    return read_form(path, gpu, "accuracy", "report/run accuracy")
 
 
-def read_torch(path: Path, gpu: str) -> dict[str, Any]:
-    """A run of python/bench_torch.py."""
-    document = parse(path)
-    if fault := schema.fault(document, "torch"):
-        raise Refused(fault, "python/bench_torch.py writes it anew")
-    if document["gpu"] != gpu:
-        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    return document
+# ---- studies: files of their own, each made by one program
 
 
-def across_fault(document: dict[str, Any]) -> tuple[str, str] | None:
-    """Why a run of rungs_across is not believed, and what to do; or None. No schema can ask this."""
-    again = "measure again with rungs_across"
-    if len({device["name"] for device in document["devices"]}) > 1:
-        return f"is of different GPUs: {', '.join(sorted({device['name'] for device in document['devices']}))}", "measure on GPUs of one model"
-    if document["ranks"] != len(document["devices"]):
-        return f"has {document['ranks']} ranks on {len(document['devices'])} GPU(s), so its times compare nothing", "measure with one GPU for each rank"
-    if document["ranks"] < 2:
-        return "has one rank, which has nothing to reduce across", "measure with two or more GPUs"
-    if not document["cells"]:
-        return "has no cells", again
+@dataclass(frozen=True)
+class Study:
+    """What one kind of study writes. No schema can ask what is asked here."""
+
+    kept: str  # the machine's field, and the form of the file
+    maker: str  # the program
+    file: str  # how the names of its files begin
+    about: tuple[str, ...] = ()  # the fields that name a cell; of none nothing is asked
+    named: tuple[str, ...] = ("name",)  # and those that name a result in it
+    wrong: Callable[[dict[str, Any], dict[str, Any]], str] = lambda result, document: ""  # how one is wrong that must not be; a library's own may be
+    more: Callable[[dict[str, Any]], tuple[str, str] | None] = lambda document: None
+
+    def where(self, cell: dict[str, Any]) -> str:
+        return ", ".join(f"{name.replace('_', ' ')} {cell[name]}" for name in self.about if cell.get(name) not in (None, ""))
+
+    def file_of(self, document: dict[str, Any]) -> str:
+        """The latest file of a program beside each CCCL, or on each number of GPUs, takes the place of the one before."""
+        begins = document["program"].replace("rungs_", self.file) if "program" in document else self.file
+        return f"{begins}_{document.get('ranks') or document['versions']['cccl']}{PACKED}"
+
+
+def devices_fault(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Of runs across GPUs: each rank has one of its own, and all are of one model."""
+    names = [device["name"] if isinstance(device, dict) else device for device in document["devices"]]
+    if len(set(names)) > 1:
+        return f"is of different GPUs: {', '.join(sorted(set(names)))}", "measure on GPUs of one model"
+    if document["ranks"] != len(names):
+        return f"has {document['ranks']} ranks on {len(names)} GPU(s), so its times compare nothing", "measure with one GPU for each rank"
+    return ("has one rank, which has nothing to reduce across", "measure with two or more GPUs") if document["ranks"] < 2 else None
+
+
+def structure_fault(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Of runs by key: each cell tells its structure in one way."""
+    untold = next((cell for cell in document["cells"] if ("chosen_percent" in cell) == ("mean_run" in cell)), None)
+    return (f"does not tell of {BY_KEY.where(untold)} what is chosen or how long runs are", "measure again with rungs_by_key") if untold else None
+
+
+def wrong_unless(forgiven: Callable[[dict[str, Any]], bool]) -> Callable[[dict[str, Any]], str]:
+    return lambda result, _: "wrong" if not result["verified"] and not forgiven(result) else ""
+
+
+def wrong_across(result: dict[str, Any], document: dict[str, Any]) -> str:
+    if not result["verified"]:
+        return "wrong"
     libraries = {each["name"] for each in document["contenders"] if each["kind"] == "library"}
-    seen = set()
-    for cell in document["cells"] + document["checks"]:
-        where = f"{cell['operation']} {cell['type']} {cell['operator']}, {cell['items']} items"
-        about = (cell["operation"], cell["type"], cell["operator"], cell["items"], cell.get("mode"))
-        names = [result["name"] for result in cell["results"]]
-        if about in seen or len(set(names)) != len(names):
-            return f"has {where} twice", again
-        seen.add(about)
-        for result in cell["results"]:
-            if not result["verified"] or not (result["same_bits"] or result["name"] in libraries):
-                how = "wrong" if not result["verified"] else "not the same bits on every GPU"
-                return f"holds a result that is {how}: {result['name']} at {where}", "its kernel is at fault, and the tests may tell more"
-            if "mode" not in cell:
-                continue
-            if "median_us" not in result or "samples" not in result:
-                return f"lacks the time of {result['name']} at {where}", again
-            if not 0 < result.get("low_us", 0) <= result["median_us"] <= result.get("high_us", 0) or result["samples"] < 1:
-                return f"has a median outside its own interval: {result['name']} at {where}", again
-    return None
+    return "" if result["same_bits"] or result["name"] in libraries else "not the same bits on every GPU"
 
 
-def read_across(path: Path, gpu: str | None) -> dict[str, Any]:
-    """A run of rungs_across. gpu: the folder that it lies in."""
-    document = parse(path)
-    if fault := schema.fault(document, "across"):
-        raise Refused(fault, "rungs_across writes it anew")
-    if gpu not in (None, document["gpu"]):
-        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    if fault := across_fault(document):
-        raise Refused(*fault)
-    return document
+TORCH = Study("torch", "python/bench_torch.py", "torch")
+ACROSS = Study("across", "rungs_across", "across", ("operation", "type", "operator", "items", "mode"), wrong=wrong_across, more=devices_fault)
+BESIDE_ACROSS = Study("across_torch", "python/bench_torch_across.py", "symm_mem", ("items",), more=devices_fault)
+BY_KEY = Study(
+    "by_key", "rungs_by_key", "by_key", ("operation", "keys", "values", "items", "chosen_percent", "mean_run", "longest_run"),
+    wrong=wrong_unless(lambda result: result["name"] == "cub"), more=structure_fault,
+)  # fmt: skip
+OTHERS = Study(
+    "others", "rungs_others", "others", ("operation", "input_type", "items", "contention"), ("family", "ladder", "rung", "temp_storage"),
+    wrong=wrong_unless(lambda result: result["family"] == YARDSTICKS),
+)  # fmt: skip
+INFERENCE = Study(
+    "inference", "its program", "inference_", ("work", "input", "rows", "columns", "parameter", "data"), wrong=wrong_unless(lambda result: result["role"] == "rival")
+)
+STUDIES = (TORCH, ACROSS, BESIDE_ACROSS, BY_KEY, OTHERS, INFERENCE)
 
 
-def read_beside_across(path: Path, gpu: str | None) -> dict[str, Any]:
-    """A run of python/bench_torch_across.py. gpu: the folder that it lies in."""
-    document = parse(path)
-    if fault := schema.fault(document, "across_torch"):
-        raise Refused(fault, "python/bench_torch_across.py writes it anew")
-    if gpu not in (None, document["gpu"]):
-        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    if len(set(document["devices"])) > 1 or len(document["devices"]) != document["ranks"]:
-        raise Refused("is of different GPUs, or of several ranks on one", "measure with one GPU of a model for each rank")
-    for cell in document["cells"]:
-        for result in cell["results"]:
-            if result["verified"] and not 0 < result.get("low_us", 0) <= result.get("median_us", 0) <= result.get("high_us", 0):
-                raise Refused(f"has a median outside its own interval: {result['name']} at {cell['items']} items")
-    return document
+def time_fault(result: dict[str, Any]) -> str:
+    """What is wrong with the time of a right result."""
+    if result.get("samples") == 0 and "median_us" not in result:
+        return ""  # none was taken at the full clock
+    if "median_us" not in result or "samples" not in result:
+        return "lacks the time"
+    sound = 0 < result.get("low_us", 0) <= result["median_us"] <= result.get("high_us", 0) and result["samples"] >= 1
+    return "" if sound else "has a median outside its own interval"
 
 
-def by_key_fault(document: dict[str, Any]) -> tuple[str, str] | None:
-    """Why a run of rungs_by_key is not believed, and what to do; or None. No schema can ask this."""
-    again = "measure again with rungs_by_key"
-    if not document["cells"]:
+def speedups(cell: dict[str, Any]) -> Iterator[tuple[float, float | None, float | None]]:
+    """Of the cell or of its results: a speed-up, and the two times that it has to be of."""
+    times = {each["name"]: each.get("median_us") for each in cell["results"]} if "speedup" in cell else {}
+    if times:
+        yield cell["speedup"]["value"], times.get("cub"), times.get("rungs")
+    ours = next((each.get("median_us") for each in cell["results"] if each.get("role") == "rungs"), None)
+    for each in cell["results"]:
+        if "speedup" in each:
+            yield each["speedup"]["value"], each.get("median_us") if each["role"] == "rival" else None, ours
+
+
+def study_fault(document: dict[str, Any], study: Study) -> tuple[str, str] | None:
+    """Why a study is not believed, and what to do; or None."""
+    again = f"measure again with {document.get('program', study.maker)}"
+    if fault := study.more(document):
+        return fault
+    if study.about and not document["cells"]:
         return "has no cells", again
     seen = set()
-    for cell in document["cells"]:
-        where = f"{cell['operation']} {cell['keys']} {cell['values'] or ''}".strip() + f", {cell['items']} items"
-        if ("chosen_percent" in cell) == ("mean_run" in cell):
-            return f"does not tell of {where} what is chosen or how long runs are", again
-        about = (cell["operation"], cell["keys"], cell["values"], cell["items"], cell.get("chosen_percent"), cell.get("mean_run"))
-        names = [each["name"] for each in cell["results"]]
-        if about in seen or len(set(names)) != len(names):
+    cells = [(cell, True) for cell in document["cells"]] + [(cell, False) for cell in document.get("checks", [])]
+    for cell, is_timed in cells if study.about else []:
+        where = study.where(cell)
+        names = [tuple(each[name] for name in study.named) for each in cell["results"]]
+        if where in seen or len(set(names)) != len(names):
             return f"has {where} twice", again
-        seen.add(about)
-        for result in cell["results"]:
-            if not result["verified"]:
-                if result["name"] == "rungs":
-                    return f"holds a result that is wrong: {result['name']} at {where}", "its kernel is at fault, and the tests may tell more"
-                continue
-            if result.get("samples") == 0 and "median_us" not in result:
-                continue  # none was taken at the full clock
-            if "median_us" not in result or "samples" not in result:
-                return f"lacks the time of {result['name']} at {where}", again
-            if not 0 < result.get("low_us", 0) <= result["median_us"] <= result.get("high_us", 0) or result["samples"] < 1:
-                return f"has a median outside its own interval: {result['name']} at {where}", again
-        if "speedup" in cell:
-            times = {each["name"]: each["median_us"] for each in cell["results"] if each["verified"] and "median_us" in each}
-            if len(times) != 2 or not math.isclose(cell["speedup"]["value"], times["cub"] / times["rungs"], rel_tol=1e-6):
+        seen.add(where)
+        for result, name in zip(cell["results"], names, strict=True):
+            told = f"{'/'.join(name)} at {where}"
+            if how := study.wrong(result, document):
+                return f"holds a result that is {how}: {told}", "its kernel is at fault, and the tests may tell more"
+            if is_timed and result["verified"] and (how := time_fault(result)):
+                return f"{how}: {told}", again
+        for value, theirs, own in speedups(cell):
+            if not theirs or not own or not math.isclose(value, theirs / own, rel_tol=1e-6):
                 return f"has a speed-up that is not of its times at {where}", again
     return None
 
 
-def others_fault(document: dict[str, Any]) -> tuple[str, str] | None:
-    """The same of rungs_others."""
-    again = "measure again with rungs_others"
-    cells = [(cell["operation"], cell["input_type"], cell["items"], cell["contention"]) for cell in document["cells"]]
-    if not cells or len(set(cells)) != len(cells):
-        return "has no cells, or one twice", again
-    for cell in document["cells"]:
-        where = f"{cell['operation']} {cell['input_type']}, {cell['items']} items"
-        for result in cell["results"]:
-            if not result["verified"] and result["family"] != "library_baselines":
-                return f"holds a result that is wrong: {result['rung']} at {where}", "its kernel is at fault, and the tests may tell more"
-            if result["verified"] and not 0 < result.get("low_us", 0) <= result.get("median_us", 0) <= result.get("high_us", 0):
-                return f"lacks the time of {result['rung']} at {where}", again
-    return None
+def study_of(document: dict[str, Any]) -> Study | None:
+    """Which study a file is, by the name of its schema; of torch's rows there may be several, whose files a person names."""
+    return next((study for study in STUDIES if study != TORCH and str(document.get("schema")).startswith(f"rungs.{study.kept}/")), None)
 
 
-def read_others(path: Path, gpu: str | None) -> dict[str, Any]:
-    """A run of rungs_others. gpu: the folder that it lies in."""
-    return read_beside(path, gpu, "others", others_fault)
-
-
-def read_by_key(path: Path, gpu: str | None) -> dict[str, Any]:
-    """A run of rungs_by_key. gpu: the folder that it lies in."""
-    return read_beside(path, gpu, "by_key", by_key_fault)
-
-
-def inference_fault(document: dict[str, Any]) -> tuple[str, str] | None:
-    """The same of a program of inference."""
-    again = f"measure again with {document['program']}"
-    if not document["cells"]:
-        return "has no cells", again
-    seen = set()
-    for cell in document["cells"]:
-        about = tuple(cell[name] for name in ("work", "input", "rows", "columns", "parameter", "data"))
-        where = "/".join(str(part) for part in about if part != "")
-        names = [each["name"] for each in cell["results"]]
-        if about in seen or len(set(names)) != len(names):
-            return f"has {where} twice", again
-        seen.add(about)
-        ours = next((each for each in cell["results"] if each["role"] == "rungs"), None)
-        for result in cell["results"]:
-            if not result["verified"]:
-                if result["role"] != "rival":
-                    return f"holds a result that is wrong: {result['name']} at {where}", "its kernel is at fault, and the tests may tell more"
-                continue
-            if result.get("samples") == 0 and "median_us" not in result:
-                continue  # none was taken at the full clock
-            if "median_us" not in result or "samples" not in result:
-                return f"lacks the time of {result['name']} at {where}", again
-            if not 0 < result.get("low_us", 0) <= result["median_us"] <= result.get("high_us", 0) or result["samples"] < 1:
-                return f"has a median outside its own interval: {result['name']} at {where}", again
-            if "speedup" in result and not (
-                result["role"] == "rival" and ours and "median_us" in ours and math.isclose(result["speedup"]["value"], result["median_us"] / ours["median_us"], rel_tol=1e-6)
-            ):
-                return f"has a speed-up that is not of its times: {result['name']} at {where}", again
-    return None
-
-
-def read_inference(path: Path, gpu: str | None) -> dict[str, Any]:
-    """A run of rungs_top_k, rungs_sampling or rungs_low_precision."""
-    return read_beside(path, gpu, "inference", inference_fault)
-
-
-def read_beside(path: Path, gpu: str | None, form: str, fault_of: Callable[[dict[str, Any]], tuple[str, str] | None]) -> dict[str, Any]:
-    """A run that has a file of its own. gpu: the folder that it lies in."""
-    document = parse(path)
-    if fault := schema.fault(document, form):
-        raise Refused(fault, "its program writes it anew")
-    if gpu not in (None, document["gpu"]):
-        raise Refused(f"was measured on {document['gpu']} but lies in the folder of {gpu}", f"move it into a folder {document['gpu']}")
-    if why := fault_of(document):
+def read_study(path: Path, gpu: str | None, study: Study) -> dict[str, Any]:
+    """A file of a study. gpu: the folder that it lies in."""
+    document = read_form(path, gpu, study.kept, study.maker)
+    if why := study_fault(document, study):
         raise Refused(*why)
     return document
 
@@ -876,27 +821,20 @@ def read(data: Path, earlier: bool = False, also_pending: bool = False) -> Colle
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
 
     alone: dict[str, Machine] = {}
-    for pattern, kept, read_one in (
-        (TORCH, "torch", read_torch), (ACROSS, "across", read_across), (BESIDE_ACROSS, "beside_across", read_beside_across),
-        (BY_KEY, "by_key", read_by_key), (OTHERS, "others", read_others), (INFERENCE, "inference", read_inference),
-    ):  # fmt: skip
-        for path in sorted(data.glob(f"*/{pattern}")):
+    for study in STUDIES:
+        for path in sorted(data.glob(f"*/{study.file}*.json*")):
             gpu = path.parent.name
             machine = machines.get(gpu) or alone.setdefault(gpu, Machine(gpu, []))
             try:
-                getattr(machine, kept).append(read_one(path, gpu))
+                getattr(machine, study.kept).append(read_study(path, gpu, study))
             except Refused as refusal:
                 refusals.append(Refusal.of(f"{gpu}/{path.name}", refusal))
     for machine in (machines | alone).values():
-        machine.torch.sort(key=lambda run: run["environment"]["began"])
-        machine.across.sort(key=lambda run: (run["ranks"], run["run"]))
-        machine.beside_across.sort(key=lambda run: (run["ranks"], run["environment"]["began"]))
-        machine.by_key.sort(key=lambda run: run["run"])
-        machine.others.sort(key=lambda run: run["run"])
-        machine.inference.sort(key=lambda run: run["run"])
+        for study in STUDIES:  # the fewest GPUs first, then the earliest
+            getattr(machine, study.kept).sort(key=lambda run: (run.get("ranks", 0), run["run"] if "run" in run else run["environment"]["began"]))
 
     refusals.sort(key=lambda refusal: (refusal.file, not refusal.whole_file, refusal.reason))
     for gpu, machine in (machines | alone).items():
         machine.refusals = [refusal for refusal in refusals if refusal.file.startswith(f"{gpu}/")]
-    without_suite = [alone[gpu] for gpu in sorted(alone) if alone[gpu].torch or alone[gpu].across or alone[gpu].by_key or alone[gpu].others or alone[gpu].inference]
+    without_suite = [alone[gpu] for gpu in sorted(alone) if any(getattr(alone[gpu], study.kept) for study in STUDIES if study != BESIDE_ACROSS)]
     return Collection([machines[gpu] for gpu in sorted(machines)], refusals, rows_in, twins, faults, without_suite)

@@ -2,19 +2,15 @@
 precision beside CUB's calls, the toolkit's conversions, plain kernels and published figures. All numbers of a cell come from one process, whose
 ways took turns."""
 
-import statistics
 from typing import Any
 
-from rungs_report import words
-from rungs_report.by_key import SAID
+from rungs_report import studies, words
 from rungs_report.data import Machine
-from rungs_report.page import Page, quoted
+from rungs_report.page import SAID, Page
 from rungs_report.published import SERVING, Published
+from rungs_report.studies import Cell, Result, Run
 from rungs_report.words import code, table, text
 
-Run = dict[str, Any]
-Cell = dict[str, Any]
-Result = dict[str, Any]
 NAMES = {
     "route": "experts of a token", "top_k": "greatest keys", "sample_top_p": "draw by top-p", "sample_top_k": "draw by top-k", "sample": "draw from all tokens",
     "sample_gumbel": "draw by Gumbel's noise", "verify": "verify drafts", "greatest_ratio": "maximum of p/q", "merge_attention": "merge attention's states",
@@ -41,7 +37,7 @@ LARGE = 64 << 20  # bytes from which shares of a roof are told in short
 
 def runs(machine: Machine) -> list[Run]:
     """Of each program the latest beside each CCCL."""
-    return list({(run["program"], run["versions"]["cccl"]): run for run in machine.inference}.values())
+    return studies.latest(machine.inference, lambda run: (run["program"], run["versions"]["cccl"]))
 
 
 def measured(machine: Machine) -> bool:
@@ -97,15 +93,10 @@ def beside(run: Run) -> str:
 
 
 def banners(page: Page) -> list[str]:
-    notes = []
-    for run in runs(page.machine):
-        notes += [f"Run {code(run['run'])}: {text(said)}." for said in run["banners"]]
-        if run["commit"].endswith("-dirty"):
-            notes.append(f"Run {code(run['run'])} was built from a tree with uncommitted changes ({code(run['commit'])}).")
-        if len(run["arguments"]) > 1:
-            notes.append(f"Run {code(run['run'])} has only the cells that {code(run['arguments'][1])} matches.")
-    refused = [refusal for refusal in page.machine.refusals if not refusal.expected and "/inference" in refusal.file]
-    return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
+    def filtered(run: Run) -> list[str]:
+        return [f"Run {code(run['run'])} has only the cells that {code(run['arguments'][1])} matches."] if len(run["arguments"]) > 1 else []
+
+    return studies.banners(page, runs(page.machine), "inference", filtered)
 
 
 def findings(page: Page) -> list[str]:
@@ -117,13 +108,7 @@ def findings(page: Page) -> list[str]:
         reached = " to ".join(dict.fromkeys(words.percent(each) for each in (min(shares), max(shares)))) if shares else words.UNKNOWN
         for name in names or ("",):
             compared = [(cell, each["speedup"]) for cell in cells for each in timed(cell, "rival") if each["name"] == name and "speedup" in each]
-            over = [words.UNKNOWN] * 4
-            if compared:
-                ratios = [speedup["value"] for _, speedup in compared]
-                least = min(compared, key=lambda pair: pair[1]["value"])
-                verdicts = [speedup["verdict"] for _, speedup in compared]
-                counts = " / ".join(str(verdicts.count(each)) for each in ("FASTER", "SAME", "SLOWER", "AMBIGUOUS"))
-                over = [words.ratio(statistics.geometric_mean(ratios)), f"{words.ratio(min(ratios))} ({where(least[0])})", words.ratio(max(ratios)), counts]
+            over = studies.ratios([speedup for _, speedup in compared], [cell for cell, _ in compared], lambda cell: f"({where(cell)})")
             rows.append([title, code(name), text(beside(run)), *over, reached])
     headers = ["", "beside", "of", ">over it", "least", ">most", ">faster / tie / slower / undecided", ">share of the roof from 64 MiB"]
     return [*table(headers, rows), "", *verified(page)]
@@ -205,33 +190,13 @@ def credit(of: Published) -> str:
 
 
 def left_out(page: Page) -> list[str]:
-    rows = []
-    for run in runs(page.machine):
-        reasons: dict[tuple[str, str], int] = {}
-        for each in run["skipped"]:
-            reasons[each["name"], each["reason"]] = reasons.get((each["name"], each["reason"]), 0) + 1
-        rows += [[code(run["program"]), text(beside(run)), code(name), str(count), text(reason)] for (name, reason), count in reasons.items()]
-    return ["## What was not run", "", *table(["program", "of", "way", ">cells", "why"], rows), ""] if rows else []
+    return studies.left_out(runs(page.machine), ["program", "of", "way"], lambda run, each: (code(run["program"]), text(beside(run)), code(each["name"])))
 
 
 def how(page: Page) -> list[str]:
     """What was measured, and with what."""
-    rows = [
-        [
-            code(run["program"]),
-            text(run["run"]),
-            text(run["device"]["card"]),
-            text(run["versions"]["driver"] or words.UNKNOWN),
-            text(run["versions"]["cccl"]),
-            text(run["versions"]["nvcc"]),
-            code(run["commit"]),
-            str(len(run["cells"])),
-        ]
-        for run in runs(page.machine)
-    ]
     names = {each["name"] for run in runs(page.machine) for cell in run["cells"] for each in timed(cell, "rungs")}
     taught = "".join(f" {code(name)} {what}" for name, what in TAUGHT.items() if name in names)
-    floors = [100 * cell["noise_floor"] for run in runs(page.machine) for cell in run["cells"]]
     return [
         "## How this was measured",
         "",
@@ -242,9 +207,7 @@ def how(page: Page) -> list[str]:
         "`route`, `sorted`, `unsorted` and `rungs` are ours. A rival's field tells its time, and how many times as fast the first of ours is. `cub_radix_sort` sorts whole rows with their columns."
         " `cub_sort_and_scan` sorts, scans, cuts and draws. `toolkit` is a kernel with the conversions of the toolkit's headers." + taught,
         "",
-        "A speed-up is a tie where its interval holds 1, or where it is below the noise; it is undecided where the interval is wider than 10 %. The noise is how far the first of ours lies"
-        f" from itself, entered twice in other cells of like size: {words.percent(min(floors))} to {words.percent(max(floors))}.",
+        studies.undecided(runs(page.machine), "the first of ours lies"),
         "",
-        *table(["program", "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"], rows),
-        "",
+        *studies.measured_with(runs(page.machine), "program", "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
     ]

@@ -1,15 +1,13 @@
 """Tasks and studies that others published, beside ours and CUB's at their sizes, from what rungs_others wrote."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from rungs_report import published, words
+from rungs_report import published, studies, words
 from rungs_report.data import Machine
-from rungs_report.page import Page, quoted
+from rungs_report.page import Page
+from rungs_report.studies import Cell, Result, Run
 from rungs_report.words import code, table, text
 
-Run = dict[str, Any]
-Cell = dict[str, Any]
-Result = dict[str, Any]
 Problem = tuple[str, str, int, int | None]  # operation, input's type, items, percent of contention
 DOOR, REPEATABLE, CUB = "front_door", "repeatable_door", "cub_device"
 OPERATIONS = {"reduce": "sum", "inclusive_scan": "inclusive sum", "histogram_even": "histogram of 256 bins"}
@@ -56,8 +54,7 @@ HOW = {
 
 
 def runs(machine: Machine) -> list[Run]:
-    """The latest beside each CCCL."""
-    return list({run["versions"]["cccl"]: run for run in machine.others}.values())
+    return studies.latest(machine.others)
 
 
 def measured(machine: Machine) -> bool:
@@ -101,10 +98,7 @@ def by_problem(page: Page) -> dict[Problem, list[Cell]]:
 
 
 def banners(page: Page) -> list[str]:
-    notes = [f"Run {code(run['run'])}: {text(said)}." for run in runs(page.machine) for said in run["banners"]]
-    notes += [f"Run {code(run['run'])} was built from a tree with uncommitted changes." for run in runs(page.machine) if run["commit"].endswith("-dirty")]
-    refused = [refusal for refusal in page.machine.refusals if not refusal.expected and "/others" in refusal.file]
-    return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
+    return studies.banners(page, runs(page.machine), "others")
 
 
 def mean(result: Result | None) -> str:
@@ -161,10 +155,6 @@ def beside_theirs(page: Page) -> list[str]:
 
 
 def how(page: Page) -> list[str]:
-    rows = [
-        [code(run["run"]), text(run["device"]["card"]), text(run["versions"]["driver"] or words.UNKNOWN), text(run["versions"]["cccl"]), text(run["versions"]["nvcc"])]
-        for run in runs(page.machine)
-    ]
     return [
         "## How they measured, and how these were measured",
         "",
@@ -173,6 +163,5 @@ def how(page: Page) -> list[str]:
         "`rungs_others` measures with CUDA events, launches hidden behind earlier work, buffers and storage allocated before. It flushes as each of them does. It takes 60 samples"
         " or more of a call, 20 of those over 1 GiB. Items are random where theirs are ones; the scans of integers and floats move as many bytes.",
         "",
-        *table(["run", "card", "driver", "CCCL", "nvcc"], rows),
-        "",
+        *studies.measured_with(runs(page.machine), "`run`", "card", "driver", "CCCL", "nvcc"),
     ]

@@ -12,7 +12,7 @@
 #include "across/processes.hpp"
 #include "across_catalog.hpp"
 #include "arrived.hpp"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 #include "oracles/exact_sum.hpp"
 #include "text.hpp"
 
@@ -21,12 +21,7 @@ namespace {
 
 using rungs::across::window_options;
 
-class AcrossGpus : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-};
+using AcrossGpus = OnAGpu;
 
 constexpr window_options small{256 << 10, 16 << 10, 4, 0};
 

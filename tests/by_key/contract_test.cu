@@ -17,7 +17,7 @@ struct is_odd {
   __host__ __device__ bool operator()(int item) const { return item % 2 != 0; }
 };
 
-class Contract : public OnAGpu {};
+class Contract : public Calls {};
 
 // Items that bytes cannot count, and halves that round: sums are wider than what is summed.
 TEST_F(Contract, Accumulators) {
@@ -164,34 +164,23 @@ struct job {
 };
 
 TEST_F(Contract, ReplaysWithNewData) {
-  cudaStream_t stream = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const own_stream stream;
   job job;
   const device_vector<int> d_items(job::items(0));
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);  // a copy may return before the items are there
   ASSERT_EQ(job.enqueue(workspace_, d_items.in(), stream), cudaSuccess);
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   job.expect(job::items(0));
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t replay = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  const cudaError_t enqueued = job.enqueue(workspace_, d_items.in(), stream);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(enqueued, cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
+  const captured graph(stream, [&] { return job.enqueue(workspace_, d_items.in(), stream); });
   for (int seed = 1; seed < 20; ++seed) {
     const std::vector<int> items = job::items(seed);
     ASSERT_EQ(cudaMemcpy(d_items.items, items.data(), items.size() * sizeof(int), cudaMemcpyHostToDevice), cudaSuccess);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     job.expect(items);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
-  cudaGraphExecDestroy(replay);
-  cudaGraphDestroy(graph);
   EXPECT_EQ(workspace_.release(stream), cudaSuccess);
-  cudaStreamDestroy(stream);
 }
 
 TEST_F(Contract, StreamsBesideEachOther) {

@@ -39,7 +39,7 @@ std::vector<T> values_of(std::size_t n) {
   return values;
 }
 
-class Runs : public OnAGpu {
+class Runs : public Calls {
  protected:
   // All calls, of runs of one length.
   template <class Key, class Value, class Op>

@@ -157,7 +157,7 @@ std::vector<std::vector<long long>> kinds_of_lengths() {
 
 enum class kind { inclusive, inclusive_from_init, exclusive };
 
-class SegmentedScan : public OnAGpu {
+class SegmentedScan : public Calls {
  protected:
   // What a call of a kind makes of `front`, which its outputs replace. T: what is accumulated.
   template <class T, class Item, class Op>
@@ -404,8 +404,7 @@ class SegmentedScanReplayed : public SegmentedScan, public testing::WithParamInt
 TEST_P(SegmentedScanReplayed, WithNewSegments) {
   constexpr std::size_t most_items = 3'000'000;
   const std::size_t num_segments = GetParam();
-  cudaStream_t stream = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  const own_stream stream;
   const std::vector<int> items = items_of<int>(most_items);
   const placed<int> d_items(items, 0);
   const device_vector<long long> begins{std::vector<long long>(num_segments)},
@@ -419,13 +418,7 @@ TEST_P(SegmentedScanReplayed, WithNewSegments) {
   ASSERT_EQ(enqueue(), cudaSuccess);  // of empty segments
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   out.expect({});
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t replay = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  const cudaError_t enqueued = enqueue();
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(enqueued, cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
+  const captured graph(stream, enqueue);
   std::mt19937 random(9);
   for (int time = 0; time < 12; ++time) {
     std::vector<long long> sizes(num_segments);
@@ -438,14 +431,10 @@ TEST_P(SegmentedScanReplayed, WithNewSegments) {
     ASSERT_EQ(cudaMemcpy(begins.items, at.begins.data(), bytes, cudaMemcpyHostToDevice), cudaSuccess);
     ASSERT_EQ(cudaMemcpy(ends.items, at.ends.data(), bytes, cudaMemcpyHostToDevice), cudaSuccess);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     out.expect(expected);
   }
-  cudaGraphExecDestroy(replay);
-  cudaGraphDestroy(graph);
   EXPECT_EQ(workspace_.release(stream), cudaSuccess);
-  cudaStreamDestroy(stream);
 }
 INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(3'000, 30'000));
 

@@ -68,7 +68,7 @@ std::vector<T> items_of(std::size_t num_items, pattern how) {
   return items;
 }
 
-class Select : public OnAGpu {
+class Select : public Calls {
  protected:
   template <class T>
   void expect_right(std::size_t n, pattern how, std::size_t offset) {

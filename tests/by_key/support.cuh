@@ -13,6 +13,7 @@
 
 #include "arrived.hpp"
 #include "generic/support.cuh"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
 
@@ -75,11 +76,8 @@ class outputs {
   std::size_t offset_, size_;
 };
 
-class OnAGpu : public testing::Test {
+class Calls : public OnAGpu {
  protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
   void TearDown() override { cudaFree(storage_); }
 
   // call(d_temp_storage, temp_storage_bytes), or call(workspace), in turn. The storage lies at an odd address and holds

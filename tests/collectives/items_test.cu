@@ -17,25 +17,12 @@
 #include <vector>
 
 #include "front_door/stage.cuh"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
 namespace {
 
-class Items : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-};
-
-template <class T>
-std::vector<T> copied_back(const device_array<T>& from) {
-  const std::vector<unsigned char> bytes = from.bytes();
-  std::vector<T> host(bytes.size() / sizeof(T));
-  std::memcpy(static_cast<void*>(host.data()), bytes.data(), bytes.size());
-  return host;
-}
+using Items = OnAGpu;
 
 // Its operator counts invalid inputs, which it must never see.
 struct marked {

@@ -16,25 +16,12 @@
 #include <vector>
 
 #include "front_door/stage.cuh"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
 namespace {
 
-class Collectives : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-};
-
-template <class T>
-std::vector<T> read(const device_array<T>& from) {
-  const std::vector<unsigned char> bytes = from.bytes();
-  std::vector<T> host(bytes.size() / sizeof(T));
-  std::memcpy(static_cast<void*>(host.data()), bytes.data(), bytes.size());
-  return host;
-}
+using Collectives = OnAGpu;
 
 bool operator==(const map& a, const map& b) { return a.slope == b.slope && a.offset == b.offset; }
 template <int n>
@@ -114,7 +101,7 @@ void test_block(const std::vector<T>& items) {
   const device_array<T> d_in(in), d_out(std::size_t{num_threads} * (2 + num_threads));
   block_kernel<T, Op, x, y, z><<<1, dim3(x, y, z)>>>(d_in.read(), d_out.get());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  expect_in_all(in, read(d_out), num_threads, Op{});
+  expect_in_all(in, copied_back(d_out), num_threads, Op{});
 }
 
 TEST_F(Collectives, BlocksTellAllThreads) {
@@ -152,7 +139,7 @@ void test_warps(const std::vector<T>& in) {
   const device_array<T> d_in(in), d_out(std::size_t{64} * (1 + logical_threads));
   warp_kernel<T, Op, logical_threads><<<1, 64>>>(d_in.read(), d_out.get());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const std::vector<T> out = read(d_out);
+  const std::vector<T> out = copied_back(d_out);
   for (int thread = 0; thread < 64; ++thread) {
     const int first = thread - thread % 32 % logical_threads;
     if (first % 32 + logical_threads > 32) continue;
@@ -187,7 +174,7 @@ void test_rounding() {
   const device_array<float> d_in(in), d_out(std::size_t{block_threads});
   rounding_kernel<block_threads><<<1, block_threads>>>(d_in.read(), d_out.get());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const std::vector<float> out = read(d_out);
+  const std::vector<float> out = copied_back(d_out);
   double sum = 0;
   for (const float item : in) sum += item;
   EXPECT_LE(std::abs(out[0] - sum), 10 * std::numeric_limits<float>::epsilon() * sum);
@@ -208,7 +195,7 @@ TEST_F(Collectives, MinimumPropagatesNaN) {
   const device_array<float> d_out(std::size_t{64});
   nan_kernel<<<1, 64>>>(d_out.get());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  for (const float result : read(d_out)) EXPECT_TRUE(std::isnan(result));
+  for (const float result : copied_back(d_out)) EXPECT_TRUE(std::isnan(result));
 }
 
 // Two clusters, each of which has its own inputs and outputs. Calls follow each other without a barrier. Slot by slot,
@@ -271,7 +258,7 @@ void test_cluster(const std::vector<T>& items, int cluster_blocks, int valid_ite
       << sized("launch");
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << sized("run");
 
-  const std::vector<T> out = read(d_out);
+  const std::vector<T> out = copied_back(d_out);
   const Op op{};
   int wrong = 0;
   const auto expect = [&](const T& got, const T& wanted, const char* what, int thread) {

@@ -112,9 +112,7 @@ void check(int num_columns) {
   tell_all<row_threads, block_threads><<<num_blocks, block_threads>>>(in.read(), out.get(), num_rows, num_columns);
   ASSERT_EQ(cudaGetLastError(), cudaSuccess);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const std::vector<unsigned char> bytes = out.bytes();
-  std::vector<result> results(bytes.size() / sizeof(result));
-  std::memcpy(results.data(), bytes.data(), bytes.size());
+  const std::vector<result> results = copied_back(out);
 
   for (int row = 0; row < num_rows; ++row) {
     const std::string place = std::to_string(row_threads) + " of " + std::to_string(block_threads) + " threads, row " +

@@ -15,7 +15,7 @@
 #include "arrived.hpp"
 #include "exact/calls.hpp"
 #include "exact/items.hpp"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 #include "text.hpp"
 
 namespace rungs::tests::exact {
@@ -543,12 +543,7 @@ TEST_P(Exact, CapturedAndReplayed) {
       if (has_workspace) {
         ASSERT_EQ(work(), cudaSuccess);  // it may not grow in a capture
       }
-      cudaGraph_t graph = nullptr;
-      cudaGraphExec_t replayable = nullptr;
-      ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-      EXPECT_EQ(work(), cudaSuccess);
-      ASSERT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
-      ASSERT_EQ(cudaGraphInstantiate(&replayable, graph, 0), cudaSuccess);
+      const captured graph(stream_, work);
       for (const kind each : {kind::normal, kind::any_finite, kind::cancelling, kind::normal}) {
         const inputs from = make(each, kind::spread, 10, n);
         ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
@@ -556,17 +551,14 @@ TEST_P(Exact, CapturedAndReplayed) {
         in.b.write(packed(of_, from.b));
         ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
         // Twice, one behind the other.
-        ASSERT_EQ(cudaGraphLaunch(replayable, stream_), cudaSuccess);
-        ASSERT_EQ(cudaGraphLaunch(replayable, stream_), cudaSuccess);
-        ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+        ASSERT_EQ(graph.enqueue(), cudaSuccess);
+        ASSERT_EQ(graph.replay(), cudaSuccess);
         oracle right(what_, of_, from);
         const exact_total& total = right.total({0, 0, n});
         const std::string what = text(name(each), ", ", n, " items, replayed");
         expect_right(of_, unpacked(of_, out.read(item_bytes_))[0], total.rounded(format_of(of_)), what);
         expect_right(record_out.read(record_.bytes()).data(), total, what);
       }
-      EXPECT_EQ(cudaGraphExecDestroy(replayable), cudaSuccess);
-      EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
       EXPECT_EQ(workspace.release(stream_), cudaSuccess);
     }
 }

@@ -9,17 +9,13 @@
 #include <rungs/device/device_reduce.cuh>
 
 #include "generic/support.cuh"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 #include "oracles/exact_sum.hpp"
 
 namespace rungs::tests {
 namespace {
 
-struct ExactOfIterators : testing::Test {
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-};
+using ExactOfIterators = OnAGpu;
 
 template <class T>
 std::uint64_t bits_of(const T& value) {

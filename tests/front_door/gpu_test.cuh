@@ -11,7 +11,7 @@
 
 #include "arrived.hpp"
 #include "front_door/stage.cuh"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
 
@@ -40,10 +40,11 @@ void expect_in_both_forms(const std::string& what, const std::vector<T>& expecte
   }
 }
 
-class GpuTest : public ::testing::Test {
+class GpuTest : public OnAGpu {
  protected:
   void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
+    OnAGpu::SetUp();
+    if (IsSkipped()) return;
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
   }
   void TearDown() override {

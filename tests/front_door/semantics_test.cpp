@@ -3,17 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "front_door/programs.hpp"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
 namespace {
 
-class Semantics : public ::testing::TestWithParam<std::size_t> {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-};
+using Semantics = SkippedWithoutAGpu<testing::TestWithParam<std::size_t>>;
 
 void expect_same(const std::vector<outcome>& by_cub, const std::vector<outcome>& by_rungs) {
   ASSERT_FALSE(by_cub.empty());

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,14 @@ class device_array {
   std::size_t num_items_;
   T* items_ = nullptr;
 };
+
+template <class T>
+std::vector<T> copied_back(const device_array<T>& from) {
+  const std::vector<unsigned char> bytes = from.bytes();
+  std::vector<T> host(bytes.size() / sizeof(T));
+  std::memcpy(static_cast<void*>(host.data()), bytes.data(), bytes.size());
+  return host;
+}
 
 // Items that tell their place: whole numbers from -500 to 500, whose sums in floats of 24 bits are exact.
 template <class T>

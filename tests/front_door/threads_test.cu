@@ -117,21 +117,14 @@ TEST_F(Threads, HistogramsOfManyShapesDoNotTakeSharedMemoryFromEachOther) {
                         stream);
         return cudaStreamSynchronize(stream) == cudaSuccess && histogram == expected;
       };
-      cudaGraph_t graph = nullptr;
-      cudaGraphExec_t replayable = nullptr;
       ASSERT_EQ(call(), cudaSuccess);
       EXPECT_TRUE(is_right()) << num_bins << " bins";
-      ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-      EXPECT_EQ(call(), cudaSuccess);
-      ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-      ASSERT_EQ(cudaGraphInstantiate(&replayable, graph, 0), cudaSuccess);
+      const captured graph(stream, call);
       for (int round = 0; round < 100; ++round) {
         ASSERT_EQ(call(), cudaSuccess) << num_bins << " bins, round " << round;
-        ASSERT_EQ(cudaGraphLaunch(replayable, stream), cudaSuccess) << num_bins << " bins, round " << round;
+        ASSERT_EQ(graph.enqueue(), cudaSuccess) << num_bins << " bins, round " << round;
       }
       EXPECT_TRUE(is_right()) << num_bins << " bins";
-      EXPECT_EQ(cudaGraphExecDestroy(replayable), cudaSuccess);
-      EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
     });
   for (std::thread& each : threads) each.join();
 }

@@ -129,6 +129,21 @@ record host_record(catalog::operation operation, catalog::call_t call, op which 
   return r;
 }
 
+// Of what works without storage and takes no initial value.
+template <void (*work)(const arguments&)>
+cudaError_t without_storage_of(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
+  if (temp_storage_bytes != 0) work(a);
+  temp_storage_bytes = 16;
+  return cudaSuccess;
+}
+template <class Input, class Output, void (*work)(const arguments&)>
+record without_storage(catalog::operation operation, op which = op::none) {
+  record r = host_record<Input, Output>(operation, without_storage_of<work>, which);
+  r.temp_storage = contents::none;
+  r.takes_init = false;
+  return r;
+}
+
 template <class T, op which, bug planted>
 record planted_record(contents storage = contents::uninitialised) {
   record r = host_record<T, T>(catalog::operation::reduce, reduce<T, which, planted>, which);
@@ -227,10 +242,7 @@ enum class row_bug {
 };
 
 template <class T, row_bug planted>
-cudaError_t reduce_rows(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
-  const bool is_query = temp_storage_bytes == 0;
-  temp_storage_bytes = 16;
-  if (is_query) return cudaSuccess;
+void reduce_rows(const arguments& a) {
   const auto* const in = static_cast<const T*>(a.d_in);
   T init;
   std::memcpy(&init, a.init, sizeof(T));
@@ -247,13 +259,12 @@ cudaError_t reduce_rows(void*, std::size_t& temp_storage_bytes, const arguments&
     for (std::size_t i = 0; row < a.num_rows && i < end; ++i) value = combined(op::plus, value, in[first + i]);
     static_cast<T*>(a.d_out)[row] = value;
   }
-  return cudaSuccess;
 }
 
 template <class T, row_bug planted>
 verdict examined_rows() {
-  record r = host_record<T, T>(catalog::operation::row_reduce, reduce_rows<T, planted>, op::plus);
-  r.temp_storage = contents::none;
+  record r = without_storage<T, T, reduce_rows<T, planted>>(catalog::operation::row_reduce, op::plus);
+  r.takes_init = true;
   return examine(r, {.seed = 20261121});
 }
 
@@ -286,10 +297,7 @@ enum class dot_bug {
 };
 
 template <class In, class T, dot_bug planted>
-cudaError_t dot(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
-  const bool is_query = temp_storage_bytes == 0;
-  temp_storage_bytes = 16;
-  if (is_query) return cudaSuccess;
+void dot(const arguments& a) {
   const auto* const x = static_cast<const In*>(a.d_in);
   const auto* const y = static_cast<const In*>(planted == dot_bug::first_twice ? a.d_in : a.d_second);
   std::size_t last = a.num_items;
@@ -301,15 +309,11 @@ cudaError_t dot(void*, std::size_t& temp_storage_bytes, const arguments& a, cuda
   }
   if (planted == dot_bug::changes_second && last > 5) const_cast<In*>(y)[5] = In{1};
   *static_cast<T*>(a.d_out) = sum;
-  return cudaSuccess;
 }
 
 template <class In, class T, dot_bug planted>
 verdict examined_dot() {
-  record r = host_record<In, T>(catalog::operation::dot, dot<In, T, planted>, op::plus);
-  r.temp_storage = contents::none;
-  r.takes_init = false;
-  return examine(r, {.seed = 20261121});
+  return examine(without_storage<In, T, dot<In, T, planted>>(catalog::operation::dot, op::plus), {.seed = 20261121});
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_dot_products) {
@@ -343,10 +347,7 @@ enum class norm_bug {
 };
 
 template <norm_bug planted>
-cudaError_t norms(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
-  const bool is_query = temp_storage_bytes == 0;
-  temp_storage_bytes = 1;
-  if (is_query) return cudaSuccess;
+void norms(const arguments& a) {
   const auto* const items = static_cast<const float*>(a.d_in);
   const auto* const weights = static_cast<const float*>(a.d_second);
   for (std::size_t row = 0; row < a.num_rows; ++row) {
@@ -362,15 +363,11 @@ cudaError_t norms(void*, std::size_t& temp_storage_bytes, const arguments& a, cu
           items[row * a.num_columns + c] * double{weight} / (planted == norm_bug::no_root ? mean : root));
     }
   }
-  return cudaSuccess;
 }
 
 template <norm_bug planted>
 verdict examined_norms() {
-  record r = host_record<float, float>(catalog::operation::row_norm, norms<planted>, op::none);
-  r.temp_storage = contents::none;
-  r.takes_init = false;
-  return examine(r, {.seed = 20261121});
+  return examine(without_storage<float, float, norms<planted>>(catalog::operation::row_norm), {.seed = 20261121});
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_norms) {
@@ -391,10 +388,7 @@ TEST(examination, refuses_every_bug_planted_in_norms) {
 enum class place_bug { none, last_of_equals, nan_left_out, item_of_another_index, word_of_32_bits, last_item_left_out };
 
 template <class T, op which, place_bug planted>
-cudaError_t place(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
-  const bool is_query = temp_storage_bytes == 0;
-  temp_storage_bytes = 16;
-  if (is_query) return cudaSuccess;
+void place(const arguments& a) {
   const auto* const items = static_cast<const T*>(a.d_in);
   T best = which == op::minimum ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
   if (std::numeric_limits<T>::has_infinity)
@@ -411,35 +405,27 @@ cudaError_t place(void*, std::size_t& temp_storage_bytes, const arguments& a, cu
   if (planted == place_bug::item_of_another_index && index > 40) best = items[index - 1];
   std::memcpy(a.d_out, &index, planted == place_bug::word_of_32_bits ? 4 : 8);
   std::memcpy(static_cast<char*>(a.d_out) + 8, &best, sizeof best);
-  return cudaSuccess;
 }
 
 template <class T, op which, place_bug planted = place_bug::none>
 verdict examined_place(const char* only = "") {
-  record r = host_record<T, T>(catalog::operation::arg_extremum, place<T, which, planted>, which);
+  record r = without_storage<T, T, place<T, which, planted>>(catalog::operation::arg_extremum, which);
   r.output_type = scalar::i64;
-  r.temp_storage = contents::none;
-  r.takes_init = false;
   return examine(r, {.seed = 20261121, .only_case = only});
 }
 
 template <class T, place_bug planted>
-cudaError_t both_places(void* d_temp_storage, std::size_t& temp_storage_bytes, const arguments& a,
-                        cudaStream_t stream) {
-  const bool is_query = temp_storage_bytes == 0;
-  const cudaError_t error = place<T, op::minimum, place_bug::none>(d_temp_storage, temp_storage_bytes, a, stream);
-  if (is_query || error != cudaSuccess) return error;
+void both_places(const arguments& a) {
+  place<T, op::minimum, place_bug::none>(a);
   arguments of_greatest = a;
   of_greatest.d_out = static_cast<char*>(a.d_out) + 16;
-  return place<T, op::maximum, planted>(d_temp_storage, temp_storage_bytes, of_greatest, stream);
+  place<T, op::maximum, planted>(of_greatest);
 }
 
 template <class T, place_bug planted = place_bug::none>
 verdict examined_both_places(const char* only = "") {
-  record r = host_record<T, T>(catalog::operation::arg_extremum, both_places<T, planted>, op::both);
+  record r = without_storage<T, T, both_places<T, planted>>(catalog::operation::arg_extremum, op::both);
   r.output_type = scalar::i64;
-  r.temp_storage = contents::none;
-  r.takes_init = false;
   return examine(r, {.seed = 20261121, .only_case = only});
 }
 
@@ -469,10 +455,7 @@ TEST(examination, refuses_every_bug_planted_in_places) {
 enum class choice_bug { none, order_lost, last_item_left_out, equal_chosen, nan_chosen, count_unwritten, one_too_many };
 
 template <class T, choice_bug planted>
-cudaError_t choose(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
-  const bool is_query = temp_storage_bytes == 0;
-  temp_storage_bytes = 16;
-  if (is_query) return cudaSuccess;
+void choose(const arguments& a) {
   const auto* const items = static_cast<const T*>(a.d_in);
   const T threshold = *static_cast<const T*>(a.levels);
   auto* const out = static_cast<T*>(a.d_out);
@@ -487,15 +470,11 @@ cudaError_t choose(void*, std::size_t& temp_storage_bytes, const arguments& a, c
   if (planted == choice_bug::one_too_many && static_cast<std::size_t>(count) < a.num_items) out[count] = threshold;
   if (planted != choice_bug::count_unwritten || count > 0)
     *catalog::count_behind(a.d_out, a.num_items, sizeof(T)) = count;
-  return cudaSuccess;
 }
 
 template <class T, choice_bug planted = choice_bug::none>
 verdict examined_choice() {
-  record r = host_record<T, T>(catalog::operation::select_if, choose<T, planted>);
-  r.temp_storage = contents::none;
-  r.takes_init = false;
-  return examine(r, {.seed = 20261121});
+  return examine(without_storage<T, T, choose<T, planted>>(catalog::operation::select_if), {.seed = 20261121});
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_selections) {
@@ -519,10 +498,7 @@ TEST(examination, refuses_every_bug_planted_in_selections) {
 enum class top_k_bug { none, last_of_equals, nan_lost, zeros_differ, unsorted, last_column_left_out, key_rounded };
 
 template <class T, top_k_bug planted>
-cudaError_t greatest(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
-  const bool is_query = temp_storage_bytes == 0;
-  temp_storage_bytes = 16;
-  if (is_query) return cudaSuccess;
+void greatest(const arguments& a) {
   auto* const columns_out = static_cast<std::uint32_t*>(a.d_out);
   auto* const keys_out = reinterpret_cast<T*>(columns_out + a.num_rows * a.k);
   std::vector<std::uint32_t> columns;
@@ -545,15 +521,12 @@ cudaError_t greatest(void*, std::size_t& temp_storage_bytes, const arguments& a,
       keys_out[row * a.k + i] = planted == top_k_bug::key_rounded && items[columns[i]] == 0 ? T{} : items[columns[i]];
     }
   }
-  return cudaSuccess;
 }
 
 template <class T, top_k_bug planted = top_k_bug::none>
 verdict examined_top_k() {
-  record r = host_record<T, std::uint32_t>(catalog::operation::top_k, greatest<T, planted>);
+  record r = without_storage<T, std::uint32_t, greatest<T, planted>>(catalog::operation::top_k);
   r.accumulator_type = r.input_type;
-  r.temp_storage = contents::none;
-  r.takes_init = false;
   return examine(r, {.seed = 20261121});
 }
 

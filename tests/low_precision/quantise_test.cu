@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu_test.hpp"
 #include "low_precision/formats.hpp"
-#include "low_precision/support.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -278,28 +278,19 @@ TEST_F(LowPrecisionQuantise, AGraphIsReplayedWithOtherItems) {
   const std::size_t columns = 4096, rows = 33;
   const guarded<__nv_bfloat16> in(rows * columns);
   const guarded<std::uint8_t> codes(rows * columns / 2), scales(rows * columns / 16);
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t replayed;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_EQ(call::quantise(matrix<const __nv_bfloat16>{in.data(), rows, columns}, codes.data(), columns / 2,
-                           scales.data(), nullptr, stream),
-            cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replayed, graph, 0), cudaSuccess);
+  const own_stream stream;
+  const captured graph(stream, [&] {
+    return call::quantise(matrix<const __nv_bfloat16>{in.data(), rows, columns}, codes.data(), columns / 2,
+                          scales.data(), nullptr, stream);
+  });
   for (unsigned seed = 0; seed < 3; ++seed) {
     const auto items = drawn_items<__nv_bfloat16>(rows * columns, seed);
     in.write(items);
-    ASSERT_EQ(cudaGraphLaunch(replayed, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     const auto written = codes.read(), found = scales.read();
     for (std::size_t group = 0; group < found.size(); ++group)
       ASSERT_TRUE((is_right<scheme::nvfp4>(&items[16 * group], 16, &written[8 * group], &found[group], 1)));
   }
-  EXPECT_EQ(cudaGraphExecDestroy(replayed), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 // None of these calls reaches the device.

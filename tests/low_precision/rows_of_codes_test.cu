@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu_test.hpp"
 #include "low_precision/formats.hpp"
-#include "low_precision/support.hpp"
 
 namespace rungs::tests::rows_of_codes {
 namespace {

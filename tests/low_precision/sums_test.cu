@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu_test.hpp"
 #include "low_precision/formats.hpp"
-#include "low_precision/support.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -358,25 +358,16 @@ TEST_F(LowPrecisionSums, AGraphIsReplayedWithOtherCodes) {
   std::size_t size = 0;
   ASSERT_EQ(lp::sum(nullptr, size, as<__nv_fp8_e4m3>(in), out.data(), n), cudaSuccess);
   const guarded<std::uint8_t> storage(size);
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t replayed;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_EQ(lp::sum(storage.data(), size, as<__nv_fp8_e4m3>(in), out.data(), n, stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replayed, graph, 0), cudaSuccess);
+  const own_stream stream;
+  const captured graph(stream,
+                       [&] { return lp::sum(storage.data(), size, as<__nv_fp8_e4m3>(in), out.data(), n, stream); });
   for (unsigned seed = 0; seed < 3; ++seed) {
     const bytes codes = random_codes(n, seed, 0, e4m3.num_finite, 0x80);
     in.write(codes);
-    ASSERT_EQ(cudaGraphLaunch(replayed, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     const exact_sum exact(e4m3, codes.data(), n);
     EXPECT_NEAR(out.read()[0], exact.sum, bound(lp::array_height(n), exact.magnitudes));
   }
-  EXPECT_EQ(cudaGraphExecDestroy(replayed), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 // None of these calls reaches the device.

@@ -116,6 +116,48 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
 
 @pytest.fixture
+def install(repository: Path, tmp_path: Path) -> Callable[..., int]:
+    """report/run accept of these documents, whose exit code it returns."""
+
+    def call(*documents: dict[str, Any]) -> int:
+        files = [tmp_path / f"run{number}.json" for number, _ in enumerate(documents)]
+        for file, made in zip(files, documents, strict=True):
+            file.write_text(json.dumps(made))
+        return cli.main(["accept", "--data", str(repository / "report/data"), *map(str, files)])
+
+    return call
+
+
+@pytest.fixture
+def study_page(repository: Path, run: Callable[..., tuple[int, str, str]], small: dict[str, Any], install: Callable[..., int]) -> Callable[[str], Callable[..., str]]:
+    """The page of a study beside the suite's, from documents that are installed."""
+
+    def page(name: str) -> Callable[..., str]:
+        def write(*documents: dict[str, Any], name: str = name) -> str:
+            synthetic.write(repository / "report/data", small)
+            assert install(*documents) == 0
+            assert (told := run())[0] == 0, told
+            return (repository / f"report/synthetic-gpu/{name}.md").read_text()
+
+        return write
+
+    return page
+
+
+@pytest.fixture
+def rendered(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[[dict[str, Any]], Path]:
+    """Writes a run beside the rungs' sources, and gives the folder of its pages."""
+
+    def write(made: dict[str, Any]) -> Path:
+        synthetic.write(repository / "report/data", made)
+        synthetic.write_sources(repository)
+        assert run()[0] == 0
+        return repository / "report/synthetic-gpu"
+
+    return write
+
+
+@pytest.fixture
 def whole_page(repository: Path) -> Callable[..., str]:
     """A page with what is folded in it, as the site has it, in Markdown."""
 

@@ -532,6 +532,27 @@ def host_only(run: str = "2030-01-03T030405Z-abc1234") -> dict[str, Any]:
     return made
 
 
+def section(text: str, heading: str) -> str:
+    """What stands on a page under a heading of the second level."""
+    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+
+
+def verdict(ratio: float) -> str:
+    return "SAME" if 0.99 < ratio < 1.01 else "FASTER" if ratio > 1 else "SLOWER"
+
+
+def speedup(ratio: float) -> dict[str, Any]:
+    return {"value": ratio, "low": ratio * 0.998, "high": ratio * 1.002, "verdict": verdict(ratio)}
+
+
+def right(median: float) -> dict[str, Any]:
+    """A right result of a study, without its name."""
+    return {
+        "verified": True, "storage_bytes": 0, "samples": 30, "median_us": median, "low_us": median * 0.999, "high_us": median * 1.001,
+        "iqr_us": median * 0.002, "min_us": median * 0.998,
+    }  # fmt: skip
+
+
 def write(data: Path, made: dict[str, Any], folder: str | None = None, name: str | None = None) -> Path:
     path = data / (folder or made["gpu"]) / f"{name or made['run']}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,35 +1,22 @@
-"""The page of selections and runs of keys, from small runs; and which runs are refused."""
+"""The page of selections and runs of keys, from small runs."""
 
-import copy
-import json
 import re
 
 import pytest
 import synthetic
-from rungs_report import cli
-
-
-def verdict(ratio):
-    return "SAME" if 0.99 < ratio < 1.01 else "FASTER" if ratio > 1 else "SLOWER"
-
-
-def result(name, time, copy_us=4.0):
-    return {
-        "name": name, "verified": True, "storage_bytes": 1024, "median_us": time, "low_us": time * 0.999, "high_us": time * 1.001,
-        "iqr_us": time * 0.002, "min_us": time * 0.998, "samples": 30, "percent_of_copy": 100 * copy_us / time,
-    }  # fmt: skip
+from synthetic import section
 
 
 def cell(operation, keys, values, items, ours, cub, **structure):
-    speedup = {"value": cub / ours, "low": cub / ours * 0.998, "high": cub / ours * 1.002, "verdict": verdict(cub / ours)}
+    results = [{"name": name, **synthetic.right(time), "percent_of_copy": 400 / time} for name, time in (("rungs", ours), ("cub", cub))]
     return {
         "operation": operation, "keys": keys, "values": values, **structure, "items": items, "outputs": items // 2, "bytes": items * 8,
         "compared_with": "host" if items <= 1 << 20 else "cub", "noise_floor": 0.004, "copy_us": 4.0,
-        "results": [result("rungs", ours), result("cub", cub)], "speedup": speedup,
+        "results": results, "speedup": synthetic.speedup(cub / ours),
     }  # fmt: skip
 
 
-def document(cells=None, cccl="3.0.1", gpu=synthetic.GPU, name="Synthetic GPU"):
+def document(cells=None, cccl="3.0.1"):
     if cells is None:
         cells = [
             cell("select_if", "i32", None, 1 << 16, 5.0, 10.0, chosen_percent=0),
@@ -40,35 +27,17 @@ def document(cells=None, cccl="3.0.1", gpu=synthetic.GPU, name="Synthetic GPU"):
             cell("reduce_by_key", "i64", "f32", 1 << 24, 100.0, 170.0, mean_run=1 << 24),
         ]
     return {
-        "schema": "rungs.by_key/1", "gpu": gpu, "run": "2030-01-02T030405Z-abc1234", "commit": "abc1234", "complete": True, "seconds": 12.5, "arguments": [],
-        "device": {"name": name, "card": "01234567", "compute_capability": 90, "multiprocessors": 132},
+        "schema": "rungs.by_key/1", "gpu": synthetic.GPU, "run": "2030-01-02T030405Z-abc1234", "commit": "abc1234", "complete": True, "seconds": 12.5, "arguments": [],
+        "device": {"name": "Synthetic GPU", "card": "01234567", "compute_capability": 90, "multiprocessors": 132},
         "versions": {"driver": "1.2.3", "cuda_runtime": "13.0", "nvcc": "13.0.88", "cccl": cccl, "compiler": "GNU 12"},
         "environment": {}, "variables": {}, "banners": [], "cells": cells,
         "skipped": [{"name": "cub", "operation": "encode", "keys": "i32", "values": None, "items": 1 << 28, "mean_run": 4, "reason": "the GPU has too little memory"}],
     }  # fmt: skip
 
 
-def install(repository, tmp_path, *documents):
-    files = []
-    for number, made in enumerate(documents):
-        files.append(tmp_path / f"run{number}.json")
-        files[-1].write_text(json.dumps(made))
-    return cli.main(["by-key", "--data", str(repository / "report/data"), *map(str, files)])
-
-
-def section(text, heading):
-    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-
-
 @pytest.fixture
-def page(repository, run, small, tmp_path):
-    def write(*documents):
-        synthetic.write(repository / "report/data", small)
-        assert install(repository, tmp_path, *documents) == 0
-        assert run()[0] == 0
-        return (repository / "report/synthetic-gpu/by_key.md").read_text()
-
-    return write
+def page(study_page):
+    return study_page("by_key")
 
 
 def test_the_page(page, repository):
@@ -112,12 +81,6 @@ def test_segments_tell_what_stood_for_cub(page, versions):
     assert re.search(r"\| +runs of 16 in the mean +\| +one run of half the items, then runs of 4 in the mean +\|", told)
 
 
-def test_a_newer_run_replaces_one_beside_the_same_cccl(repository, tmp_path):
-    assert install(repository, tmp_path, document()) == 0
-    assert install(repository, tmp_path, document() | {"commit": "def5678"}) == 0
-    assert [path.name for path in (repository / "report/data/synthetic-gpu").iterdir()] == ["by_key_3.0.1.json.gz"]
-
-
 def test_a_wrong_result_of_cub_has_no_time(page):
     made = document()
     del made["cells"][0]["speedup"]
@@ -132,107 +95,3 @@ def test_without_a_sample_at_the_full_clock_there_is_no_time(page):
     del made["cells"][0]["speedup"]
     made["cells"][0]["results"][0] = {"name": "rungs", "verified": True, "storage_bytes": 1, "samples": 0}
     assert re.search(r"\| i32 +\| 64 Ki +\| +– \| +8\.00 µs", page(made))
-
-
-def test_what_a_reader_must_know_stands_first(page):
-    text = page(document() | {"commit": "abc1234-dirty", "complete": False, "banners": ["another process used the GPU"]})
-    for said in ("another process used the GPU", "uncommitted changes", "is incomplete"):
-        assert said in text
-
-
-def test_a_gpu_without_the_suite_has_this_page_alone(repository, run, tmp_path):
-    assert install(repository, tmp_path, document(gpu="nvidia-h100", name="NVIDIA H100")) == 0
-    for command in ("render", "check", "site"):
-        assert run(command)[0] == 0
-    assert [made.name for made in (repository / "report/nvidia-h100").iterdir()] == ["by_key.md"]
-    assert "Selections and runs of keys alone, without the suite: [NVIDIA H100](nvidia-h100/by_key.md)." in (repository / "report/index.md").read_text()
-    next((repository / "report/data/nvidia-h100").iterdir()).unlink()
-    assert run("check")[0] != 0, "the page is stale"
-
-
-def wrong(made):
-    made["cells"][1]["results"][0].update(verified=False)
-
-
-def twice(made):
-    made["cells"].append(made["cells"][0])
-
-
-def twice_in_a_cell(made):
-    made["cells"][0]["results"].append(made["cells"][0]["results"][0])
-
-
-def no_structure(made):
-    del made["cells"][0]["chosen_percent"]
-
-
-def outside(made):
-    made["cells"][0]["results"][0]["low_us"] = 5.1
-
-
-def untimed(made):
-    del made["cells"][0]["results"][0]["median_us"]
-
-
-def no_samples(made):
-    made["cells"][0]["results"][0]["samples"] = 0
-
-
-def other_speedup(made):
-    made["cells"][0]["speedup"]["value"] = 2.1
-
-
-def not_a_number(made):
-    made["cells"][0]["results"][0]["median_us"] = float("nan")
-
-
-def unknown_call(made):
-    made["cells"][0]["operation"] = "sort"
-
-
-def empty(made):
-    made["cells"] = []
-
-
-def other_schema(made):
-    made["schema"] = "rungs.by_key/2"
-
-
-def a_path_as_version(made):
-    made["versions"]["cccl"] = "../3.0"
-
-
-BROKEN = {
-    wrong: "holds a result that is wrong: rungs at select_if i32, 65536 items",
-    twice: "has select_if i32, 65536 items twice",
-    twice_in_a_cell: "has select_if i32, 65536 items twice",
-    no_structure: "does not tell of select_if i32, 65536 items what is chosen or how long runs are",
-    outside: "has a median outside its own interval: rungs at select_if",
-    untimed: "lacks the time of rungs at select_if",
-    no_samples: "has a median outside its own interval: rungs at select_if",
-    other_speedup: "has a speed-up that is not of its times at select_if",
-    not_a_number: "holds NaN, which is no JSON number",
-    unknown_call: "'sort', which is none of encode",
-    empty: "has no cells",
-    other_schema: "this generator reads 'rungs.by_key/1'",
-    a_path_as_version: "'../3.0', which is no release",
-}
-
-
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
-def test_a_run_in_doubt_is_neither_installed_nor_read(repository, run, small, tmp_path, capsys, broken):
-    made = copy.deepcopy(document())
-    broken(made)
-    assert install(repository, tmp_path, document(cccl="3.5.0"), made) == 2
-    assert BROKEN[broken] in capsys.readouterr().err
-    assert not (repository / "report/data/synthetic-gpu").exists(), "nor is the sound one beside it"
-    synthetic.write(repository / "report/data", small)
-    synthetic.write(repository / "report/data", made, name="by_key")
-    code, _, told = run()
-    assert code == 1 and BROKEN[broken] in told
-    assert not (repository / "report/synthetic-gpu/by_key.md").exists()
-
-
-def test_in_the_wrong_folder_it_is_refused(repository, run):
-    synthetic.write(repository / "report/data", document(), folder="another-gpu", name="by_key")
-    assert "was measured on synthetic-gpu but lies in the folder of another-gpu" in run()[2]

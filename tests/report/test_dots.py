@@ -8,14 +8,11 @@ from rungs_report import claims, data
 
 
 @pytest.fixture
-def folder(repository, run):
+def folder(rendered):
     """The pages of a run with dot products."""
     made = synthetic.document()
     synthetic.add_dots(made)
-    synthetic.write(repository / "report/data", made)
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
-    return repository / "report/synthetic-gpu"
+    return rendered(made)
 
 
 def test_the_page(folder):
@@ -35,8 +32,6 @@ def test_claims(folder, repository):
     assert "## Dots" in (folder / "claims.md").read_text()
 
 
-def test_without_dot_products_nothing_is_said_of_them(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
-    folder = repository / "report/synthetic-gpu"
+def test_without_dot_products_nothing_is_said_of_them(rendered, small):
+    folder = rendered(small)
     assert not (folder / "dots.md").exists() and "## Dots" not in (folder / "claims.md").read_text()

@@ -8,6 +8,7 @@ import struct
 import pytest
 import synthetic
 from rungs_report import claims, data, errors
+from synthetic import section
 
 KINDS = {"uniform": (8e6, 8e6), "scaled": (6e8, 6e8), "cancelling": (2e-24, 2e43)}
 CALLS = 100
@@ -114,10 +115,6 @@ def errors_command(repository, files):
     from rungs_report import cli
 
     return cli.main(["accuracy", "--data", str(repository / "report/data"), *map(str, files)])
-
-
-def section(text, heading):
-    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 
 def test_the_page(written):

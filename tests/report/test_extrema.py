@@ -8,15 +8,12 @@ from rungs_report import claims, data
 
 
 @pytest.fixture
-def folder(repository, run):
+def folder(rendered):
     """The pages of a run with places of extrema."""
     made = synthetic.document()
     synthetic.add_extrema(made)
     synthetic.add_cell(made, 1 << 24, synthetic.ours(two_passes=22.0))
-    synthetic.write(repository / "report/data", made)
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
-    return repository / "report/synthetic-gpu"
+    return rendered(made)
 
 
 def test_the_page(folder):
@@ -24,15 +21,13 @@ def test_the_page(folder):
     assert re.search(r"\| `tile_found_last` +\|", text) and re.search(r"\| `cub_device_arg` +\|", text)
 
 
-def test_both_at_once(folder, repository, run):
+def test_both_at_once(folder, rendered):
     assert "Both at once" not in (folder / "extrema.md").read_text()
     made = synthetic.document()
     synthetic.add_extrema(made)
     synthetic.add_both_extrema(made)
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    text = (folder / "extrema.md").read_text()
-    told = text.partition("## Both at once: one read instead of two\n")[2].partition("\n## ")[0]
+    text = (rendered(made) / "extrema.md").read_text()
+    told = synthetic.section(text, "Both at once: one read instead of two")
     floor = synthetic.FLOOR
     assert re.search(r"\| +n \| +`front_door_of_both` \| +`both_at_once` \| +`cub_device_arg_twice` \| +the least alone \| +over two such calls \|", told)
     times = " µs \\| +".join(f"{floor + us * 16:.1f}" for us in (1.5, 1.6, 4.0, 1.25))

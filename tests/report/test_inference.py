@@ -1,49 +1,40 @@
-"""The page of what inference needs, and the claims about it, from small runs; and which runs are refused."""
+"""The page of what inference needs, and the claims about it, from small runs."""
 
-import copy
-import json
 import re
 
 import pytest
 import synthetic
-from rungs_report import claims, cli, data, published
+from rungs_report import claims, data, published
+from synthetic import section
 
 COPIED = ("quantise_fp8", "quantise_fp8_rows", "softmax_e4m3_to_bf16")
-
-
-def result(role, name, time):
-    return {
-        "role": role, "name": name, "verified": True, "storage_bytes": 0, "samples": 30, "median_us": time, "low_us": time * 0.999, "high_us": time * 1.001,
-        "iqr_us": time * 0.002, "min_us": time * 0.998,
-    }  # fmt: skip
 
 
 def cell(work, rows, columns, limit, ours, rivals=None, parameter="", data="", input_type="f32"):
     """ours, rivals: times by name; the first of ours is compared."""
     first = next(iter(ours.values()))
-    results = [result("rungs", *own) for own in ours.items()]
-    for name, time in (rivals or {}).items():
-        value = time / first
-        verdict = "SAME" if 0.99 < value < 1.01 else "FASTER" if value > 1 else "SLOWER"
-        results.append(result("rival", name, time) | {"speedup": {"value": value, "low": value * 0.998, "high": value * 1.002, "verdict": verdict}})
     roof = "copy" if work in COPIED else "read"
-    results += [result("roof", roof, limit), result("roof", "empty", 2.0)]
+    results = [
+        {"role": role, "name": name, **synthetic.right(time)} | ({"speedup": synthetic.speedup(time / first)} if role == "rival" else {})
+        for role, own in (("rungs", ours), ("rival", rivals or {}), ("roof", {roof: limit, "empty": 2.0}))
+        for name, time in own.items()
+    ]
     return {
         "work": work, "input": input_type, "rows": rows, "columns": columns, "parameter": parameter, "data": data, "read_bytes": rows * columns * 4,
         "written_bytes": rows * 4, "roof": roof, "noise_floor": 0.004, "results": results,
     }  # fmt: skip
 
 
-def document(program, cells, cccl="3.5.0", gpu=synthetic.GPU, name="Synthetic GPU", **more):
+def document(program, cells, cccl="3.5.0", **more):
     return {
-        "schema": "rungs.inference/1", "gpu": gpu, "run": "2030-01-02T030405Z-abc1234", "commit": "abc1234", "arguments": ["out.json"], "program": program, "seconds": 9.5,
-        "device": {"name": name, "card": "01234567", "compute_capability": 90, "multiprocessors": 132},
+        "schema": "rungs.inference/1", "gpu": synthetic.GPU, "run": "2030-01-02T030405Z-abc1234", "commit": "abc1234", "arguments": ["out.json"], "program": program, "seconds": 9.5,
+        "device": {"name": "Synthetic GPU", "card": "01234567", "compute_capability": 90, "multiprocessors": 132},
         "versions": {"driver": "1.2.3", "cuda_runtime": "13.0", "nvcc": "13.0.88", "cccl": cccl, "compiler": "GNU 12"},
         "environment": {}, "variables": {}, "banners": [], "cells": cells, "skipped": [], **more,
     }  # fmt: skip
 
 
-def top_k(**more):
+def top_k():
     rivals = {"cub_device_batched_top_k": 15.0, "cub_radix_sort": 30.0}
     cells = [
         cell("route", 4096, 256, 2.5, {"route": 3.0, "sorted": 3.5}, rivals, "k 8"),
@@ -51,7 +42,7 @@ def top_k(**more):
         cell("top_k", 2048, 131072, 240.0, {"sorted": 300.0, "unsorted": 280.0}, {}, "k 1024"),
     ]
     skipped = [{"cell": "top_k/f32/2048x131072/k 1024", "name": "cub_device_batched_top_k", "reason": "it takes rows that fit the shared memory of a block"}]
-    return document("rungs_top_k", cells, skipped=skipped, **more)
+    return document("rungs_top_k", cells, skipped=skipped)
 
 
 def sampling(scan=80.0, ratios=90.0, **rungs):
@@ -75,27 +66,9 @@ def low_precision():
     return document("rungs_low_precision", cells, cccl="3.0.1")
 
 
-def install(repository, tmp_path, *documents):
-    files = []
-    for number, made in enumerate(documents):
-        files.append(tmp_path / f"run{number}.json")
-        files[-1].write_text(json.dumps(made))
-    return cli.main(["inference", "--data", str(repository / "report/data"), *map(str, files)])
-
-
-def section(text, heading):
-    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-
-
 @pytest.fixture
-def page(repository, run, small, tmp_path):
-    def write(*documents, name="inference"):
-        synthetic.write(repository / "report/data", small)
-        assert install(repository, tmp_path, *documents) == 0
-        assert (told := run())[0] == 0, told
-        return (repository / f"report/synthetic-gpu/{name}.md").read_text()
-
-    return write
+def page(study_page):
+    return study_page("inference")
 
 
 def test_the_page(page, repository):
@@ -174,75 +147,8 @@ def test_without_such_runs_the_claims_are_not_measured(repository, run, small):
     assert "| C14 | Inputs of fp8 and fp4 were not measured on this machine." in re.sub(" +", " ", text)
 
 
-def test_what_a_reader_must_know_stands_first(page):
-    text = page(top_k() | {"commit": "abc1234-dirty", "arguments": ["out.json", "route"], "banners": ["another process used the GPU"]})
-    for said in ("another process used the GPU", "uncommitted changes", "only the cells that `route` matches"):
-        assert said in text
-
-
-def test_a_gpu_without_the_suite_has_this_page_alone(repository, run, tmp_path):
-    assert install(repository, tmp_path, top_k(gpu="nvidia-h100", name="NVIDIA H100")) == 0
-    for command in ("render", "check", "site"):
-        assert run(command)[0] == 0
-    assert [made.name for made in (repository / "report/nvidia-h100").iterdir()] == ["inference.md"]
-
-
-def wrong(made):
-    made["cells"][0]["results"][1].update(verified=False)
-
-
-def twice(made):
-    made["cells"].append(made["cells"][0])
-
-
-def outside(made):
-    made["cells"][0]["results"][0]["low_us"] = 5.1
-
-
-def untimed(made):
-    del made["cells"][0]["results"][0]["median_us"]
-
-
-def other_speedup(made):
-    made["cells"][0]["results"][2]["speedup"]["value"] = 2.1
-
-
-def unknown_work(made):
-    made["cells"][0]["work"] = "beam_search"
-
-
-def other_program(made):
-    made["program"] = "rungs_bench"
-
-
-def empty(made):
-    made["cells"] = []
-
-
-BROKEN = {
-    wrong: "holds a result that is wrong: sorted at route/f32/4096/256/k 8",
-    twice: "has route/f32/4096/256/k 8 twice",
-    outside: "has a median outside its own interval: route at route",
-    untimed: "lacks the time of route at route",
-    other_speedup: "has a speed-up that is not of its times: cub_device_batched_top_k at route",
-    unknown_work: "'beam_search', which is none of",
-    other_program: "'rungs_bench', which is none of",
-    empty: "has no cells",
-}
-
-
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
-def test_a_run_in_doubt_is_neither_installed_nor_read(repository, run, small, tmp_path, capsys, broken):
-    made = copy.deepcopy(top_k())
-    broken(made)
-    assert install(repository, tmp_path, sampling(), made) == 2
-    assert BROKEN[broken] in capsys.readouterr().err
-    assert not (repository / "report/data/synthetic-gpu").exists(), "nor is the sound one beside it"
-    synthetic.write(repository / "report/data", small)
-    synthetic.write(repository / "report/data", made, name="inference_top_k")
-    code, _, told = run()
-    assert code == 1 and BROKEN[broken] in told
-    assert not (repository / "report/synthetic-gpu/inference.md").exists()
+def test_a_filtered_run_is_told(page):
+    assert "only the cells that `route` matches" in page(top_k() | {"arguments": ["out.json", "route"]})
 
 
 def test_a_wrong_rival_is_told_and_has_no_time(page):

@@ -8,16 +8,13 @@ from rungs_report import claims, data, rows
 
 
 @pytest.fixture
-def page(repository, run):
+def page(rendered):
     """The page's text, of a run that has these shapes."""
 
     def read(*shapes):
         made = synthetic.document()
         synthetic.add_rows(made, *shapes)
-        synthetic.write(repository / "report/data", made)
-        synthetic.write_sources(repository)
-        assert run()[0] == 0
-        return (repository / "report/synthetic-gpu/rows.md").read_text()
+        return (rendered(made) / "rows.md").read_text()
 
     return read
 

@@ -7,15 +7,12 @@ import synthetic
 
 
 @pytest.fixture
-def folder(repository, run):
+def folder(rendered):
     """The pages of a run with selections."""
     made = synthetic.document()
     synthetic.add_selections(made)
     synthetic.add_cell(made, 1 << 24, synthetic.ours(two_passes=22.0))
-    synthetic.write(repository / "report/data", made)
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
-    return repository / "report/synthetic-gpu"
+    return rendered(made)
 
 
 def test_the_page(folder):
@@ -25,7 +22,7 @@ def test_the_page(folder):
 
 
 def test_by_share(folder):
-    told = (folder / "selections.md").read_text().partition("## By the share of chosen items\n")[2].partition("\n## ")[0]
+    told = synthetic.section((folder / "selections.md").read_text(), "By the share of chosen items")
     assert "16 Mi floats, cold." in told
     floor = synthetic.FLOOR
     for percent in (1, 50, 100):
@@ -34,16 +31,11 @@ def test_by_share(folder):
         assert re.search(rf"\| +{percent} % \| +{door:.1f} µs \| .* \| +{cub / door:.2f}x \|", told), told
 
 
-def test_one_share_has_no_table(repository, run):
+def test_one_share_has_no_table(rendered):
     made = synthetic.document()
     synthetic.add_selections(made, percents=(50,))
-    synthetic.write(repository / "report/data", made)
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
-    assert "By the share" not in (repository / "report/synthetic-gpu/selections.md").read_text()
+    assert "By the share" not in (rendered(made) / "selections.md").read_text()
 
 
-def test_without_them_there_is_no_page(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
-    assert not (repository / "report/synthetic-gpu/selections.md").exists()
+def test_without_them_there_is_no_page(rendered, small):
+    assert not (rendered(small) / "selections.md").exists()

@@ -7,15 +7,12 @@ import synthetic
 
 
 @pytest.fixture
-def folder(repository, run):
+def folder(rendered):
     """The pages of a run with top-k."""
     made = synthetic.document()
     synthetic.add_top_k(made)
     synthetic.add_cell(made, 1 << 24, synthetic.ours(two_passes=22.0))
-    synthetic.write(repository / "report/data", made)
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
-    return repository / "report/synthetic-gpu"
+    return rendered(made)
 
 
 def test_the_page(folder):
@@ -25,14 +22,12 @@ def test_the_page(folder):
 
 
 def test_by_shape(folder):
-    told = (folder / "top_k.md").read_text().partition("## By rows, columns and k\n")[2].partition("\n## ")[0]
+    told = synthetic.section((folder / "top_k.md").read_text(), "By rows, columns and k")
     floor = synthetic.FLOOR
     for shape, k, mi in (("4 Ki x 256", 8, 1), ("64 x 128 Ki", 64, 8)):
         ratio = (floor + 12 * mi) / (floor + 1.5 * mi)
         assert re.search(rf"\| {shape} +\| +{k} \| +{floor + 1.5 * mi:.3g}\d* µs \| .* \| +{ratio:.2f}x \|", told), told
 
 
-def test_without_it_there_is_no_page(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
-    assert not (repository / "report/synthetic-gpu/top_k.md").exists()
+def test_without_it_there_is_no_page(rendered, small):
+    assert not (rendered(small) / "top_k.md").exists()

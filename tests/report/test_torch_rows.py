@@ -5,6 +5,7 @@ import re
 import pytest
 import synthetic
 from rungs_report import claims, data, torch_rows
+from synthetic import section
 
 
 def timed(median):
@@ -40,10 +41,6 @@ def written(repository, small):
                 synthetic.pack(path)
 
     return write
-
-
-def section(text, heading):
-    return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 
 def test_the_page(repository, run, written):

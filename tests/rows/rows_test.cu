@@ -15,9 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "arrived.hpp"
-#include "guarded.hpp"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -75,11 +73,7 @@ struct exact_row {
 };
 
 template <class T>
-struct Rows : testing::Test {
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-
+struct Rows : OnAGpu {
   struct shape {
     std::size_t num_rows, num_columns, stride, offset;  // offset of the first item, from a multiple of 256 bytes
   };
@@ -429,26 +423,16 @@ TEST(RowsOfFloats, ReplayedInAGraph) {
   if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
   const std::size_t columns = 40000;
   const guarded<float> in(2 * columns), out(2 * columns);
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t replayed;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  ASSERT_EQ(rows::softmax(in.data(), out.data(), 2, columns, stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replayed, graph, 0), cudaSuccess);
+  const own_stream stream;
+  const captured graph(stream, [&] { return rows::softmax(in.data(), out.data(), 2, columns, stream); });
   for (const unsigned seed : {1, 2, 3}) {
     const auto items = random_items<float>(2 * columns, seed);
     ASSERT_EQ(arrived(cudaMemcpy(in.data(), items.data(), items.size() * 4, cudaMemcpyHostToDevice)), cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(replayed, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     const auto results = out.read();
     const exact_row exact(&items[columns], columns);
     EXPECT_NEAR(results[columns + 5], std::exp(items[columns + 5] - exact.greatest) / exact.sum, 1e-7);
   }
-  EXPECT_EQ(cudaGraphExecDestroy(replayed), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 }  // namespace

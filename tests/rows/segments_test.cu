@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "arrived.hpp"
 #include "generic/support.cuh"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
 namespace {
@@ -26,28 +26,7 @@ device_vector<T> room(std::size_t n) {
   return device_vector<T>(std::vector<T>(n));
 }
 
-// call(d_temp_storage, temp_storage_bytes) in two phases, on storage at an odd address that holds anything.
-template <class Call>
-cudaError_t in_two_phases(Call call) {
-  std::size_t bytes = 0;
-  if (const cudaError_t error = call(nullptr, bytes)) return error;
-  EXPECT_GT(bytes, 0u);
-  unsigned char* storage = nullptr;
-  EXPECT_EQ(cudaMalloc(&storage, bytes + 1), cudaSuccess);
-  EXPECT_EQ(arrived(cudaMemset(storage, 0xa5, bytes + 1)), cudaSuccess);
-  std::size_t too_few = bytes - 1;
-  EXPECT_EQ(call(storage + 1, too_few), cudaErrorInvalidValue);
-  cudaError_t error = call(storage + 1, bytes);
-  if (error == cudaSuccess) error = cudaDeviceSynchronize();
-  cudaFree(storage);
-  return error;
-}
-
-struct Segments : testing::Test {
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-};
+using Segments = OnAGpu;
 
 // Segments on the host, and their offsets on the device.
 struct offsets {

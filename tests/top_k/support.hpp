@@ -17,28 +17,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "arrived.hpp"
-#include "guarded.hpp"
-#include "on_a_gpu.hpp"
+#include "gpu_test.hpp"
 
 namespace rungs::tests {
-
-// call(d_temp_storage, temp_storage_bytes) in two phases, on storage at an odd address that holds anything. One byte
-// less has to be refused, and nothing may be written behind it.
-template <class Call>
-cudaError_t in_two_phases(Call call) {
-  std::size_t bytes = 0;
-  if (const cudaError_t error = call(static_cast<void*>(nullptr), bytes)) return error;
-  EXPECT_GT(bytes, 0u);
-  const guarded<unsigned char> storage(bytes, 1);
-  EXPECT_EQ(arrived(cudaMemset(storage.data(), 0xff, bytes)), cudaSuccess);
-  std::size_t too_few = bytes - 1;
-  EXPECT_EQ(call(storage.data(), too_few), cudaErrorInvalidValue);
-  cudaError_t error = call(storage.data(), bytes);
-  if (error == cudaSuccess) error = cudaDeviceSynchronize();
-  storage.read();
-  return error;
-}
 
 enum class keys_are { random, equal, few, ascending, descending, special, bits, one_share };
 inline const char* name_of(keys_are kind) {
@@ -141,11 +122,5 @@ std::vector<std::size_t> expected_indices(const T* keys, std::size_t n, std::siz
   indices.resize(k);
   return indices;
 }
-
-struct OnAGpu : testing::Test {
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no usable GPU";
-  }
-};
 
 }  // namespace rungs::tests

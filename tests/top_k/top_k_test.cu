@@ -227,8 +227,7 @@ TEST_F(TopKCalls, GraphsReplayWithNewKeys) {
     const guarded<float> keys(rows * k);
     const guarded<int> columns(rows * k);
     workspace workspace;
-    cudaStream_t stream;
-    ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    const own_stream stream;
     const auto call = [&] {
       return DeviceBatchedTopK::MaxPairs(workspace, matrix<const float>{in.data(), rows, n},
                                          matrix{keys.data(), rows, k}, columns_as_values{},
@@ -237,17 +236,11 @@ TEST_F(TopKCalls, GraphsReplayWithNewKeys) {
     in.write(make_keys<float>(keys_are::equal, rows * n, 1));
     ASSERT_EQ(call(), cudaSuccess);
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
-    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    ASSERT_EQ(call(), cudaSuccess);
-    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-    ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+    const captured graph(stream, call);
     for (const keys_are kind : {keys_are::random, keys_are::ascending, keys_are::few}) {
       const auto items = make_keys<float>(kind, rows * n, 2);
       in.write(items);
-      ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
-      ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      ASSERT_EQ(graph.replay(), cudaSuccess);
       const auto found = columns.read();
       for (std::size_t row = 0; row < rows; ++row) {
         const auto expected = expected_indices(items.data() + row * n, n, k, true);
@@ -256,10 +249,7 @@ TEST_F(TopKCalls, GraphsReplayWithNewKeys) {
             << name_of(kind) << ", k " << k;
       }
     }
-    cudaGraphExecDestroy(executable);
-    cudaGraphDestroy(graph);
     EXPECT_EQ(workspace.release(stream), cudaSuccess);
-    cudaStreamDestroy(stream);
   }
 }
 
