@@ -20,7 +20,7 @@ namespace rungs::RUNGS_ABI::production {
 struct pattern_bins {
   static constexpr unsigned of_sign = 32 * 128, num = 2 * of_sign, block_threads = weight_bins::block_threads;
   static constexpr unsigned least = (127 - 25) << 7, greatest = least + of_sign - 1;  // of magnitudes
-  static constexpr unsigned vector_items = 8, tile_items = block_threads * vector_items, tiles_at_once = 4;
+  static constexpr unsigned vector_items = 8, tile_items = block_threads * vector_items, tiles_at_once = 2;
   static constexpr unsigned most_parts = 5, most_tiles_of_part = 16;
   static constexpr unsigned most_columns = most_parts * most_tiles_of_part * tile_items - vector_items;
   static constexpr unsigned per_thread = num / block_threads, warps = weight_bins::warps;

@@ -47,7 +47,6 @@ __host__ __device__ inline unsigned long long wide_product(unsigned a, unsigned 
 
 __host__ __device__ inline random_words philox(const random_words& counter, const philox_keys& keys) {
   unsigned a = counter.words[0], b = counter.words[1], c = counter.words[2], d = counter.words[3];
-#pragma unroll
   for (int round = 0; round < philox_keys::num_rounds; ++round) {
     const unsigned long long of_a = wide_product(a, 0xd2511f53), of_c = wide_product(c, 0xcd9e8d57);
     a = static_cast<unsigned>(of_c >> 32) ^ b ^ keys.low[round];

@@ -495,7 +495,7 @@ __device__ float greatest_of(const Share& share) {
 // The greatest score of the thread's tokens from `last` on, and its column.
 template <bool of_logits, class Share>
 __device__ candidate best_score(const Share& share, const row_levels<of_logits>& levels, unsigned least_level,
-                                candidate last, const random_source& random, unsigned row) {
+                                candidate last, const random_source& random, const philox_keys& keys, unsigned row) {
   candidate best = 0;
   const auto compete = [&](float value, unsigned column, unsigned word) {
     const unsigned level = levels.level(value);
@@ -508,7 +508,7 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
     unsigned known = 0xffffffff;  // the four tokens of `words`
     random_words words{};
     share.template for_each<1>([&](float value, unsigned column) {
-      if (column / 4 != known) words = random.of_tokens(row, known = column / 4);
+      if (column / 4 != known) words = philox(random.counter(row, known = column / 4), keys);
       compete(value, column, words.word(column));
     });
     return best;
@@ -517,7 +517,7 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
   share.template for_each_vector<1>([&](const auto& values, unsigned first) {
 #pragma unroll
     for (unsigned four = 0; four < Share::vector_items; four += 4) {
-      const random_words words = random.of_tokens(row, (first + four) / 4);
+      const random_words words = philox(random.counter(row, (first + four) / 4), keys);
       unsigned mask = 0;
 #pragma unroll
       for (unsigned i = 0; i < 4; ++i)
@@ -533,85 +533,6 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
     bound.raise(static_cast<unsigned>(best >> 32));
   });
   return best;
-}
-
-// Gumbel's draw of a row of logits that nothing is cut from, in one pass: before its greatest item is known. Scores are
-// guesses then, right to 2^-6. Tokens that come near to the best one so far are listed, and are few. Their exact scores
-// follow. False if the list is too long, if guesses may be further off, or if the best one was of a token without
-// weight.
-template <class Share>
-__device__ bool draw_at_once(const Share& share, float factor, unsigned least_level, const random_source& random,
-                             const philox_keys& keys, unsigned row, sampling_memory& own, candidate* list,
-                             unsigned capacity, row_blocks& group, unsigned& token) {
-  constexpr float near = 0x1p-5f, most_logit = 512;
-  constexpr unsigned items = Share::vector_items;
-  if (threadIdx.x == 0) own.size = 0;
-  __syncthreads();
-  float greatest = -INFINITY, best = -INFINITY;
-  share.template for_each_vector<2>([&](const float(&values)[items], unsigned first) {
-    unsigned words[items], most = 0;
-    float most_value = -INFINITY;
-#pragma unroll
-    for (unsigned four = 0; four < items; four += 4) {
-      const random_words of_four = philox(random.counter(row, (first + four) / 4), keys);
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) {
-        words[four + i] = of_four.words[i];
-        most = max(most, of_four.words[i]);
-        most_value = rounded::greater(most_value, values[four + i]);
-      }
-    }
-    greatest = rounded::greater(greatest, most_value);
-    // As in gumbel_bound, but of logits as they are. It is false of NaN.
-    const auto may_win = [&](float value, unsigned word) {
-      const float room = 32 - 0.52876637f + near - best;
-      return rounded::to_float(~word) <= rounded::about_power(fmaf(value, factor, room));
-    };
-    if (!__any_sync(parts::full_mask, may_win(most_value, most))) return;
-
-    const auto for_each_near = [&](auto take) {
-#pragma unroll 1
-      for (unsigned i = 0; i < items; ++i) {
-        float value = values[0];
-        unsigned word = words[0];
-#pragma unroll
-        for (unsigned j = 1; j < items; ++j)
-          if (i == j) value = values[j], word = words[j];
-        if (may_win(value, word))
-          take(value, fmaf(value, factor, static_cast<float>(gumbel_noise(word)) * 0x1p-25f - 8), first + i);
-      }
-    };
-    float most_score = best;
-    for_each_near([&](float, float score, unsigned) { most_score = rounded::greater(most_score, score); });
-#pragma unroll
-    for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2)
-      most_score = rounded::greater(most_score, __shfl_xor_sync(parts::full_mask, most_score, distance));
-    best = most_score;
-    for_each_near([&](float value, float score, unsigned column) {
-      if (!(score >= best - near)) return;
-      const unsigned place = atomicAdd(&own.size, 1u);
-      if (place < capacity) list[place] = token_candidate(value, column);
-    });
-  });
-  __syncthreads();
-  const unsigned size = own.size;
-  candidate all_are_listed = size <= capacity, greatest_item = token_candidate(greatest, 0);
-  group.template share_extremes<true>(all_are_listed, greatest_item);
-  const row_levels<true> levels(value_of_token(greatest_item), factor);
-  if (all_are_listed == 0 || !(fabsf(levels.greatest * factor) <= most_logit)) return false;
-  candidate drawn = 0, not_best = ~token_candidate(best, 0);
-#pragma unroll 1
-  for (unsigned i = threadIdx.x; i < size; i += sampling_memory::block_threads) {
-    const unsigned column = column_of_token(list[i]), level = levels.level(value_of_token(list[i]));
-    if (level < least_level) continue;
-    const unsigned score = gumbel_score<true>(level, random.of_tokens(row, column / 4).word(column));
-    const candidate each = static_cast<candidate>(score) << 32 | static_cast<unsigned>(~column);
-    if (each > drawn) drawn = each;
-  }
-  group.template share_extremes<true>(not_best, drawn);
-  token = column_of_token(drawn);
-  const float score = static_cast<float>(static_cast<unsigned>(drawn >> 32)) * 0x1p-25f - 40;
-  return fmaf(levels.greatest, factor, score) >= value_of_token(~not_best) - near;
 }
 
 template <class T, bool of_logits>
@@ -668,7 +589,7 @@ __device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, u
   if (task.by_gumbel) {
     row_blocks group(reinterpret_cast<sampling_memory*>(shared)->blocks, 1);
     const row_share<T, false> share(from, task.num_columns, 0, 1, nullptr);
-    candidate best = best_score(share, levels, task.least_level, kept.last, random, row), unused = best;
+    candidate best = best_score(share, levels, task.least_level, kept.last, random, task.keys, row), unused = best;
     group.template share_extremes<true>(unused, best);
     token = column_of_token(best);
   } else {
@@ -696,19 +617,6 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
   const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
   const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
   const bool has_sums = cuts || draws || task.probabilities != nullptr, by_windows = plan.by_windows && has_sums;
-  const random_source random = random_of(task);
-  if constexpr (of_logits) {
-    if (!has_sums && task.least_level == 1 && share.has_whole_fours()) {
-      unsigned token;
-      share.end_copies();
-      if (draw_at_once(share, task.logit_factor, task.least_level, random, task.keys, row, own, held, plan.capacity,
-                       group, token)) {
-        if (writes) task.tokens[row] = static_cast<int>(token);
-        return group.settle();
-      }
-      group.meet();
-    }
-  }
   value_bins<of_logits> bins(0, 0, false, 1);
   if (by_windows) bins = bins_of_sample<of_logits>(share, own, group, task.logit_factor);
   share.end_copies();
@@ -733,6 +641,7 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
     return group.settle();
   }
 
+  const random_source random = random_of(task);
   const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
   token_cut kept{0, 0};
   unsigned token = 0;
@@ -795,7 +704,7 @@ __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const s
   }
 
   if (task.by_gumbel) {
-    candidate best = best_score(share, levels, task.least_level, kept.last, random, row);
+    candidate best = best_score(share, levels, task.least_level, kept.last, random, task.keys, row);
     candidate unused = best;
     group.template share_extremes<true>(unused, best);
     token = column_of_token(best);
