@@ -96,12 +96,13 @@ __device__ ranked_index warp_reduce(ranked_index value, first_rank first_of) {
   if constexpr (lanes < warp_threads) value = threadIdx.x % warp_threads < lanes ? value : no_index;
   if constexpr (has_redux) {
     const auto of_item = static_cast<unsigned>(value >> 32), index = static_cast<unsigned>(value);
-    const unsigned least = __reduce_min_sync(full_mask, of_item);
-    return make_place<ranked_index>(least, __reduce_min_sync(full_mask, of_item == least ? index : ~0u));
-  }
+    const unsigned least = warp_reduce(of_item, minimum{});
+    return make_place<ranked_index>(least, warp_reduce(of_item == least ? index : ~0u, minimum{}));
+  } else {
 #pragma unroll
-  for (int offset = lanes / 2; offset > 0; offset /= 2) value = first_of(value, shuffle_down(value, offset));
-  return value;
+    for (int offset = lanes / 2; offset > 0; offset /= 2) value = first_of(value, shuffle_down(value, offset));
+    return value;
+  }
 }
 
 // The pair that such a place stands for, in d_in from whose first item indices count. Of nothing: nowhere.
