@@ -139,7 +139,7 @@ inline constexpr bool reads_vectors<ranked<least, T, Place, Item*>> = true;
 
 namespace rungs::RUNGS_ABI::reductions {
 template <>
-inline constexpr bool any_grouping<parts::first_rank> = true;
+inline constexpr bool any_grouping<parts::first_rank, parts::ranked_index> = true;
 }  // namespace rungs::RUNGS_ABI::reductions
 
 namespace rungs::RUNGS_ABI::extrema {

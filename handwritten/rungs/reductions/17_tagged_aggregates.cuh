@@ -17,7 +17,7 @@ inline constexpr parts::tag no_tag = 0;  // for those who leave the aggregates t
 
 // Whether the result is the same bits in any grouping. The threads of the last block then fold what is posted onto what
 // they have read, before the block's only reduction: less code, and less to wait for behind the last post.
-template <class ReductionOpT>
+template <class ReductionOpT, class T>
 inline constexpr bool any_grouping = false;
 
 // How many mailboxes a lane reads at once where one warp gathers.
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 51
   if (threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
   T value = ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
-  if constexpr (any_grouping<ReductionOpT>) {
+  if constexpr (any_grouping<ReductionOpT, T>) {
     if (tag != no_tag && blockIdx.x == gatherer) {
       for (unsigned i = threadIdx.x; i < gatherer; i += Tile::block_threads) {
         T other;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 51
     return;
   }
   T others = ReductionOpT::template identity<T>();
-  if constexpr (any_grouping<ReductionOpT>) {
+  if constexpr (any_grouping<ReductionOpT, T>) {
     // `value` has them already
   } else if (gatherer <= gathered_by_lane<T> * parts::warp_threads) {
     if (threadIdx.x >= parts::warp_threads) return;
@@ -118,7 +118,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     cudaError_t error = limits.ask();
     if (error != cudaSuccess) return error;
     const std::size_t num_multiprocessors = limits.multiprocessors;
-    constexpr bool regroups = any_grouping<ReductionOpT>;
+    constexpr bool regroups = any_grouping<ReductionOpT, T>;
     const std::size_t most_small =
         regroups ? num_multiprocessors * regrouped_small_blocks
                  : parts::at_most(num_multiprocessors * blocks_per_multiprocessor, small_block_threads + 1);
