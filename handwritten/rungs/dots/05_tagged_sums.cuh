@@ -2,12 +2,13 @@
 // Against 04_vector_loads: two blocks of 512 threads a multiprocessor instead of 32 smaller ones, each with four
 // vectors of either array in flight: 128 KiB a multiprocessor, which is what DRAM's latency asks for. The second launch
 // goes: sums are posted under a tag of the call, as in reductions/17_tagged_aggregates, whose kernel this is. Its tiles
-// are of pairs here. Few pairs come in smaller blocks of one tile each.
+// are of pairs here. Few pairs come in smaller blocks of one tile each, and fewer in one block, which posts nothing.
 #pragma once
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/pairs.cuh"
 #include "rungs/parts/plan.cuh"
+#include "rungs/reductions/14_one_block.cuh"
 #include "rungs/reductions/17_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::dots {
@@ -19,7 +20,7 @@ struct pair_of_arrays {
 
 // Tiles of block_threads_ * vectors_per_thread vectors of each array, of which thread t owns the vectors t, t +
 // block_threads … The order of the additions follows from num_items and the grid alone.
-template <int block_threads_, int vectors_per_thread, bool aligned, class Item>
+template <int block_threads_, int vectors_per_thread, parts::reading how, class Item>
 struct tile_of_pairs {
   using iterator = pair_of_arrays<Item>;
   static constexpr int block_threads = block_threads_;
@@ -31,13 +32,19 @@ struct tile_of_pairs {
   template <class T>
   static __device__ T reduce(iterator d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride, T sum,
                              plus) {
-    const std::size_t num_vectors = num_items / vector_items;
-    std::size_t first = first_tile * tile_vectors;
-    for (; first + tile_vectors <= num_vectors; first += stride * tile_vectors)
-      sum += dot_of_present<T>(d_in, first + threadIdx.x, [](int) { return true; });
-    if (first < num_vectors) {
-      const int left = static_cast<int>(num_vectors - first) - static_cast<int>(threadIdx.x);
-      sum += dot_of_present<T>(d_in, first + threadIdx.x, [=](int k) { return k * block_threads < left; });
+    if constexpr (how == parts::reading::one_tile) {  // one short path with 32-bit offsets, and the same bits
+      const unsigned mine = static_cast<unsigned>(first_tile) * tile_vectors + threadIdx.x;
+      const unsigned num_vectors = static_cast<unsigned>(num_items) / vector_items;
+      sum += dot_of_present<T>(d_in, mine, [=](int k) { return mine + k * block_threads < num_vectors; });
+    } else {
+      const std::size_t num_vectors = num_items / vector_items;
+      std::size_t first = first_tile * tile_vectors;
+      for (; first + tile_vectors <= num_vectors; first += stride * tile_vectors)
+        sum += dot_of_present<T>(d_in, first + threadIdx.x, [](int) { return true; });
+      if (first < num_vectors) {
+        const int left = static_cast<int>(num_vectors - first) - static_cast<int>(threadIdx.x);
+        sum += dot_of_present<T>(d_in, first + threadIdx.x, [=](int k) { return k * block_threads < left; });
+      }
     }
     const unsigned num_behind = static_cast<unsigned>(num_items) % vector_items;
     if (first_tile != 0 || threadIdx.x >= num_behind) return sum;
@@ -46,6 +53,8 @@ struct tile_of_pairs {
   }
 
  private:
+  static constexpr bool aligned = how != parts::reading::unaligned;
+
   // Of those of the thread's vectors that are present(k); `mine` is the first of them. All loads are issued before the
   // first of them is used.
   template <class T, class Present>
@@ -75,6 +84,7 @@ struct tagged_sums {
   static constexpr int items_per_thread = 4 * vectors_per_thread;
   static constexpr int blocks_per_multiprocessor = 2;
   static constexpr int small_block_threads = 256, small_vectors_per_thread = 2;  // while two a multiprocessor hold all
+  static constexpr int lone_block_threads = 512, lone_vectors_per_thread = 2;    // while one block holds all
   static constexpr int many_blocks_per_multiprocessor = 64;  // from that many tiles on: see reductions/16
   static constexpr bool deterministic = true;
   static constexpr progress forward_progress = progress::by_block_order;
@@ -95,8 +105,10 @@ struct tagged_sums {
 template <class Item, class T>
 cudaError_t tagged_sums::dot(void* d_temp_storage, std::size_t& temp_storage_bytes, const Item* d_x, const Item* d_y,
                              T* d_out, std::size_t num_items, cudaStream_t stream) {
-  using small_tile = tile_of_pairs<small_block_threads, small_vectors_per_thread, true, Item>;
-  using large_tile = tile_of_pairs<block_threads, vectors_per_thread, true, Item>;
+  using parts::reading;
+  using lone_tile = tile_of_pairs<lone_block_threads, lone_vectors_per_thread, reading::one_tile, Item>;
+  using small_tile = tile_of_pairs<small_block_threads, small_vectors_per_thread, reading::one_tile, Item>;
+  using large_tile = tile_of_pairs<block_threads, vectors_per_thread, reading::aligned, Item>;
   parts::device_limits limits;
   char* region;
   bool captured = false;
@@ -113,6 +125,17 @@ cudaError_t tagged_sums::dot(void* d_temp_storage, std::size_t& temp_storage_byt
   // Of few pairs as much as of many.
   const std::size_t bytes = parts::mailboxes<T>::bytes(grid_blocks > most_small ? grid_blocks : most_small);
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  const bool aligned = parts::is_aligned(d_x) && parts::is_aligned(d_y);
+  const pair_of_arrays<Item> pairs{d_x, d_y};
+  if (num_items <= lone_tile::tile_items) {
+    const auto launch_alone = [&](auto tile_type) {
+      using tile = typename decltype(tile_type)::named;
+      return parts::launch(reductions::one_block_kernel<tile, T*, plus, T>, 1, tile::block_threads, stream, pairs,
+                           num_items, d_out, plus{}, T{});
+    };
+    using unaligned = tile_of_pairs<lone_block_threads, lone_vectors_per_thread, reading::unaligned, Item>;
+    return aligned ? launch_alone(parts::type<lone_tile>{}) : launch_alone(parts::type<unaligned>{});
+  }
   parts::tag tag = reductions::no_tag;
   if (grid_blocks - 1 <= std::size_t(is_small ? small_block_threads : block_threads)) {
     error = parts::is_captured(stream, captured);
@@ -122,15 +145,15 @@ cudaError_t tagged_sums::dot(void* d_temp_storage, std::size_t& temp_storage_byt
   const auto launch = [&](auto tile_type) {
     using tile = typename decltype(tile_type)::named;
     return parts::launch(reductions::tagged_aggregates_kernel<tile, T*, plus, T>, grid_blocks, tile::block_threads,
-                         stream, pair_of_arrays<Item>{d_x, d_y}, num_items, d_out, plus{}, T{}, region, tag);
+                         stream, pairs, num_items, d_out, plus{}, T{}, region, tag);
   };
-  const bool aligned = parts::is_aligned(d_x) && parts::is_aligned(d_y);
   if (is_small)
     error = aligned ? launch(parts::type<small_tile>{})
-                    : launch(parts::type<tile_of_pairs<small_block_threads, small_vectors_per_thread, false, Item>>{});
+                    : launch(parts::type<
+                             tile_of_pairs<small_block_threads, small_vectors_per_thread, reading::unaligned, Item>>{});
   else
     error = aligned ? launch(parts::type<large_tile>{})
-                    : launch(parts::type<tile_of_pairs<block_threads, vectors_per_thread, false, Item>>{});
+                    : launch(parts::type<tile_of_pairs<block_threads, vectors_per_thread, reading::unaligned, Item>>{});
   if (error != cudaSuccess || tag != reductions::no_tag) return error;
   return parts::launch_overlapped(reductions::finish_kernel<block_threads, T*, plus, T>, 1, block_threads, 0,
                                   limits.overlaps(), stream, reinterpret_cast<const T*>(region), grid_blocks, d_out,

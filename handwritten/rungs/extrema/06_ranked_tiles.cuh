@@ -8,6 +8,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/pairs.cuh"
 #include "rungs/parts/ranks.cuh"
+#include "rungs/parts/vector_edges.cuh"
 #include "rungs/reductions/17_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
@@ -19,27 +20,47 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
   static constexpr int block_threads = block_threads_, vector_items = vector<item>::num_items;
   static constexpr int tile_vectors = block_threads * vectors_per_thread, tile_items = tile_vectors * vector_items;
 
-  // The best of the thread's items of the tiles first_tile, first_tile + stride … or `best`.
+  // The best of the thread's items of the tiles first_tile, first_tile + stride … or `best`. One tile is read by a
+  // short straight path with 32-bit offsets, as sums read theirs.
   template <class ReductionOpT>
   static __device__ Place reduce(iterator d_in, std::size_t num_items, std::size_t first_tile, std::size_t stride,
                                  Place best, ReductionOpT first_of) {
-    const unsigned behind_aligned = reinterpret_cast<std::uintptr_t>(d_in.d_in) % 16 / sizeof(item);
-    const unsigned to_aligned = (vector_items - behind_aligned) % vector_items;
-    const unsigned num_before = num_items < to_aligned ? static_cast<unsigned>(num_items) : to_aligned;
-    const unsigned num_edges = num_before + static_cast<unsigned>(num_items - num_before) % vector_items;
-    const bool has_edge = first_tile == 0 && threadIdx.x < num_edges;
-    const std::size_t edge = threadIdx.x < num_before ? threadIdx.x : num_items - num_edges + threadIdx.x;
+    using offset = std::conditional_t<how == reading::one_tile, unsigned, std::size_t>;
+    const vector_edges<item, offset> edges(d_in.d_in, static_cast<offset>(num_items));
+    const Item* const aligned = d_in.d_in + edges.num_before;
+    const offset whole_vectors = edges.whole_vectors();
+    const bool has_edge = first_tile == 0 && threadIdx.x < edges.num_edges;
+    const offset edge = edges.index_of(threadIdx.x);
     item on_edge{};
-    if (has_edge) on_edge = d_in.d_in[edge];
-
-    const std::size_t whole_vectors = (num_items - num_before) / vector_items;
-    rank<T> best_rank{};
-    std::size_t best_index = no_index;
-    for (std::size_t first = first_tile * tile_vectors; first < whole_vectors; first += stride * tile_vectors) {
-      const std::size_t from = num_before + first * vector_items, left = whole_vectors - first;
-      look_at(d_in.d_in, from, left < tile_vectors ? static_cast<unsigned>(left) : tile_vectors, best_rank, best_index);
+    vector<item> loaded[vectors_per_thread];
+    if constexpr (how == reading::one_tile) {
+      const auto first = static_cast<unsigned>(first_tile) * tile_vectors;
+      if (first < whole_vectors) load(aligned, first, whole_vectors - 1, loaded);
+      if (has_edge) on_edge = d_in.d_in[edge];
+      if (first < whole_vectors) {
+        const T of_tile = best_of(loaded);
+        const unsigned index = edges.num_before + (first + threadIdx.x) * vector_items +
+                               distance_to(of_tile, loaded, aligned, first, whole_vectors - 1);
+        best = first_of(best, make_place<Place>(rank_of<least>(of_tile), d_in.first + index));
+      }
+    } else {
+      if (has_edge) on_edge = d_in.d_in[edge];
+      rank<T> best_rank{};
+      std::size_t best_index = no_index;
+      for (offset first = first_tile * tile_vectors; first < whole_vectors; first += stride * tile_vectors) {
+        const offset left = whole_vectors - first;
+        const unsigned last = left < tile_vectors ? static_cast<unsigned>(left) - 1 : tile_vectors - 1;
+        const std::size_t from = first * vector_items;
+        load(aligned + from, 0, last, loaded);
+        const T of_tile = best_of(loaded);
+        const rank<T> rank_of_tile = rank_of<least>(of_tile);
+        if (best_index != no_index && best_rank <= rank_of_tile) continue;
+        best_rank = rank_of_tile;
+        best_index = edges.num_before + from + threadIdx.x * vector_items +
+                     distance_to(of_tile, loaded, aligned + from, 0, last);
+      }
+      if (best_index != no_index) best = first_of(best, make_place<Place>(best_rank, d_in.first + best_index));
     }
-    if (best_index != no_index) best = first_of(best, make_place<Place>(best_rank, d_in.first + best_index));
     if (has_edge) best = first_of(best, make_place<Place>(rank_of<least>(static_cast<T>(on_edge)), d_in.first + edge));
     return best;
   }
@@ -56,37 +77,40 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
     }
   };
 
+  // The thread's vector k of the tile whose first one is `first`. In place of vectors that are not there it takes the
+  // last one: that has a thread of its own, which finds the items nearer.
+  static __device__ unsigned place(unsigned first, int k, unsigned last) {
+    const unsigned mine = first + threadIdx.x + k * block_threads;
+    return mine < last ? mine : last;
+  }
+  static __device__ void load(const Item* d_in, unsigned first, unsigned last, vector<item>* loaded) {
+#pragma unroll
+    for (int k = 0; k < vectors_per_thread; ++k) loaded[k] = load_vector(d_in, place(first, k, last));
+  }
+
+  static __device__ T best_of(const vector<item>* loaded) {
+    T folded[vectors_per_thread];
+#pragma unroll
+    for (int k = 0; k < vectors_per_thread; ++k) folded[k] = fold<T, 0, vector_items>(loaded[k], better{});
+    return fold<T, 0, vectors_per_thread>(folded, better{});
+  }
+
   // From a thread's first item in a tile.
   static __device__ unsigned distance_of(int vector, int in_vector) {
     return vector * block_threads * vector_items + in_vector;
   }
 
-  // Takes the first of the thread's best items in the tile at d_in + from, where it is better than all before: looked
-  // for backwards, what is found last stands first. In place of vectors that are not there it takes the last one: that
-  // has a thread of its own, which finds the items nearer.
-  static __device__ void look_at(const Item* d_in, std::size_t from, unsigned num_vectors, rank<T>& best_rank,
-                                 std::size_t& best_index) {
-    const auto place = [=](int k) {
-      const unsigned mine = threadIdx.x + k * block_threads;
-      return mine < num_vectors ? mine : num_vectors - 1;
-    };
-    vector<item> loaded[vectors_per_thread];
-    T folded[vectors_per_thread];
-#pragma unroll
-    for (int k = 0; k < vectors_per_thread; ++k) loaded[k] = load_vector(d_in + from, place(k));
-#pragma unroll
-    for (int k = 0; k < vectors_per_thread; ++k) folded[k] = fold<T, 0, vector_items>(loaded[k], better{});
-    const T of_tile = fold<T, 0, vectors_per_thread>(folded, better{});
-    const rank<T> rank_of_tile = rank_of<least>(of_tile);
-    if (best_index != no_index && best_rank <= rank_of_tile) return;
-    best_rank = rank_of_tile;
+  // To the first of the thread's items that is as good as the best of them: looked for backwards, what is found last
+  // stands first.
+  static __device__ unsigned distance_to(T of_tile, const vector<item>* loaded, const Item* d_in, unsigned first,
+                                         unsigned last) {
     unsigned distance = 0;
     if constexpr (sizeof(item) < 4) {  // many items: one vector is read again
       int its_vector = 0;
 #pragma unroll
       for (int k = vectors_per_thread - 1; k >= 0; --k)
-        if (!is_better<extremum>(of_tile, folded[k])) its_vector = k;
-      const vector<item> again = load_vector(d_in + from, place(its_vector));
+        if (!is_better<extremum>(of_tile, fold<T, 0, vector_items>(loaded[k], better{}))) its_vector = k;
+      const vector<item> again = load_vector(d_in, place(first, its_vector, last));
 #pragma unroll
       for (int i = vector_items - 1; i >= 0; --i)
         if (!is_better<extremum>(of_tile, static_cast<T>(again[i]))) distance = distance_of(its_vector, i);
@@ -99,19 +123,23 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
     } else {
 #pragma unroll 1
       for (int i = vectors_per_thread * vector_items - 1; i >= 0; --i) {
-        const T other = static_cast<T>(d_in[from + place(i / vector_items) * vector_items + i % vector_items]);
+        const unsigned vector = place(first, i / vector_items, last);
+        const T other = static_cast<T>(d_in[std::size_t{vector} * vector_items + i % vector_items]);
         if (other != other) distance = distance_of(i / vector_items, i % vector_items);
       }
     }
-    best_index = from + threadIdx.x * vector_items + distance;
+    return distance;
   }
 };
+
+template <bool least, class T, class Place, class Item>
+inline constexpr bool reads_vectors<ranked<least, T, Place, Item*>> = true;
 
 }  // namespace rungs::RUNGS_ABI::parts
 
 namespace rungs::RUNGS_ABI::reductions {
-template <bool least, class T, class Place, class Item>
-inline constexpr bool reads_vectors<parts::ranked<least, T, Place, Item*>> = true;
+template <>
+inline constexpr bool any_grouping<parts::first_rank, parts::ranked_index> = true;
 }  // namespace rungs::RUNGS_ABI::reductions
 
 namespace rungs::RUNGS_ABI::extrema {

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "rungs/parts/placed.cuh"
+#include "rungs/parts/warp.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
 
@@ -87,6 +88,22 @@ struct first_rank {
   }
   __device__ ranked_index operator()(ranked_index a, ranked_index b) const { return b < a ? b : a; }
 };
+
+// As of any operator, in two instructions: the least rank, then the least index of those that have it. Found by calls
+// without a namespace.
+template <int lanes = warp_threads>
+__device__ ranked_index warp_reduce(ranked_index value, first_rank first_of) {
+  if constexpr (lanes < warp_threads) value = threadIdx.x % warp_threads < lanes ? value : no_index;
+  if constexpr (has_redux) {
+    const auto of_item = static_cast<unsigned>(value >> 32), index = static_cast<unsigned>(value);
+    const unsigned least = warp_reduce(of_item, minimum{});
+    return make_place<ranked_index>(least, warp_reduce(of_item == least ? index : ~0u, minimum{}));
+  } else {
+#pragma unroll
+    for (int offset = lanes / 2; offset > 0; offset /= 2) value = first_of(value, shuffle_down(value, offset));
+    return value;
+  }
+}
 
 // The pair that such a place stands for, in d_in from whose first item indices count. Of nothing: nowhere.
 template <bool least, class T, class InputIteratorT>

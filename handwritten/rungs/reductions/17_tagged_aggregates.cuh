@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rungs/contract.cuh"
+#include "rungs/parts/few_reader.cuh"
 #include "rungs/parts/gather.cuh"
 #include "rungs/parts/tags.cuh"
 #include "rungs/reductions/16_overlapped_finish.cuh"
@@ -14,9 +15,10 @@ namespace rungs::RUNGS_ABI::reductions {
 
 inline constexpr parts::tag no_tag = 0;  // for those who leave the aggregates to another launch
 
-// Whether a tile of such items is read by vectors.
-template <class InputIteratorT>
-inline constexpr bool reads_vectors = parts::is_vectorisable<InputIteratorT>;
+// Whether the result is the same bits in any grouping. The threads of the last block then fold what is posted onto what
+// they have read, before the block's only reduction: less code, and less to wait for behind the last post.
+template <class ReductionOpT, class T>
+inline constexpr bool any_grouping = false;
 
 // How many mailboxes a lane reads at once where one warp gathers.
 template <class T>
@@ -34,6 +36,15 @@ __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 51
   if (threadIdx.x == 0) mailboxes.prefetch(blockIdx.x);
   T value = ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, blockIdx.x, gridDim.x, value, reduction_op);
+  if constexpr (any_grouping<ReductionOpT, T>) {
+    if (tag != no_tag && blockIdx.x == gatherer) {
+      for (unsigned i = threadIdx.x; i < gatherer; i += Tile::block_threads) {
+        T other;
+        while (!mailboxes.peek(i, other, tag)) continue;
+        value = reduction_op(value, other);
+      }
+    }
+  }
   value = parts::block_reduce<Tile::block_threads>(value, reduction_op);
   if (tag == no_tag) {
     if (threadIdx.x == 0) reinterpret_cast<T*>(storage)[blockIdx.x] = value;
@@ -44,7 +55,9 @@ __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 51
     return;
   }
   T others = ReductionOpT::template identity<T>();
-  if (gatherer <= gathered_by_lane<T> * parts::warp_threads) {
+  if constexpr (any_grouping<ReductionOpT, T>) {
+    // `value` has them already
+  } else if (gatherer <= gathered_by_lane<T> * parts::warp_threads) {
     if (threadIdx.x >= parts::warp_threads) return;
     others = parts::gather<gathered_by_lane<T>>(mailboxes, 0, gatherer, tag, reduction_op);
   } else {
@@ -61,6 +74,7 @@ struct tagged_aggregates {
   static constexpr int items_per_thread = 4 * vectors_per_thread;
   static constexpr int blocks_per_multiprocessor = 2;
   static constexpr int small_block_threads = 256, small_vectors_per_thread = 4;  // while two a multiprocessor hold all
+  static constexpr int regrouped_small_blocks = 4;  // on each multiprocessor, where the last block has one reduction
   static constexpr bool deterministic = true;
   static constexpr progress forward_progress = progress::by_block_order;
   static std::size_t summation_height(std::size_t num_items) {
@@ -80,7 +94,7 @@ struct tagged_aggregates {
   // bytes on an H200: 1.06 times CUB's time instead of 1.73).
   template <class InputIteratorT>
   struct shape {
-    static constexpr bool vectorised = reads_vectors<InputIteratorT>;
+    static constexpr bool vectorised = parts::reads_vectors<InputIteratorT>;
     static constexpr bool is_wide = sizeof(parts::item_of<InputIteratorT>) > 8;
     static constexpr int vectors = vectorised ? vectors_per_thread : is_wide ? 1 : 4;
     static constexpr int blocks = vectorised ? blocks_per_multiprocessor : is_wide ? 8 : 4;
@@ -96,7 +110,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
                   parts::maybe<T>(init, true), stream);
   } else {
     using large = shape<InputIteratorT>;
-    using small_tile = parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
+    using small_tile = parts::few_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
     parts::device_limits limits;
     std::size_t grid_blocks;
     char* region;
@@ -104,8 +118,10 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     cudaError_t error = limits.ask();
     if (error != cudaSuccess) return error;
     const std::size_t num_multiprocessors = limits.multiprocessors;
+    constexpr bool regroups = any_grouping<ReductionOpT, T>;
     const std::size_t most_small =
-        parts::at_most(num_multiprocessors * blocks_per_multiprocessor, small_block_threads + 1);
+        regroups ? num_multiprocessors * regrouped_small_blocks
+                 : parts::at_most(num_multiprocessors * blocks_per_multiprocessor, small_block_threads + 1);
     const bool is_small = large::vectorised && num_items <= most_small * small_tile::tile_items;
     constexpr int many_blocks = overlapped_finish::many_blocks_per_multiprocessor;
     error = parts::plan_grid<block_threads, large::vectors>(d_in, num_items, many_blocks, grid_blocks);
@@ -118,7 +134,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     const std::size_t bytes = parts::mailboxes<T>::bytes(grid_blocks > most_small ? grid_blocks : most_small);
     if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
     parts::tag tag = no_tag;
-    if (grid_blocks - 1 <= std::size_t(is_small ? small_block_threads : block_threads)) {
+    if ((regroups && is_small) || grid_blocks - 1 <= std::size_t(is_small ? small_block_threads : block_threads)) {
       error = parts::is_captured(stream, captured);
       if (error != cudaSuccess) return error;
       if (!captured) tag = parts::draw_tag();
@@ -130,7 +146,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     };
     if constexpr (large::vectorised) {
       if (is_small)
-        error = parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
+        error = parts::with_few_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
       else
         error = parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
     } else {

@@ -82,7 +82,7 @@ struct extremum_door {
   // What is not read by vectors is not for clusters, and what hardly fits into registers not for mailboxes.
   template <class InputIteratorT, class T>
   struct chooser {
-    static constexpr bool suits_cluster = reductions::reads_vectors<InputIteratorT> && sizeof(T) == 8;
+    static constexpr bool suits_cluster = parts::reads_vectors<InputIteratorT> && sizeof(T) == 8;
 
     static constexpr tuning::reduce_rung suited(tuning::reduce_rung rung) {
       if (rung == tuning::reduce_rung::one_block) return rung;

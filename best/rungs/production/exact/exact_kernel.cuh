@@ -385,6 +385,20 @@ __device__ void gather_posts(const exact_posts<Terms>& posts, std::size_t num_bl
     while (!letter.bears(posts.tag)) letter = posts.posted.read(b);
     return letter.value();
   };
+  // One warp takes in the posts of few blocks: a lane each, and the first has the block's own sum.
+  if (num_posts < parts::warp_threads) {
+    __shared__ bool is_done;
+    if (warp == 0) {
+      auto mine = lane == 0 ? own : shape::of_block::nothing();
+      if (lane > 0 && lane <= static_cast<int>(num_posts)) mine = wait_for_post(lane - 1);
+      __syncwarp();
+      const auto sum = sum_of_lanes<shape::of_blocks::num_words>(mine);
+      if (sum.fits()) write_total(sum, total, d_out);
+      if (lane == 0) is_done = sum.fits();
+    }
+    __syncthreads();
+    if (is_done) return;
+  }
   const bool at_once = num_posts <= parts::at_most(blockDim.x, own_place * parts::warp_threads);
   if (at_once && warp < own_place) {
     const auto mine = threadIdx.x < num_posts ? wait_for_post(threadIdx.x) : shape::of_block::nothing();

@@ -21,6 +21,7 @@ __global__ void __launch_bounds__(Tile::block_threads,
     remote_stores_kernel(typename Tile::iterator d_in, std::size_t num_items, OutputIteratorT d_out,
                          ReductionOpT reduction_op, T init) {
 #if __CUDA_ARCH__ >= 900
+  using rungs::parts::warp_reduce;
   constexpr int num_warps = Tile::block_threads / rungs::parts::warp_threads;
   __shared__ T inbox[parts::greatest_cluster_blocks * num_warps];
   __shared__ parts::phase_barrier barrier;
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(Tile::block_threads,
 
   T value = rank == 0 && threadIdx.x == 0 ? init : ReductionOpT::template identity<T>();
   value = Tile::reduce(d_in, num_items, rank, cluster_blocks, value, reduction_op);
-  value = rungs::parts::warp_reduce(value, reduction_op);
+  value = warp_reduce(value, reduction_op);
   parts::wait();
   if (lane == 0) parts::store_remote(inbox + rank * num_warps + warp, barrier, 0, value);
   if (rank != 0 || warp != 0) return;
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(Tile::block_threads,
   value = ReductionOpT::template identity<T>();
   for (unsigned i = lane; i < cluster_blocks * num_warps; i += rungs::parts::warp_threads)
     value = reduction_op(value, inbox[i]);
-  value = rungs::parts::warp_reduce(value, reduction_op);
+  value = warp_reduce(value, reduction_op);
   if (lane == 0) *d_out = value;
 #endif
 }
