@@ -46,6 +46,7 @@
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/storage.cuh"
+#include "rungs/production/segments/few_offset_segments.cuh"
 #include "rungs/production/segments/fixed_segments.cuh"
 #include "rungs/production/segments/offset_segments.cuh"
 
@@ -436,6 +437,9 @@ class DeviceSegmentedReduce {
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
                             const device::offset_segments<BeginOffsetIteratorT, EndOffsetIteratorT>& segments,
                             cudaStream_t stream) {
+    if (segments.num_segments <= production::few_offset_segments)
+      return production::reduce_few_offset_segments<T>(d_temp_storage, temp_storage_bytes, reduction, segments.offsets,
+                                                       segments.num_segments, stream);
     production::segment_jobs<T> jobs;
     const std::size_t bytes = production::segment_jobs<T>::place(nullptr, segments.num_segments, jobs);
     char* region;

@@ -45,15 +45,16 @@ struct segment_offsets {
 template <class Count>
 struct segment_cut {
   static constexpr unsigned most_chunks = 4096;
+  template <class Item>
+  static constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
   Count size, chunk_items;
 
   template <class Item>
   static __device__ segment_cut of(Count size) {
-    constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
     constexpr unsigned piece_items = 16;  // or more, of which chunks are whole
-    const bool is_giant = size > std::size_t{most_chunks} * least_items;
+    const bool is_giant = size > std::size_t{most_chunks} * least_items<Item>;
     const Count giant_items = static_cast<Count>(parts::ceil_div(size, most_chunks * piece_items)) * piece_items;
-    return {size, is_giant ? giant_items : least_items};
+    return {size, is_giant ? giant_items : least_items<Item>};
   }
   __device__ unsigned num_chunks() const {
     return static_cast<unsigned>(size / chunk_items) + (size % chunk_items != 0);
@@ -225,6 +226,16 @@ struct short_segments {
       }
       if (is_given && rank == 0) write(owner, value);
     }
+  }
+
+  // The lane's share of a segment that has the warp to itself, to the same bits. The first num_valid lanes have one.
+  template <class Items, class Op>
+  static __device__ T reduce_alone(const Items& items, unsigned size, unsigned& num_valid, const Op& op) {
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    const int its_class = size > lane_items ? 32 - __clz((size - 1) / lane_items) : 0;
+    num_valid = static_cast<unsigned>(parts::at_most(size, std::size_t{1} << its_class));
+    const unsigned own_items = lane < num_valid ? ((size - 1 - lane) >> its_class) + 1 : 0;
+    return reduce_own(items + static_cast<std::ptrdiff_t>(lane), std::ptrdiff_t{1} << its_class, own_items, op);
   }
 
  private:

@@ -1,0 +1,281 @@
+// Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
+//
+// A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
+// chunks, so it knows its share by itself: as many in a row as the others have. A block that has all chunks of a
+// segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
+// merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+
+#include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/tags.cuh"
+#include "rungs/parts/warp_scan.cuh"
+#include "rungs/production/segments/offset_segments.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Every block reads the offsets of all, so of more segments two launches are faster.
+inline constexpr unsigned few_offset_segments = 1024;
+
+// Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
+inline constexpr unsigned most_posted_chunks = 64 * 1024;
+
+// What blocks have posted of a segment's chunks, or will have.
+template <class T>
+struct posted_chunks {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = T;
+
+  parts::mailboxes<T> mailboxes;
+  parts::tag of_call;
+  std::ptrdiff_t first;
+
+  __device__ T operator[](std::ptrdiff_t i) const {
+    T value;
+    while (!mailboxes.peek(static_cast<std::size_t>(first + i), value, of_call)) continue;
+    return value;
+  }
+  __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
+};
+
+template <class T_, class Reduction_, class Offsets>
+struct few_segments_call {
+  using T = T_;
+  using Reduction = Reduction_;
+  using offset = typename Offsets::offset;
+  using count = typename Offsets::count;
+  using cut = segment_cut<count>;
+  using item = typename pieces_of<typename Reduction::Items::iterator>::item;
+  static constexpr unsigned most_warp_items = segments_call<T, Reduction, Offsets>::most_warp_items;
+
+  Reduction reduction;
+  Offsets offsets;
+  unsigned num_segments, tile_segments;  // of all, and of a block's warps
+  double per_block;                      // 1 / the number of blocks
+  parts::mailboxes<T> mailboxes;         // of chunks
+  parts::tag of_call;
+};
+
+// Chunks, and their weights, which differ where chunks have more than 32 KB. One word, so that both add up at once.
+struct chunk_counts {
+  static constexpr int chunk_bits = 24;
+  unsigned long long word;
+
+  // Of a giant the number of chunks is an upper bound, which takes no division.
+  template <class Call>
+  static __device__ chunk_counts of(typename Call::count size) {
+    using cut = typename Call::cut;
+    constexpr unsigned least_items = cut::template least_items<typename Call::item>;
+    if (size <= Call::most_warp_items) return {0};
+    const auto chunk_items = cut::template of<typename Call::item>(size).chunk_items;
+    if (chunk_items == least_items) {
+      const auto num_chunks = static_cast<unsigned>(size + least_items - 1) / least_items;
+      return {static_cast<unsigned long long>(num_chunks) << chunk_bits | num_chunks};
+    }
+    const unsigned long long weight = parts::at_most(chunk_items / least_items, 1u << 16);
+    return {weight * cut::most_chunks << chunk_bits | cut::most_chunks};
+  }
+  __device__ unsigned num_chunks() const { return static_cast<unsigned>(word) & ((1u << chunk_bits) - 1); }
+  __device__ unsigned long long weight() const { return word >> chunk_bits; }
+};
+
+template <class Call>
+struct few_segments_worker {
+  using T = typename Call::T;
+  using item = typename Call::item;
+  using cut_of_call = typename Call::cut;
+
+  static constexpr unsigned thread_segments = few_offset_segments / segment_block_threads;
+  // The block's chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
+  struct taken_chunks {
+    unsigned long long segment : 12, first : 24, begin : 13, end : 13;
+  };
+  struct shared {
+    unsigned long long of_warps_words[segment_block_warps];
+    T of_warps[2][segment_block_warps], of_chunk;
+    unsigned num_taken;
+    taken_chunks taken[few_offset_segments];
+  };
+
+  const Call& call;
+  shared& own;
+  unsigned turn = 0;
+
+  __device__ void run() {
+    const unsigned warp = threadIdx.x / parts::warp_threads;
+    const unsigned segment = blockIdx.x * call.tile_segments + warp;
+    const bool exists = warp < call.tile_segments && segment < call.num_segments;
+    const auto begin = exists ? call.offsets.begin(segment) : 0;
+    const auto size = exists ? call.offsets.size(segment, begin) : 0;
+    unsigned long long sum = 0;
+#pragma unroll
+    for (unsigned k = 0; k < thread_segments; ++k) sum += counts_of(k).word;
+    if (threadIdx.x == 0) own.num_taken = 0;
+    if (exists && size <= Call::most_warp_items)
+      reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
+    if (__syncthreads_or(sum != 0)) {
+      take_share(sum);
+      reduce_share();
+    }
+    parts::wait_until_cleared();
+  }
+
+ private:
+  // Of the thread's segment k.
+  __device__ chunk_counts counts_of(unsigned k) const {
+    const unsigned segment = k * segment_block_threads + threadIdx.x;
+    if (segment >= call.num_segments) return {0};
+    return chunk_counts::of<Call>(call.offsets.size(segment, call.offsets.begin(segment)));
+  }
+  __device__ void write(std::size_t segment, const T& aggregate, bool has_items = true) const {
+    call.reduction.write(segment, aggregate, has_items);
+  }
+
+  // By the caller's warp.
+  template <class Items>
+  __device__ void reduce_short(unsigned segment, const Items& items, unsigned size) const {
+    const auto& op = call.reduction.op;
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    T value;
+    unsigned num_valid;
+    if (size <= short_segments<T>::most_items) {
+      value = short_segments<T>::reduce_alone(items, size, num_valid, op);
+    } else {
+      using share = share_of_items<parts::warp_threads, T, Items, std::decay_t<decltype(op)>>;
+      value = share::reduce(items, size, lane, op);
+      num_valid = share::num_valid(size);
+    }
+    value = reduce_valid_lanes<parts::warp_threads>(value, num_valid, op);
+    if (lane == 0) write(segment, value, size > 0);
+  }
+
+  // Lists what the block has of all chunks, in any order. `sum` is of the thread's segments.
+  __device__ void take_share(unsigned long long sum) const {
+    const unsigned warp = threadIdx.x / parts::warp_threads;
+    const unsigned long long through = parts::warp_scan(sum, plus{});
+    if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
+    __syncthreads();
+    chunk_counts before{through - sum}, all{0};
+#pragma unroll
+    for (unsigned w = 0; w < segment_block_warps; ++w) {
+      if (w < warp) before.word += own.of_warps_words[w];
+      all.word += own.of_warps_words[w];
+    }
+    // Of few chunks the first blocks have one each. They lie on different multiprocessors.
+    const double most = static_cast<double>(all.weight()) * call.per_block, share = most > 1 ? most : 1;
+    const auto begin_of = [&](unsigned block) { return static_cast<unsigned long long>(block * share); };
+    const unsigned long long from = begin_of(blockIdx.x);
+    const unsigned long long to = blockIdx.x + 1 < gridDim.x ? begin_of(blockIdx.x + 1) : all.weight();
+    if (before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
+#pragma unroll 1
+      for (unsigned k = 0; k < thread_segments; ++k) {
+        const chunk_counts each = counts_of(k);
+        const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
+        const auto chunks_until = [&](unsigned long long end) {
+          const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
+          const auto weight = static_cast<unsigned>(parts::at_most(distance, each.weight()));
+          return of_chunk > 1 ? (weight + of_chunk - 1) / of_chunk : weight;
+        };
+        const unsigned first = before.num_chunks(), num_chunks = each.num_chunks(), begin = chunks_until(from);
+        unsigned end = chunks_until(to);
+        if (first + num_chunks > most_posted_chunks && end > 0) end = begin == 0 ? num_chunks : 0;
+        if (begin < end)
+          own.taken[atomicAdd(&own.num_taken, 1u)] = {k * segment_block_threads + threadIdx.x, first, begin, end};
+        before.word += each.word;
+      }
+    }
+    __syncthreads();
+  }
+
+  __device__ void reduce_share() {
+    unsigned of_others = few_offset_segments;  // the one to merge whose first chunks others have
+    for (unsigned i = 0; i < own.num_taken; ++i)
+      if (reduce_chunks(own.taken[i])) of_others = i;
+    if (of_others == few_offset_segments) return;
+    const taken_chunks taken = own.taken[of_others];
+    parts::wait_until_cleared();
+    const T value =
+        reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(taken.first)},
+                           cut_of(taken.segment).num_chunks(), call.reduction.op, own.of_warps[turn]);
+    if (threadIdx.x == 0) write(taken.segment, value);
+  }
+
+  __device__ cut_of_call cut_of(unsigned segment) const {
+    return cut_of_call::template of<item>(call.offsets.size(segment, call.offsets.begin(segment)));
+  }
+
+  // Chunks of one segment: merged by the threads that would merge posted ones, if they are all, else posted. Returns
+  // whether these are the last ones, and others have the first.
+  __device__ bool reduce_chunks(const taken_chunks& taken) {
+    const auto& op = call.reduction.op;
+    const auto items = call.reduction.items.of_segment(call.offsets.begin(taken.segment));
+    const cut_of_call cut = cut_of(taken.segment);
+    const unsigned num_chunks = cut.num_chunks(), begin = taken.begin;
+    const auto end = static_cast<unsigned>(parts::at_most(taken.end, num_chunks));
+    const bool is_whole = begin == 0 && end == num_chunks;
+    T value, of_thread;
+    for (unsigned chunk = begin; chunk < end; ++chunk, turn ^= 1) {
+      value = reduce_by_block<T>(items + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items), cut.chunk_size(chunk),
+                                 op, own.of_warps[turn]);
+      if (num_chunks == 1) break;
+      if (is_whole) {
+        if (threadIdx.x == 0) own.of_chunk = value;
+        __syncthreads();
+        if (threadIdx.x == chunk % segment_block_threads)
+          of_thread = chunk < segment_block_threads ? own.of_chunk : op(of_thread, own.of_chunk);
+      } else if (threadIdx.x == 0) {
+        parts::wait_until_cleared();
+        call.mailboxes.post(taken.first + chunk, value, call.of_call);
+      }
+    }
+    if (is_whole) {
+      if (num_chunks > 1) value = merge_in_block(of_thread, num_chunks, op, own.of_warps[turn]);
+      turn ^= 1;
+      if (threadIdx.x == 0) write(taken.segment, value);
+    }
+    return begin > 0 && begin < end && end == num_chunks;
+  }
+};
+
+template <class Call>
+__global__ void __launch_bounds__(segment_block_threads, 4)
+    few_offset_segments_kernel(const __grid_constant__ Call call) {
+  __shared__ typename few_segments_worker<Call>::shared shared;
+  few_segments_worker<Call>{call, shared}.run();
+}
+
+// Up to few_offset_segments segments, accumulated in T. Storage: a mailbox of T for each chunk that can be posted.
+template <class T, class Reduction, class Offsets>
+cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                       const Reduction& reduction, const Offsets& offsets, std::size_t num_segments,
+                                       cudaStream_t stream) {
+  constexpr std::size_t bytes = parts::mailboxes<T>::bytes(most_posted_chunks);
+  char* region;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  if (num_segments == 0) return cudaSuccess;
+  parts::device_limits limits;
+  parts::opened_storage storage;
+  error = limits.ask();
+  if (error == cudaSuccess) error = storage.open(region, bytes, stream);
+  if (error != cudaSuccess) return error;
+  std::size_t blocks = parts::ceil_div(num_segments, segment_block_warps);
+  if (blocks < std::size_t{4} * limits.multiprocessors) blocks = std::size_t{4} * limits.multiprocessors;
+  using call = few_segments_call<T, Reduction, Offsets>;
+  const call made{reduction,
+                  offsets,
+                  static_cast<unsigned>(num_segments),
+                  static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
+                  1.0 / static_cast<double>(blocks),
+                  parts::mailboxes<T>(region),
+                  storage.of_call};
+  return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
+                                  stream, made);
+}
+
+}  // namespace rungs::RUNGS_ABI::production
