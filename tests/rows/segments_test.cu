@@ -11,6 +11,7 @@
 #include <random>
 #include <rungs/device/device_segmented_reduce.cuh>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "arrived.hpp"
@@ -189,14 +190,17 @@ TYPED_TEST(SegmentsOf, ManyOfAnyLengthBetweenOffsets) {
 TYPED_TEST(SegmentsOf, AnywhereBetweenOffsets) {
   constexpr long long num_items = 100'000;
   std::mt19937 engine(8);
-  std::vector<long long> begins(2000), ends(2000);
-  for (std::size_t s = 0; s < begins.size(); ++s) {
-    begins[s] = engine() % num_items;
-    ends[s] = s % 10 == 0 ? begins[s] - static_cast<long long>(engine() % 3)
-                          : std::min<long long>(num_items, begins[s] + engine() % (s % 7 == 0 ? 90'000 : 200));
+  for (const std::size_t n : {1000, 2000}) {
+    SCOPED_TRACE(n);
+    std::vector<long long> begins(n), ends(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      begins[s] = engine() % num_items;
+      ends[s] = s % 10 == 0 ? begins[s] - static_cast<long long>(engine() % 3)
+                            : std::min<long long>(num_items, begins[s] + engine() % (s % 7 == 0 ? 90'000 : 200));
+    }
+    const offsets offsets(begins, ends);
+    this->expect_right(small_items<TypeParam>(num_items, 9), offsets, 0, offsets.d_begins.items, offsets.d_ends.items);
   }
-  const offsets offsets(begins, ends);
-  this->expect_right(small_items<TypeParam>(num_items, 9), offsets, 0, offsets.d_begins.items, offsets.d_ends.items);
 }
 
 // Long segments, and operators that know no identity.
@@ -300,7 +304,7 @@ TEST_F(Segments, StructsAndIterators) {
 
 // Segments of more chunks than one group has, and of so many that chunks grow.
 TEST_F(Segments, GiantsBetweenOffsets) {
-  const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384};
+  const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384, 150'000'001};
   const offsets offsets = offsets::of(all);
   const std::size_t n = all.size();
   const auto sums = room<long long>(n);
@@ -316,30 +320,75 @@ TEST_F(Segments, GiantsBetweenOffsets) {
   }
 }
 
-// More chunks than can be listed: some segments are one job each, with the same bits.
-TEST_F(Segments, MoreChunksThanAreListed) {
+// More chunks than can be posted or listed: some segments are left to one block each, with the same bits.
+TEST_F(Segments, MoreChunksThanThereIsRoomFor) {
   std::mt19937 engine(10);
   std::normal_distribution<float> normal;
-  constexpr std::size_t size = 2048 * 300 + 77, n = 250;
+  constexpr std::size_t size = 8192 * 75 + 77;
   std::vector<float> items(size);
   for (float& item : items) item = normal(engine);
   const device_vector<float> in(items);
   const offsets alone = offsets::of({size});
-  const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
-  const auto sum = room<float>(1), sums = room<float>(n);
+  const auto sum = room<float>(1);
   ASSERT_EQ(in_two_phases([&](auto&&... storage) {
               return segmented::Sum(storage..., in.items, sum.items, 1, alone.d_begins.items, alone.d_ends.items);
             }),
             cudaSuccess);
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Sum(storage..., in.items, sums.items, n, many.d_begins.items, many.d_ends.items);
-            }),
-            cudaSuccess);
   const float expected = sum.front();
-  for (const float found : sums.read(n)) EXPECT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
   double exact = 0, magnitude = 0;
   for (const float item : items) exact += item, magnitude += std::fabs(item);
   EXPECT_NEAR(expected, exact, 50 * magnitude * std::ldexp(1.0, -24));
+  for (const std::size_t n : {900, 1100}) {
+    SCOPED_TRACE(n);
+    static_assert(900 * 76 > production::most_posted_chunks && 1100 * 75 > production::segment_jobs<float>::extra_jobs);
+    const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
+    const auto sums = room<float>(n);
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sums.items, n, many.d_begins.items, many.d_ends.items);
+              }),
+              cudaSuccess);
+    for (const float found : sums.read(n)) ASSERT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
+  }
+}
+
+// One launch and two, on both sides of where they change.
+TEST_F(Segments, FewHaveTheBitsOfMany) {
+  constexpr std::size_t most = production::few_offset_segments;
+  std::mt19937 engine(14);
+  std::normal_distribution<float> normal;
+  std::vector<std::size_t> all(most + 1);
+  std::size_t num_items = 0;
+  for (std::size_t& size : all) {
+    const unsigned kind = engine() % 100;
+    size = engine() % (kind < 60 ? 40 : kind < 80 ? 3000 : kind < 98 ? 20'000 : 300'000);
+    if (&size == &all[5]) size = 3'000'000;
+    num_items += size;
+  }
+  std::vector<float> items(num_items + 1);
+  for (float& item : items) item = normal(engine);
+  const device_vector<float> in(items);
+  const offsets offsets = offsets::of(all, 1);
+  const auto found = [&](std::size_t n) {
+    const auto sums = room<float>(n);
+    const auto places = room<KeyValuePair<int, float>>(n);
+    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
+                                      offsets.d_ends.items);
+              }),
+              cudaSuccess);
+    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::ArgMin(storage..., in.items, places.items, n, offsets.d_begins.items,
+                                         offsets.d_ends.items);
+              }),
+              cudaSuccess);
+    return std::pair(sums.read(n), places.read(n));
+  };
+  const auto [sums, places] = found(most + 1);
+  for (const std::size_t n : {std::size_t{1}, std::size_t{6}, std::size_t{300}, most - 1, most}) {
+    const auto [few_sums, few_places] = found(n);
+    EXPECT_EQ(std::memcmp(few_sums.data(), sums.data(), n * sizeof(float)), 0) << n;
+    EXPECT_EQ(std::memcmp(few_places.data(), places.data(), n * sizeof(places[0])), 0) << n;
+  }
 }
 
 TEST_F(Segments, OfNothing) {
@@ -466,12 +515,12 @@ TEST_F(Segments, InAWorkspace) {
   }
 }
 
-TEST_F(Segments, OffsetsInAReplayedGraph) {
-  constexpr std::size_t n = 5000;
+void expect_right_in_a_replayed_graph(std::size_t n) {
   std::mt19937 engine(12);
   std::vector<std::size_t> all(n);
   std::size_t num_items = 0;
-  for (std::size_t& size : all) num_items += size = engine() % (engine() % 50 == 0 ? 20'000 : 40);
+  for (std::size_t& size : all)
+    num_items += size = &size == &all[n / 2] ? 400'000 : engine() % (engine() % 50 == 0 ? 20'000 : 40);
   const offsets offsets = offsets::of(all);
   const device_vector<int> in(small_items<int>(num_items, 1));
   const auto out = room<int>(n);
@@ -507,6 +556,8 @@ TEST_F(Segments, OffsetsInAReplayedGraph) {
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
 }
+TEST_F(Segments, FewOffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(300); }
+TEST_F(Segments, OffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(5000); }
 
 }  // namespace
 }  // namespace rungs::tests
