@@ -1,4 +1,5 @@
-// Segments between offsets, reduced in two launches whatever their lengths.
+// Segments between offsets, reduced in two launches whatever their lengths. Few are one launch
+// (few_offset_segments.cuh).
 //
 // Lanes of a warp reduce up to 256 items, a warp up to 8 KB and a block up to 32 KB. Longer segments are cut into
 // chunks of so much, counted from their beginning. So a segment's size alone says how it is reduced, and it has the
