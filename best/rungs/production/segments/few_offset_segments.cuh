@@ -112,14 +112,18 @@ struct few_segments_worker {
     const bool exists = warp < call.tile_segments && segment < call.num_segments;
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
-    unsigned long long sum = 0;
+    bool are_long = false;  // known by loads that are on their way at once
 #pragma unroll
-    for (unsigned k = 0; k < thread_segments; ++k) sum += counts_of(k).word;
+    for (unsigned k = 0; k < thread_segments; ++k) {
+      const unsigned own_one = k * segment_block_threads + threadIdx.x;
+      const unsigned each = own_one < call.num_segments ? own_one : call.num_segments - 1;
+      are_long |= call.offsets.size(each, call.offsets.begin(each)) > Call::most_warp_items;
+    }
     if (threadIdx.x == 0) own.num_taken = 0;
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(sum != 0)) {
-      take_share(sum);
+    if (__syncthreads_or(are_long)) {
+      take_share();
       reduce_share();
     }
     parts::wait_until_cleared();
@@ -154,9 +158,12 @@ struct few_segments_worker {
     if (lane == 0) write(segment, value, size > 0);
   }
 
-  // Lists what the block has of all chunks, in any order. `sum` is of the thread's segments.
-  __device__ void take_share(unsigned long long sum) const {
+  // Lists what the block has of all chunks, in any order.
+  __device__ void take_share() const {
     const unsigned warp = threadIdx.x / parts::warp_threads;
+    unsigned long long sum = 0;  // of the thread's segments
+#pragma unroll 1
+    for (unsigned k = 0; k * segment_block_threads < call.num_segments; ++k) sum += counts_of(k).word;
     const unsigned long long through = parts::warp_scan(sum, plus{});
     if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
     __syncthreads();
@@ -173,7 +180,7 @@ struct few_segments_worker {
     const unsigned long long to = blockIdx.x + 1 < gridDim.x ? begin_of(blockIdx.x + 1) : all.weight();
     if (before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
 #pragma unroll 1
-      for (unsigned k = 0; k < thread_segments; ++k) {
+      for (unsigned k = 0; k * segment_block_threads < call.num_segments; ++k) {
         const chunk_counts each = counts_of(k);
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {

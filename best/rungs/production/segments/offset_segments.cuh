@@ -234,9 +234,10 @@ struct short_segments {
   static __device__ T reduce_alone(const Items& items, unsigned size, unsigned& num_valid, const Op& op) {
     const unsigned lane = threadIdx.x % parts::warp_threads;
     const int its_class = size > lane_items ? 32 - __clz((size - 1) / lane_items) : 0;
-    num_valid = static_cast<unsigned>(parts::at_most(size, std::size_t{1} << its_class));
+    const unsigned lanes = 1u << its_class;
+    num_valid = size < lanes ? size : lanes;
     const unsigned own_items = lane < num_valid ? ((size - 1 - lane) >> its_class) + 1 : 0;
-    return reduce_own(items + static_cast<std::ptrdiff_t>(lane), std::ptrdiff_t{1} << its_class, own_items, op);
+    return reduce_own(items + static_cast<std::ptrdiff_t>(lane), static_cast<std::ptrdiff_t>(lanes), own_items, op);
   }
 
  private:
