@@ -276,8 +276,8 @@ __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::
   const unsigned long long extra = draw(jobs.count->extra, num_chunks > 1 ? num_chunks - 1 : 0, all);
   if (num_chunks > 1 && extra + num_chunks - 1 > list::extra_jobs) num_jobs = 1;
   const unsigned long long first = draw(jobs.count->listed, num_jobs, all);
-  const auto enter = [&](unsigned long long first, std::size_t segment, unsigned chunk) {
-    jobs.entries[first + chunk] = static_cast<unsigned long long>(segment) << list::chunk_bits | chunk;
+  const auto enter = [&](unsigned long long job, std::size_t segment, unsigned chunk) {
+    jobs.entries[job] = static_cast<unsigned long long>(segment) << list::chunk_bits | chunk;
   };
   if (num_jobs > 0) jobs.arrivals[first] = 0;
   if (num_jobs == 1) enter(first, segment, num_chunks > 1 ? list::all_chunks : 0);
@@ -286,7 +286,8 @@ __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::
     const auto its_first = __shfl_sync(parts::full_mask, first, owner);
     const auto its_segment = __shfl_sync(parts::full_mask, static_cast<unsigned long long>(segment), owner);
     const unsigned its_jobs = __shfl_sync(parts::full_mask, num_jobs, owner);
-    for (unsigned chunk = lane; chunk < its_jobs; chunk += parts::warp_threads) enter(its_first, its_segment, chunk);
+    for (unsigned chunk = lane; chunk < its_jobs; chunk += parts::warp_threads)
+      enter(its_first + chunk, its_segment, chunk);
   }
 }
 
