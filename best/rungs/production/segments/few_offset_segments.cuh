@@ -17,7 +17,13 @@
 namespace rungs::RUNGS_ABI::production {
 
 // Every block reads the offsets of all, so of more segments two launches are faster.
-inline constexpr unsigned few_offset_segments = 1024;
+inline constexpr unsigned few_offset_segments = 4096;
+
+// Blocks of a multiprocessor, with 32 KB each on their way.
+inline constexpr unsigned few_segment_blocks = 3;
+
+// So many chunks are a share at least. One after the other takes less time than to wait for another block.
+inline constexpr unsigned least_share = 2;
 
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
 inline constexpr unsigned most_posted_chunks = 64 * 1024;
@@ -56,7 +62,8 @@ struct few_segments_call {
   Reduction reduction;
   Offsets offsets;
   unsigned num_segments, tile_segments;  // of all, and of a block's warps
-  double per_block;                      // 1 / the number of blocks
+  unsigned sharing_blocks;               // the first ones, which are resident at once
+  double per_block;                      // 1 / their number
   parts::mailboxes<T> mailboxes;         // of chunks
   parts::tag of_call;
 };
@@ -89,22 +96,22 @@ struct few_segments_worker {
   using T = typename Call::T;
   using item = typename Call::item;
   using cut_of_call = typename Call::cut;
+  using iterator = typename Call::Reduction::Items::iterator;
+  using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
 
-  static constexpr unsigned thread_segments = few_offset_segments / segment_block_threads;
   // The block's chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
   struct taken_chunks {
     unsigned long long segment : 12, first : 24, begin : 13, end : 13;
   };
   struct shared {
     unsigned long long of_warps_words[segment_block_warps];
-    T of_warps[2][segment_block_warps], of_chunk;
+    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
     unsigned num_taken;
     taken_chunks taken[few_offset_segments];
   };
 
   const Call& call;
   shared& own;
-  unsigned turn = 0;
 
   __device__ void run() {
     const unsigned warp = threadIdx.x / parts::warp_threads;
@@ -112,29 +119,41 @@ struct few_segments_worker {
     const bool exists = warp < call.tile_segments && segment < call.num_segments;
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
-    bool are_long = false;  // known by loads that are on their way at once
-#pragma unroll
-    for (unsigned k = 0; k < thread_segments; ++k) {
-      const unsigned own_one = k * segment_block_threads + threadIdx.x;
-      const unsigned each = own_one < call.num_segments ? own_one : call.num_segments - 1;
-      are_long |= call.offsets.size(each, call.offsets.begin(each)) > Call::most_warp_items;
-    }
+    unsigned long long sum = 0;  // of the thread's segments
+    if (shares()) for_own_segments([&](unsigned, chunk_counts counts) { sum += counts.word; });
     if (threadIdx.x == 0) own.num_taken = 0;
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(are_long)) {
-      take_share();
+    if (__syncthreads_or(sum > 0)) {
+      take_share(sum);
       reduce_share();
     }
     parts::wait_until_cleared();
   }
 
  private:
-  // Of the thread's segment k.
-  __device__ chunk_counts counts_of(unsigned k) const {
-    const unsigned segment = k * segment_block_threads + threadIdx.x;
-    if (segment >= call.num_segments) return {0};
-    return chunk_counts::of<Call>(call.offsets.size(segment, call.offsets.begin(segment)));
+  __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
+
+  // Calls of(segment, its counts) for the segments that the thread looks after. Offsets of four come at once.
+  template <class Of>
+  __device__ void for_own_segments(const Of& of) const {
+    constexpr unsigned at_once = 4;
+#pragma unroll 1
+    for (unsigned first = threadIdx.x; first < call.num_segments; first += at_once * segment_block_threads) {
+      typename Call::count sizes[at_once];
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) {
+        const unsigned segment = first + k * segment_block_threads;
+        const unsigned each = segment < call.num_segments ? segment : first;
+        sizes[k] = call.offsets.size(each, call.offsets.begin(each));
+      }
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) {
+        const unsigned segment = first + k * segment_block_threads;
+        if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
+          of(segment, chunk_counts::of<Call>(sizes[k]));
+      }
+    }
   }
   __device__ void write(std::size_t segment, const T& aggregate, bool has_items = true) const {
     call.reduction.write(segment, aggregate, has_items);
@@ -150,7 +169,7 @@ struct few_segments_worker {
     if (size <= short_segments<T>::most_items) {
       value = short_segments<T>::reduce_alone(items, size, num_valid, op);
     } else {
-      using share = share_of_items<parts::warp_threads, T, Items, std::decay_t<decltype(op)>>;
+      using share = share_of_items<parts::warp_threads, T, Items, op_of_call, 8>;
       value = share::reduce(items, size, lane, op);
       num_valid = share::num_valid(size);
     }
@@ -158,12 +177,9 @@ struct few_segments_worker {
     if (lane == 0) write(segment, value, size > 0);
   }
 
-  // Lists what the block has of all chunks, in any order.
-  __device__ void take_share() const {
+  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments.
+  __device__ void take_share(unsigned long long sum) const {
     const unsigned warp = threadIdx.x / parts::warp_threads;
-    unsigned long long sum = 0;  // of the thread's segments
-#pragma unroll 1
-    for (unsigned k = 0; k * segment_block_threads < call.num_segments; ++k) sum += counts_of(k).word;
     const unsigned long long through = parts::warp_scan(sum, plus{});
     if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
     __syncthreads();
@@ -173,15 +189,14 @@ struct few_segments_worker {
       if (w < warp) before.word += own.of_warps_words[w];
       all.word += own.of_warps_words[w];
     }
-    // Of few chunks the first blocks have one each. They lie on different multiprocessors.
-    const double most = static_cast<double>(all.weight()) * call.per_block, share = most > 1 ? most : 1;
+    // Of few chunks the first blocks have all. They lie on different multiprocessors.
+    const double most = static_cast<double>(all.weight()) * call.per_block,
+                 share = most > least_share ? most : least_share;
     const auto begin_of = [&](unsigned block) { return static_cast<unsigned long long>(block * share); };
     const unsigned long long from = begin_of(blockIdx.x);
-    const unsigned long long to = blockIdx.x + 1 < gridDim.x ? begin_of(blockIdx.x + 1) : all.weight();
-    if (before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
-#pragma unroll 1
-      for (unsigned k = 0; k * segment_block_threads < call.num_segments; ++k) {
-        const chunk_counts each = counts_of(k);
+    const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
+    if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
+      for_own_segments([&](unsigned segment, chunk_counts each) {
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {
           const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
@@ -191,66 +206,85 @@ struct few_segments_worker {
         const unsigned first = before.num_chunks(), num_chunks = each.num_chunks(), begin = chunks_until(from);
         unsigned end = chunks_until(to);
         if (first + num_chunks > most_posted_chunks && end > 0) end = begin == 0 ? num_chunks : 0;
-        if (begin < end)
-          own.taken[atomicAdd(&own.num_taken, 1u)] = {k * segment_block_threads + threadIdx.x, first, begin, end};
+        if (begin < end) own.taken[atomicAdd(&own.num_taken, 1u)] = {segment, first, begin, end};
         before.word += each.word;
-      }
+      });
     }
     __syncthreads();
-  }
-
-  __device__ void reduce_share() {
-    unsigned of_others = few_offset_segments;  // the one to merge whose first chunks others have
-    for (unsigned i = 0; i < own.num_taken; ++i)
-      if (reduce_chunks(own.taken[i])) of_others = i;
-    if (of_others == few_offset_segments) return;
-    const taken_chunks taken = own.taken[of_others];
-    parts::wait_until_cleared();
-    const T value =
-        reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(taken.first)},
-                           cut_of(taken.segment).num_chunks(), call.reduction.op, own.of_warps[turn]);
-    if (threadIdx.x == 0) write(taken.segment, value);
   }
 
   __device__ cut_of_call cut_of(unsigned segment) const {
     return cut_of_call::template of<item>(call.offsets.size(segment, call.offsets.begin(segment)));
   }
 
-  // Chunks of one segment: merged by the threads that would merge posted ones, if they are all, else posted. Returns
-  // whether these are the last ones, and others have the first.
-  __device__ bool reduce_chunks(const taken_chunks& taken) {
+  // Chunks of one segment are merged by the threads that would merge posted ones, if they are all, else posted. Before
+  // they are, the next chunk is begun.
+  __device__ void reduce_share() {
+    using flight = chunks_in_flight<T, iterator, op_of_call>;
     const auto& op = call.reduction.op;
-    const auto items = call.reduction.items.of_segment(call.offsets.begin(taken.segment));
-    const cut_of_call cut = cut_of(taken.segment);
-    const unsigned num_chunks = cut.num_chunks(), begin = taken.begin;
-    const auto end = static_cast<unsigned>(parts::at_most(taken.end, num_chunks));
-    const bool is_whole = begin == 0 && end == num_chunks;
-    T value, of_thread;
-    for (unsigned chunk = begin; chunk < end; ++chunk, turn ^= 1) {
-      value = reduce_by_block<T>(items + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items), cut.chunk_size(chunk),
-                                 op, own.of_warps[turn]);
-      if (num_chunks == 1) break;
-      if (is_whole) {
+    const unsigned num_taken = own.num_taken;
+    if (num_taken == 0) return;
+    unsigned of_others = few_offset_segments;  // the one to merge whose first chunks others have
+    unsigned i = 0, turn = 0, chunk = own.taken[0].begin;
+    cut_of_call cut = cut_of(own.taken[0].segment);
+    flight in_flight;
+    T partial;  // of a segment that the block has alone
+    const auto items_of = [&] {
+      return call.reduction.items.of_segment(call.offsets.begin(own.taken[i].segment)) +
+             static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+    };
+    iterator items = items_of();
+    in_flight.begin(items, cut.chunk_size(chunk));
+    for (; i < num_taken; turn ^= 1) {
+      const taken_chunks& taken = own.taken[i];
+      const unsigned num_chunks = cut.num_chunks, current = chunk, size = cut.chunk_size(chunk);
+      const unsigned begin = taken.begin, end = taken.end < num_chunks ? taken.end : num_chunks;
+      const bool is_last = chunk + 1 >= end, is_whole = begin == 0 && end == num_chunks;
+      T value = in_flight.reduce(items, size, op);
+      ++chunk;
+      if (is_last) {
+        if (begin > 0 && end == num_chunks) of_others = i;
+        if (++i < num_taken) {
+          cut = cut_of(own.taken[i].segment);
+          chunk = own.taken[i].begin;
+        }
+      }
+      if (i < num_taken) {
+        items = items_of();
+        in_flight.begin(items, cut.chunk_size(chunk));
+      }
+      value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
+
+      if (is_whole && num_chunks > parts::warp_threads) {
         if (threadIdx.x == 0) own.of_chunk = value;
         __syncthreads();
-        if (threadIdx.x == chunk % segment_block_threads)
-          of_thread = chunk < segment_block_threads ? own.of_chunk : op(of_thread, own.of_chunk);
-      } else if (threadIdx.x == 0) {
-        parts::wait_until_cleared();
-        call.mailboxes.post(taken.first + chunk, value, call.of_call);
+        if (threadIdx.x == current % segment_block_threads)
+          partial = current < segment_block_threads ? own.of_chunk : op(partial, own.of_chunk);
+        __syncthreads();
+        if (is_last) value = merge_in_block(partial, num_chunks, op, own.of_merge);
+      } else if (threadIdx.x < parts::warp_threads) {
+        if (is_whole && num_chunks > 1) {
+          partial = with_chunk(partial, current, value);
+          if (is_last) value = reduce_valid_lanes<parts::warp_threads>(partial, num_chunks, op);
+        } else if (!is_whole && threadIdx.x == 0) {
+          parts::wait_until_cleared();
+          call.mailboxes.post(taken.first + current, value, call.of_call);
+        }
       }
+      if (is_last && is_whole && threadIdx.x == 0) write(taken.segment, value);
     }
-    if (is_whole) {
-      if (num_chunks > 1) value = merge_in_block(of_thread, num_chunks, op, own.of_warps[turn]);
-      turn ^= 1;
-      if (threadIdx.x == 0) write(taken.segment, value);
-    }
-    return begin > 0 && begin < end && end == num_chunks;
+    if (of_others == few_offset_segments) return;
+    const taken_chunks& taken = own.taken[of_others];
+    parts::wait_until_cleared();
+    const T value =
+        reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(taken.first)},
+                           cut_of(taken.segment).num_chunks, op, own.of_merge);
+    if (threadIdx.x == 0) write(taken.segment, value);
   }
 };
 
 template <class Call>
-__global__ void __launch_bounds__(segment_block_threads, 4)
+__global__ void __launch_bounds__(segment_block_threads, few_segment_blocks)
     few_offset_segments_kernel(const __grid_constant__ Call call) {
   __shared__ typename few_segments_worker<Call>::shared shared;
   few_segments_worker<Call>{call, shared}.run();
@@ -271,14 +305,16 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   error = limits.ask();
   if (error == cudaSuccess) error = storage.open(region, bytes, stream);
   if (error != cudaSuccess) return error;
-  std::size_t blocks = parts::ceil_div(num_segments, segment_block_warps);
-  if (blocks < std::size_t{4} * limits.multiprocessors) blocks = std::size_t{4} * limits.multiprocessors;
+  const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
+  const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
+  const std::size_t blocks = for_warps > resident ? for_warps : resident;
   using call = few_segments_call<T, Reduction, Offsets>;
   const call made{reduction,
                   offsets,
                   static_cast<unsigned>(num_segments),
                   static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
-                  1.0 / static_cast<double>(blocks),
+                  static_cast<unsigned>(resident),
+                  1.0 / static_cast<double>(resident),
                   parts::mailboxes<T>(region),
                   storage.of_call};
   return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
