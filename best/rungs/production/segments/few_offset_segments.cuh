@@ -20,7 +20,7 @@ namespace rungs::RUNGS_ABI::production {
 inline constexpr unsigned few_offset_segments = 4096;
 
 // Blocks of a multiprocessor, with 32 KB each on their way.
-inline constexpr unsigned few_segment_blocks = 3;
+inline constexpr unsigned few_segment_blocks = 4;
 
 // So many chunks are a share at least. One after the other takes less time than to wait for another block.
 inline constexpr unsigned least_share = 2;
@@ -99,15 +99,19 @@ struct few_segments_worker {
   using iterator = typename Call::Reduction::Items::iterator;
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
 
-  // The block's chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
-  struct taken_chunks {
-    unsigned long long segment : 12, first : 24, begin : 13, end : 13;
+  using flight = chunks_in_flight<T, iterator, op_of_call>;
+
+  // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
+  struct some_chunks {
+    unsigned segment, first, begin, end;
   };
   struct shared {
+    uint4 held[flight::share::held_pieces];
     unsigned long long of_warps_words[segment_block_warps];
     T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
-    unsigned num_taken;
-    taken_chunks taken[few_offset_segments];
+    unsigned num_cut, num_whole;
+    some_chunks cut[2];                         // of segments that others have chunks of, too
+    unsigned short whole[few_offset_segments];  // segments of which the block has all chunks
   };
 
   const Call& call;
@@ -120,8 +124,8 @@ struct few_segments_worker {
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
     unsigned long long sum = 0;  // of the thread's segments
-    if (shares()) for_own_segments([&](unsigned, chunk_counts counts) { sum += counts.word; });
-    if (threadIdx.x == 0) own.num_taken = 0;
+    if (shares()) for_own_segments([&](unsigned, typename Call::count, chunk_counts counts) { sum += counts.word; });
+    if (threadIdx.x == 0) own.num_cut = own.num_whole = 0;
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
     if (__syncthreads_or(sum > 0)) {
@@ -134,7 +138,7 @@ struct few_segments_worker {
  private:
   __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
 
-  // Calls of(segment, its counts) for the segments that the thread looks after. Offsets of four come at once.
+  // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
   template <class Of>
   __device__ void for_own_segments(const Of& of) const {
     constexpr unsigned at_once = 4;
@@ -151,7 +155,7 @@ struct few_segments_worker {
       for (unsigned k = 0; k < at_once; ++k) {
         const unsigned segment = first + k * segment_block_threads;
         if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
-          of(segment, chunk_counts::of<Call>(sizes[k]));
+          of(segment, sizes[k], chunk_counts::of<Call>(sizes[k]));
       }
     }
   }
@@ -196,17 +200,24 @@ struct few_segments_worker {
     const unsigned long long from = begin_of(blockIdx.x);
     const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
     if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
-      for_own_segments([&](unsigned segment, chunk_counts each) {
+      for_own_segments([&](unsigned segment, typename Call::count size, chunk_counts each) {
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {
           const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
           const auto weight = static_cast<unsigned>(parts::at_most(distance, each.weight()));
           return of_chunk > 1 ? (weight + of_chunk - 1) / of_chunk : weight;
         };
-        const unsigned first = before.num_chunks(), num_chunks = each.num_chunks(), begin = chunks_until(from);
+        const unsigned first = before.num_chunks(), begin = chunks_until(from);
+        const bool is_posted = first + each.num_chunks() <= most_posted_chunks;
         unsigned end = chunks_until(to);
-        if (first + num_chunks > most_posted_chunks && end > 0) end = begin == 0 ? num_chunks : 0;
-        if (begin < end) own.taken[atomicAdd(&own.num_taken, 1u)] = {segment, first, begin, end};
+        if (begin < end) {
+          const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
+          if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
+          if (begin == 0 && end == num_chunks)
+            own.whole[atomicAdd(&own.num_whole, 1u)] = static_cast<unsigned short>(segment);
+          else if (is_posted && begin < end)
+            own.cut[atomicAdd(&own.num_cut, 1u)] = {segment, first, begin, end};
+        }
         before.word += each.word;
       });
     }
@@ -217,69 +228,72 @@ struct few_segments_worker {
     return cut_of_call::template of<item>(call.offsets.size(segment, call.offsets.begin(segment)));
   }
 
-  // Chunks of one segment are merged by the threads that would merge posted ones, if they are all, else posted. Before
+  // Chunks of a segment that is whole are merged by the threads that would merge posted ones; others are posted. Before
   // they are, the next chunk is begun.
   __device__ void reduce_share() {
-    using flight = chunks_in_flight<T, iterator, op_of_call>;
     const auto& op = call.reduction.op;
-    const unsigned num_taken = own.num_taken;
+    const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
     if (num_taken == 0) return;
-    unsigned of_others = few_offset_segments;  // the one to merge whose first chunks others have
-    unsigned i = 0, turn = 0, chunk = own.taken[0].begin;
-    cut_of_call cut = cut_of(own.taken[0].segment);
-    flight in_flight;
-    T partial;  // of a segment that the block has alone
-    const auto items_of = [&] {
-      return call.reduction.items.of_segment(call.offsets.begin(own.taken[i].segment)) +
-             static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+    const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
+    unsigned i = 0, turn = 0, chunk, end;
+    cut_of_call cut;
+    iterator of_segment;
+    const auto open = [&] {
+      const unsigned segment = segment_of(i);
+      const auto begin = call.offsets.begin(segment);
+      cut = cut_of_call::template of<item>(call.offsets.size(segment, begin));
+      of_segment = call.reduction.items.of_segment(begin);
+      chunk = i < num_cut ? own.cut[i].begin : 0;
+      end = i < num_cut ? own.cut[i].end : cut.num_chunks;
     };
-    iterator items = items_of();
+    flight in_flight{own.held};
+    T partial;  // of a segment that is whole
+    open();
+    iterator items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
     in_flight.begin(items, cut.chunk_size(chunk));
     for (; i < num_taken; turn ^= 1) {
-      const taken_chunks& taken = own.taken[i];
-      const unsigned num_chunks = cut.num_chunks, current = chunk, size = cut.chunk_size(chunk);
-      const unsigned begin = taken.begin, end = taken.end < num_chunks ? taken.end : num_chunks;
-      const bool is_last = chunk + 1 >= end, is_whole = begin == 0 && end == num_chunks;
+      const unsigned its = i, current = chunk, num_chunks = cut.num_chunks, size = cut.chunk_size(chunk);
+      const bool is_last = chunk + 1 >= end;
       T value = in_flight.reduce(items, size, op);
       ++chunk;
-      if (is_last) {
-        if (begin > 0 && end == num_chunks) of_others = i;
-        if (++i < num_taken) {
-          cut = cut_of(own.taken[i].segment);
-          chunk = own.taken[i].begin;
-        }
-      }
+      if (is_last && ++i < num_taken) open();
       if (i < num_taken) {
-        items = items_of();
+        items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
         in_flight.begin(items, cut.chunk_size(chunk));
       }
       value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
 
-      if (is_whole && num_chunks > parts::warp_threads) {
+      if (its < num_cut) {
+        if (threadIdx.x == 0) {
+          parts::wait_until_cleared();
+          call.mailboxes.post(own.cut[its].first + current, value, call.of_call);
+        }
+        continue;
+      }
+      if (num_chunks > parts::warp_threads) {
         if (threadIdx.x == 0) own.of_chunk = value;
         __syncthreads();
         if (threadIdx.x == current % segment_block_threads)
           partial = current < segment_block_threads ? own.of_chunk : op(partial, own.of_chunk);
         __syncthreads();
         if (is_last) value = merge_in_block(partial, num_chunks, op, own.of_merge);
-      } else if (threadIdx.x < parts::warp_threads) {
-        if (is_whole && num_chunks > 1) {
-          partial = with_chunk(partial, current, value);
-          if (is_last) value = reduce_valid_lanes<parts::warp_threads>(partial, num_chunks, op);
-        } else if (!is_whole && threadIdx.x == 0) {
-          parts::wait_until_cleared();
-          call.mailboxes.post(taken.first + current, value, call.of_call);
-        }
+      } else if (num_chunks > 1 && threadIdx.x < parts::warp_threads) {
+        partial = with_chunk(partial, current, value);
+        if (is_last) value = reduce_valid_lanes<parts::warp_threads>(partial, num_chunks, op);
       }
-      if (is_last && is_whole && threadIdx.x == 0) write(taken.segment, value);
+      if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
-    if (of_others == few_offset_segments) return;
-    const taken_chunks& taken = own.taken[of_others];
-    parts::wait_until_cleared();
-    const T value =
-        reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(taken.first)},
-                           cut_of(taken.segment).num_chunks, op, own.of_merge);
-    if (threadIdx.x == 0) write(taken.segment, value);
+    // The segment whose last chunks the block has, and others the first.
+    for (i = 0; i < num_cut; ++i) {
+      const some_chunks& last = own.cut[i];
+      const unsigned num_chunks = cut_of(last.segment).num_chunks;
+      if (last.begin == 0 || last.end < num_chunks) continue;
+      parts::wait_until_cleared();
+      const T value =
+          reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(last.first)},
+                             num_chunks, op, own.of_merge);
+      if (threadIdx.x == 0) write(last.segment, value);
+    }
   }
 };
 

@@ -149,7 +149,7 @@ __device__ T reduce_by_warp(const InputIteratorT& items, unsigned size, const Op
 
 inline constexpr int segment_block_threads = 256, segment_block_warps = segment_block_threads / parts::warp_threads;
 
-inline constexpr int job_blocks = 3;  // of a multiprocessor, with 32 KB each on their way
+inline constexpr int job_blocks = 4;  // of a multiprocessor, with 32 KB each on their way
 
 // The aggregate of the values of the first num_valid threads of the block, in its first thread. Calls that follow each
 // other take different memory.
@@ -176,16 +176,16 @@ template <class T, class Items, class Op>
 struct chunks_in_flight {
   using share = share_of_items<segment_block_threads, T, Items, Op>;
 
-  typename share::held_pieces held;
+  uint4* held;  // of share::held_pieces, in shared memory
   bool holds = false;
 
   __device__ void begin(const Items& items, unsigned size) {
     holds = share::can_hold(items, size);
-    if (holds) share::load(held, items, threadIdx.x);
+    if (holds) share::fetch(held, items, threadIdx.x);
   }
   // What the thread has of the chunk that was begun.
   __device__ T reduce(const Items& items, unsigned size, const Op& op) const {
-    return holds ? share::reduce_held(held, items, threadIdx.x, op) : share::reduce(items, size, threadIdx.x, op);
+    return holds ? share::reduce_fetched(held, items, threadIdx.x, op) : share::reduce(items, size, threadIdx.x, op);
   }
 };
 
@@ -438,7 +438,9 @@ struct segments_worker {
     __device__ unsigned long long first() const { return number - chunk; }  // job of the segment
   };
   static constexpr unsigned num_jobs_kept = 8, none = ~0u;
+  using flight = chunks_in_flight<T, iterator, op_of_call>;
   struct shared {
+    uint4 held[flight::share::held_pieces];
     T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
     job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
     unsigned complete[2];     // of these, or none
@@ -473,14 +475,14 @@ struct segments_worker {
     }
     __syncthreads();
 
-    chunks_in_flight<T, iterator, op_of_call> flight;
+    flight in_flight{own.held};
     T partial;  // of a segment that is one job
     unsigned turn = 0, number = 0;
     unsigned posted = none, ticket = 0;  // by the first thread: of which job of this block
     cut_of_call cut = cut_of(own.jobs[0]);
     unsigned chunk = own.jobs[0].first_chunk();
     iterator items = items_of(own.jobs[0], cut, chunk);
-    flight.begin(items, cut.chunk_size(chunk));
+    in_flight.begin(items, cut.chunk_size(chunk));
     for (bool goes_on = true; goes_on; turn ^= 1) {
       const job& taken = own.jobs[number % num_jobs_kept];
       const unsigned num_chunks = cut.num_chunks, size = cut.chunk_size(chunk), current = chunk;
@@ -492,7 +494,7 @@ struct segments_worker {
         entry_after = entry_of(later);
         drawn = atomicAdd(&jobs.count->drawn, 1ull);
       }
-      T value = flight.reduce(items, size, op);
+      T value = in_flight.reduce(items, size, op);
       ++chunk;
       if (is_last) {
         if (draws) {
@@ -510,10 +512,10 @@ struct segments_worker {
       }
       if (goes_on) {
         items = items_of(own.jobs[number % num_jobs_kept], cut, chunk);
-        flight.begin(items, cut.chunk_size(chunk));
+        in_flight.begin(items, cut.chunk_size(chunk));
       }
       if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
-      value = merge_in_block(value, share_of_chunk::num_valid(size), op, own.of_warps[turn]);
+      value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
       merge_complete(own.complete[turn]);
 
       if (takes_all && num_chunks > parts::warp_threads) {
@@ -543,8 +545,6 @@ struct segments_worker {
   }
 
  private:
-  using share_of_chunk = typename chunks_in_flight<T, iterator, op_of_call>::share;
-
   static __device__ cut_of_call cut_of(const job& its) { return cut_of_call::template of<item>(its.size); }
   __device__ void write(std::size_t segment, const T& aggregate) const {
     if (threadIdx.x == 0) call.reduction.write(segment, aggregate, true);

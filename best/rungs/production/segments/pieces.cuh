@@ -49,6 +49,23 @@ inline constexpr unsigned piece_items_of = pieces_of<InputIteratorT>::in_vectors
                                                ? 16 / sizeof(typename pieces_of<InputIteratorT>::item)
                                                : 1;
 
+// Copies to shared memory that go on while the thread does something else.
+inline __device__ void copy_16_bytes(uint4* shared, const uint4* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+      "l"(from)
+      : "memory");
+#else
+  *shared = *from;
+#endif
+}
+inline __device__ void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 // A thread's share of `size` items. So many aligned pieces of it are on their way at once.
 template <int threads, class T, class InputIteratorT, class Op, unsigned aligned_at_once = 4>
 struct share_of_items {
@@ -68,41 +85,40 @@ struct share_of_items {
     return share.folded.value;
   }
 
-  // The same in two steps, for items that are eight aligned pieces for each thread.
-  static constexpr unsigned num_held = 8;
-  struct held_pieces {
-    uint4 words[in_vectors ? num_held : 1];
-  };
+  // How many threads have a value, the first ones.
+  static __device__ unsigned num_valid(unsigned size) { return size / piece_items + (size % piece_items != 0); }
+
+  // The same in two steps, for items that are eight aligned pieces for each thread. They lie in shared memory between
+  // the steps, where a thread has those that it has fetched.
+  static constexpr unsigned num_held = 8, held_pieces = in_vectors ? num_held * threads : 1;
   static __device__ bool can_hold(const InputIteratorT& items, unsigned size) {
     if constexpr (in_vectors)
-      return size == threads * num_held * piece_items &&
-             reinterpret_cast<std::uintptr_t>(pieces::address(items)) % 16 == 0;
+      return size == held_pieces * piece_items && reinterpret_cast<std::uintptr_t>(pieces::address(items)) % 16 == 0;
     else
       return false;
   }
-  static __device__ void load(held_pieces& held, const InputIteratorT& items, unsigned thread) {
+  static __device__ void fetch(uint4* held, const InputIteratorT& items, unsigned thread) {
     if constexpr (in_vectors) {
       const auto* const from = reinterpret_cast<const uint4*>(pieces::address(items)) + thread;
 #pragma unroll
-      for (unsigned k = 0; k < num_held; ++k) held.words[k] = from[k * threads];
+      for (unsigned k = 0; k < num_held; ++k) copy_16_bytes(held + thread + k * threads, from + k * threads);
     }
   }
-  static __device__ T reduce_held(const held_pieces& held, const InputIteratorT& items, unsigned thread, const Op& op) {
+  static __device__ T reduce_fetched(const uint4* held, const InputIteratorT& items, unsigned thread, const Op& op) {
     typename pieces::template folded<T, Op> folded;
     if constexpr (in_vectors) {
+      wait_for_copies();
 #pragma unroll
       for (unsigned k = 0; k < num_held; ++k) {
         parts::vector<item> piece;
-        memcpy(piece.words, &held.words[k], sizeof(piece.words));
+        const uint4 words = held[thread + k * threads];
+        memcpy(piece.words, &words, sizeof(piece.words));
         folded.take_piece(piece, items, (thread + k * threads) * piece_items, op);
       }
       folded.settle(items, op);
     }
     return folded.value;
   }
-
-  // How many threads have a value, the first ones.
-  static __device__ unsigned num_valid(unsigned size) { return size / piece_items + (size % piece_items != 0); }
 
  private:
   __device__ void take_all() {
