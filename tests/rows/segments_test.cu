@@ -338,9 +338,11 @@ TEST_F(Segments, MoreChunksThanThereIsRoomFor) {
   double exact = 0, magnitude = 0;
   for (const float item : items) exact += item, magnitude += std::fabs(item);
   EXPECT_NEAR(expected, exact, 50 * magnitude * std::ldexp(1.0, -24));
-  for (const std::size_t n : {900, 1100}) {
+  constexpr std::size_t few = 900, many_segments = production::few_offset_segments + 1;
+  static_assert(few * 76 > production::most_posted_chunks &&
+                many_segments * 75 > production::segment_jobs<float>::extra_jobs);
+  for (const std::size_t n : {few, many_segments}) {
     SCOPED_TRACE(n);
-    static_assert(900 * 76 > production::most_posted_chunks && 1100 * 75 > production::segment_jobs<float>::extra_jobs);
     const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
     const auto sums = room<float>(n);
     ASSERT_EQ(in_two_phases([&](auto&&... storage) {
@@ -388,6 +390,59 @@ TEST_F(Segments, FewHaveTheBitsOfMany) {
     const auto [few_sums, few_places] = found(n);
     EXPECT_EQ(std::memcmp(few_sums.data(), sums.data(), n * sizeof(float)), 0) << n;
     EXPECT_EQ(std::memcmp(few_places.data(), places.data(), n * sizeof(places[0])), 0) << n;
+  }
+}
+
+// Ties, zeros of both signs and NaN in segments of all mappings: the first extremum, and its own bits.
+TEST_F(Segments, FirstExtremaOfTiesZerosAndNaN) {
+  constexpr std::size_t few = production::few_offset_segments;
+  std::mt19937 engine(15);
+  std::vector<std::size_t> sizes;
+  for (const std::size_t size : {3, 9, 40, 257, 2000, 2049, 8192, 8200, 16384, 40'000, 300'001})
+    sizes.insert(sizes.end(), 3, size);
+  for (const bool with_nan : {false, true}) {
+    for (const std::size_t n : {sizes.size(), few + 7}) {
+      SCOPED_TRACE(n);
+      std::vector<std::size_t> all = sizes;
+      all.resize(n, 5);
+      std::size_t num_items = 1;
+      for (const std::size_t size : all) num_items += size;
+      std::vector<float> items(num_items);
+      for (float& item : items) {
+        const unsigned kind = engine() % 8000;
+        item = with_nan && kind == 0 ? NAN
+               : kind % 3 == 0       ? 0.0f
+               : kind % 3 == 1       ? -0.0f
+               : kind % 5 == 0       ? 1.0f
+                                     : -0.0f;
+        if (kind % 4001 == 7) item = kind % 2 == 0 ? -1.0f : 2.0f;
+      }
+      const device_vector<float> in(items);
+      const offsets offsets = offsets::of(all, 1);
+      const auto expect_first = [&](bool least, const std::vector<KeyValuePair<int, float>>& found) {
+        for (std::size_t s = 0; s < n; ++s) {
+          const float* const own = &items[static_cast<std::size_t>(offsets.begins[s])];
+          std::size_t first = 0;
+          for (std::size_t i = 1; i < all[s]; ++i)
+            if (own[first] == own[first] && !(least ? own[i] >= own[first] : own[i] <= own[first])) first = i;
+          ASSERT_EQ(found[s].key, static_cast<int>(first)) << s;
+          ASSERT_EQ(std::memcmp(&found[s].value, own + first, sizeof(float)), 0) << s;
+        }
+      };
+      const auto places = room<KeyValuePair<int, float>>(n);
+      ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                  return segmented::ArgMin(storage..., in.items, places.items, n, offsets.d_begins.items,
+                                           offsets.d_ends.items);
+                }),
+                cudaSuccess);
+      expect_first(true, places.read(n));
+      ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                  return segmented::ArgMax(storage..., in.items, places.items, n, offsets.d_begins.items,
+                                           offsets.d_ends.items);
+                }),
+                cudaSuccess);
+      expect_first(false, places.read(n));
+    }
   }
 }
 

@@ -10,7 +10,7 @@
 //
 // The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
 // storage where a segment has more than 128 KB. Segments between offsets always do: 1 MB for sums of 8 bytes; of more
-// than 1024 segments, which are two launches, 20 bytes a segment and 1.3 MB.
+// than 4096 segments, which are two launches, 20 bytes a segment and 1.3 MB.
 //
 // d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
 //               segments of a multiple of 16 bytes, is read by vectors.
