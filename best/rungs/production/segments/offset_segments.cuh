@@ -437,12 +437,17 @@ struct segments_worker {
     __device__ unsigned first_chunk() const { return chunk == list::all_chunks ? 0 : chunk; }
     __device__ unsigned long long first() const { return number - chunk; }  // job of the segment
   };
+  // The job behind those that are described, its entry, and the job behind it.
+  struct drawn_ahead {
+    unsigned long long next, entry, later;
+  };
   static constexpr unsigned num_jobs_kept = 8, none = ~0u;
   using flight = chunks_in_flight<T, iterator, op_of_call>;
   struct shared {
     uint4 held[flight::share::held_pieces];
     T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
     job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
+    drawn_ahead ahead;        // used by the thread that draws
     unsigned complete[2];     // of these, or none
   };
 
@@ -467,9 +472,8 @@ struct segments_worker {
     };
     if (blockIdx.x >= num_jobs) return;
     const auto nth = [&](unsigned long long n) { return n * gridDim.x + blockIdx.x; };
-    unsigned long long following = nth(2), later = nth(3), its_entry = 0;
     if (draws) {
-      its_entry = entry_of(following);
+      own.ahead = {nth(2), entry_of(nth(2)), nth(3)};
       own.jobs[0] = described(nth(0), entry_of(nth(0)));
       own.jobs[1] = described(nth(1), entry_of(nth(1)));
     }
@@ -487,22 +491,14 @@ struct segments_worker {
       const job& taken = own.jobs[number % num_jobs_kept];
       const unsigned num_chunks = cut.num_chunks, size = cut.chunk_size(chunk), current = chunk;
       const bool takes_all = taken.chunk == list::all_chunks, is_last = !takes_all || chunk + 1 == num_chunks;
-      unsigned long long entry_after = 0, drawn = 0;
-      job ahead;
       if (draws && is_last) {
-        ahead = described(following, its_entry);
-        entry_after = entry_of(later);
-        drawn = atomicAdd(&jobs.count->drawn, 1ull);
+        const unsigned long long its_entry = entry_of(own.ahead.later), drawn = atomicAdd(&jobs.count->drawn, 1ull);
+        own.jobs[(number + 2) % num_jobs_kept] = described(own.ahead.next, own.ahead.entry);
+        own.ahead = {own.ahead.later, its_entry, 4ull * gridDim.x + drawn};
       }
       T value = in_flight.reduce(items, size, op);
       ++chunk;
       if (is_last) {
-        if (draws) {
-          own.jobs[(number + 2) % num_jobs_kept] = ahead;
-          following = later;
-          its_entry = entry_after;
-          later = 4ull * gridDim.x + drawn;
-        }
         const job& next = own.jobs[++number % num_jobs_kept];
         goes_on = next.number < num_jobs;
         if (goes_on) {
