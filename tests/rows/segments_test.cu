@@ -11,6 +11,7 @@
 #include <random>
 #include <rungs/device/device_segmented_reduce.cuh>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "generic/support.cuh"
@@ -168,14 +169,17 @@ TYPED_TEST(SegmentsOf, ManyOfAnyLengthBetweenOffsets) {
 TYPED_TEST(SegmentsOf, AnywhereBetweenOffsets) {
   constexpr long long num_items = 100'000;
   std::mt19937 engine(8);
-  std::vector<long long> begins(2000), ends(2000);
-  for (std::size_t s = 0; s < begins.size(); ++s) {
-    begins[s] = engine() % num_items;
-    ends[s] = s % 10 == 0 ? begins[s] - static_cast<long long>(engine() % 3)
-                          : std::min<long long>(num_items, begins[s] + engine() % (s % 7 == 0 ? 90'000 : 200));
+  for (const std::size_t n : {1000, 2000}) {
+    SCOPED_TRACE(n);
+    std::vector<long long> begins(n), ends(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      begins[s] = engine() % num_items;
+      ends[s] = s % 10 == 0 ? begins[s] - static_cast<long long>(engine() % 3)
+                            : std::min<long long>(num_items, begins[s] + engine() % (s % 7 == 0 ? 90'000 : 200));
+    }
+    const offsets offsets(begins, ends);
+    this->expect_right(small_items<TypeParam>(num_items, 9), offsets, 0, offsets.d_begins.items, offsets.d_ends.items);
   }
-  const offsets offsets(begins, ends);
-  this->expect_right(small_items<TypeParam>(num_items, 9), offsets, 0, offsets.d_begins.items, offsets.d_ends.items);
 }
 
 // Long segments, and operators that know no identity.
@@ -279,7 +283,7 @@ TEST_F(Segments, StructsAndIterators) {
 
 // Segments of more chunks than one group has, and of so many that chunks grow.
 TEST_F(Segments, GiantsBetweenOffsets) {
-  const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384};
+  const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384, 150'000'001};
   const offsets offsets = offsets::of(all);
   const std::size_t n = all.size();
   const auto sums = room<long long>(n);
@@ -295,30 +299,130 @@ TEST_F(Segments, GiantsBetweenOffsets) {
   }
 }
 
-// More chunks than can be listed: some segments are one job each, with the same bits.
-TEST_F(Segments, MoreChunksThanAreListed) {
+// More chunks than can be posted or listed: some segments are left to one block each, with the same bits.
+TEST_F(Segments, MoreChunksThanThereIsRoomFor) {
   std::mt19937 engine(10);
   std::normal_distribution<float> normal;
-  constexpr std::size_t size = 2048 * 300 + 77, n = 250;
+  constexpr std::size_t size = 8192 * 75 + 77;
   std::vector<float> items(size);
   for (float& item : items) item = normal(engine);
   const device_vector<float> in(items);
   const offsets alone = offsets::of({size});
-  const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
-  const auto sum = room<float>(1), sums = room<float>(n);
+  const auto sum = room<float>(1);
   ASSERT_EQ(in_two_phases([&](auto&&... storage) {
               return segmented::Sum(storage..., in.items, sum.items, 1, alone.d_begins.items, alone.d_ends.items);
             }),
             cudaSuccess);
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Sum(storage..., in.items, sums.items, n, many.d_begins.items, many.d_ends.items);
-            }),
-            cudaSuccess);
   const float expected = sum.front();
-  for (const float found : sums.read(n)) EXPECT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
   double exact = 0, magnitude = 0;
   for (const float item : items) exact += item, magnitude += std::fabs(item);
   EXPECT_NEAR(expected, exact, 50 * magnitude * std::ldexp(1.0, -24));
+  constexpr std::size_t few = 900, many_segments = production::few_offset_segments + 1;
+  static_assert(few * 76 > production::most_posted_chunks &&
+                many_segments * 75 > production::segment_jobs<float>::extra_jobs);
+  for (const std::size_t n : {few, many_segments}) {
+    SCOPED_TRACE(n);
+    const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
+    const auto sums = room<float>(n);
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sums.items, n, many.d_begins.items, many.d_ends.items);
+              }),
+              cudaSuccess);
+    for (const float found : sums.read(n)) ASSERT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
+  }
+}
+
+// One launch and two, on both sides of where they change.
+TEST_F(Segments, FewHaveTheBitsOfMany) {
+  constexpr std::size_t most = production::few_offset_segments;
+  std::mt19937 engine(14);
+  std::normal_distribution<float> normal;
+  std::vector<std::size_t> all(most + 1);
+  std::size_t num_items = 0;
+  for (std::size_t& size : all) {
+    const unsigned kind = engine() % 100;
+    size = engine() % (kind < 60 ? 40 : kind < 80 ? 3000 : kind < 98 ? 20'000 : 300'000);
+    if (&size == &all[5]) size = 3'000'000;
+    num_items += size;
+  }
+  std::vector<float> items(num_items + 1);
+  for (float& item : items) item = normal(engine);
+  const device_vector<float> in(items);
+  const offsets offsets = offsets::of(all, 1);
+  const auto found = [&](std::size_t n) {
+    const auto sums = room<float>(n);
+    const auto places = room<KeyValuePair<int, float>>(n);
+    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
+                                      offsets.d_ends.items);
+              }),
+              cudaSuccess);
+    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::ArgMin(storage..., in.items, places.items, n, offsets.d_begins.items,
+                                         offsets.d_ends.items);
+              }),
+              cudaSuccess);
+    return std::pair(sums.read(n), places.read(n));
+  };
+  const auto [sums, places] = found(most + 1);
+  for (const std::size_t n : {std::size_t{1}, std::size_t{6}, std::size_t{300}, most - 1, most}) {
+    const auto [few_sums, few_places] = found(n);
+    EXPECT_EQ(std::memcmp(few_sums.data(), sums.data(), n * sizeof(float)), 0) << n;
+    EXPECT_EQ(std::memcmp(few_places.data(), places.data(), n * sizeof(places[0])), 0) << n;
+  }
+}
+
+// Ties, zeros of both signs and NaN in segments of all mappings: the first extremum, and its own bits.
+TEST_F(Segments, FirstExtremaOfTiesZerosAndNaN) {
+  constexpr std::size_t few = production::few_offset_segments;
+  std::mt19937 engine(15);
+  std::vector<std::size_t> sizes;
+  for (const std::size_t size : {3, 9, 40, 257, 2000, 2049, 8192, 8200, 16384, 40'000, 300'001})
+    sizes.insert(sizes.end(), 3, size);
+  for (const bool with_nan : {false, true}) {
+    for (const std::size_t n : {sizes.size(), few + 7}) {
+      SCOPED_TRACE(n);
+      std::vector<std::size_t> all = sizes;
+      all.resize(n, 5);
+      std::size_t num_items = 1;
+      for (const std::size_t size : all) num_items += size;
+      std::vector<float> items(num_items);
+      for (float& item : items) {
+        const unsigned kind = engine() % 8000;
+        item = with_nan && kind == 0 ? NAN
+               : kind % 3 == 0       ? 0.0f
+               : kind % 3 == 1       ? -0.0f
+               : kind % 5 == 0       ? 1.0f
+                                     : -0.0f;
+        if (kind % 4001 == 7) item = kind % 2 == 0 ? -1.0f : 2.0f;
+      }
+      const device_vector<float> in(items);
+      const offsets offsets = offsets::of(all, 1);
+      const auto expect_first = [&](bool least, const std::vector<KeyValuePair<int, float>>& found) {
+        for (std::size_t s = 0; s < n; ++s) {
+          const float* const own = &items[static_cast<std::size_t>(offsets.begins[s])];
+          std::size_t first = 0;
+          for (std::size_t i = 1; i < all[s]; ++i)
+            if (own[first] == own[first] && !(least ? own[i] >= own[first] : own[i] <= own[first])) first = i;
+          ASSERT_EQ(found[s].key, static_cast<int>(first)) << s;
+          ASSERT_EQ(std::memcmp(&found[s].value, own + first, sizeof(float)), 0) << s;
+        }
+      };
+      const auto places = room<KeyValuePair<int, float>>(n);
+      ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                  return segmented::ArgMin(storage..., in.items, places.items, n, offsets.d_begins.items,
+                                           offsets.d_ends.items);
+                }),
+                cudaSuccess);
+      expect_first(true, places.read(n));
+      ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                  return segmented::ArgMax(storage..., in.items, places.items, n, offsets.d_begins.items,
+                                           offsets.d_ends.items);
+                }),
+                cudaSuccess);
+      expect_first(false, places.read(n));
+    }
+  }
 }
 
 TEST_F(Segments, OfNothing) {
@@ -445,12 +549,12 @@ TEST_F(Segments, InAWorkspace) {
   }
 }
 
-TEST_F(Segments, OffsetsInAReplayedGraph) {
-  constexpr std::size_t n = 5000;
+void expect_right_in_a_replayed_graph(std::size_t n) {
   std::mt19937 engine(12);
   std::vector<std::size_t> all(n);
   std::size_t num_items = 0;
-  for (std::size_t& size : all) num_items += size = engine() % (engine() % 50 == 0 ? 20'000 : 40);
+  for (std::size_t& size : all)
+    num_items += size = &size == &all[n / 2] ? 400'000 : engine() % (engine() % 50 == 0 ? 20'000 : 40);
   const offsets offsets = offsets::of(all);
   const device_vector<int> in(small_items<int>(num_items, 1));
   const auto out = room<int>(n);
@@ -486,6 +590,8 @@ TEST_F(Segments, OffsetsInAReplayedGraph) {
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
 }
+TEST_F(Segments, FewOffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(300); }
+TEST_F(Segments, OffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(5000); }
 
 }  // namespace
 }  // namespace rungs::tests

@@ -9,8 +9,8 @@
 //   rungs::DeviceSegmentedReduce::Sum(d_in, d_out, num_segments, …, environment);
 //
 // The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Segments of one size need
-// storage where a segment has more than 128 KB; segments between offsets always: 20 bytes a segment and 1.3 MB for sums
-// of 8 bytes.
+// storage where a segment has more than 128 KB. Segments between offsets always do: 1 MB for sums of 8 bytes; of more
+// than 4096 segments, which are two launches, 20 bytes a segment and 1.3 MB.
 //
 // d_in          any random-access iterator. Of segments of one size, memory that begins at a multiple of 16 bytes, in
 //               segments of a multiple of 16 bytes, is read by vectors.
@@ -46,6 +46,7 @@
 #include "rungs/device/parts/storages.cuh"
 #include "rungs/device/parts/types.cuh"
 #include "rungs/parts/storage.cuh"
+#include "rungs/production/segments/few_offset_segments.cuh"
 #include "rungs/production/segments/fixed_segments.cuh"
 #include "rungs/production/segments/offset_segments.cuh"
 
@@ -113,8 +114,27 @@ struct write_extremum {
 
 namespace production {
 
-// Numbers with their index come by pieces, too. Of a piece's items the first least or greatest is found by comparing
-// numbers alone, where the operator would compare indices each time.
+// The less, or greater, of two; a NaN where one is.
+template <bool least, class T>
+__device__ T extremum_or_nan(T a, T b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<T, float>) {
+    float extremum;
+    if constexpr (least)
+      asm("min.NaN.f32 %0, %1, %2;" : "=f"(extremum) : "f"(a), "f"(b));
+    else
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(extremum) : "f"(a), "f"(b));
+    return extremum;
+  }
+#endif
+  if constexpr (std::is_floating_point_v<T>)
+    return a == a && !(least ? b >= a : b <= a) ? b : a;
+  else
+    return (least ? b < a : a < b) ? b : a;
+}
+
+// Numbers with their index come by pieces, too. Each piece's extremum is found without places. A thread keeps the first
+// piece that has the extremum of all, and looks for the place in that piece alone.
 template <class Item, class T>
 struct pieces_of<device::with_index<Item*, T>> {
   static constexpr bool in_vectors = std::is_arithmetic_v<T> && std::is_same_v<std::remove_cv_t<Item>, T>;
@@ -122,19 +142,100 @@ struct pieces_of<device::with_index<Item*, T>> {
   using item = std::conditional_t<in_vectors, T, device::indexed<T>>;
 
   static __device__ const item* address(const items_with_index& items) { return items.d_in; }
-  template <class Accumulator, bool least>
-  static __device__ Accumulator fold(const parts::vector<item>& piece, const items_with_index& items, unsigned first,
-                                     const device::first_extremum<least>&) {
-    T best = piece[0];
-    int at = 0;
-#pragma unroll
-    for (int i = 1; i < 16 / static_cast<int>(sizeof(item)); ++i) {
-      const T next = piece[i];
-      const bool precedes = best == best && !(least ? next >= best : next <= best);  // NaN precedes every number
-      at = precedes ? i : at;
-      best = precedes ? next : best;
+
+  template <class Indexed, class Op>
+  static __device__ Indexed fold(const parts::vector<item>& piece, const items_with_index& items, unsigned first,
+                                 const Op& op) {
+    folded<Indexed, Op> alone;
+    alone.take_piece(piece, items, first, op);
+    alone.settle(items, op);
+    return alone.value;
+  }
+
+  template <class Indexed, class Op>
+  struct folded;
+  template <class Indexed, bool least>
+  struct folded<Indexed, device::first_extremum<least>> {
+    using op_of = device::first_extremum<least>;
+    static constexpr int piece_items = 16 / static_cast<int>(sizeof(item));
+    Indexed value;
+    bool has_value = false;
+    parts::vector<item> best_piece;
+    T best;
+    unsigned first_of_best;
+    bool has_best = false;
+
+    __device__ void take(const Indexed& next, const op_of& op) {
+      value = has_value ? op(value, next) : next;
+      has_value = true;
     }
-    return {best, items.first + static_cast<long long>(first) + at};
+    __device__ void take_piece(const parts::vector<item>& piece, const items_with_index&, unsigned first,
+                               const op_of&) {
+      T of_piece = piece[0];
+#pragma unroll
+      for (int i = 1; i < piece_items; ++i) of_piece = extremum_or_nan<least, T>(of_piece, piece[i]);
+      // NaN precedes every number.
+      const bool precedes = !has_best || (best == best && !(least ? of_piece >= best : of_piece <= best));
+      best = precedes ? of_piece : best;
+      first_of_best = precedes ? first : first_of_best;
+#pragma unroll
+      for (int w = 0; w < 4; ++w) best_piece.words[w] = precedes ? piece.words[w] : best_piece.words[w];
+      has_best = true;
+    }
+    __device__ void settle(const items_with_index& items, const op_of& op) {
+      if (!has_best) return;
+      T found = best_piece[piece_items - 1];
+      int at = piece_items - 1;
+#pragma unroll
+      for (int i = piece_items - 2; i >= 0; --i) {
+        const T each = best_piece[i];
+        const bool is_one = each == best || (best != best && each != each);
+        found = is_one ? each : found;
+        at = is_one ? i : at;
+      }
+      take({found, items.first + static_cast<long long>(first_of_best) + at}, op);
+      has_best = false;
+    }
+  };
+};
+
+// A number of four bytes and its index: the warp's extremum as an unsigned integer, then the first index with it.
+template <class T, bool least>
+struct by_whole_warp<device::indexed<T>, device::first_extremum<least>> {
+  static constexpr bool is_faster = parts::has_redux && std::is_arithmetic_v<T> && sizeof(T) == 4;
+
+  static __device__ device::indexed<T> reduce(device::indexed<T> value, bool is_valid,
+                                              const device::first_extremum<least>&) {
+    const unsigned order = is_valid ? order_of(value.value) : ~0u;
+    const unsigned first_order = __reduce_min_sync(parts::full_mask, order);
+    unsigned holders = __ballot_sync(parts::full_mask, is_valid && order == first_order);
+    if ((holders & (holders - 1)) != 0) {
+      const auto high = static_cast<unsigned>(static_cast<unsigned long long>(value.index) >> 32);
+      const auto low = static_cast<unsigned>(value.index);
+      const bool holds = is_valid && order == first_order;
+      const unsigned first_high = __reduce_min_sync(parts::full_mask, holds ? high : ~0u);
+      const bool is_near = holds && high == first_high;
+      const unsigned first_low = __reduce_min_sync(parts::full_mask, is_near ? low : ~0u);
+      holders = __ballot_sync(parts::full_mask, is_near && low == first_low);
+    }
+    const int holder = holders != 0 ? __ffs(static_cast<int>(holders)) - 1 : 0;
+    return {__shfl_sync(parts::full_mask, value.value, holder), __shfl_sync(parts::full_mask, value.index, holder)};
+  }
+
+ private:
+  // Less where a value precedes another, the same for both zeros and for every NaN.
+  static __device__ unsigned order_of(const T& value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (value != value) return 0;
+      const T of_zero = value + T{0};
+      int bits;
+      memcpy(&bits, &of_zero, sizeof(bits));
+      const auto ascending = static_cast<unsigned>(bits < 0 ? ~bits : bits | static_cast<int>(0x80000000u));
+      return least ? ascending : ~ascending;
+    } else {
+      const unsigned ascending = std::is_signed_v<T> ? static_cast<unsigned>(value) ^ 0x80000000u : unsigned(value);
+      return least ? ascending : ~ascending;
+    }
   }
 };
 
@@ -436,6 +537,9 @@ class DeviceSegmentedReduce {
   static cudaError_t launch(void* d_temp_storage, std::size_t& temp_storage_bytes, const Reduction& reduction,
                             const device::offset_segments<BeginOffsetIteratorT, EndOffsetIteratorT>& segments,
                             cudaStream_t stream) {
+    if (segments.num_segments <= production::few_offset_segments)
+      return production::reduce_few_offset_segments<T>(d_temp_storage, temp_storage_bytes, reduction, segments.offsets,
+                                                       segments.num_segments, stream);
     production::segment_jobs<T> jobs;
     const std::size_t bytes = production::segment_jobs<T>::place(nullptr, segments.num_segments, jobs);
     char* region;

@@ -90,9 +90,18 @@ struct part_shape {
   static constexpr int next_part = transposed ? 1 : block_parts;
 };
 
+// Operators by which a warp reduces faster than lane by lane, to the same bits: reduce(value, is_valid, op), where some
+// lane is valid or the result is not looked at.
+template <class T, class Op>
+struct by_whole_warp {
+  static constexpr bool is_faster = false;
+};
+
 // The first `num_valid` of so many lanes hold a value. Theirs, combined, in the first of them.
 template <int lanes, class T, class Op>
 __device__ T reduce_valid_lanes(T value, unsigned num_valid, Op op) {
+  if constexpr (lanes == parts::warp_threads && by_whole_warp<T, Op>::is_faster)
+    return by_whole_warp<T, Op>::reduce(value, threadIdx.x % lanes < num_valid, op);
   const unsigned lane = threadIdx.x % lanes;
 #pragma unroll
   for (unsigned distance = lanes / 2; distance > 0; distance /= 2) {

@@ -1,4 +1,5 @@
-// Segments between offsets, reduced in two launches whatever their lengths.
+// Segments between offsets, reduced in two launches whatever their lengths. Few are one launch
+// (few_offset_segments.cuh).
 //
 // Lanes of a warp reduce up to 256 items, a warp up to 8 KB and a block up to 32 KB. Longer segments are cut into
 // chunks of so much, counted from their beginning. So a segment's size alone says how it is reduced, and it has the
@@ -45,18 +46,18 @@ struct segment_offsets {
 template <class Count>
 struct segment_cut {
   static constexpr unsigned most_chunks = 4096;
+  template <class Item>
+  static constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
   Count size, chunk_items;
+  unsigned num_chunks;
 
   template <class Item>
   static __device__ segment_cut of(Count size) {
-    constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
     constexpr unsigned piece_items = 16;  // or more, of which chunks are whole
-    const bool is_giant = size > std::size_t{most_chunks} * least_items;
-    const Count giant_items = static_cast<Count>(parts::ceil_div(size, most_chunks * piece_items)) * piece_items;
-    return {size, is_giant ? giant_items : least_items};
-  }
-  __device__ unsigned num_chunks() const {
-    return static_cast<unsigned>(size / chunk_items) + (size % chunk_items != 0);
+    if (size <= std::size_t{most_chunks} * least_items<Item>)
+      return {size, least_items<Item>, (static_cast<unsigned>(size) + least_items<Item> - 1) / least_items<Item>};
+    const Count chunk_items = static_cast<Count>(parts::ceil_div(size, most_chunks * piece_items)) * piece_items;
+    return {size, chunk_items, static_cast<unsigned>(parts::ceil_div(size, chunk_items))};
   }
   __device__ unsigned chunk_size(unsigned chunk) const {
     return static_cast<unsigned>(parts::at_most(size - chunk * chunk_items, chunk_items));
@@ -70,6 +71,7 @@ struct segment_cut {
 template <class T>
 struct segment_jobs {
   static constexpr unsigned extra_jobs = 64 * 1024;
+  static constexpr unsigned most_of_one_job = 2;  // of a segment's chunks
   static constexpr unsigned chunk_bits = 24, all_chunks = (1u << chunk_bits) - 1;
   struct counters {
     parts::tag of_call;  // or its complement while they are being set
@@ -147,6 +149,8 @@ __device__ T reduce_by_warp(const InputIteratorT& items, unsigned size, const Op
 
 inline constexpr int segment_block_threads = 256, segment_block_warps = segment_block_threads / parts::warp_threads;
 
+inline constexpr int job_blocks = 4;  // of a multiprocessor, with 32 KB each on their way
+
 // The aggregate of the values of the first num_valid threads of the block, in its first thread. Calls that follow each
 // other take different memory.
 template <class T, class Op>
@@ -158,12 +162,38 @@ __device__ T merge_in_block(T value, unsigned num_valid, const Op& op, T* of_war
   __syncthreads();
   if (warp > 0) return value;
   const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
-  return reduce_valid_lanes<segment_block_warps>(of_warps[lane % segment_block_warps], valid_warps, op);
+  constexpr int lanes = by_whole_warp<T, Op>::is_faster ? parts::warp_threads : segment_block_warps;
+  return reduce_valid_lanes<lanes>(of_warps[lane % segment_block_warps], valid_warps, op);
 }
 template <class T, class InputIteratorT, class Op>
 __device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const Op& op, T* of_warps) {
   using share = share_of_items<segment_block_threads, T, InputIteratorT, Op>;
   return merge_in_block(share::reduce(items, size, threadIdx.x, op), share::num_valid(size), op, of_warps);
+}
+
+// Chunks that a block reduces one after the other. The next one's items are on their way while threads merge.
+template <class T, class Items, class Op>
+struct chunks_in_flight {
+  using share = share_of_items<segment_block_threads, T, Items, Op>;
+
+  uint4* held;  // of share::held_pieces, in shared memory
+  bool holds = false;
+
+  __device__ void begin(const Items& items, unsigned size) {
+    holds = share::can_hold(items, size);
+    if (holds) share::fetch(held, items, threadIdx.x);
+  }
+  // What the thread has of the chunk that was begun.
+  __device__ T reduce(const Items& items, unsigned size, const Op& op) const {
+    return holds ? share::reduce_fetched(held, items, threadIdx.x, op) : share::reduce(items, size, threadIdx.x, op);
+  }
+};
+
+// What the lanes of a warp have of chunks of a segment, one each, with that of another, which the first lane has.
+template <class T>
+__device__ T with_chunk(const T& own, unsigned chunk, const T& value) {
+  const T of_chunk = parts::by_words(value, [](auto word) { return __shfl_sync(parts::full_mask, word, 0); });
+  return threadIdx.x % parts::warp_threads == chunk ? of_chunk : own;
 }
 
 // The short segments of a warp's tile, several at once. A segment of up to 8 items has one lane, of up to 16 two …
@@ -227,6 +257,17 @@ struct short_segments {
     }
   }
 
+  // The lane's share of a segment that has the warp to itself, to the same bits. The first num_valid lanes have one.
+  template <class Items, class Op>
+  static __device__ T reduce_alone(const Items& items, unsigned size, unsigned& num_valid, const Op& op) {
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    const int its_class = size > lane_items ? 32 - __clz((size - 1) / lane_items) : 0;
+    const unsigned lanes = 1u << its_class;
+    num_valid = size < lanes ? size : lanes;
+    const unsigned own_items = lane < num_valid ? ((size - 1 - lane) >> its_class) + 1 : 0;
+    return reduce_own(items + static_cast<std::ptrdiff_t>(lane), static_cast<std::ptrdiff_t>(lanes), own_items, op);
+  }
+
  private:
   // The first num_items of a lane's eight, so far from each other.
   template <class Items, class Op>
@@ -259,12 +300,12 @@ __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::
     return __shfl_sync(parts::full_mask, first, 0) + sum - own;
   };
   if (lane == 0) jobs.begin_list(of_call);
-  unsigned num_jobs = num_chunks, all;
-  const unsigned long long extra = draw(jobs.count->extra, num_chunks > 1 ? num_chunks - 1 : 0, all);
-  if (num_chunks > 1 && extra + num_chunks - 1 > list::extra_jobs) num_jobs = 1;
+  unsigned num_jobs = num_chunks > list::most_of_one_job ? num_chunks : num_chunks > 0, all;
+  const unsigned long long extra = draw(jobs.count->extra, num_jobs > 1 ? num_jobs - 1 : 0, all);
+  if (num_jobs > 1 && extra + num_jobs - 1 > list::extra_jobs) num_jobs = 1;
   const unsigned long long first = draw(jobs.count->listed, num_jobs, all);
-  const auto enter = [&](unsigned long long first, std::size_t segment, unsigned chunk) {
-    jobs.entries[first + chunk] = static_cast<unsigned long long>(segment) << list::chunk_bits | chunk;
+  const auto enter = [&](unsigned long long job, std::size_t segment, unsigned chunk) {
+    jobs.entries[job] = static_cast<unsigned long long>(segment) << list::chunk_bits | chunk;
   };
   if (num_jobs > 0) jobs.arrivals[first] = 0;
   if (num_jobs == 1) enter(first, segment, num_chunks > 1 ? list::all_chunks : 0);
@@ -273,7 +314,8 @@ __device__ void list_jobs(const segment_jobs<T>& jobs, parts::tag of_call, std::
     const auto its_first = __shfl_sync(parts::full_mask, first, owner);
     const auto its_segment = __shfl_sync(parts::full_mask, static_cast<unsigned long long>(segment), owner);
     const unsigned its_jobs = __shfl_sync(parts::full_mask, num_jobs, owner);
-    for (unsigned chunk = lane; chunk < its_jobs; chunk += parts::warp_threads) enter(its_first, its_segment, chunk);
+    for (unsigned chunk = lane; chunk < its_jobs; chunk += parts::warp_threads)
+      enter(its_first + chunk, its_segment, chunk);
   }
 }
 
@@ -348,7 +390,7 @@ struct segments_tile {
 
     const bool is_long = !is_short && !is_for_warp;
     if (__any_sync(parts::full_mask, is_long)) {
-      unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks() : 0;
+      unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks : 0;
       const unsigned its_items = num_chunks == 1 ? static_cast<unsigned>(size) : 0;
       if (parts::warp_scan(its_items, plus{}) <= most_long_items && num_chunks == 1) {
         shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, its_items};
@@ -376,111 +418,155 @@ __global__ void __launch_bounds__(segment_block_threads, 5) segment_tiles_kernel
   segments_tile<Call>::run(call, shared);
 }
 
-// What the blocks of the second launch do.
+// What the blocks of the second launch do. A block has one barrier a chunk. Before it, threads begin the chunk after.
 template <class Call>
 struct segments_worker {
   using T = typename Call::T;
   using item = typename Call::item;
   using list = segment_jobs<T>;
   using cut_of_call = typename Call::cut;
+  using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
+  using iterator = typename Call::Reduction::Items::iterator;
   struct job {
     unsigned long long number;
     std::size_t segment;
     unsigned chunk;
     typename Call::offset begin;
     typename Call::count size;
+
+    __device__ unsigned first_chunk() const { return chunk == list::all_chunks ? 0 : chunk; }
+    __device__ unsigned long long first() const { return number - chunk; }  // job of the segment
   };
+  // The job behind those that are described, its entry, and the job behind it.
+  struct drawn_ahead {
+    unsigned long long next, entry, later;
+  };
+  static constexpr unsigned num_jobs_kept = 8, none = ~0u;
+  using flight = chunks_in_flight<T, iterator, op_of_call>;
   struct shared {
-    T of_warps[2][segment_block_warps], of_chunk;
-    job next[2];
+    uint4 held[flight::share::held_pieces];
+    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
+    job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
+    drawn_ahead ahead;        // used by the thread that draws
+    unsigned complete[2];     // of these, or none
   };
 
   const Call& call;
   shared& own;
 
-  // The last thread draws jobs, and learns what the next one is while the others reduce.
+  // The last thread draws jobs, and learns what they are while the others reduce the two before.
   __device__ void run() const {
     const bool draws = threadIdx.x == segment_block_threads - 1;
     const list& jobs = call.jobs;
+    const auto& op = call.reduction.op;
     const unsigned long long listed = __ldcg(&jobs.count->listed);
     const unsigned long long num_jobs = jobs.are_listed(call.of_call) ? listed : 0;
     const auto entry_of = [&](unsigned long long index) { return index < num_jobs ? __ldcg(jobs.entries + index) : 0; };
+    const auto described = [&](unsigned long long index, unsigned long long entry) {
+      job its{index, entry >> list::chunk_bits, static_cast<unsigned>(entry & list::all_chunks), 0, 0};
+      if (index < num_jobs) {
+        its.begin = call.offsets.begin(its.segment);
+        its.size = call.offsets.size(its.segment, its.begin);
+      }
+      return its;
+    };
     if (blockIdx.x >= num_jobs) return;
-    job taken = described(blockIdx.x, entry_of(blockIdx.x));
-    unsigned long long following = gridDim.x + blockIdx.x;
-    for (unsigned turn = 0; taken.number < num_jobs; turn ^= 1) {
-      unsigned long long its_entry = 0, drawn = 0;
-      if (draws) {
-        its_entry = entry_of(following);
-        drawn = atomicAdd(&jobs.count->drawn, 1ull);
-      }
-      if (taken.chunk == list::all_chunks)
-        reduce_all(taken);
-      else
-        reduce_one(taken);
-      if (draws) {
-        own.next[turn] = following < num_jobs ? described(following, its_entry) : job{following, 0, 0, 0, 0};
-        following = 2ull * gridDim.x + drawn;
-      }
-      __syncthreads();
-      taken = own.next[turn];
+    const auto nth = [&](unsigned long long n) { return n * gridDim.x + blockIdx.x; };
+    if (draws) {
+      own.ahead = {nth(2), entry_of(nth(2)), nth(3)};
+      own.jobs[0] = described(nth(0), entry_of(nth(0)));
+      own.jobs[1] = described(nth(1), entry_of(nth(1)));
     }
+    __syncthreads();
+
+    flight in_flight{own.held};
+    T partial;  // of a segment that is one job
+    unsigned turn = 0, number = 0;
+    unsigned posted = none, ticket = 0;  // by the first thread: of which job of this block
+    cut_of_call cut = cut_of(own.jobs[0]);
+    unsigned chunk = own.jobs[0].first_chunk();
+    iterator items = items_of(own.jobs[0], cut, chunk);
+    in_flight.begin(items, cut.chunk_size(chunk));
+    for (bool goes_on = true; goes_on; turn ^= 1) {
+      const job& taken = own.jobs[number % num_jobs_kept];
+      const unsigned num_chunks = cut.num_chunks, size = cut.chunk_size(chunk), current = chunk;
+      const bool takes_all = taken.chunk == list::all_chunks, is_last = !takes_all || chunk + 1 == num_chunks;
+      if (draws && is_last) {
+        const unsigned long long its_entry = entry_of(own.ahead.later), drawn = atomicAdd(&jobs.count->drawn, 1ull);
+        own.jobs[(number + 2) % num_jobs_kept] = described(own.ahead.next, own.ahead.entry);
+        own.ahead = {own.ahead.later, its_entry, 4ull * gridDim.x + drawn};
+      }
+      T value = in_flight.reduce(items, size, op);
+      ++chunk;
+      if (is_last) {
+        const job& next = own.jobs[++number % num_jobs_kept];
+        goes_on = next.number < num_jobs;
+        if (goes_on) {
+          cut = cut_of(next);
+          chunk = next.first_chunk();
+        }
+      }
+      if (goes_on) {
+        items = items_of(own.jobs[number % num_jobs_kept], cut, chunk);
+        in_flight.begin(items, cut.chunk_size(chunk));
+      }
+      if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
+      value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
+      merge_complete(own.complete[turn]);
+
+      if (takes_all && num_chunks > parts::warp_threads) {
+        if (threadIdx.x == 0) own.of_chunk = value;
+        __syncthreads();
+        if (threadIdx.x == current % segment_block_threads)
+          partial = current < segment_block_threads ? own.of_chunk : op(partial, own.of_chunk);
+        __syncthreads();
+        if (is_last) write(taken.segment, merge_in_block(partial, num_chunks, op, own.of_merge));
+      } else if (threadIdx.x < parts::warp_threads) {
+        if (num_chunks == 1) {
+          write(taken.segment, value);
+        } else if (takes_all) {
+          partial = with_chunk(partial, current, value);
+          if (is_last) write(taken.segment, reduce_valid_lanes<parts::warp_threads>(partial, num_chunks, op));
+        } else if (threadIdx.x == 0) {
+          jobs.aggregates[taken.number] = value;
+          __threadfence();
+          posted = number - 1;
+          ticket = atomicAdd(jobs.arrivals + taken.first(), 1u);
+        }
+      }
+    }
+    if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
+    __syncthreads();
+    merge_complete(own.complete[turn]);
   }
 
  private:
+  static __device__ cut_of_call cut_of(const job& its) { return cut_of_call::template of<item>(its.size); }
   __device__ void write(std::size_t segment, const T& aggregate) const {
     if (threadIdx.x == 0) call.reduction.write(segment, aggregate, true);
   }
-  __device__ T reduce_chunk(typename Call::offset begin, const cut_of_call& cut, unsigned chunk) const {
-    const auto items = call.reduction.items.of_segment(begin) + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
-    return reduce_by_block<T>(items, cut.chunk_size(chunk), call.reduction.op, own.of_warps[0]);
+  __device__ iterator items_of(const job& taken, const cut_of_call& cut, unsigned chunk) const {
+    return call.reduction.items.of_segment(taken.begin) + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
   }
 
-  __device__ job described(unsigned long long index, unsigned long long entry) const {
-    job its{index, entry >> list::chunk_bits, static_cast<unsigned>(entry & list::all_chunks), 0, 0};
-    its.begin = call.offsets.begin(its.segment);
-    its.size = call.offsets.size(its.segment, its.begin);
+  // Which job the first thread has posted, if it was the segment's last one.
+  __device__ unsigned completed(unsigned& posted, unsigned ticket) const {
+    const unsigned its = posted;
+    posted = none;
+    if (its == none || ticket != cut_of(own.jobs[its % num_jobs_kept]).num_chunks - 1) return none;
+    __threadfence();
     return its;
   }
-
-  // One chunk; and the segment, if its other chunks are done.
-  __device__ void reduce_one(const job& taken) const {
-    const cut_of_call cut = cut_of_call::template of<item>(taken.size);
-    const T of_chunk = reduce_chunk(taken.begin, cut, taken.chunk);
-    const unsigned num_chunks = cut.num_chunks();
-    if (num_chunks == 1) return write(taken.segment, of_chunk);
-    const list& jobs = call.jobs;
-    const unsigned long long first = taken.number - taken.chunk;
-    bool is_last = false;
-    if (threadIdx.x == 0) {
-      jobs.aggregates[taken.number] = of_chunk;
-      __threadfence();
-      is_last = atomicAdd(jobs.arrivals + first, 1u) == num_chunks - 1;
-      __threadfence();
-    }
-    if (!__syncthreads_or(is_last)) return;
-    write(taken.segment, reduce_by_block<T>(written_by_others<T>{jobs.aggregates + first}, num_chunks,
-                                            call.reduction.op, own.of_warps[1]));
-  }
-
-  // All chunks one after the other, merged in the same order: by the threads that would have taken them.
-  __device__ void reduce_all(const job& taken) const {
-    const cut_of_call cut = cut_of_call::template of<item>(taken.size);
-    const unsigned num_chunks = cut.num_chunks();
-    T of_thread;
-    for (unsigned chunk = 0; chunk < num_chunks; ++chunk) {
-      const T value = reduce_chunk(taken.begin, cut, chunk);
-      if (threadIdx.x == 0) own.of_chunk = value;
-      __syncthreads();
-      if (threadIdx.x == chunk % segment_block_threads)
-        of_thread = chunk < segment_block_threads ? own.of_chunk : call.reduction.op(of_thread, own.of_chunk);
-      __syncthreads();
-    }
-    write(taken.segment, merge_in_block(of_thread, num_chunks, call.reduction.op, own.of_warps[1]));
+  __device__ void merge_complete(unsigned its) const {
+    if (its == none) return;
+    const job& last = own.jobs[its % num_jobs_kept];
+    write(last.segment, reduce_by_block<T>(written_by_others<T>{call.jobs.aggregates + last.first()},
+                                           cut_of(last).num_chunks, call.reduction.op, own.of_merge));
   }
 };
 template <class Call>
-__global__ void __launch_bounds__(segment_block_threads, 4) segment_jobs_kernel(const __grid_constant__ Call call) {
+__global__ void __launch_bounds__(segment_block_threads, job_blocks)
+    segment_jobs_kernel(const __grid_constant__ Call call) {
   __shared__ typename segments_worker<Call>::shared shared;
   parts::wait_until_cleared();  // and until all jobs are listed
   segments_worker<Call>{call, shared}.run();
@@ -516,8 +602,8 @@ cudaError_t reduce_offset_segments(const Reduction& reduction, const Offsets& of
   error = parts::launch_overlapped(segment_tiles_kernel<call>, parts::ceil_div(num_segments, tile_segments),
                                    segment_block_threads, 0, storage.clears, stream, made);
   if (error != cudaSuccess) return error;
-  return parts::launch_overlapped(segment_jobs_kernel<call>, resident_blocks, segment_block_threads, 0,
-                                  limits.overlaps(), stream, made);
+  return parts::launch_overlapped(segment_jobs_kernel<call>, std::size_t{job_blocks} * limits.multiprocessors,
+                                  segment_block_threads, 0, limits.overlaps(), stream, made);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

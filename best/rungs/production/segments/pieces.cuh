@@ -26,6 +26,22 @@ struct pieces_of {
   static __device__ T fold(const parts::vector<item>& piece, const InputIteratorT&, unsigned, const Op& op) {
     return parts::fold_vector<T>(piece, op);
   }
+  // What a thread has of its pieces, which it takes in the order of their items.
+  template <class T, class Op>
+  struct folded {
+    T value;
+    bool has_value = false;
+
+    __device__ void take(const T& next, const Op& op) {
+      value = has_value ? op(value, next) : next;
+      has_value = true;
+    }
+    __device__ void take_piece(const parts::vector<item>& piece, const InputIteratorT&, unsigned, const Op& op) {
+      take(parts::fold_vector<T>(piece, op), op);
+    }
+    // Called after several pieces.
+    __device__ void settle(const InputIteratorT&, const Op&) {}
+  };
 };
 
 template <class InputIteratorT>
@@ -33,8 +49,25 @@ inline constexpr unsigned piece_items_of = pieces_of<InputIteratorT>::in_vectors
                                                ? 16 / sizeof(typename pieces_of<InputIteratorT>::item)
                                                : 1;
 
-// A thread's share of `size` items.
-template <int threads, class T, class InputIteratorT, class Op>
+// Copies to shared memory that go on while the thread does something else.
+inline __device__ void copy_16_bytes(uint4* shared, const uint4* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+      "l"(from)
+      : "memory");
+#else
+  *shared = *from;
+#endif
+}
+inline __device__ void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// A thread's share of `size` items. So many aligned pieces of it are on their way at once.
+template <int threads, class T, class InputIteratorT, class Op, unsigned aligned_at_once = 4>
 struct share_of_items {
   using pieces = pieces_of<InputIteratorT>;
   using item = typename pieces::item;
@@ -44,22 +77,50 @@ struct share_of_items {
   const InputIteratorT& items;
   unsigned size, thread;
   const Op& op;
-  T value;
-  bool has_value = false;
+  typename pieces::template folded<T, Op> folded;
 
   static __device__ T reduce(const InputIteratorT& items, unsigned size, unsigned thread, const Op& op) {
-    share_of_items share{items, size, thread, op};
+    share_of_items share{items, size, thread, op, {}};
     share.take_all();
-    return share.value;
+    return share.folded.value;
   }
+
   // How many threads have a value, the first ones.
   static __device__ unsigned num_valid(unsigned size) { return size / piece_items + (size % piece_items != 0); }
 
- private:
-  __device__ void take(const T& next) {
-    value = has_value ? op(value, next) : next;
-    has_value = true;
+  // The same in two steps, for items that are eight aligned pieces for each thread. They lie in shared memory between
+  // the steps, where a thread has those that it has fetched.
+  static constexpr unsigned num_held = 8, held_pieces = in_vectors ? num_held * threads : 1;
+  static __device__ bool can_hold(const InputIteratorT& items, unsigned size) {
+    if constexpr (in_vectors)
+      return size == held_pieces * piece_items && reinterpret_cast<std::uintptr_t>(pieces::address(items)) % 16 == 0;
+    else
+      return false;
   }
+  static __device__ void fetch(uint4* held, const InputIteratorT& items, unsigned thread) {
+    if constexpr (in_vectors) {
+      const auto* const from = reinterpret_cast<const uint4*>(pieces::address(items)) + thread;
+#pragma unroll
+      for (unsigned k = 0; k < num_held; ++k) copy_16_bytes(held + thread + k * threads, from + k * threads);
+    }
+  }
+  static __device__ T reduce_fetched(const uint4* held, const InputIteratorT& items, unsigned thread, const Op& op) {
+    typename pieces::template folded<T, Op> folded;
+    if constexpr (in_vectors) {
+      wait_for_copies();
+#pragma unroll
+      for (unsigned k = 0; k < num_held; ++k) {
+        parts::vector<item> piece;
+        const uint4 words = held[thread + k * threads];
+        memcpy(piece.words, &words, sizeof(piece.words));
+        folded.take_piece(piece, items, (thread + k * threads) * piece_items, op);
+      }
+      folded.settle(items, op);
+    }
+    return folded.value;
+  }
+
+ private:
   __device__ void take_all() {
     const unsigned whole = size / piece_items;
     if constexpr (!in_vectors) {
@@ -80,7 +141,7 @@ struct share_of_items {
       }
       if (thread == whole % threads)
 #pragma unroll 1
-        for (unsigned i = whole * piece_items; i < size; ++i) take(static_cast<T>(items[i]));
+        for (unsigned i = whole * piece_items; i < size; ++i) folded.take(static_cast<T>(items[i]), op);
     }
   }
 
@@ -95,7 +156,7 @@ struct share_of_items {
           loaded[k] = static_cast<T>(items[static_cast<std::ptrdiff_t>(first + k * threads)]);
 #pragma unroll
       for (unsigned k = 0; k < at_once; ++k)
-        if (first + k * threads < size) take(loaded[k]);
+        if (first + k * threads < size) folded.take(loaded[k], op);
     }
   }
 
@@ -104,7 +165,9 @@ struct share_of_items {
   // The pieces first, first + threads … before `end`, some of them on their way at once.
   template <reading how>
   __device__ void take_pieces(unsigned first, unsigned end) {
-    constexpr unsigned at_once = how == reading::by_vectors ? 4 : sizeof(item) >= 4 || how != reading::by_items ? 2 : 1;
+    constexpr unsigned at_once = how == reading::by_vectors                      ? aligned_at_once
+                                 : sizeof(item) >= 4 || how != reading::by_items ? 2
+                                                                                 : 1;
     constexpr unsigned num_vectors = how == reading::by_two_vectors ? 2 : 1;
     const item* const begin = pieces::address(items);
     const unsigned offset = how == reading::by_two_vectors ? reinterpret_cast<std::uintptr_t>(begin) % 16 : 0;
@@ -138,9 +201,10 @@ struct share_of_items {
           piece = parts::shifted<item>(words[k], offset);
         else
           memcpy(piece.words, words[k], sizeof(piece.words));
-        take(pieces::template fold<T>(piece, items, (first + k * threads) * piece_items, op));
+        folded.take_piece(piece, items, (first + k * threads) * piece_items, op);
       }
     }
+    folded.settle(items, op);
   }
 };
 

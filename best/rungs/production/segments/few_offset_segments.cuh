@@ -1,0 +1,338 @@
+// Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
+//
+// A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
+// chunks, so it knows its share by itself: as many in a row as the others have. A block that has all chunks of a
+// segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
+// merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+
+#include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/tags.cuh"
+#include "rungs/parts/warp_scan.cuh"
+#include "rungs/production/segments/offset_segments.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Every block reads the offsets of all, so of more segments two launches are faster.
+inline constexpr unsigned few_offset_segments = 4096;
+
+// Blocks of a multiprocessor, with 32 KB each on their way.
+inline constexpr unsigned few_segment_blocks = 4;
+
+// So many chunks are a share at least. One after the other takes less time than to wait for another block.
+inline constexpr unsigned least_share = 2;
+
+// Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
+inline constexpr unsigned most_posted_chunks = 64 * 1024;
+
+// What blocks have posted of a segment's chunks, or will have.
+template <class T>
+struct posted_chunks {
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = T;
+
+  parts::mailboxes<T> mailboxes;
+  parts::tag of_call;
+  std::ptrdiff_t first;
+
+  __device__ T operator[](std::ptrdiff_t i) const {
+    T value;
+    while (!mailboxes.peek(static_cast<std::size_t>(first + i), value, of_call)) continue;
+    return value;
+  }
+  __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
+};
+
+template <class T_, class Reduction_, class Offsets>
+struct few_segments_call {
+  using T = T_;
+  using Reduction = Reduction_;
+  using offset = typename Offsets::offset;
+  using count = typename Offsets::count;
+  using cut = segment_cut<count>;
+  using item = typename pieces_of<typename Reduction::Items::iterator>::item;
+  static constexpr unsigned most_warp_items = segments_call<T, Reduction, Offsets>::most_warp_items;
+
+  Reduction reduction;
+  Offsets offsets;
+  unsigned num_segments, tile_segments;  // of all, and of a block's warps
+  unsigned sharing_blocks;               // the first ones, which are resident at once
+  double per_block;                      // 1 / their number
+  parts::mailboxes<T> mailboxes;         // of chunks
+  parts::tag of_call;
+};
+
+// Chunks, and their weights, which differ where chunks have more than 32 KB. One word, so that both add up at once.
+struct chunk_counts {
+  static constexpr int chunk_bits = 24;
+  unsigned long long word;
+
+  // Of a giant the number of chunks is an upper bound, which takes no division.
+  template <class Call>
+  static __device__ chunk_counts of(typename Call::count size) {
+    using cut = typename Call::cut;
+    constexpr unsigned least_items = cut::template least_items<typename Call::item>;
+    if (size <= Call::most_warp_items) return {0};
+    const auto chunk_items = cut::template of<typename Call::item>(size).chunk_items;
+    if (chunk_items == least_items) {
+      const auto num_chunks = static_cast<unsigned>(size + least_items - 1) / least_items;
+      return {static_cast<unsigned long long>(num_chunks) << chunk_bits | num_chunks};
+    }
+    const unsigned long long weight = parts::at_most(chunk_items / least_items, 1u << 16);
+    return {weight * cut::most_chunks << chunk_bits | cut::most_chunks};
+  }
+  __device__ unsigned num_chunks() const { return static_cast<unsigned>(word) & ((1u << chunk_bits) - 1); }
+  __device__ unsigned long long weight() const { return word >> chunk_bits; }
+};
+
+template <class Call>
+struct few_segments_worker {
+  using T = typename Call::T;
+  using item = typename Call::item;
+  using cut_of_call = typename Call::cut;
+  using iterator = typename Call::Reduction::Items::iterator;
+  using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
+
+  using flight = chunks_in_flight<T, iterator, op_of_call>;
+
+  // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
+  struct some_chunks {
+    unsigned segment, first, begin, end;
+  };
+  struct shared {
+    uint4 held[flight::share::held_pieces];
+    unsigned long long of_warps_words[segment_block_warps];
+    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
+    unsigned num_cut, num_whole;
+    some_chunks cut[2];                         // of segments that others have chunks of, too
+    unsigned short whole[few_offset_segments];  // segments of which the block has all chunks
+  };
+
+  const Call& call;
+  shared& own;
+
+  __device__ void run() {
+    const unsigned warp = threadIdx.x / parts::warp_threads;
+    const unsigned segment = blockIdx.x * call.tile_segments + warp;
+    const bool exists = warp < call.tile_segments && segment < call.num_segments;
+    const auto begin = exists ? call.offsets.begin(segment) : 0;
+    const auto size = exists ? call.offsets.size(segment, begin) : 0;
+    unsigned long long sum = 0;  // of the thread's segments
+    if (shares()) for_own_segments([&](unsigned, typename Call::count, chunk_counts counts) { sum += counts.word; });
+    if (threadIdx.x == 0) own.num_cut = own.num_whole = 0;
+    if (exists && size <= Call::most_warp_items)
+      reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
+    if (__syncthreads_or(sum > 0)) {
+      take_share(sum);
+      reduce_share();
+    }
+    parts::wait_until_cleared();
+  }
+
+ private:
+  __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
+
+  // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
+  template <class Of>
+  __device__ void for_own_segments(const Of& of) const {
+    constexpr unsigned at_once = 4;
+#pragma unroll 1
+    for (unsigned first = threadIdx.x; first < call.num_segments; first += at_once * segment_block_threads) {
+      typename Call::count sizes[at_once];
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) {
+        const unsigned segment = first + k * segment_block_threads;
+        const unsigned each = segment < call.num_segments ? segment : first;
+        sizes[k] = call.offsets.size(each, call.offsets.begin(each));
+      }
+#pragma unroll
+      for (unsigned k = 0; k < at_once; ++k) {
+        const unsigned segment = first + k * segment_block_threads;
+        if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
+          of(segment, sizes[k], chunk_counts::of<Call>(sizes[k]));
+      }
+    }
+  }
+  __device__ void write(std::size_t segment, const T& aggregate, bool has_items = true) const {
+    call.reduction.write(segment, aggregate, has_items);
+  }
+
+  // By the caller's warp.
+  template <class Items>
+  __device__ void reduce_short(unsigned segment, const Items& items, unsigned size) const {
+    const auto& op = call.reduction.op;
+    const unsigned lane = threadIdx.x % parts::warp_threads;
+    T value;
+    unsigned num_valid;
+    if (size <= short_segments<T>::most_items) {
+      value = short_segments<T>::reduce_alone(items, size, num_valid, op);
+    } else {
+      using share = share_of_items<parts::warp_threads, T, Items, op_of_call, 8>;
+      value = share::reduce(items, size, lane, op);
+      num_valid = share::num_valid(size);
+    }
+    value = reduce_valid_lanes<parts::warp_threads>(value, num_valid, op);
+    if (lane == 0) write(segment, value, size > 0);
+  }
+
+  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments.
+  __device__ void take_share(unsigned long long sum) const {
+    const unsigned warp = threadIdx.x / parts::warp_threads;
+    const unsigned long long through = parts::warp_scan(sum, plus{});
+    if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
+    __syncthreads();
+    chunk_counts before{through - sum}, all{0};
+#pragma unroll
+    for (unsigned w = 0; w < segment_block_warps; ++w) {
+      if (w < warp) before.word += own.of_warps_words[w];
+      all.word += own.of_warps_words[w];
+    }
+    // Of few chunks the first blocks have all. They lie on different multiprocessors.
+    const double most = static_cast<double>(all.weight()) * call.per_block,
+                 share = most > least_share ? most : least_share;
+    const auto begin_of = [&](unsigned block) { return static_cast<unsigned long long>(block * share); };
+    const unsigned long long from = begin_of(blockIdx.x);
+    const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
+    if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
+      for_own_segments([&](unsigned segment, typename Call::count size, chunk_counts each) {
+        const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
+        const auto chunks_until = [&](unsigned long long end) {
+          const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
+          const auto weight = static_cast<unsigned>(parts::at_most(distance, each.weight()));
+          return of_chunk > 1 ? (weight + of_chunk - 1) / of_chunk : weight;
+        };
+        const unsigned first = before.num_chunks(), begin = chunks_until(from);
+        const bool is_posted = first + each.num_chunks() <= most_posted_chunks;
+        unsigned end = chunks_until(to);
+        if (begin < end) {
+          const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
+          if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
+          if (begin == 0 && end == num_chunks)
+            own.whole[atomicAdd(&own.num_whole, 1u)] = static_cast<unsigned short>(segment);
+          else if (is_posted && begin < end)
+            own.cut[atomicAdd(&own.num_cut, 1u)] = {segment, first, begin, end};
+        }
+        before.word += each.word;
+      });
+    }
+    __syncthreads();
+  }
+
+  __device__ cut_of_call cut_of(unsigned segment) const {
+    return cut_of_call::template of<item>(call.offsets.size(segment, call.offsets.begin(segment)));
+  }
+
+  // Chunks of a segment that is whole are merged by the threads that would merge posted ones; others are posted. Before
+  // they are, the next chunk is begun.
+  __device__ void reduce_share() {
+    const auto& op = call.reduction.op;
+    const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
+    if (num_taken == 0) return;
+    const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
+    unsigned i = 0, turn = 0, chunk, end;
+    cut_of_call cut;
+    iterator of_segment;
+    const auto open = [&] {
+      const unsigned segment = segment_of(i);
+      const auto begin = call.offsets.begin(segment);
+      cut = cut_of_call::template of<item>(call.offsets.size(segment, begin));
+      of_segment = call.reduction.items.of_segment(begin);
+      chunk = i < num_cut ? own.cut[i].begin : 0;
+      end = i < num_cut ? own.cut[i].end : cut.num_chunks;
+    };
+    flight in_flight{own.held};
+    T partial;  // of a segment that is whole
+    open();
+    iterator items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+    in_flight.begin(items, cut.chunk_size(chunk));
+    for (; i < num_taken; turn ^= 1) {
+      const unsigned its = i, current = chunk, num_chunks = cut.num_chunks, size = cut.chunk_size(chunk);
+      const bool is_last = chunk + 1 >= end;
+      T value = in_flight.reduce(items, size, op);
+      ++chunk;
+      if (is_last && ++i < num_taken) open();
+      if (i < num_taken) {
+        items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+        in_flight.begin(items, cut.chunk_size(chunk));
+      }
+      value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
+
+      if (its < num_cut) {
+        if (threadIdx.x == 0) {
+          parts::wait_until_cleared();
+          call.mailboxes.post(own.cut[its].first + current, value, call.of_call);
+        }
+        continue;
+      }
+      if (num_chunks > parts::warp_threads) {
+        if (threadIdx.x == 0) own.of_chunk = value;
+        __syncthreads();
+        if (threadIdx.x == current % segment_block_threads)
+          partial = current < segment_block_threads ? own.of_chunk : op(partial, own.of_chunk);
+        __syncthreads();
+        if (is_last) value = merge_in_block(partial, num_chunks, op, own.of_merge);
+      } else if (num_chunks > 1 && threadIdx.x < parts::warp_threads) {
+        partial = with_chunk(partial, current, value);
+        if (is_last) value = reduce_valid_lanes<parts::warp_threads>(partial, num_chunks, op);
+      }
+      if (is_last && threadIdx.x == 0) write(segment_of(its), value);
+    }
+    // The segment whose last chunks the block has, and others the first.
+    for (i = 0; i < num_cut; ++i) {
+      const some_chunks& last = own.cut[i];
+      const unsigned num_chunks = cut_of(last.segment).num_chunks;
+      if (last.begin == 0 || last.end < num_chunks) continue;
+      parts::wait_until_cleared();
+      const T value =
+          reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(last.first)},
+                             num_chunks, op, own.of_merge);
+      if (threadIdx.x == 0) write(last.segment, value);
+    }
+  }
+};
+
+template <class Call>
+__global__ void __launch_bounds__(segment_block_threads, few_segment_blocks)
+    few_offset_segments_kernel(const __grid_constant__ Call call) {
+  __shared__ typename few_segments_worker<Call>::shared shared;
+  few_segments_worker<Call>{call, shared}.run();
+}
+
+// Up to few_offset_segments segments, accumulated in T. Storage: a mailbox of T for each chunk that can be posted.
+template <class T, class Reduction, class Offsets>
+cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_storage_bytes,
+                                       const Reduction& reduction, const Offsets& offsets, std::size_t num_segments,
+                                       cudaStream_t stream) {
+  constexpr std::size_t bytes = parts::mailboxes<T>::bytes(most_posted_chunks);
+  char* region;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  if (num_segments == 0) return cudaSuccess;
+  parts::device_limits limits;
+  parts::opened_storage storage;
+  error = limits.ask();
+  if (error == cudaSuccess) error = storage.open(region, bytes, stream);
+  if (error != cudaSuccess) return error;
+  const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
+  const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
+  const std::size_t blocks = for_warps > resident ? for_warps : resident;
+  using call = few_segments_call<T, Reduction, Offsets>;
+  const call made{reduction,
+                  offsets,
+                  static_cast<unsigned>(num_segments),
+                  static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
+                  static_cast<unsigned>(resident),
+                  1.0 / static_cast<double>(resident),
+                  parts::mailboxes<T>(region),
+                  storage.of_call};
+  return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
+                                  stream, made);
+}
+
+}  // namespace rungs::RUNGS_ABI::production
