@@ -22,9 +22,6 @@ inline constexpr unsigned few_offset_segments = 4096;
 // Blocks of a multiprocessor, with 32 KB each on their way.
 inline constexpr unsigned few_segment_blocks = 4;
 
-// So many chunks are a share at least. One after the other takes less time than to wait for another block.
-inline constexpr unsigned least_share = 2;
-
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
 inline constexpr unsigned most_posted_chunks = 64 * 1024;
 
@@ -193,9 +190,8 @@ struct few_segments_worker {
       if (w < warp) before.word += own.of_warps_words[w];
       all.word += own.of_warps_words[w];
     }
-    // Of few chunks the first blocks have all. They lie on different multiprocessors.
-    const double most = static_cast<double>(all.weight()) * call.per_block,
-                 share = most > least_share ? most : least_share;
+    // Of few chunks the first blocks have one each. They lie on different multiprocessors.
+    const double most = static_cast<double>(all.weight()) * call.per_block, share = most > 1 ? most : 1;
     const auto begin_of = [&](unsigned block) { return static_cast<unsigned long long>(block * share); };
     const unsigned long long from = begin_of(blockIdx.x);
     const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
