@@ -23,7 +23,7 @@ inline constexpr unsigned few_offset_segments = 4096;
 // Blocks of a multiprocessor, with 32 KB each on their way.
 inline constexpr unsigned few_segment_blocks = 4;
 
-// So many chunks are a share at least. One after the other takes less time than to wait for another block.
+// So many chunks are a share at least: so the chunks of a segment of two often have the same block.
 inline constexpr unsigned least_share = 2;
 
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
