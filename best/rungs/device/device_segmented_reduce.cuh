@@ -207,15 +207,15 @@ struct by_whole_warp<device::indexed<T>, device::first_extremum<least>> {
   static __device__ device::indexed<T> reduce(device::indexed<T> value, bool is_valid,
                                               const device::first_extremum<least>&) {
     const unsigned order = is_valid ? order_of(value.value) : ~0u;
-    const unsigned first_order = __reduce_min_sync(parts::full_mask, order);
+    const unsigned first_order = least_of_warp(order);
     unsigned holders = __ballot_sync(parts::full_mask, is_valid && order == first_order);
     if ((holders & (holders - 1)) != 0) {
       const auto high = static_cast<unsigned>(static_cast<unsigned long long>(value.index) >> 32);
       const auto low = static_cast<unsigned>(value.index);
       const bool holds = is_valid && order == first_order;
-      const unsigned first_high = __reduce_min_sync(parts::full_mask, holds ? high : ~0u);
+      const unsigned first_high = least_of_warp(holds ? high : ~0u);
       const bool is_near = holds && high == first_high;
-      const unsigned first_low = __reduce_min_sync(parts::full_mask, is_near ? low : ~0u);
+      const unsigned first_low = least_of_warp(is_near ? low : ~0u);
       holders = __ballot_sync(parts::full_mask, is_near && low == first_low);
     }
     const int holder = holders != 0 ? __ffs(static_cast<int>(holders)) - 1 : 0;
@@ -223,6 +223,10 @@ struct by_whole_warp<device::indexed<T>, device::first_extremum<least>> {
   }
 
  private:
+  template <class Word>  // a template, because older GPUs do not have the instruction
+  static __device__ Word least_of_warp(Word word) {
+    return __reduce_min_sync(parts::full_mask, word);
+  }
   // Less where a value precedes another, the same for both zeros and for every NaN.
   static __device__ unsigned order_of(const T& value) {
     if constexpr (std::is_floating_point_v<T>) {

@@ -1,9 +1,10 @@
 // Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
 //
 // A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
-// chunks, so it knows its share by itself: as many in a row as the others have. A block that has all chunks of a
-// segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
-// merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
+// chunks, so it knows its share by itself: as many in a row as the others have, and two at least. A block that has all
+// chunks of a segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its
+// last chunk merges them. That block waits for blocks of lower indices alone. These start first, and post before they
+// wait.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace rungs::RUNGS_ABI::production {
 
-// Every block reads the offsets of all, so of more segments two launches are faster.
+// Every block reads the offsets of all, so many more segments are two launches.
 inline constexpr unsigned few_offset_segments = 4096;
 
 // Blocks of a multiprocessor, with 32 KB each on their way.
@@ -103,7 +104,7 @@ struct few_segments_worker {
     unsigned segment, first, begin, end;
   };
   struct shared {
-    uint4 held[flight::share::held_pieces];
+    uint4 held[flight::held_pieces];
     unsigned long long of_warps_words[segment_block_warps];
     T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
     unsigned num_cut, num_whole;

@@ -176,11 +176,15 @@ template <class T, class Items, class Op>
 struct chunks_in_flight {
   using share = share_of_items<segment_block_threads, T, Items, Op>;
 
-  uint4* held;  // of share::held_pieces, in shared memory
+  // Shared memory has room for the items beside aggregates of so many bytes.
+  static constexpr bool may_hold = sizeof(T) <= 64;
+  static constexpr unsigned held_pieces = may_hold ? share::held_pieces : 1;
+
+  uint4* held;  // of held_pieces, in shared memory
   bool holds = false;
 
   __device__ void begin(const Items& items, unsigned size) {
-    holds = share::can_hold(items, size);
+    holds = may_hold && share::can_hold(items, size);
     if (holds) share::fetch(held, items, threadIdx.x);
   }
   // What the thread has of the chunk that was begun.
@@ -444,7 +448,7 @@ struct segments_worker {
   static constexpr unsigned num_jobs_kept = 8, none = ~0u;
   using flight = chunks_in_flight<T, iterator, op_of_call>;
   struct shared {
-    uint4 held[flight::share::held_pieces];
+    uint4 held[flight::held_pieces];
     T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
     job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
     drawn_ahead ahead;        // used by the thread that draws
