@@ -135,7 +135,7 @@ def row_suite():
         n = 1 << log2
         found.append(
             Cell("cumsum", "float32", (n,), lambda x: rungs_torch.cumsum(x, 0), lambda x: x.cumsum(0),
-                 lambda: (normal((n,), "float32") / 64,), 8 * n, 12 * n, True, exact_cumsum)
+                 lambda n=n: (normal((n,), "float32") / 64,), 8 * n, 12 * n, True, exact_cumsum)
         )  # fmt: skip
     n = 1 << 24
     found.append(
@@ -409,6 +409,7 @@ class Sampler:
     def measure(self, cell, compiles):
         torch.manual_seed(1)
         tensors = cell.make()
+        assert tensors[0].shape == cell.shape, f"{cell.name} is made with the shape {tuple(tensors[0].shape)}"
         entries = {"rungs": lambda: cell.ours(*tensors), "eager": lambda: cell.theirs(*tensors)}
         notes = {}
         verified = cell.exact(cell, tensors, entries["rungs"]())
