@@ -17,7 +17,7 @@
 // A warp holds a row of 256 bytes to 1 or 2 KB, where the operation has what that takes (short_row_kernel.cuh). The
 // registers of a block, or of a part of it, hold others that are written anew, up to 32 KB. The shared memory of a
 // cluster holds longer ones, up to 1.75 MB (long_row_kernel.cuh). Still longer ones are read twice. The shape depends
-// on the number of columns alone, so a row has the same bits in any batch.
+// on the number of columns and on the device alone, so a row has the same bits in any batch.
 #pragma once
 
 #include "rungs/cluster/parts/launch.cuh"
