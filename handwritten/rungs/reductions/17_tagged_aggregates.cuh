@@ -6,9 +6,9 @@
 #pragma once
 
 #include "rungs/contract.cuh"
-#include "rungs/parts/few_reader.cuh"
 #include "rungs/parts/gather.cuh"
 #include "rungs/parts/tags.cuh"
+#include "rungs/parts/tile.cuh"
 #include "rungs/reductions/16_overlapped_finish.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
@@ -110,7 +110,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
                   parts::maybe<T>(init, true), stream);
   } else {
     using large = shape<InputIteratorT>;
-    using small_tile = parts::few_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
+    using small_tile = parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
     parts::device_limits limits;
     std::size_t grid_blocks;
     char* region;
@@ -146,7 +146,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     };
     if constexpr (large::vectorised) {
       if (is_small)
-        error = parts::with_few_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
+        error = parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
       else
         error = parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
     } else {
