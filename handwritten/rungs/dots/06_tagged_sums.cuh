@@ -1,13 +1,13 @@
 // Rung 6. One launch, in which the last block gathers the sums of the others.
 // Against 05_loads_in_flight: the second launch goes. Sums are posted under a tag of the call, as in
-// reductions/17_tagged_aggregates, whose kernel this is. Few pairs come in smaller blocks of one tile each, and fewer
+// reductions/18_tagged_aggregates, whose kernel this is. Few pairs come in smaller blocks of one tile each, and fewer
 // in one block, which posts nothing.
 #pragma once
 
 #include "rungs/contract.cuh"
 #include "rungs/dots/05_loads_in_flight.cuh"
 #include "rungs/reductions/14_one_block.cuh"
-#include "rungs/reductions/17_tagged_aggregates.cuh"
+#include "rungs/reductions/18_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::dots {
 

@@ -1,5 +1,5 @@
 // Rung 6. The kernels of sums reduce pairs: one word as in 02_packed_word, or two where items have 64 bits.
-// Against 02_packed_word: the last block gathers what the others post (reductions/17_tagged_aggregates), so the atomics
+// Against 02_packed_word: the last block gathers what the others post (reductions/18_tagged_aggregates), so the atomics
 // and both other launches go, and a thread has several items on their way. Two words order items of 64 bits. The item
 // that is answered is its rank turned back. Each item costs the operations of its rank, and is read by a load of its
 // own.
@@ -10,7 +10,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/parts/placed.cuh"
 #include "rungs/parts/ranks.cuh"
-#include "rungs/reductions/17_tagged_aggregates.cuh"
+#include "rungs/reductions/18_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
 template <>
