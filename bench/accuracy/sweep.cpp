@@ -9,8 +9,6 @@
 #include <cstring>
 #include <iostream>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "accuracy/exact.hpp"

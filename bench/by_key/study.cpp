@@ -1,6 +1,5 @@
 #include "by_key/study.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <optional>

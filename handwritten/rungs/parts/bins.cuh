@@ -12,7 +12,6 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
-#include <cstdint>
 #include <type_traits>
 
 #include "rungs/version.cuh"

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "rungs/device/parts/compaction.cuh"
 #include "rungs/production/compaction/select_rounds.cuh"
 
 namespace rungs::RUNGS_ABI::device {

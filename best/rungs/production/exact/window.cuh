@@ -6,7 +6,6 @@
 // and no |x| is above 2^(k-1), the integers hold all of the terms.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
 #include "rungs/production/exact/counters.cuh"
