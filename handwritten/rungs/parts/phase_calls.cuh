@@ -7,6 +7,7 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/chains.cuh"
+#include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::RUNGS_ABI::parts {

@@ -3,6 +3,7 @@
 // them.
 #pragma once
 
+#include "rungs/parts/launch.cuh"
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/storage.cuh"
 

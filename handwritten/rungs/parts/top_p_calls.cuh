@@ -10,6 +10,7 @@
 #include "rungs/contract.cuh"
 #include "rungs/extrema/02_packed_word.cuh"
 #include "rungs/parts/block.cuh"
+#include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
