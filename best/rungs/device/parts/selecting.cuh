@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "rungs/device/parts/compaction.cuh"
 #include "rungs/production/compaction/select_rounds.cuh"
 
 namespace rungs::RUNGS_ABI::device {
