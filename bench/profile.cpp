@@ -1,7 +1,5 @@
 #include "profile.hpp"
 
-#include <algorithm>
-
 #include "check.hpp"
 #include "places.hpp"
 

@@ -2,6 +2,7 @@
 // contenders and reads its clock, and tests bring their own.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -9,6 +10,11 @@
 #include <vector>
 
 namespace rungs::bench {
+
+// Of a clock that is never set back.
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 struct reading {
   double microseconds = 0;

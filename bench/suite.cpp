@@ -1,7 +1,6 @@
 #include "suite.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <limits>
 
@@ -12,10 +11,6 @@ namespace rungs::bench {
 namespace {
 
 constexpr int changed_init = 3;  // of the second verification
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string in_words(double microseconds) {
   constexpr std::pair<double, const char*> units[] = {{1e6, "s"}, {1e3, "ms"}, {0, "us"}};
@@ -59,7 +54,7 @@ suite::suite(const run_plan& plan, std::span<const catalog::record> records, con
       records_(records),
       rules_(rules),
       interrupted_(std::move(interrupted)),
-      start_(steady_seconds()),
+      start_(seconds_now()),
       visited_(plan.problems.size()) {
   found.omissions = plan.omissions;
   bool on_device = false;
@@ -75,7 +70,7 @@ suite::suite(const run_plan& plan, std::span<const catalog::record> records, con
   }
 }
 
-double suite::seconds() const { return steady_seconds() - start_; }
+double suite::seconds() const { return seconds_now() - start_; }
 
 std::optional<double> suite::seconds_left() const {
   if (!rules_.budget_seconds) return std::nullopt;
@@ -288,7 +283,7 @@ void suite::measure_ceilings(const problem& about, mode how, bool before) {
     roof.workspace_bytes = device_place::scratch_bytes;
     check(roof.call(device_->stream()));
     const auto clock = device_->clock(how, {&roof});
-    const auto samples = sample(*clock, 1, rule, clocks_, steady_seconds, stop())[0].accepted;
+    const auto samples = sample(*clock, 1, rule, clocks_, seconds_now, stop())[0].accepted;
     const std::size_t bytes = kind == catalog::operation::empty ? 0 : about.footprint();
     auto at = std::find_if(found.ceilings.begin(), found.ceilings.end(), [&](const ceiling& one) {
       return one.kind == kind && one.mode == how && one.bytes == bytes;
@@ -334,8 +329,7 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
   for (const entrant* one : in_cell) contenders.push_back(&one->bound);
   begins("samples of its " + std::to_string(contenders.size()) + " contenders", about, nullptr, how);
   const auto clock = where.clock(how, contenders);
-  const auto all =
-      sample(*clock, static_cast<int>(contenders.size()), rule_for(about), clocks_, steady_seconds, stop());
+  const auto all = sample(*clock, static_cast<int>(contenders.size()), rule_for(about), clocks_, seconds_now, stop());
   if (interrupted_()) {
     unfinished_ = true;
     return;
@@ -363,7 +357,7 @@ void suite::measure_cell(place& where, const problem& about, mode how, std::vect
     begins("calls back to back, for their energy", about, &one, how);
     const int calls = how == mode::graph ? calls_per_graph : 1;
     const auto joules = energy_of_call(*clock, static_cast<int>(i), calls * median(all[i].accepted), rules_.joules,
-                                       rules_.energy_seconds, steady_seconds, stop());
+                                       rules_.energy_seconds, seconds_now, stop());
     if (joules) result.energy_uj = *joules * 1e6 / calls;
   }
   measure_ceilings(about, how, false);

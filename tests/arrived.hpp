@@ -5,8 +5,8 @@
 
 namespace rungs::tests {
 
-// Of a cudaMemset, or of a cudaMemcpy from the host: both may return before the bytes are there, and streams that do not
-// wait for the legacy stream would read, or be overwritten.
+// Of a cudaMemset, or of a cudaMemcpy from the host: both may return before the bytes are there, and streams that do
+// not wait for the legacy stream would read, or be overwritten.
 inline cudaError_t arrived(cudaError_t begun) {
   return begun == cudaSuccess ? cudaStreamSynchronize(cudaStreamLegacy) : begun;
 }

@@ -2,7 +2,6 @@
 // for the last bits of logarithms.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string_view>
 

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -197,9 +196,6 @@ class study {
 
   // Cold, as rungs_bench takes it: all ways together, in random orders.
   void time(const std::vector<std::size_t>& which) {
-    const auto now = [start = std::chrono::steady_clock::now()] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
     for (const bool host : {false, true}) {
       std::vector<const contender*> own;
       std::vector<std::size_t> places;
@@ -215,7 +211,7 @@ class study {
         clock = std::make_unique<host_instrument>(own);
       else
         clock = std::make_unique<device_instrument>(bench_, mode::cold, own);
-      const auto taken = sample(*clock, static_cast<int>(own.size()), rule, clocks_, now, [] { return false; });
+      const auto taken = sample(*clock, static_cast<int>(own.size()), rule, clocks_, seconds_now, [] { return false; });
       for (std::size_t k = 0; k < places.size(); ++k) {
         const auto about = summarise(taken[k].accepted);
         ways_[places[k]]["results"].back().update({{"median_us", finite(about.median)},

@@ -4,13 +4,10 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <iostream>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "accuracy/exact.hpp"
@@ -169,12 +166,9 @@ class sweep {
     }
     std::vector<const contender*> own;
     for (const std::size_t i : timed) own.push_back(&all[i]);
-    const auto now = [start = std::chrono::steady_clock::now()] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
     device_instrument clock(bench_, mode::cold, own);
     const stop_rule rule{.patience = 0.4};
-    const auto taken = sample(clock, static_cast<int>(own.size()), rule, clocks_, now, [] { return false; });
+    const auto taken = sample(clock, static_cast<int>(own.size()), rule, clocks_, seconds_now, [] { return false; });
     for (std::size_t k = 0; k < timed.size(); ++k) {
       const auto about = summarise(taken[k].accepted);
       if (about.count > 0)

@@ -14,7 +14,7 @@
 #include "rungs/baselines/parts/one_phase.cuh"
 #endif
 #include "rungs/device/device_reduce.cuh"
-#include "rungs/dots/05_tagged_sums.cuh"
+#include "rungs/dots/06_tagged_sums.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::bench {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -130,8 +129,7 @@ struct found {
 
 found measure(study& with, const plan& asked, bool measures_link, double budget) {
   found all;
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const double start = seconds_now();
   if (measures_link) {
     const link_rates rates = with.measure_link();
     all.link = {{"bytes", rates.bytes},
@@ -145,14 +143,14 @@ found measure(study& with, const plan& asked, bool measures_link, double budget)
     all.counts.push_back(with.verify(each, all.omissions));
   }
   for (std::size_t i = 0; i < asked.cells.size() && all.complete; ++i) {
-    const double left = budget > 0 ? budget - seconds() : std::numeric_limits<double>::infinity();
+    const double left = budget > 0 ? start + budget - seconds_now() : std::numeric_limits<double>::infinity();
     line.show(done++, name_of(asked.cells[i], "*"), budget > 0 ? left : -1);
     all.complete = left > 0;
     if (!all.complete) break;
     measured_cell one = with.measure(asked.cells[i], left / static_cast<double>(asked.cells.size() - i), all.omissions);
     if (!one.results.empty()) all.cells.push_back(std::move(one));
   }
-  all.seconds = seconds();
+  all.seconds = seconds_now() - start;
   return all;
 }
 

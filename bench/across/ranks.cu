@@ -1,7 +1,5 @@
 #include "across/ranks.hpp"
 
-#include <algorithm>
-
 #include <cub/device/device_reduce.cuh>
 
 #include "across/items.hpp"

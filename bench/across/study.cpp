@@ -1,7 +1,6 @@
 #include "across/study.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 
 #include "across/work.hpp"
@@ -17,10 +16,6 @@ struct input {
   bool whole;
 };
 constexpr input first{1, true}, changed{2, true}, rough{3, false};
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string described(const contender& who, std::size_t items) {
   return who.about.name + " of " + std::to_string(items) + " items";

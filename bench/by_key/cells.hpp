@@ -1,7 +1,6 @@
 // What was found, and what it becomes in the file.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

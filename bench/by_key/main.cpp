@@ -2,7 +2,6 @@
 // Cold, as rungs_bench takes it; all contenders of a cell take turns.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <limits>
 #include <string>
@@ -72,18 +71,17 @@ room largest_of(const std::vector<cell>& cells) {
 }
 
 void measure(study& with, const std::vector<cell>& planned, double budget, found& all) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const double start = seconds_now();
   progress_line line(planned.size());
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    const double left = budget > 0 ? budget - seconds() : std::numeric_limits<double>::infinity();
+    const double left = budget > 0 ? start + budget - seconds_now() : std::numeric_limits<double>::infinity();
     line.show(i, name_of(planned[i]), budget > 0 ? left : -1);
     all.complete = left > 0;
     if (!all.complete) break;
     measured_cell one = with.measure(planned[i], left / static_cast<double>(planned.size() - i), all.omissions);
     if (one.rungs.ran || one.cub.ran) all.cells.push_back(std::move(one));
   }
-  all.seconds = seconds();
+  all.seconds = seconds_now() - start;
 }
 
 void tell_defects(const found& all) {

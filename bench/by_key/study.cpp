@@ -1,7 +1,5 @@
 #include "by_key/study.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -15,10 +13,6 @@ namespace rungs::bench::by_key {
 namespace {
 
 constexpr int unwritten = 0xa5;
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 catalog::record record_of(catalog::family family, const char* rung, catalog::call_t call) {
   return {.family = family, .ladder = "by_key", .rung = rung, .call = call};

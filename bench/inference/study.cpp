@@ -124,9 +124,8 @@ void study::measure(const cell& about) {
   }
   const bool has_twin = !way_of.empty() && ways[way_of[0]].role == role::rungs;
   if (has_twin) sampled.push_back(sampled[0]);
-  const auto now = [this] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); };
   device_instrument clock(bench_, mode::cold, sampled);
-  auto taken = sample(clock, static_cast<int>(sampled.size()), stop_rule{}, clocks_, now, [] { return false; });
+  auto taken = sample(clock, static_cast<int>(sampled.size()), stop_rule{}, clocks_, seconds_now, [] { return false; });
   if (has_twin) found.twin = std::move(taken.back().accepted);
   for (std::size_t i = 0; i < way_of.size(); ++i) {
     result& one = found.results[result_of[i]];
@@ -150,10 +149,9 @@ int study::write(const std::string& path, const std::string& program, const envi
                                                   : std::numeric_limits<double>::quiet_NaN()});
   }
   const auto floors = noise_floors_of_twins(twins);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
   json file = head_of_file("rungs.inference/1", surroundings, device, before, arguments, cccl_version());
   file["program"] = program;
-  file["seconds"] = seconds.count();
+  file["seconds"] = seconds_now() - start_;
   file["cells"] = json::array();
   for (std::size_t i = 0; i < cells_.size(); ++i) file["cells"].push_back(to_json(cells_[i], floors[i]));
   file["skipped"] = json::array();

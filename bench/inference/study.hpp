@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -85,7 +84,7 @@ class study {
   std::vector<measured_cell> cells_;
   std::vector<omission> omissions_;
   bool ours_failed_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double start_ = seconds_now();
 };
 
 // f(first, last) of parts of [0, n), each in a thread of its own.

@@ -29,7 +29,8 @@ struct even_rule<T, rungs_torch::inclusive_level<T>, false> {
     return lower < upper && std::isfinite(upper - lower);
   }
   __device__ unsigned bin_of(T sample, unsigned num_bins) const {
-    const auto bin = static_cast<unsigned>(static_cast<int>((sample - lower) * static_cast<T>(num_bins) / (upper - lower)));
+    const auto bin =
+        static_cast<unsigned>(static_cast<int>((sample - lower) * static_cast<T>(num_bins) / (upper - lower)));
     const unsigned last = num_bins - 1;
     return sample >= lower && sample <= upper ? (bin < last ? bin : last) : num_bins;
   }
@@ -63,8 +64,7 @@ int rungs_count_values(int type, void* d_temp_storage, size_t* temp_storage_byte
   return with_type<unsigned char, int, long long>(type, [&](auto item) {
     using T = typename decltype(item)::named;
     using level = std::conditional_t<sizeof(T) == 8, long long, int>;
-    return rungs::DeviceHistogram::HistogramEven(d_temp_storage, *temp_storage_bytes,
-                                                 static_cast<const T*>(d_samples),
+    return rungs::DeviceHistogram::HistogramEven(d_temp_storage, *temp_storage_bytes, static_cast<const T*>(d_samples),
                                                  reinterpret_cast<unsigned long long*>(d_bins),
                                                  static_cast<int>(num_bins) + 1, level{0}, static_cast<level>(num_bins),
                                                  num_samples, stream_of(stream));

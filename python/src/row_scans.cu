@@ -1,4 +1,5 @@
-// Prefix sums of each row of a packed matrix: one scan of all items, in which a row's first item forgets what was before.
+// Prefix sums of each row of a packed matrix: one scan of all items, in which a row's first item forgets what was
+// before.
 #include <rungs/device/device_scan.cuh>
 
 #include "types.cuh"

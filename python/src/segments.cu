@@ -6,8 +6,8 @@
 namespace rungs_torch {
 namespace {
 
-// Halves are compared as floats, so that NaN is found among them. The least item is found as the greatest of the reverse
-// order, so that one kernel serves both.
+// Halves are compared as floats, so that NaN is found among them. The least item is found as the greatest of the
+// reverse order, so that one kernel serves both.
 template <class T>
 using compared_as = std::conditional_t<std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>, float, T>;
 

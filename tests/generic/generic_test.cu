@@ -15,7 +15,7 @@
 #include "rungs/reductions/12_last_block.cuh"
 #include "rungs/reductions/15_early_ticket.cuh"
 #include "rungs/reductions/16_overlapped_finish.cuh"
-#include "rungs/reductions/17_tagged_aggregates.cuh"
+#include "rungs/reductions/18_tagged_aggregates.cuh"
 
 namespace {
 

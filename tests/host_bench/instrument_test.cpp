@@ -2,7 +2,6 @@
 // without one.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -26,10 +25,6 @@ cudaError_t spin_for(void* workspace, std::size_t& num_bytes, const catalog::arg
 cudaError_t spin_twice(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
   const cudaError_t error = spin_for(workspace, num_bytes, a, stream);
   return workspace == nullptr || error != cudaSuccess ? error : spin_for(workspace, num_bytes, a, stream);
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 class Instrument : public ::testing::Test {

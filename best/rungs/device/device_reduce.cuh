@@ -554,7 +554,8 @@ struct DeviceReduce {
     const auto by_rank = [&](auto nothing) {
       using place = decltype(nothing);
       return among(device::ranked<least, Item, place, InputIteratorT>{d_in},
-                   device::unranked<least, Item, InputIteratorT, OutputIteratorT>{d_in, d_out}, device::first_rank{}, nothing);
+                   device::unranked<least, Item, InputIteratorT, OutputIteratorT>{d_in, d_out}, device::first_rank{},
+                   nothing);
     };
     if constexpr (device::has_short_rank<Item>) {
       if (num_items <= device::most_in_a_word) return by_rank(device::first_rank::identity<device::ranked_index>());

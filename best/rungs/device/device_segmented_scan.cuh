@@ -25,8 +25,8 @@
 // themselves, but for those of more than two to four tiles of 256 to 4096 items. These are cut into equal shares.
 // Blocks wait for blocks of lower indices, which start first.
 //
-// Fewer or more segments are three launches. Blocks take equal shares of all items, whatever the lengths. In the first launch,
-// blocks wait for blocks of lower indices. In the others no block waits for another one.
+// Fewer or more segments are three launches. Blocks take equal shares of all items, whatever the lengths. In the first
+// launch, blocks wait for blocks of lower indices. In the others no block waits for another one.
 //
 // Items in shares are read twice where they belong to a segment that its share does not end, such as one that is longer
 // than a share. What blocks tell each other bears a tag of the call (parts/tags.cuh). A captured call is one launch

@@ -10,7 +10,7 @@
 #include "rungs/parts/maybe.cuh"
 #include "rungs/reductions/10_two_passes.cuh"
 #include "rungs/reductions/14_one_block.cuh"
-#include "rungs/reductions/17_tagged_aggregates.cuh"
+#include "rungs/reductions/18_tagged_aggregates.cuh"
 #include "rungs/tuning/reduce.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {

@@ -135,120 +135,98 @@ __device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k,
   candidates.places[lane] = lane;
 }
 
-// has_pieces: whether rows are whole pieces at multiples of 16 bytes. Which lane holds an expert does not depend on it.
+// What a lane holds of its token's row: pieces of neighbours, dealt among the lanes. Which lane holds an expert does
+// not depend on how they are read.
 template <class T, class Shape>
-__global__ void __launch_bounds__(Shape::block_threads)
-    route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
-                 const routing how, const bool has_pieces) {
+struct lane_logits {
   using piece = production::row_piece<T>;
-  constexpr int lanes = Shape::lanes, items = Shape::items, piece_items = piece::items, pieces = items / piece_items;
-  using chooser = production::lane_group<lanes>;
-  constexpr int warp_lanes = rungs::parts::warp_threads, warp_rows = warp_lanes / lanes;
-  constexpr unsigned full_mask = rungs::parts::full_mask;
-  __shared__ production::row_candidates of_rows[Shape::block_rows];
-  const unsigned warp = threadIdx.x / warp_lanes, lane = chooser::lane();
-  const std::size_t first_row = std::size_t{blockIdx.x} * Shape::block_rows + warp * warp_rows;
-  if (first_row >= logits.num_rows) return;  // the whole warp
-  const std::size_t row = first_row + threadIdx.x % warp_lanes / lanes;
-  const bool exists = row < logits.num_rows;
-  const T* const from = logits.row(exists ? row : first_row);
-  const unsigned num_experts = static_cast<unsigned>(logits.num_columns),
-                 k = static_cast<unsigned>(weights.num_columns);
+  using chooser = production::lane_group<Shape::lanes>;
+  static constexpr int lanes = Shape::lanes, items = Shape::items, piece_items = piece::items;
+  static constexpr int pieces = items / piece_items;
 
-  const auto expert_of = [&](unsigned i) {
-    return i / piece_items * (lanes * piece_items) + i % piece_items + lane * piece_items;
-  };
   float values[items];
-  const auto get_piece = [&](int p, const piece& held) {
-    typename piece::floats unpacked;
-    held.get(unpacked);
-#pragma unroll
-    for (int i = 0; i < piece_items; ++i) values[p * piece_items + i] = unpacked[i];
-  };
-  if (has_pieces && num_experts == items * lanes) {
-    piece held[pieces];
-#pragma unroll
-    for (int p = 0; p < pieces; ++p) held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
-#pragma unroll
-    for (int p = 0; p < pieces; ++p) get_piece(p, held[p]);
-  } else if (has_pieces) {
-    piece held[pieces];
-#pragma unroll
-    for (int p = 0; p < pieces; ++p) {
-      held[p].fill(-INFINITY);
-      if (expert_of(p * piece_items) < num_experts)
-        held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
-    }
-#pragma unroll
-    for (int p = 0; p < pieces; ++p) get_piece(p, held[p]);
-  } else {
-#pragma unroll
-    for (int i = 0; i < items; ++i)
-      values[i] = expert_of(i) < num_experts ? production::to_float(from[expert_of(i)]) : -INFINITY;
+  float greatest[chooser::parts_a_lane];  // of parts of the values
+
+  static __device__ unsigned expert_of(unsigned i) {
+    return i / piece_items * (lanes * piece_items) + i % piece_items + chooser::lane() * piece_items;
   }
 
-  float greatest[chooser::parts_a_lane];  // of parts of the lane's values
-  const auto find_greatest = [&] {
+  // has_pieces: whether rows are whole pieces at multiples of 16 bytes.
+  __device__ void read(const T* from, unsigned num_experts, bool has_pieces) {
+    if (has_pieces && num_experts == items * lanes) {
+      piece held[pieces];
+#pragma unroll
+      for (int p = 0; p < pieces; ++p) held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
+#pragma unroll
+      for (int p = 0; p < pieces; ++p) take(p, held[p]);
+    } else if (has_pieces) {
+      piece held[pieces];
+#pragma unroll
+      for (int p = 0; p < pieces; ++p) {
+        held[p].fill(-INFINITY);
+        if (expert_of(p * piece_items) < num_experts)
+          held[p] = {*reinterpret_cast<const int4*>(from + expert_of(p * piece_items))};
+      }
+#pragma unroll
+      for (int p = 0; p < pieces; ++p) take(p, held[p]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < items; ++i)
+        values[i] = expert_of(i) < num_experts ? production::to_float(from[expert_of(i)]) : -INFINITY;
+    }
+    find_greatest();
+  }
+  __device__ void find_greatest() {
     constexpr int part_items = items / chooser::parts_a_lane;
 #pragma unroll
     for (int i = 0; i < items; ++i) {
       float& of_part = greatest[i / part_items];
       of_part = i % part_items == 0 ? values[i] : production::maximum_or_nan(of_part, values[i]);
     }
-  };
-  find_greatest();
-  routing_scores scores{how, softmax_terms(0)};
-  softmax_terms& terms = scores.terms;
-  if (scores.is_softmax() && how.scored_before) {
+  }
+  // Of a softmax over the whole row.
+  __device__ softmax_terms terms() const {
     float of_row = production::maximum_or_nan(greatest[0], greatest[chooser::parts_a_lane - 1]);
 #pragma unroll
     for (int distance = 1; distance < lanes; distance *= 2)
-      of_row = production::maximum_or_nan(of_row, __shfl_xor_sync(full_mask, of_row, distance));
-    terms = softmax_terms(of_row);
+      of_row = production::maximum_or_nan(of_row, __shfl_xor_sync(rungs::parts::full_mask, of_row, distance));
+    softmax_terms found(of_row);
     float sums[4] = {};
-    if (terms.base == 0) {
+    if (found.base == 0) {
 #pragma unroll
-      for (int i = 0; i < items; ++i) sums[i % 4] += terms.of_small(values[i]);
+      for (int i = 0; i < items; ++i) sums[i % 4] += found.of_small(values[i]);
     } else {
 #pragma unroll
-      for (int i = 0; i < items; ++i) sums[i % 4] += terms(values[i]);
+      for (int i = 0; i < items; ++i) sums[i % 4] += found(values[i]);
     }
-    terms.scale = reciprocal(production::sum_of_lanes<lanes>((sums[0] + sums[1]) + (sums[2] + sums[3])));
+    found.scale = reciprocal(production::sum_of_lanes<lanes>((sums[0] + sums[1]) + (sums[2] + sums[3])));
+    return found;
   }
-  if (how.d_bias != nullptr) {
+
+ private:
+  __device__ void take(int p, const piece& held) {
+    typename piece::floats unpacked;
+    held.get(unpacked);
 #pragma unroll
-    for (int i = 0; i < items; ++i)
-      values[i] = expert_of(i) < num_experts ? scores.preference(values[i], expert_of(i)) : -INFINITY;
-    find_greatest();
+    for (int i = 0; i < piece_items; ++i) values[p * piece_items + i] = unpacked[i];
   }
+};
 
-  production::row_candidates& candidates = of_rows[threadIdx.x / lanes];
-  const bool is_found =
-      chooser::choose(candidates, values, greatest, num_experts, k, expert_of, [&](unsigned expert, float& logit) {
-        logit = production::to_float(from[expert]);
-        return scores.preference(logit, expert);
-      });
-  unsigned others = __ballot_sync(full_mask, !is_found && lane == 0 && exists);
-  while (others != 0) {
-    const int leader = __ffs(static_cast<int>(others)) - 1;
-    others &= others - 1;
-    route_by_rounds<items * lanes / warp_lanes>(logits.row(first_row + leader / lanes), num_experts, k,
-                                                routing_scores{how, terms.of_lane(leader)},
-                                                of_rows[warp * warp_rows + leader / lanes]);
-  }
-  __syncwarp();
-
+// The weights of a row's chosen experts, by the group of lanes that has the row.
+template <int lanes>
+__device__ void write_choice(const production::row_candidates& chosen, routing_scores scores, unsigned k, bool exists,
+                             float* weights, int* experts) {
   constexpr int most_ranks = lanes == 8 ? 2 : 1;  // of each lane
+  const unsigned lane = production::lane_group<lanes>::lane();
   float of_ranks[most_ranks];
 #pragma unroll
-  for (int r = 0; r < most_ranks; ++r)
-    of_ranks[r] = lane + r * lanes < k ? candidates.item(lane + r * lanes) : -INFINITY;
+  for (int r = 0; r < most_ranks; ++r) of_ranks[r] = lane + r * lanes < k ? chosen.item(lane + r * lanes) : -INFINITY;
   const auto sum_of_ranks = [&] {
     return production::sum_of_lanes<lanes>(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0));
   };
-  if (how.renormalised) terms.scale = 1;
-  if (scores.is_softmax() && !how.scored_before) {
-    terms = softmax_terms(production::greatest_of_lanes<lanes>(fmaxf(of_ranks[0], of_ranks[most_ranks - 1])));
+  if (scores.how.renormalised) scores.terms.scale = 1;
+  if (scores.is_softmax() && !scores.how.scored_before) {
+    const softmax_terms terms(production::greatest_of_lanes<lanes>(fmaxf(of_ranks[0], of_ranks[most_ranks - 1])));
 #pragma unroll
     for (float& each : of_ranks) each = terms(each);
     const float scale = reciprocal(sum_of_ranks());
@@ -258,7 +236,7 @@ __global__ void __launch_bounds__(Shape::block_threads)
 #pragma unroll
     for (float& each : of_ranks) each = scores.score(each);
   }
-  if (how.renormalised) {
+  if (scores.how.renormalised) {
     const float scale = reciprocal(sum_of_ranks());
 #pragma unroll
     for (float& each : of_ranks) each *= scale;
@@ -268,9 +246,56 @@ __global__ void __launch_bounds__(Shape::block_threads)
   for (int r = 0; r < most_ranks; ++r) {
     const unsigned rank = lane + r * lanes;
     if (rank >= k) continue;
-    weights.row(row)[rank] = of_ranks[r];
-    experts.row(row)[rank] = static_cast<int>(candidates.column(rank));
+    weights[rank] = of_ranks[r];
+    experts[rank] = static_cast<int>(chosen.column(rank));
   }
+}
+
+template <class T, class Shape>
+__global__ void __launch_bounds__(Shape::block_threads)
+    route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
+                 const routing how, const bool has_pieces) {
+  using held = lane_logits<T, Shape>;
+  constexpr int lanes = Shape::lanes, items = Shape::items;
+  constexpr int warp_lanes = rungs::parts::warp_threads, warp_rows = warp_lanes / lanes;
+  __shared__ production::row_candidates of_rows[Shape::block_rows];
+  const unsigned warp = threadIdx.x / warp_lanes;
+  const std::size_t first_row = std::size_t{blockIdx.x} * Shape::block_rows + warp * warp_rows;
+  if (first_row >= logits.num_rows) return;  // the whole warp
+  const std::size_t row = first_row + threadIdx.x % warp_lanes / lanes;
+  const bool exists = row < logits.num_rows;
+  const T* const from = logits.row(exists ? row : first_row);
+  const unsigned num_experts = static_cast<unsigned>(logits.num_columns),
+                 k = static_cast<unsigned>(weights.num_columns);
+  held own;
+  own.read(from, num_experts, has_pieces);
+  routing_scores scores{how, softmax_terms(0)};
+  if (scores.is_softmax() && how.scored_before) scores.terms = own.terms();
+  if (how.d_bias != nullptr) {
+#pragma unroll
+    for (int i = 0; i < items; ++i)
+      own.values[i] =
+          held::expert_of(i) < num_experts ? scores.preference(own.values[i], held::expert_of(i)) : -INFINITY;
+    own.find_greatest();
+  }
+
+  production::row_candidates& candidates = of_rows[threadIdx.x / lanes];
+  const bool is_found = held::chooser::choose(candidates, own.values, own.greatest, num_experts, k, held::expert_of,
+                                              [&](unsigned expert, float& logit) {
+                                                logit = production::to_float(from[expert]);
+                                                return scores.preference(logit, expert);
+                                              });
+  const bool is_first = threadIdx.x % lanes == 0;
+  unsigned others = __ballot_sync(rungs::parts::full_mask, !is_found && is_first && exists);
+  while (others != 0) {
+    const int leader = __ffs(static_cast<int>(others)) - 1;
+    others &= others - 1;
+    route_by_rounds<items * lanes / warp_lanes>(logits.row(first_row + leader / lanes), num_experts, k,
+                                                routing_scores{how, scores.terms.of_lane(leader)},
+                                                of_rows[warp * warp_rows + leader / lanes]);
+  }
+  __syncwarp();
+  write_choice<lanes>(candidates, scores, k, exists, weights.row(row), experts.row(row));
 }
 
 template <class T>

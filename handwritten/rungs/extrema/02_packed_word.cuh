@@ -1,6 +1,7 @@
 // Rung 2. One word of 64 bits for a pair: a rank of 32 bits, less the sooner the item is answered, over the index.
 // Against 01_warp_shuffle: the lesser word is the better pair, so a level takes two shuffles and one comparison. One
-// atomicMin a block replaces the pairs in memory. Items have 32 bits, and there are fewer than 2^32 of them.
+// atomicMin a block replaces the pairs in memory. Items have 32 bits, and there are fewer than 2^32 of them. An integer
+// is its own rank, with the sign bit turned; of a float the other bits are turned, too, where it is negative.
 #pragma once
 
 #include <climits>
@@ -10,35 +11,21 @@
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/pairs.cuh"
 #include "rungs/parts/placed.cuh"
+#include "rungs/parts/ranks.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::RUNGS_ABI::extrema {
 
 using word = unsigned long long;
 
-// Of a number the bits that order as it does; of a NaN 0. Adding +0 makes +0 of -0.
-template <class ReductionOpT, class T>
-__device__ unsigned rank_of(T item) {
-  static_assert(sizeof(T) == 4);
-  constexpr unsigned sign = 0x80000000u;
-  unsigned rank;
-  if constexpr (std::is_floating_point_v<T>) {
-    rank = __float_as_uint(__fadd_rn(item, 0.0f));
-    rank ^= rank & sign ? ~0u : sign;
-  } else {
-    rank = static_cast<unsigned>(item) ^ (std::is_signed_v<T> ? sign : 0u);
-  }
-  if constexpr (std::is_same_v<ReductionOpT, maximum>) rank = ~rank;
-  return item == item ? rank : 0;
-}
-
 template <int block_threads, class T, class ReductionOpT>
 __global__ void __launch_bounds__(block_threads)
     packed_word_kernel(const T* d_in, std::size_t num_items, word* best_of_all, ReductionOpT) {
   const std::size_t num_threads = std::size_t(gridDim.x) * block_threads;
+  constexpr bool least = std::is_same_v<ReductionOpT, minimum>;
   word best = ULLONG_MAX;
   for (std::size_t i = std::size_t(blockIdx.x) * block_threads + threadIdx.x; i < num_items; i += num_threads)
-    best = minimum{}(best, static_cast<word>(rank_of<ReductionOpT>(d_in[i])) << 32 | i);
+    best = minimum{}(best, static_cast<word>(parts::rank_of<least>(d_in[i])) << 32 | i);
   best = parts::block_reduce<block_threads>(best, minimum{});
   if (threadIdx.x == 0) atomicMin(best_of_all, best);
 }

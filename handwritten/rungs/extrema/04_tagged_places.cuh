@@ -1,13 +1,13 @@
 // Rung 4. One launch, in which the last block gathers what the others found.
 // Against 03_tile_found_last: two blocks of 512 threads a multiprocessor instead of eight smaller ones, and the second
-// launch goes. Pairs are posted under a tag of the call, as in reductions/17_tagged_aggregates, whose kernel this is.
+// launch goes. Pairs are posted under a tag of the call, as in reductions/18_tagged_aggregates, whose kernel this is.
 // Few items come in smaller blocks of one tile each.
 #pragma once
 
 #include "rungs/contract.cuh"
 #include "rungs/extrema/03_tile_found_last.cuh"
 #include "rungs/parts/plan.cuh"
-#include "rungs/reductions/17_tagged_aggregates.cuh"
+#include "rungs/reductions/18_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::extrema {
 

@@ -20,6 +20,8 @@ __device__ inline float rounded_difference(float a, float b) {
   asm("sub.rn.f32 %0, %1, %2;" : "=f"(difference) : "f"(a), "f"(b));
   return difference;
 }
+__device__ inline double rounded_sum(double a, double b) { return __dadd_rn(a, b); }
+__device__ inline double rounded_difference(double a, double b) { return __dsub_rn(a, b); }
 __device__ inline float negated(float x) {
   float opposite;
   asm("neg.f32 %0, %1;" : "=f"(opposite) : "f"(x));

@@ -64,6 +64,8 @@ inline constexpr long long most_in_a_word = 0xfffe0000ll;
 struct ranked_place {
   unsigned long long rank, index;
 };
+template <class T>
+using place_with = std::conditional_t<has_short_rank<T>, ranked_index, ranked_place>;
 inline constexpr unsigned long long no_index = ~0ull;
 
 template <class Place>

@@ -24,6 +24,10 @@ template <class InputIteratorT>
 inline constexpr bool is_vectorisable =
     std::is_pointer_v<InputIteratorT>&& std::is_trivially_copyable_v<item_of<InputIteratorT>> &&
     16 % sizeof(item_of<InputIteratorT>) == 0;
+// Whether a tile of such items is read by vectors. Iterators that are no pointers may have a tile_reader of their own,
+// which reads at any alignment.
+template <class InputIteratorT>
+inline constexpr bool reads_vectors = is_vectorisable<InputIteratorT>;
 
 // Sixteen bytes of items, kept as the words that one load brings and taken apart when they are folded: sixteen bytes
 // held as sixteen values would take sixteen registers.
@@ -303,38 +307,32 @@ struct type {
 };
 
 // Calls call(type<reader>) with the tile_reader for d_in's alignment, and returns what it returns.
-template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
+template <int block_threads, int vectors_per_thread, reading of_aligned = reading::aligned, class InputIteratorT,
+          class Call>
 cudaError_t with_tile_reader(InputIteratorT d_in, Call call) {
   if constexpr (is_vectorisable<InputIteratorT>) {
     if (reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0)
       return call(type<tile_reader<block_threads, vectors_per_thread, reading::unaligned, InputIteratorT>>{});
   }
-  return call(type<tile_reader<block_threads, vectors_per_thread, reading::aligned, InputIteratorT>>{});
+  return call(type<tile_reader<block_threads, vectors_per_thread, of_aligned, InputIteratorT>>{});
 }
 
 // The same where no reader has more than one tile.
+template <class InputIteratorT>
+inline constexpr reading of_one_tile = reads_vectors<InputIteratorT> ? reading::one_tile : reading::aligned;
 template <int block_threads, int vectors_per_thread, class InputIteratorT>
-using one_tile_reader =
-    tile_reader<block_threads, vectors_per_thread,
-                is_vectorisable<InputIteratorT> ? reading::one_tile : reading::aligned, InputIteratorT>;
+using one_tile_reader = tile_reader<block_threads, vectors_per_thread, of_one_tile<InputIteratorT>, InputIteratorT>;
 template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
 cudaError_t with_one_tile_reader(InputIteratorT d_in, Call call) {
-  if constexpr (is_vectorisable<InputIteratorT>) {
-    if (reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0)
-      return call(type<tile_reader<block_threads, vectors_per_thread, reading::unaligned, InputIteratorT>>{});
-  }
-  return call(type<one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>>{});
+  return with_tile_reader<block_threads, vectors_per_thread, of_one_tile<InputIteratorT>>(d_in, call);
 }
 
-// The one or the other, for num_readers readers.
+// The latter where num_readers readers hold all items so.
 template <int block_threads, int vectors_per_thread, class InputIteratorT, class Call>
 cudaError_t with_quick_reader(InputIteratorT d_in, std::size_t num_items, std::size_t num_readers, Call call) {
   using tile = one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
-  if constexpr (is_vectorisable<InputIteratorT>) {
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(d_in) % 16 == 0;
-    if (is_aligned && num_items <= num_readers * tile::tile_items && num_items < std::size_t(1) << 31)
-      return call(type<tile>{});
-  }
+  if (num_items <= num_readers * tile::tile_items && num_items < std::size_t(1) << 31)
+    return with_one_tile_reader<block_threads, vectors_per_thread>(d_in, call);
   return with_tile_reader<block_threads, vectors_per_thread>(d_in, call);
 }
 

@@ -5,9 +5,9 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/parts/block.cuh"
-#include "rungs/parts/few_reader.cuh"
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
+#include "rungs/parts/tile.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
 
@@ -44,7 +44,7 @@ cudaError_t one_block::reduce(void* d_temp_storage, std::size_t& temp_storage_by
   char* unused;
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, 0, unused, error)) return error;
-  return parts::with_few_or_many_reader<block_threads, vectors_per_thread>(d_in, num_items, [&](auto tile) {
+  return parts::with_quick_reader<block_threads, vectors_per_thread>(d_in, num_items, 1, [&](auto tile) {
     return parts::launch(one_block_kernel<typename decltype(tile)::named, OutputIteratorT, ReductionOpT, T>, 1,
                          block_threads, stream, d_in, num_items, d_out, reduction_op, init);
   });

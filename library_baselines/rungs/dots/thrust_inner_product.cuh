@@ -36,7 +36,8 @@ struct thrust_inner_product {
     if (rungs::parts::answered(d_temp_storage, temp_storage_bytes, scratch_bytes, region, error)) return error;
     try {
       baselines::parts::workspace_allocator scratch{region, scratch_bytes};
-      const T result = thrust::inner_product(thrust::cuda::par_nosync(scratch).on(stream), d_x, d_x + num_items, d_y, T{});
+      const T result =
+          thrust::inner_product(thrust::cuda::par_nosync(scratch).on(stream), d_x, d_x + num_items, d_y, T{});
       return cudaMemcpyAsync(d_out, &result, sizeof(T), cudaMemcpyHostToDevice, stream);
     } catch (const thrust::system_error& failure) {
       cudaGetLastError();

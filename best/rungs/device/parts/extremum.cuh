@@ -1,5 +1,5 @@
 // The least or the greatest item and where it stands. Of numbers the rungs find the least pair of a rank and an index
-// (parts/ranks.cuh), and read them from memory by vectors (extrema/06_ranked_tiles.cuh). All other items keep their
+// (parts/ranks.cuh), and read them from memory by vectors (extrema/07_ranked_tiles.cuh). All other items keep their
 // index beside them (inputs.cuh).
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "rungs/device/parts/inputs.cuh"
-#include "rungs/extrema/06_ranked_tiles.cuh"
+#include "rungs/extrema/07_ranked_tiles.cuh"
 #include "rungs/parts/iterator_traits.cuh"
 #include "rungs/parts/ranks.cuh"
 #include "rungs/reductions/front_door.cuh"
@@ -22,9 +22,14 @@ using parts::has_short_rank;
 using parts::most_in_a_word;
 using parts::no_index;
 using parts::rank_of;
-using parts::ranked;
 using parts::ranked_index;
 using parts::ranked_place;
+
+// Item i of d_in as its rank and i. Those of an array are read by vectors.
+template <bool least, class T, class Place, class InputIteratorT>
+using ranked = std::conditional_t<std::is_pointer_v<InputIteratorT>,
+                                  parts::ranked_array<least, T, Place, std::remove_pointer_t<InputIteratorT>>,
+                                  parts::ranked<least, T, Place, InputIteratorT>>;
 
 // Where such a pair is written as an indexed item.
 template <bool least, class T, class InputIteratorT, class OutputIteratorT>

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "rungs/parts/launch.cuh"
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/exact/short_sum.cuh"
 #include "rungs/production/exact/terms.cuh"

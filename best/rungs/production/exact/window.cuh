@@ -6,27 +6,14 @@
 // and no |x| is above 2^(k-1), the integers hold all of the terms.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
+#include "rungs/parts/compensated.cuh"
 #include "rungs/production/exact/counters.cuh"
 #include "rungs/production/exact/short_sum.cuh"
 #include "rungs/production/exact/terms.cuh"
 
 namespace rungs::RUNGS_ABI::production {
-
-__device__ inline float add_rounded(float a, float b) {
-  float sum;
-  asm("add.rn.f32 %0, %1, %2;" : "=f"(sum) : "f"(a), "f"(b));
-  return sum;
-}
-__device__ inline float subtract_rounded(float a, float b) {
-  float difference;
-  asm("sub.rn.f32 %0, %1, %2;" : "=f"(difference) : "f"(a), "f"(b));
-  return difference;
-}
-__device__ inline double add_rounded(double a, double b) { return __dadd_rn(a, b); }
-__device__ inline double subtract_rounded(double a, double b) { return __dsub_rn(a, b); }
 
 // |number| to be compared: a float, which is no NaN where another number is compared with it; of a double the upper
 // half of its bits, where a NaN is above all numbers.
@@ -86,9 +73,9 @@ struct exact_window {
       most = larger(most, magnitude_of(rest));
 #pragma unroll
       for (int level = 0; level < num_levels; ++level) {
-        const Term rounded = add_rounded(rest, offset[level]);
+        const Term rounded = parts::rounded_sum(rest, offset[level]);
         of_tile[level] += bits_of<bits>(rounded);
-        rest = subtract_rounded(rest, subtract_rounded(rounded, offset[level]));
+        rest = parts::rounded_difference(rest, parts::rounded_difference(rounded, offset[level]));
       }
       left |= bits_of<bits>(rest);
     }

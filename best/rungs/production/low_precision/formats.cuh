@@ -9,7 +9,6 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include <cstdint>
 #include <type_traits>
 
 #include "rungs/version.cuh"

@@ -11,9 +11,12 @@
 #include <iterator>
 
 #include "rungs/parts/mailboxes.cuh"
+#include "rungs/parts/shared_launch.cuh"
+#include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
 #include "rungs/parts/warp_scan.cuh"
-#include "rungs/production/segments/offset_segments.cuh"
+#include "rungs/production/segments/segment_chunks.cuh"
+#include "rungs/production/segments/short_segments.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -47,18 +50,8 @@ struct posted_chunks {
   __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
 };
 
-template <class T_, class Reduction_, class Offsets>
-struct few_segments_call {
-  using T = T_;
-  using Reduction = Reduction_;
-  using offset = typename Offsets::offset;
-  using count = typename Offsets::count;
-  using cut = segment_cut<count>;
-  using item = typename pieces_of<typename Reduction::Items::iterator>::item;
-  static constexpr unsigned most_warp_items = segments_call<T, Reduction, Offsets>::most_warp_items;
-
-  Reduction reduction;
-  Offsets offsets;
+template <class T, class Reduction, class Offsets>
+struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
   unsigned num_segments, tile_segments;  // of all, and of a block's warps
   unsigned sharing_blocks;               // the first ones, which are resident at once
   double per_block;                      // 1 / their number
@@ -320,8 +313,7 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
   const std::size_t blocks = for_warps > resident ? for_warps : resident;
   using call = few_segments_call<T, Reduction, Offsets>;
-  const call made{reduction,
-                  offsets,
+  const call made{{reduction, offsets},
                   static_cast<unsigned>(num_segments),
                   static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
                   static_cast<unsigned>(resident),

@@ -171,6 +171,60 @@ __device__ typename Call::accumulator fold_shares(const Call& call, typename Cal
   return value;
 }
 
+// Where segments begin in a tile: flags of the lane's items, and how many records begin before them.
+template <class Call>
+struct tile_heads {
+  using shape = typename Call::shape;
+  unsigned flags = 0, of_tile, before_warp;
+
+  // From the tile's flags in shared memory, 32 a word.
+  __device__ tile_heads(const unsigned* heads, int warp, int lane) {
+    constexpr int warp_words = shape::warp_items / 32;
+    unsigned counts = 0;  // of the tile, and in the upper half of what precedes the warp
+#pragma unroll
+    for (int i = lane; i < Call::flag_words; i += parts::warp_threads) {
+      const auto in_word = static_cast<unsigned>(__popc(heads[i]));
+      counts += i < warp * warp_words ? in_word << 16 | in_word : in_word;
+    }
+    counts = parts::warp_aggregate(counts, plus{});
+    before_warp = counts >> 16;
+    of_tile = counts & 0xffff;
+#pragma unroll
+    for (int row = 0; row < shape::num_rows; ++row) {
+      const int at = shape::position(warp, row);
+      flags |= (heads[at / 32] >> at % 32 & ((1u << shape::neighbours) - 1)) << (row * shape::neighbours);
+    }
+  }
+};
+
+// A row of a lane, as the call has it written. `runs` are scanned, `starts` are flags of items before which a scan
+// begins, and row_before is what precedes the row's first item.
+template <class Call, class T, class Runs>
+__device__ void row_results(const Call& call, const Runs& runs, int row, unsigned starts, unsigned present, int lane,
+                            T& row_before, T (&values)[Call::shape::neighbours]) {
+  using shape = typename Call::shape;
+  constexpr int neighbours = shape::neighbours;
+  if constexpr (Call::result == of_segments::exclusive_scans) {
+    const T through = runs.values[row][neighbours - 1];
+    T ahead = parts::shuffle_up(through, 1);
+    if (lane == 0) ahead = row_before;
+    row_before = parts::shuffle_from(through, parts::warp_threads - 1);
+#pragma unroll
+    for (int k = 0; k < neighbours; ++k) {
+      values[k] = call.init;
+      if ((starts & shape::bit(row, k)) == 0)
+        values[k] = call.op(call.init, k == 0 ? ahead : runs.values[row][k - (k > 0)]);
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < neighbours; ++k) {
+      values[k] = runs.values[row][k];
+      if constexpr (Call::result == of_segments::inclusive_scans_from_init)
+        if ((present & shape::bit(row, k)) != 0) values[k] = call.op(call.init, values[k]);
+    }
+  }
+}
+
 // Scans a share, in which records from `begun` on begin; shared.carry[0] has what precedes it in record begun - 1, and
 // shared.heads[0] no flags.
 template <class Call>
@@ -179,7 +233,7 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
   using value = typename Call::value;
-  constexpr int neighbours = shape::neighbours, warp_words = shape::warp_items / 32;
+  constexpr int neighbours = shape::neighbours;
   const Call& call = tiles.call;
   auto& shared = tiles.shared;
   const int warp = tiles.warp, lane = tiles.lane;
@@ -200,7 +254,6 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
     };
     if (are_contiguous) read_at(records.list->first_in);
 
-    // Where segments begin.
     for (std::size_t record = begun + threadIdx.x; record < counts.records; record += shape::block_threads) {
       const std::size_t begin = records.begins[record];
       if (begin >= tile_end) break;
@@ -208,29 +261,15 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
       atomicOr(&shared.heads[turn][at / 32], 1u << at % 32);
     }
     __syncthreads();
-    unsigned num_heads = 0,
-             heads = 0;  // of the tile, and in the upper half of what precedes the warp; the lane's flags
-#pragma unroll
-    for (int i = lane; i < Call::flag_words; i += parts::warp_threads) {
-      const auto in_word = static_cast<unsigned>(__popc(shared.heads[turn][i]));
-      num_heads += i < warp * warp_words ? in_word << 16 | in_word : in_word;
-    }
-    num_heads = parts::warp_aggregate(num_heads, plus{});
-    const unsigned heads_before = num_heads >> 16;
-    num_heads &= 0xffff;
-#pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row) {
-      const int at = shape::position(warp, row);
-      heads |= (shared.heads[turn][at / 32] >> at % 32 & ((1u << neighbours) - 1)) << (row * neighbours);
-    }
+    const tile_heads<Call> heads(shared.heads[turn], warp, lane);
     for (int i = threadIdx.x; i < Call::flag_words; i += shape::block_threads) shared.heads[turn ^ 1][i] = 0;
 
     // Gaps between segments of one tile: each lane looks up how far its items lie away.
-    const row_counts<shape> lane_heads(heads);
-    const bool is_apart = !are_contiguous && num_heads > 0;
+    const row_counts<shape> lane_heads(heads.flags);
+    const bool is_apart = !are_contiguous && heads.of_tile > 0;
     const auto record_of = [&](int row, int k) {
       const unsigned up_to = row_counts<shape>::of_row(row) & (shape::bit(row, k) * 2 - 1);
-      return begun + heads_before + lane_heads.before(row) + __popc(heads & up_to) - 1;
+      return begun + heads.before_warp + lane_heads.before(row) + __popc(heads.flags & up_to) - 1;
     };
     if (is_apart) {
       lane_rows<shape, value> items;
@@ -251,38 +290,19 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
       read_at(records.in[begun - 1]);
     }
 
-    const unsigned present = flags_present<shape>(warp, left);
-    const T before = tiles.scan(runs, heads | ~present, turn);
-
+    const unsigned present = flags_present<shape>(warp, left), starts = heads.flags | ~present;
+    const T before = tiles.scan(runs, starts, turn);
     // What precedes the warp joins the items of its first segment.
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row)
 #pragma unroll
       for (int k = 0; k < neighbours; ++k)
         if ((runs.continues & shape::bit(row, k)) != 0) runs.values[row][k] = call.op(before, runs.values[row][k]);
-    T row_before = before;  // of the row's first item
+    T row_before = before;
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row) {
       T values[neighbours];
-      if constexpr (Call::result == of_segments::exclusive_scans) {
-        const T through = runs.values[row][neighbours - 1];
-        T ahead = parts::shuffle_up(through, 1);
-        if (lane == 0) ahead = row_before;
-        row_before = parts::shuffle_from(through, parts::warp_threads - 1);
-#pragma unroll
-        for (int k = 0; k < neighbours; ++k) {
-          values[k] = call.init;
-          if (((heads | ~present) & shape::bit(row, k)) == 0)
-            values[k] = call.op(call.init, k == 0 ? ahead : runs.values[row][k - (k > 0)]);
-        }
-      } else {
-#pragma unroll
-        for (int k = 0; k < neighbours; ++k) {
-          values[k] = runs.values[row][k];
-          if constexpr (Call::result == of_segments::inclusive_scans_from_init)
-            if ((present & shape::bit(row, k)) != 0) values[k] = call.op(call.init, values[k]);
-        }
-      }
+      row_results(call, runs, row, starts, present, lane, row_before, values);
       const int position = shape::position(warp, row);
       if (is_apart) {
 #pragma unroll
@@ -298,7 +318,7 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
                                 is_aligned_here<neighbours>(d_out + static_cast<std::ptrdiff_t>(tile)));
       }
     }
-    begun += num_heads;
+    begun += heads.of_tile;
   }
 }
 

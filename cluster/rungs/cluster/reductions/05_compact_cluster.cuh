@@ -5,7 +5,7 @@
 #pragma once
 
 #include "rungs/cluster/reductions/00_remote_stores.cuh"
-#include "rungs/parts/few_reader.cuh"
+#include "rungs/parts/tile.cuh"
 
 namespace rungs::RUNGS_ABI::cluster::reductions {
 
@@ -47,7 +47,7 @@ cudaError_t compact_cluster::reduce(void* d_temp_storage, std::size_t& temp_stor
     return parts::launch_clusters(remote_stores_kernel<tile, OutputIteratorT, ReductionOpT, T>, 1, shape, stream, d_in,
                                   num_items, d_out, reduction_op, init);
   };
-  using small = rungs::parts::few_reader<block_threads, small_vectors_per_thread, InputIteratorT>;
+  using small = rungs::parts::one_tile_reader<block_threads, small_vectors_per_thread, InputIteratorT>;
   if constexpr (rungs::parts::is_vectorisable<InputIteratorT>) {
     if (reinterpret_cast<std::uintptr_t>(d_in) % 16 != 0)
       return launch(rungs::parts::type<rungs::parts::tile_reader<many_block_threads, vectors_per_thread,
@@ -55,7 +55,7 @@ cudaError_t compact_cluster::reduce(void* d_temp_storage, std::size_t& temp_stor
   }
   if (num_items <= std::size_t(parts::blocks_on_one_multiprocessor) * small::tile_items)
     return launch(rungs::parts::type<small>{});
-  using one_tile = rungs::parts::few_reader<block_threads, vectors_per_thread, InputIteratorT>;
+  using one_tile = rungs::parts::one_tile_reader<block_threads, vectors_per_thread, InputIteratorT>;
   using tiles =
       rungs::parts::tile_reader<many_block_threads, vectors_per_thread, rungs::parts::reading::aligned, InputIteratorT>;
   if (num_items <= std::size_t(parts::blocks_on_one_multiprocessor) * one_tile::tile_items)

@@ -1,21 +1,26 @@
-// Rung 6. The place is looked for among the items in registers, and no tile is read twice.
-// Against 04_tagged_places: a thread looks for what is better than all before in the tile that it holds, and remembers
-// a rank and an index. The pair is a word of both, as in 02_packed_word, or two; the answer is the rank turned back. So
-// the kernels of sums reduce words, and this is how they read their tiles. Vectors are counted from the first aligned
-// address: the few items before and behind them are read one by one.
+// Rung 7. A rank a tile: the place is looked for among the items in registers, and no tile is read twice.
+// Against 06_ranked_words: items come by 16-byte loads. A thread folds those of a tile as a minimum does, and looks for
+// the place only in a tile that is better than all before. So most items take one operation. Vectors are counted from
+// the first aligned address: the few items before and behind them are read one by one.
 #pragma once
 
-#include "rungs/contract.cuh"
+#include "rungs/extrema/06_ranked_words.cuh"
 #include "rungs/parts/pairs.cuh"
-#include "rungs/parts/ranks.cuh"
+#include "rungs/parts/tile.cuh"
 #include "rungs/parts/vector_edges.cuh"
-#include "rungs/reductions/17_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
 
+// Items of an array, for the reader below.
+template <bool least, class T, class Place, class Item>
+struct ranked_array : ranked<least, T, Place, Item*> {};
+
+template <bool least, class T, class Place, class Item>
+inline constexpr bool reads_vectors<ranked_array<least, T, Place, Item>> = true;
+
 template <int block_threads_, int vectors_per_thread, reading how, bool least, class T, class Place, class Item>
-struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Place, Item*>> {
-  using iterator = ranked<least, T, Place, Item*>;
+struct tile_reader<block_threads_, vectors_per_thread, how, ranked_array<least, T, Place, Item>> {
+  using iterator = ranked_array<least, T, Place, Item>;
   using item = std::remove_cv_t<Item>;
   static constexpr int block_threads = block_threads_, vector_items = vector<item>::num_items;
   static constexpr int tile_vectors = block_threads * vectors_per_thread, tile_items = tile_vectors * vector_items;
@@ -132,39 +137,9 @@ struct tile_reader<block_threads_, vectors_per_thread, how, ranked<least, T, Pla
   }
 };
 
-template <bool least, class T, class Place, class Item>
-inline constexpr bool reads_vectors<ranked<least, T, Place, Item*>> = true;
-
 }  // namespace rungs::RUNGS_ABI::parts
 
-namespace rungs::RUNGS_ABI::reductions {
-template <>
-inline constexpr bool any_grouping<parts::first_rank, parts::ranked_index> = true;
-}  // namespace rungs::RUNGS_ABI::reductions
-
 namespace rungs::RUNGS_ABI::extrema {
-
-// Where a place is written as an item and its index.
-template <class T, class ReductionOpT>
-struct ranked_outputs {
-  static constexpr bool least = std::is_same_v<ReductionOpT, minimum>;
-  struct reference {
-    ranked_outputs to;
-    template <class Place>
-    __device__ const reference& operator=(const Place& found) const {
-      const parts::placed<T> answer = parts::place_of<least, T>(found, to.d_in);
-      parts::write_place(answer.index == parts::nowhere ? parts::no_item<ReductionOpT, T>() : answer, to.d_item,
-                         to.d_index);
-      return *this;
-    }
-  };
-
-  const T* d_in;
-  T* d_item;
-  long long* d_index;
-
-  __device__ reference operator*() const { return {*this}; }
-};
 
 struct ranked_tiles {
   static constexpr auto idea = "ranks and distances in registers, one word a thread: nothing is read twice";
@@ -178,10 +153,10 @@ struct ranked_tiles {
   static cudaError_t arg_extremum(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_item,
                                   long long* d_index, std::size_t num_items, ReductionOpT,
                                   cudaStream_t stream = nullptr) {
-    using place = std::conditional_t<parts::has_short_rank<T>, parts::ranked_index, parts::ranked_place>;
+    using place = parts::place_with<T>;
     using outputs = ranked_outputs<T, ReductionOpT>;
     return reductions::tagged_aggregates::reduce(
-        d_temp_storage, temp_storage_bytes, parts::ranked<outputs::least, T, place, const T*>{d_in},
+        d_temp_storage, temp_storage_bytes, parts::ranked_array<outputs::least, T, place, const T>{{d_in}},
         outputs{d_in, d_item, d_index}, num_items, parts::first_rank{}, parts::first_rank::identity<place>(), stream);
   }
 };

@@ -1,14 +1,14 @@
-// Rung 17. The block of the highest index gathers what the others post under a tag that no other call has.
-// Against 15_early_ticket: neither ticket nor epoch, so the storage may hold anything. Blocks of lower indices start
-// first. Few items come in smaller blocks of one tile each, and few aggregates are gathered by one warp, which replaces
-// a block's second reduction. Where there are more blocks than a block has threads, and in a graph, whose tag would
-// repeat, the same kernel leaves its aggregates to 16_overlapped_finish's second launch: in graphs that is faster, too.
+// Rung 18. Few items come in smaller blocks, and many in more blocks than one can gather.
+// Against 17_tagged_finish: few items come in blocks of one tile each, half as wide, and few aggregates are gathered by
+// one warp, which replaces a block's second reduction. Where there are more blocks than a block has threads, and in a
+// graph, the same kernel leaves its aggregates to 16_overlapped_finish's second launch: in graphs that is faster, too.
+// Items that are read one by one come in more blocks, fewer to a thread.
 #pragma once
 
 #include "rungs/contract.cuh"
-#include "rungs/parts/few_reader.cuh"
 #include "rungs/parts/gather.cuh"
 #include "rungs/parts/tags.cuh"
+#include "rungs/parts/tile.cuh"
 #include "rungs/reductions/16_overlapped_finish.cuh"
 
 namespace rungs::RUNGS_ABI::reductions {
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(Tile::block_threads, Tile::block_threads == 51
 }
 
 struct tagged_aggregates {
-  static constexpr auto idea = "the block of the highest index gathers what the others post under a tag of the call";
+  static constexpr auto idea = "tagged posts, with smaller blocks of few items and more blocks of many";
   static constexpr int block_threads = 512, vectors_per_thread = 8;
   static constexpr int items_per_thread = 4 * vectors_per_thread;
   static constexpr int blocks_per_multiprocessor = 2;
@@ -110,7 +110,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
                   parts::maybe<T>(init, true), stream);
   } else {
     using large = shape<InputIteratorT>;
-    using small_tile = parts::few_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
+    using small_tile = parts::one_tile_reader<small_block_threads, small_vectors_per_thread, InputIteratorT>;
     parts::device_limits limits;
     std::size_t grid_blocks;
     char* region;
@@ -146,7 +146,7 @@ cudaError_t tagged_aggregates::reduce(void* d_temp_storage, std::size_t& temp_st
     };
     if constexpr (large::vectorised) {
       if (is_small)
-        error = parts::with_few_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
+        error = parts::with_one_tile_reader<small_block_threads, small_vectors_per_thread>(d_in, launch);
       else
         error = parts::with_tile_reader<block_threads, large::vectors>(d_in, launch);
     } else {

@@ -1,0 +1,123 @@
+// Segments between offsets, and the chunks that long ones are cut into: how a warp and a block reduce and merge them.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "rungs/parts/launch.cuh"
+#include "rungs/parts/warp.cuh"
+#include "rungs/production/segments/fixed_segments.cuh"
+#include "rungs/production/segments/pieces.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// Segment s has the items begins[s] to ends[s] - 1, or none.
+template <class BeginOffsetIteratorT, class EndOffsetIteratorT>
+struct segment_offsets {
+  using stored = std::common_type_t<parts::item_of<BeginOffsetIteratorT>, parts::item_of<EndOffsetIteratorT>>;
+  // Narrow where they are: a register each, instead of two.
+  static constexpr bool are_narrow = sizeof(stored) <= 4;
+  using offset = std::conditional_t<are_narrow, std::conditional_t<sizeof(stored) == 4, stored, int>, long long>;
+  using count = std::conditional_t<are_narrow, unsigned, unsigned long long>;
+
+  BeginOffsetIteratorT begins;
+  EndOffsetIteratorT ends;
+
+  __device__ offset begin(std::size_t segment) const {
+    return static_cast<offset>(begins[static_cast<std::ptrdiff_t>(segment)]);
+  }
+  __device__ count size(std::size_t segment, offset begin) const {
+    const auto end = static_cast<offset>(ends[static_cast<std::ptrdiff_t>(segment)]);
+    return end > begin ? static_cast<count>(end) - static_cast<count>(begin) : 0;
+  }
+};
+
+// How a segment is cut: chunks of 32 KB, or so many larger ones.
+template <class Count>
+struct segment_cut {
+  static constexpr unsigned most_chunks = 4096;
+  template <class Item>
+  static constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
+  Count size, chunk_items;
+  unsigned num_chunks;
+
+  template <class Item>
+  static __device__ segment_cut of(Count size) {
+    constexpr unsigned piece_items = 16;  // or more, of which chunks are whole
+    if (size <= std::size_t{most_chunks} * least_items<Item>)
+      return {size, least_items<Item>, (static_cast<unsigned>(size) + least_items<Item> - 1) / least_items<Item>};
+    const Count chunk_items = static_cast<Count>(parts::ceil_div(size, most_chunks * piece_items)) * piece_items;
+    return {size, chunk_items, static_cast<unsigned>(parts::ceil_div(size, chunk_items))};
+  }
+  __device__ unsigned chunk_size(unsigned chunk) const {
+    return static_cast<unsigned>(parts::at_most(size - chunk * chunk_items, chunk_items));
+  }
+};
+
+// What calls with offsets have in common. A warp reduces a segment of up to most_warp_items; longer ones are cut.
+template <class T_, class Reduction_, class Offsets>
+struct offset_segments_call {
+  using T = T_;
+  using Reduction = Reduction_;
+  using offset = typename Offsets::offset;
+  using count = typename Offsets::count;
+  using cut = segment_cut<count>;
+  using item = typename pieces_of<typename Reduction::Items::iterator>::item;
+  static constexpr unsigned most_warp_items = sizeof(item) <= 16 ? 8 * 1024 / sizeof(item) : 512;
+
+  Reduction reduction;
+  Offsets offsets;
+};
+
+inline constexpr int segment_block_threads = 256, segment_block_warps = segment_block_threads / parts::warp_threads;
+
+// The aggregate of the values of the first num_valid threads of the block, in its first thread. Calls that follow each
+// other take different memory.
+template <class T, class Op>
+__device__ T merge_in_block(T value, unsigned num_valid, const Op& op, T* of_warps) {
+  const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
+  const unsigned before = warp * parts::warp_threads;
+  value = reduce_valid_lanes<parts::warp_threads>(value, num_valid > before ? num_valid - before : 0, op);
+  if (lane == 0) of_warps[warp] = value;
+  __syncthreads();
+  if (warp > 0) return value;
+  const auto valid_warps = static_cast<unsigned>(parts::ceil_div(num_valid, parts::warp_threads));
+  constexpr int lanes = by_whole_warp<T, Op>::is_faster ? parts::warp_threads : segment_block_warps;
+  return reduce_valid_lanes<lanes>(of_warps[lane % segment_block_warps], valid_warps, op);
+}
+template <class T, class InputIteratorT, class Op>
+__device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const Op& op, T* of_warps) {
+  using share = share_of_items<segment_block_threads, T, InputIteratorT, Op>;
+  return merge_in_block(share::reduce(items, size, threadIdx.x, op), share::num_valid(size), op, of_warps);
+}
+
+// Chunks that a block reduces one after the other. The next one's items are on their way while threads merge.
+template <class T, class Items, class Op>
+struct chunks_in_flight {
+  using share = share_of_items<segment_block_threads, T, Items, Op>;
+
+  // Shared memory has room for the items beside aggregates of so many bytes.
+  static constexpr bool may_hold = sizeof(T) <= 64;
+  static constexpr unsigned held_pieces = may_hold ? share::held_pieces : 1;
+
+  uint4* held;  // of held_pieces, in shared memory
+  bool holds = false;
+
+  __device__ void begin(const Items& items, unsigned size) {
+    holds = may_hold && share::can_hold(items, size);
+    if (holds) share::fetch(held, items, threadIdx.x);
+  }
+  // What the thread has of the chunk that was begun.
+  __device__ T reduce(const Items& items, unsigned size, const Op& op) const {
+    return holds ? share::reduce_fetched(held, items, threadIdx.x, op) : share::reduce(items, size, threadIdx.x, op);
+  }
+};
+
+// What the lanes of a warp have of chunks of a segment, one each, with that of another, which the first lane has.
+template <class T>
+__device__ T with_chunk(const T& own, unsigned chunk, const T& value) {
+  const T of_chunk = parts::by_words(value, [](auto word) { return __shfl_sync(parts::full_mask, word, 0); });
+  return threadIdx.x % parts::warp_threads == chunk ? of_chunk : own;
+}
+
+}  // namespace rungs::RUNGS_ABI::production

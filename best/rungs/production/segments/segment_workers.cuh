@@ -1,0 +1,170 @@
+// The second launch of offset_segments.cuh: blocks draw the listed jobs until none is left.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "rungs/parts/overlapped_clear.cuh"
+#include "rungs/production/segments/segment_chunks.cuh"
+#include "rungs/production/segments/segment_jobs.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+inline constexpr int job_blocks = 4;  // of a multiprocessor, with 32 KB each on their way
+
+// What the blocks of the second launch do. A block has one barrier a chunk. Before it, threads begin the chunk after.
+template <class Call>
+struct segments_worker {
+  using T = typename Call::T;
+  using item = typename Call::item;
+  using list = segment_jobs<T>;
+  using cut_of_call = typename Call::cut;
+  using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
+  using iterator = typename Call::Reduction::Items::iterator;
+  struct job {
+    unsigned long long number;
+    std::size_t segment;
+    unsigned chunk;
+    typename Call::offset begin;
+    typename Call::count size;
+
+    __device__ unsigned first_chunk() const { return chunk == list::all_chunks ? 0 : chunk; }
+    __device__ unsigned long long first() const { return number - chunk; }  // job of the segment
+  };
+  // The job behind those that are described, its entry, and the job behind it.
+  struct drawn_ahead {
+    unsigned long long next, entry, later;
+  };
+  static constexpr unsigned num_jobs_kept = 8, none = ~0u;
+  using flight = chunks_in_flight<T, iterator, op_of_call>;
+  struct shared {
+    uint4 held[flight::held_pieces];
+    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
+    job jobs[num_jobs_kept];  // of this block: two more than this one, and some before
+    drawn_ahead ahead;        // used by the thread that draws
+    unsigned complete[2];     // of these, or none
+  };
+
+  const Call& call;
+  shared& own;
+
+  // The last thread draws jobs, and learns what they are while the others reduce the two before.
+  __device__ void run() const {
+    const bool draws = threadIdx.x == segment_block_threads - 1;
+    const list& jobs = call.jobs;
+    const auto& op = call.reduction.op;
+    const unsigned long long listed = __ldcg(&jobs.count->listed);
+    const unsigned long long num_jobs = jobs.are_listed(call.of_call) ? listed : 0;
+    const auto entry_of = [&](unsigned long long index) { return index < num_jobs ? __ldcg(jobs.entries + index) : 0; };
+    const auto described = [&](unsigned long long index, unsigned long long entry) {
+      job its{index, entry >> list::chunk_bits, static_cast<unsigned>(entry & list::all_chunks), 0, 0};
+      if (index < num_jobs) {
+        its.begin = call.offsets.begin(its.segment);
+        its.size = call.offsets.size(its.segment, its.begin);
+      }
+      return its;
+    };
+    if (blockIdx.x >= num_jobs) return;
+    const auto nth = [&](unsigned long long n) { return n * gridDim.x + blockIdx.x; };
+    if (draws) {
+      own.ahead = {nth(2), entry_of(nth(2)), nth(3)};
+      own.jobs[0] = described(nth(0), entry_of(nth(0)));
+      own.jobs[1] = described(nth(1), entry_of(nth(1)));
+    }
+    __syncthreads();
+
+    flight in_flight{own.held};
+    T partial;  // of a segment that is one job
+    unsigned turn = 0, number = 0;
+    unsigned posted = none, ticket = 0;  // by the first thread: of which job of this block
+    cut_of_call cut = cut_of(own.jobs[0]);
+    unsigned chunk = own.jobs[0].first_chunk();
+    iterator items = items_of(own.jobs[0], cut, chunk);
+    in_flight.begin(items, cut.chunk_size(chunk));
+    for (bool goes_on = true; goes_on; turn ^= 1) {
+      const job& taken = own.jobs[number % num_jobs_kept];
+      const unsigned num_chunks = cut.num_chunks, size = cut.chunk_size(chunk), current = chunk;
+      const bool takes_all = taken.chunk == list::all_chunks, is_last = !takes_all || chunk + 1 == num_chunks;
+      if (draws && is_last) {
+        const unsigned long long its_entry = entry_of(own.ahead.later), drawn = atomicAdd(&jobs.count->drawn, 1ull);
+        own.jobs[(number + 2) % num_jobs_kept] = described(own.ahead.next, own.ahead.entry);
+        own.ahead = {own.ahead.later, its_entry, 4ull * gridDim.x + drawn};
+      }
+      T value = in_flight.reduce(items, size, op);
+      ++chunk;
+      if (is_last) {
+        const job& next = own.jobs[++number % num_jobs_kept];
+        goes_on = next.number < num_jobs;
+        if (goes_on) {
+          cut = cut_of(next);
+          chunk = next.first_chunk();
+        }
+      }
+      if (goes_on) {
+        items = items_of(own.jobs[number % num_jobs_kept], cut, chunk);
+        in_flight.begin(items, cut.chunk_size(chunk));
+      }
+      if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
+      value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
+      merge_complete(own.complete[turn]);
+
+      if (takes_all && num_chunks > parts::warp_threads) {
+        if (threadIdx.x == 0) own.of_chunk = value;
+        __syncthreads();
+        if (threadIdx.x == current % segment_block_threads)
+          partial = current < segment_block_threads ? own.of_chunk : op(partial, own.of_chunk);
+        __syncthreads();
+        if (is_last) write(taken.segment, merge_in_block(partial, num_chunks, op, own.of_merge));
+      } else if (threadIdx.x < parts::warp_threads) {
+        if (num_chunks == 1) {
+          write(taken.segment, value);
+        } else if (takes_all) {
+          partial = with_chunk(partial, current, value);
+          if (is_last) write(taken.segment, reduce_valid_lanes<parts::warp_threads>(partial, num_chunks, op));
+        } else if (threadIdx.x == 0) {
+          jobs.aggregates[taken.number] = value;
+          __threadfence();
+          posted = number - 1;
+          ticket = atomicAdd(jobs.arrivals + taken.first(), 1u);
+        }
+      }
+    }
+    if (threadIdx.x == 0) own.complete[turn] = completed(posted, ticket);
+    __syncthreads();
+    merge_complete(own.complete[turn]);
+  }
+
+ private:
+  static __device__ cut_of_call cut_of(const job& its) { return cut_of_call::template of<item>(its.size); }
+  __device__ void write(std::size_t segment, const T& aggregate) const {
+    if (threadIdx.x == 0) call.reduction.write(segment, aggregate, true);
+  }
+  __device__ iterator items_of(const job& taken, const cut_of_call& cut, unsigned chunk) const {
+    return call.reduction.items.of_segment(taken.begin) + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+  }
+
+  // Which job the first thread has posted, if it was the segment's last one.
+  __device__ unsigned completed(unsigned& posted, unsigned ticket) const {
+    const unsigned its = posted;
+    posted = none;
+    if (its == none || ticket != cut_of(own.jobs[its % num_jobs_kept]).num_chunks - 1) return none;
+    __threadfence();
+    return its;
+  }
+  __device__ void merge_complete(unsigned its) const {
+    if (its == none) return;
+    const job& last = own.jobs[its % num_jobs_kept];
+    write(last.segment, reduce_by_block<T>(written_by_others<T>{call.jobs.aggregates + last.first()},
+                                           cut_of(last).num_chunks, call.reduction.op, own.of_merge));
+  }
+};
+template <class Call>
+__global__ void __launch_bounds__(segment_block_threads, job_blocks)
+    segment_jobs_kernel(const __grid_constant__ Call call) {
+  __shared__ typename segments_worker<Call>::shared shared;
+  parts::wait_until_cleared();  // and until all jobs are listed
+  segments_worker<Call>{call, shared}.run();
+}
+
+}  // namespace rungs::RUNGS_ABI::production
