@@ -290,6 +290,19 @@ __device__ void keep_last(const warp_runs<Shape, T>& of_warp, int last_place, in
       }
 }
 
+// One store. Where there are others nearby, the compiler may make several of a plain assignment.
+template <class Vector>
+__device__ void store_together(Vector* to, const Vector& vector) {
+  if constexpr (std::is_same_v<Vector, two_vectors>) {
+    __stwb(&to->first, vector.first);
+    __stwb(&to->second, vector.second);
+  } else if constexpr (sizeof(Vector) >= 8) {
+    __stwb(to, vector);
+  } else {
+    *to = vector;
+  }
+}
+
 // Writes the lane's neighbours of a row.
 template <class Shape, class T, class OutputIteratorT>
 __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIteratorT d_out, std::size_t first,
@@ -305,7 +318,7 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
         for (int k = 0; k < Shape::neighbours; ++k) write(&items[k], values[k]);
         access<sizeof(items)> together;
         memcpy(&together, static_cast<const void*>(items), sizeof(items));
-        *reinterpret_cast<access<sizeof(items)>*>(to) = together;
+        store_together(reinterpret_cast<access<sizeof(items)>*>(to), together);
         return;
       }
     }

@@ -291,16 +291,16 @@ __device__ void scan_several_tiles(const Call& call, const adjoining_list<Offset
       if (threadIdx.x == 0) shared.carry[0] = carry;
     }
   }
-  for (std::size_t segment = helper; segment < list.num_segments; segment += num_helpers) {
-    const auto one = adjoining_list<Offset>::of(list.offsets + segment, 1);
+  std::size_t segment = helper;
+  do {
+    if (!ascend && segment >= list.num_segments) return;
+    const auto scanned = ascend ? list : adjoining_list<Offset>::of(list.offsets + segment, 1);
     tiles.clear_heads();
-    if (ascend)
-      scan_tiles(tiles, list, share.first, parts::at_most(list.items, share.end), begun);
-    else
-      scan_tiles(tiles, one, 0, one.items, 0);
-    if (ascend) return;
+    scan_tiles(tiles, scanned, ascend ? share.first : 0, ascend ? parts::at_most(list.items, share.end) : scanned.items,
+               begun);
     __syncthreads();
-  }
+    segment += num_helpers;
+  } while (!ascend);
 }
 
 template <class Call, class Offset>
