@@ -290,14 +290,19 @@ __device__ void keep_last(const warp_runs<Shape, T>& of_warp, int last_place, in
       }
 }
 
-// One store. Where there are others nearby, the compiler may make several of a plain assignment.
+// One store to global memory. Where there are others nearby, the compiler may make several of a plain assignment.
 template <class Vector>
 __device__ void store_together(Vector* to, const Vector& vector) {
   if constexpr (std::is_same_v<Vector, two_vectors>) {
-    __stwb(&to->first, vector.first);
-    __stwb(&to->second, vector.second);
-  } else if constexpr (sizeof(Vector) >= 8) {
-    __stwb(to, vector);
+    store_together(&to->first, vector.first);
+    store_together(&to->second, vector.second);
+  } else if constexpr (std::is_same_v<Vector, uint4>) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(vector.x),
+                 "r"(vector.y), "r"(vector.z), "r"(vector.w)
+                 : "memory");
+  } else if constexpr (std::is_same_v<Vector, uint2>) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(vector.x), "r"(vector.y)
+                 : "memory");
   } else {
     *to = vector;
   }
