@@ -1,6 +1,7 @@
 // Segments between offsets, scanned whatever their lengths.
 //
-// Few segments are one launch (few_segments.cuh), very few or many of them three.
+// Segments that adjoin each other are one launch (adjoining_segments.cuh), and few segments, too (few_segments.cuh).
+// Very few or many others are three.
 //
 // The first one lists the segments that are not empty (segment_records.cuh). What follows works on their concatenation,
 // cut into shares of as many tiles for every block: so neither a long segment nor a million short ones leave blocks
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
 // Scans the segments. Of `call`, records and aggregates are found here.
 //
 // Storage: 16 bytes a segment, 24 where outputs lie apart. Of three launches 48 for each 1024 segments, and for each
-// share an accumulator and 8 bytes; of one launch what few_segments.cuh says.
+// share an accumulator and 8 bytes; of few segments what few_segments.cuh says. Where segments adjoin it takes no more.
 template <class Call, class Segments>
 cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes, Call call, const Segments& segments,
                           std::size_t num_segments, cudaStream_t stream) {
