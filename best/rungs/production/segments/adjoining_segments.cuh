@@ -36,16 +36,21 @@ struct adjoining_offsets<placed_segments<Offset*, Offset*, as_the_items>> {
   }
 };
 
-template <class Offset>
+// For a block of so many threads.
+template <unsigned block_threads, class Offset>
 struct adjoining_list {
   const Offset* offsets;
   std::size_t num_segments;
   long long first;    // index of the first item
   std::size_t items;  // of all
+  Offset probe;       // the first offset that the thread looks at in a search
 
+  // All that is read here is on its way at once.
   static __device__ adjoining_list of(const Offset* offsets, std::size_t num_segments) {
+    const Offset probe =
+        offsets[parts::at_most(threadIdx.x * parts::ceil_div(num_segments, block_threads), num_segments)];
     const auto begin = static_cast<long long>(offsets[0]), end = static_cast<long long>(offsets[num_segments]);
-    return {offsets, num_segments, begin, end > begin ? static_cast<std::size_t>(end - begin) : 0};
+    return {offsets, num_segments, begin, end > begin ? static_cast<std::size_t>(end - begin) : 0, probe};
   }
   __device__ std::size_t place_of(Offset offset) const {
     return static_cast<std::size_t>(static_cast<long long>(offset) - first);
@@ -55,21 +60,21 @@ struct adjoining_list {
 
   // A number of segments that begin before `place`, of which there are at most block_threads more. All threads of the
   // block call it; they look at one segment each at once.
-  template <unsigned block_threads>
   __device__ std::size_t about_before(std::size_t place) const {
     std::size_t low = 0, high = num_segments;
-    while (high - low > block_threads) {
-      const std::size_t step = parts::ceil_div(high - low, block_threads), probe = low + threadIdx.x * step;
-      const std::size_t number = __syncthreads_count(probe < high && begin(probe) < place);
+    for (bool is_first = true; high - low > block_threads; is_first = false) {
+      const std::size_t step = parts::ceil_div(high - low, block_threads), own = low + threadIdx.x * step;
+      bool is_before = own < high;
+      if (is_before) is_before = (is_first ? place_of(probe) : begin(own)) < place;
+      const std::size_t number = __syncthreads_count(is_before);
       if (number == 0) return low;
       high = parts::at_most(high, low + number * step);
       low += (number - 1) * step + 1;
     }
     return low;
   }
-  template <unsigned block_threads>
   __device__ std::size_t num_before(std::size_t place) const {
-    const std::size_t low = about_before<block_threads>(place), own = low + threadIdx.x;
+    const std::size_t low = about_before(place), own = low + threadIdx.x;
     return low + __syncthreads_count(own < num_segments && begin(own) < place);
   }
 };
@@ -79,7 +84,7 @@ template <unsigned block_threads, class Offset>
 struct heads_ahead {
   static constexpr unsigned most_at_once = 4;
 
-  const adjoining_list<Offset>& list;
+  const adjoining_list<block_threads, Offset>& list;
   unsigned at_once;
   Offset read[most_at_once];
 
@@ -165,9 +170,9 @@ __device__ bool offsets_ascend(const Offset* offsets, std::size_t num_segments, 
 
 // A helper's share where that is one tile. Returns whether offsets ascend, and writes nothing if they do not.
 template <class Call, class Offset>
-__device__ bool scan_one_tile(const Call& call, const adjoining_list<Offset>& list, unsigned helper,
-                              unsigned num_scouts, const adjoining_mailboxes<typename Call::accumulator>& mailboxes,
-                              parts::tag tag) {
+__device__ bool scan_one_tile(const Call& call, const adjoining_list<Call::shape::block_threads, Offset>& list,
+                              unsigned helper, unsigned num_scouts,
+                              const adjoining_mailboxes<typename Call::accumulator>& mailboxes, parts::tag tag) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
   __shared__ typename share_tiles<Call>::memory shared;
@@ -187,7 +192,7 @@ __device__ bool scan_one_tile(const Call& call, const adjoining_list<Offset>& li
   // Where segments begin.
   constexpr unsigned at_once = shape::num_rows < 3 ? shape::num_rows + 1 : 4;
   heads_ahead<shape::block_threads, Offset> next{list, at_once, {}};
-  const std::size_t low = list.template about_before<shape::block_threads>(tile);
+  const std::size_t low = list.about_before(tile);
   next.fetch(low);
   const std::size_t begun = low + next.num_before(tile);  // before the tile
   next.flag(shared.heads[0], low, tile, tile_end);
@@ -230,7 +235,8 @@ __device__ bool scan_one_tile(const Call& call, const adjoining_list<Offset>& li
 // Scans the items from `first` to end - 1, where the segments from `begun` on begin; shared.carry[0] has what precedes
 // them in segment begun - 1, and shared.heads[0] no flags.
 template <class Call, class Offset>
-__device__ void scan_tiles(const share_tiles<Call>& tiles, const adjoining_list<Offset>& list, std::size_t first,
+__device__ void scan_tiles(const share_tiles<Call>& tiles,
+                           const adjoining_list<Call::shape::block_threads, Offset>& list, std::size_t first,
                            std::size_t end, std::size_t begun) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
@@ -264,12 +270,11 @@ __device__ void scan_tiles(const share_tiles<Call>& tiles, const adjoining_list<
 
 // A helper's share of several tiles; or whole segments, where offsets do not ascend.
 template <class Call, class Offset>
-__device__ void scan_several_tiles(const Call& call, const adjoining_list<Offset>& list, bool ascend, unsigned helper,
-                                   unsigned num_helpers,
+__device__ void scan_several_tiles(const Call& call, const adjoining_list<Call::shape::block_threads, Offset>& list,
+                                   bool ascend, unsigned helper, unsigned num_helpers,
                                    const adjoining_mailboxes<typename Call::accumulator>& mailboxes, parts::tag tag) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
-  constexpr unsigned block_threads = shape::block_threads;
   __shared__ typename share_tiles<Call>::memory shared;
   const share_tiles<Call> tiles{call, shared};
   const share_place share = place_of_share<shape>({0, list.items, 0}, helper, num_helpers);
@@ -277,14 +282,14 @@ __device__ void scan_several_tiles(const Call& call, const adjoining_list<Offset
   if (ascend) {
     if (share.first >= list.items) return;
     if (share.end < list.items) {
-      const std::size_t next = list.template num_before<block_threads>(share.end), begin = list.begin(next - 1);
+      const std::size_t next = list.num_before(share.end), begin = list.begin(next - 1);
       if (list.begin(next) != share.end) {
         const T aggregate = aggregate_between(tiles, call.d_in + static_cast<std::ptrdiff_t>(list.first),
                                               begin > share.first ? begin : share.first, share.end);
         if (threadIdx.x == 0) mailboxes.aggregates.post(helper, aggregate, tag);
       }
     }
-    if (helper > 0) begun = list.template num_before<block_threads>(share.first);
+    if (helper > 0) begun = list.num_before(share.first);
     if (list.begin(begun) != share.first) {
       const T carry = fold_shares(call, shared.of_warp, list.begin(begun - 1) / share.items, helper,
                                   [&](std::size_t i) { return mailboxes.wait_for(i, tag); });
@@ -294,7 +299,7 @@ __device__ void scan_several_tiles(const Call& call, const adjoining_list<Offset
   std::size_t segment = helper;
   do {
     if (!ascend && segment >= list.num_segments) return;
-    const auto scanned = ascend ? list : adjoining_list<Offset>::of(list.offsets + segment, 1);
+    const auto scanned = ascend ? list : adjoining_list<shape::block_threads, Offset>::of(list.offsets + segment, 1);
     tiles.clear_heads();
     scan_tiles(tiles, scanned, ascend ? share.first : 0, ascend ? parts::at_most(list.items, share.end) : scanned.items,
                begun);
@@ -317,7 +322,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     return;
   }
   const unsigned helper = blockIdx.x - num_scouts, num_helpers = gridDim.x - num_scouts;
-  const auto list = adjoining_list<Offset>::of(offsets, num_segments);
+  const auto list = adjoining_list<block_threads, Offset>::of(offsets, num_segments);
   bool ascend;
   if (num_rows > 1 && list.items <= std::size_t{num_helpers} * row_items) {
     ascend = scan_one_tile(call.template with_rows<1>(), list, helper, num_scouts, mailboxes, tag);
