@@ -138,11 +138,14 @@ struct adjoining_mailboxes {
   }
   // All threads of the block call it.
   __device__ bool all_ascend(unsigned num_scouts, parts::tag tag) const {
-    unsigned own = 1;
+    unsigned own;
     parts::wait_until_cleared();
-    if (threadIdx.x < num_scouts)
-      while (!ascend.peek(threadIdx.x, own, tag)) continue;
-    return __syncthreads_and(static_cast<int>(own)) != 0;
+    bool all = true;
+    for (unsigned scout = threadIdx.x; scout < num_scouts; scout += blockDim.x) {
+      while (!ascend.peek(scout, own, tag)) continue;
+      all = all && own != 0;
+    }
+    return __syncthreads_and(static_cast<int>(all)) != 0;
   }
 };
 
@@ -339,7 +342,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
 // Helpers take shares; a scout looks at so many offsets at least.
 template <class Call>
 struct adjoining_plan {
-  static constexpr std::size_t least_of_scout = 2048, most_scouts = Call::shape::block_threads;
+  static constexpr std::size_t least_of_scout = 2048, most_scouts = 1024;
 
   std::size_t num_helpers, num_scouts;
 
