@@ -290,7 +290,7 @@ __device__ void keep_last(const warp_runs<Shape, T>& of_warp, int last_place, in
       }
 }
 
-// One store to global memory. Where there are others nearby, the compiler may make several of a plain assignment.
+// One store to global memory, where the compiler might make several of a plain assignment.
 template <class Vector>
 __device__ void store_together(Vector* to, const Vector& vector) {
   if constexpr (std::is_same_v<Vector, two_vectors>) {
@@ -308,8 +308,8 @@ __device__ void store_together(Vector* to, const Vector& vector) {
   }
 }
 
-// Writes the lane's neighbours of a row.
-template <class Shape, class T, class OutputIteratorT>
+// Writes the lane's neighbours of a row; `as_one`: by one store whatever the compiler makes of others nearby.
+template <class Shape, bool as_one = false, class T, class OutputIteratorT>
 __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIteratorT d_out, std::size_t first,
                                  int position, int left, bool by_vectors) {
   const auto to = d_out + static_cast<std::ptrdiff_t>(first + position);
@@ -323,7 +323,11 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
         for (int k = 0; k < Shape::neighbours; ++k) write(&items[k], values[k]);
         access<sizeof(items)> together;
         memcpy(&together, static_cast<const void*>(items), sizeof(items));
-        store_together(reinterpret_cast<access<sizeof(items)>*>(to), together);
+        const auto vector = reinterpret_cast<access<sizeof(items)>*>(to);
+        if constexpr (as_one)
+          store_together(vector, together);
+        else
+          *vector = together;
         return;
       }
     }

@@ -230,7 +230,7 @@ __device__ bool scan_one_tile(const Call& call, const adjoining_list<Call::shape
   const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(list.first);
   const bool by_vectors = is_aligned_here<shape::neighbours>(d_out);
   complete_tile(call, runs, heads | ~present, present, before, [&](int row, const T(&values)[shape::neighbours]) {
-    write_neighbours<shape>(values, d_out, tile, shape::position(warp, row), left, by_vectors);
+    write_neighbours<shape, true>(values, d_out, tile, shape::position(warp, row), left, by_vectors);
   });
   return true;
 }
@@ -266,7 +266,7 @@ __device__ void scan_tiles(const share_tiles<Call>& tiles,
     for (int i = threadIdx.x; i < Call::flag_words; i += shape::block_threads) shared.heads[turn ^ 1][i] = 0;
     const T before = tiles.scan(runs, heads | ~present, turn);
     complete_tile(call, runs, heads | ~present, present, before, [&](int row, const T(&values)[shape::neighbours]) {
-      write_neighbours<shape>(values, d_out, tile, shape::position(warp, row), left, by_vectors);
+      write_neighbours<shape, true>(values, d_out, tile, shape::position(warp, row), left, by_vectors);
     });
   }
 }

@@ -170,7 +170,7 @@ __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place)
 #pragma unroll
         for (int k = 0; k < neighbours; ++k) values[k] = call.op(call.init, values[k]);
       }
-      write_neighbours<Shape>(values, d_out, at, Shape::position(warp, row), left, by_vectors);
+      write_neighbours<Shape, true>(values, d_out, at, Shape::position(warp, row), left, by_vectors);
     }
     if constexpr (!by_block) before = at > 0 ? static_cast<T>(call.op(before, part.of_warp)) : part.of_warp;
   }

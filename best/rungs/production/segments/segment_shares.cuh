@@ -328,8 +328,8 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
       } else {
         const long long distance = are_contiguous ? records.list->first_out : records.out[begun - 1];
         const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(distance);
-        write_neighbours<shape>(values, d_out, tile, position, left,
-                                is_aligned_here<neighbours>(d_out + static_cast<std::ptrdiff_t>(tile)));
+        write_neighbours<shape, true>(values, d_out, tile, position, left,
+                                      is_aligned_here<neighbours>(d_out + static_cast<std::ptrdiff_t>(tile)));
       }
     });
     begun += num_heads;
