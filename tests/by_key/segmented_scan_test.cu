@@ -182,6 +182,34 @@ class SegmentedScan : public Calls {
     return items;
   }
 
+  // The same where one array has all offsets.
+  template <class T, class Item, class Op>
+  void expect_right_where_ends_are_begins(const segments& at, const std::vector<Item>& items, std::size_t offset,
+                                          Op op) {
+    SCOPED_TRACE("ends are begins");
+    const std::size_t n = at.begins.size();
+    const T init = item_at<T>(4711);
+    std::vector<int> offsets(at.begins.begin(), at.begins.end());
+    offsets.push_back(static_cast<int>(at.ends.back()));
+    const placed<Item> d_items(items, offset);
+    const placed<int> d_offsets(offsets, offset);
+    const Item* const in = d_items.get();
+    const int *const begins = d_offsets.get(), *const ends = begins + 1;
+    outputs<T> out(at.num_items, offset);
+    for (const kind what : {kind::inclusive, kind::inclusive_from_init, kind::exclusive}) {
+      std::vector<T> expected = untouched<T>(at.num_items);
+      scan_on_host<T>(at, at.begins, items, op, what, init, expected);
+      run([&](auto&&... storage) {
+        return what == kind::inclusive
+                   ? segmented::InclusiveSegmentedScan(storage..., in, out.get(), begins, ends, n, op)
+               : what == kind::exclusive
+                   ? segmented::ExclusiveSegmentedScan(storage..., in, out.get(), begins, ends, n, op, init)
+                   : segmented::InclusiveSegmentedScanInit(storage..., in, out.get(), begins, ends, n, op, init);
+      });
+      out.expect(expected);
+    }
+  }
+
   // Calls of all kinds where outputs have the items' indices; in place, too, where types allow it.
   template <class T, class Item, class Op>
   void expect_right(const std::vector<long long>& sizes, places how, std::size_t offset, Op op) {
@@ -209,6 +237,7 @@ class SegmentedScan : public Calls {
       });
       out.expect(expected);
     }
+    if (how == places::contiguous && n > 0) expect_right_where_ends_are_begins<T>(at, items, offset, op);
     {
       outputs<T> out(at.num_outputs, offset);
       std::vector<T> expected = untouched<T>(at.num_outputs);
@@ -373,27 +402,32 @@ TEST_F(SegmentedScan, RoundedSumsHaveTheSameBits) {
     std::vector<float> items(n), first;
     std::mt19937 random(5);
     for (float& item : items) item = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
-    const placed<long long> d_begins(at.begins, 0), d_ends(at.ends, 0);
-    for (const std::size_t offset : {0, 1, 0, 3, 0}) {
-      const placed<float> d_items(items, offset);
-      device_vector<float> out{std::vector<float>(n)};
-      run([&](auto&&... storage) {
-        return segmented::InclusiveSegmentedSum(storage..., d_items.get(), out.items, d_begins.get(), d_ends.get(),
-                                                sizes.size());
-      });
-      const auto now = out.read(n);
-      if (first.empty()) first = now;
-      EXPECT_EQ(std::memcmp(now.data(), first.data(), n * sizeof(float)), 0) << "offset " << offset;
-    }
-    int multiprocessors = 0;
-    ASSERT_EQ(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
-    const double height = static_cast<double>(production::segmented_scan_height(n, multiprocessors));
-    for (std::size_t s = 0; s < sizes.size(); ++s) {
-      double sum = 0, magnitudes = 0;
-      for (auto i = static_cast<std::size_t>(at.begins[s]); i < static_cast<std::size_t>(at.ends[s]); ++i) {
-        sum += static_cast<double>(items[i]);
-        magnitudes += std::abs(static_cast<double>(items[i]));
-        ASSERT_NEAR(first[i], sum, height * 6e-8 * magnitudes) << "item " << i;
+    std::vector<long long> offsets = at.begins;
+    offsets.push_back(at.ends.back());
+    const placed<long long> d_offsets(offsets, 0), d_begins(at.begins, 0);
+    for (const long long* const begins : {d_begins.get(), d_offsets.get()}) {
+      first.clear();
+      for (const std::size_t offset : {0, 1, 0, 3, 0}) {
+        const placed<float> d_items(items, offset);
+        device_vector<float> out{std::vector<float>(n)};
+        run([&](auto&&... storage) {
+          return segmented::InclusiveSegmentedSum(storage..., d_items.get(), out.items, begins, d_offsets.get() + 1,
+                                                  sizes.size());
+        });
+        const auto now = out.read(n);
+        if (first.empty()) first = now;
+        EXPECT_EQ(std::memcmp(now.data(), first.data(), n * sizeof(float)), 0) << "offset " << offset;
+      }
+      int multiprocessors = 0;
+      ASSERT_EQ(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
+      const double height = static_cast<double>(production::segmented_scan_height(n, multiprocessors));
+      for (std::size_t s = 0; s < sizes.size(); ++s) {
+        double sum = 0, magnitudes = 0;
+        for (auto i = static_cast<std::size_t>(at.begins[s]); i < static_cast<std::size_t>(at.ends[s]); ++i) {
+          sum += static_cast<double>(items[i]);
+          magnitudes += std::abs(static_cast<double>(items[i]));
+          ASSERT_NEAR(first[i], sum, height * 6e-8 * magnitudes) << "item " << i;
+        }
       }
     }
   }
@@ -437,6 +471,28 @@ TEST_P(SegmentedScanReplayed, WithNewSegments) {
   EXPECT_EQ(workspace_.release(stream), cudaSuccess);
 }
 INSTANTIATE_TEST_SUITE_P(OfFewAndMany, SegmentedScanReplayed, testing::Values(3'000, 30'000));
+
+// One array has all offsets, but some are less than the one before: segments between these are empty.
+TEST_F(SegmentedScan, OffsetsThatDoNotAscend) {
+  std::vector<int> offsets{39'000, 90'000, 25'000, 39'000, 20'000, 25'000, 19'000, 19'020}, many;
+  for (int begin = 1'500 * 9; begin >= 0; begin -= 9) many.insert(many.end(), {begin, begin + begin % 8});
+  for (const std::vector<int>& all : {offsets, many}) {
+    segments at({}, places::contiguous);
+    at.begins.assign(all.begin(), all.end() - 1);
+    at.ends.assign(all.begin() + 1, all.end());
+    at.num_items = 100'000;
+    const std::vector<int> items = items_of<int>(at.num_items);
+    const placed<int> d_items(items, 1), d_offsets(all, 1);
+    std::vector<int> expected = untouched<int>(at.num_items);
+    scan_on_host<int>(at, at.begins, items, plus{}, kind::inclusive, 0, expected);
+    outputs<int> out(at.num_items, 1);
+    run([&](auto&&... storage) {
+      const int *const in = d_items.get(), *const begins = d_offsets.get();
+      return segmented::InclusiveSegmentedSum(storage..., in, out.get(), begins, begins + 1, at.begins.size());
+    });
+    out.expect(expected);
+  }
+}
 
 // Few segments, long ones among them, in two streams at once: helpers of one call run beside blocks of the other.
 TEST_F(SegmentedScan, TwoStreamsAtOnce) {

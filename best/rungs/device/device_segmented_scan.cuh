@@ -21,11 +21,14 @@
 // scan_op       associative; it need not commute. It sees only items, init and what it has made of them.
 // d_out may be d_in where an output has the index of its item; else they do not overlap. What lies in gaps stays.
 //
-// 16 to 4096 segments are one launch (production/segments/few_segments.cuh). Warps and blocks scan segments by
-// themselves, but for those of more than two to four tiles of 256 to 4096 items. These are cut into equal shares.
-// Blocks wait for blocks of lower indices, which start first.
+// Segments are one launch where d_in_begin_offsets is a pointer, d_in_end_offsets the same plus one, and there are no
+// d_out_begin_offsets (production/segments/adjoining_segments.cuh): blocks take equal shares of all items. Offsets
+// should ascend; blocks scan whole segments if one is less than the one before. 16 to 1024 such segments, and 16 to
+// 4096 others, are another launch (production/segments/few_segments.cuh). Warps and blocks scan segments by themselves,
+// but for those of more than two to four tiles of 256 to 4096 items. These are cut into equal shares. In both, blocks
+// wait for blocks of lower indices, which start first.
 //
-// Fewer or more segments are three launches. Blocks take equal shares of all items, whatever the lengths. In the first
+// Fewer or more others are three launches. Blocks take equal shares of all items, whatever the lengths. In the first
 // launch, blocks wait for blocks of lower indices. In the others no block waits for another one.
 //
 // Items in shares are read twice where they belong to a segment that its share does not end, such as one that is longer
@@ -33,8 +36,9 @@
 // more.
 //
 // Integers are exact. Sums of floats have the same bits each time on one GPU, at any address and alignment; they depend
-// on the lengths and the order of all segments. An output is off by at most production::segmented_scan_height(items of
-// all segments, multiprocessors) rounding errors of the sum of magnitudes.
+// on the lengths and the order of all segments, and on which of these launches it is. An output is off by at most
+// production::segmented_scan_height(items of all segments, multiprocessors) rounding errors of the sum of magnitudes.
+// (Where one array's offsets do not ascend, a segment of n items takes n / 256 more.)
 //
 // Source: the head flags of Schwartz (1980) and Blelloch (1990), over equal shares of the concatenation.
 #pragma once

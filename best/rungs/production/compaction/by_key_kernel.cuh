@@ -290,8 +290,26 @@ __device__ void keep_last(const warp_runs<Shape, T>& of_warp, int last_place, in
       }
 }
 
-// Writes the lane's neighbours of a row.
-template <class Shape, class T, class OutputIteratorT>
+// One store to global memory, where the compiler might make several of a plain assignment.
+template <class Vector>
+__device__ void store_together(Vector* to, const Vector& vector) {
+  if constexpr (std::is_same_v<Vector, two_vectors>) {
+    store_together(&to->first, vector.first);
+    store_together(&to->second, vector.second);
+  } else if constexpr (std::is_same_v<Vector, uint4>) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(vector.x),
+                 "r"(vector.y), "r"(vector.z), "r"(vector.w)
+                 : "memory");
+  } else if constexpr (std::is_same_v<Vector, uint2>) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(vector.x), "r"(vector.y)
+                 : "memory");
+  } else {
+    *to = vector;
+  }
+}
+
+// Writes the lane's neighbours of a row; `as_one`: by one store whatever the compiler makes of others nearby.
+template <class Shape, bool as_one = false, class T, class OutputIteratorT>
 __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIteratorT d_out, std::size_t first,
                                  int position, int left, bool by_vectors) {
   const auto to = d_out + static_cast<std::ptrdiff_t>(first + position);
@@ -305,7 +323,11 @@ __device__ void write_neighbours(const T (&values)[Shape::neighbours], OutputIte
         for (int k = 0; k < Shape::neighbours; ++k) write(&items[k], values[k]);
         access<sizeof(items)> together;
         memcpy(&together, static_cast<const void*>(items), sizeof(items));
-        *reinterpret_cast<access<sizeof(items)>*>(to) = together;
+        const auto vector = reinterpret_cast<access<sizeof(items)>*>(to);
+        if constexpr (as_one)
+          store_together(vector, together);
+        else
+          *vector = together;
         return;
       }
     }

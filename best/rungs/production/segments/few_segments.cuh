@@ -170,7 +170,7 @@ __device__ void scan_segment(const share_tiles<Call>& tiles, const Place& place)
 #pragma unroll
         for (int k = 0; k < neighbours; ++k) values[k] = call.op(call.init, values[k]);
       }
-      write_neighbours<Shape>(values, d_out, at, Shape::position(warp, row), left, by_vectors);
+      write_neighbours<Shape, true>(values, d_out, at, Shape::position(warp, row), left, by_vectors);
     }
     if constexpr (!by_block) before = at > 0 ? static_cast<T>(call.op(before, part.of_warp)) : part.of_warp;
   }
@@ -286,13 +286,15 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     help(tiles, plan, block - plan.num_scouts, lists, mailboxes, tag);
   } else {
     __shared__ listing_memory of_scout;
+    bool goes_on = true;
     list_segments(segments, num_segments, plan.most_direct, block, plan.num_scouts, call.records, mailboxes.counts, tag,
                   of_scout, [&](bool lists) {
                     lists = __syncthreads_or(lists) != 0;
                     parts::wait_until_cleared();
-                    if (threadIdx.x == 0) mailboxes.lists.post(block, lists, tag);
-                    return lists || plan.num_scouts > 1;
+                    if (threadIdx.x == 0 && plan.num_scouts > 1) mailboxes.lists.post(block, lists, tag);
+                    return goes_on = lists || plan.num_scouts > 1;
                   });
+    if (!goes_on) return;
     __syncthreads();
     if (threadIdx.x == 0) {
       __threadfence();

@@ -1,6 +1,7 @@
 // Segments between offsets, scanned whatever their lengths.
 //
-// Few segments are one launch (few_segments.cuh), very few or many of them three.
+// Segments that adjoin each other are one launch (adjoining_segments.cuh), and few segments, too (few_segments.cuh).
+// Very few or many others are three.
 //
 // The first one lists the segments that are not empty (segment_records.cuh). What follows works on their concatenation,
 // cut into shares of as many tiles for every block: so neither a long segment nor a million short ones leave blocks
@@ -14,6 +15,7 @@
 #include <cstddef>
 
 #include "rungs/parts/shared_launch.cuh"
+#include "rungs/production/segments/adjoining_segments.cuh"
 #include "rungs/production/segments/few_segments.cuh"
 #include "rungs/production/segments/segment_shares.cuh"
 
@@ -25,6 +27,9 @@ namespace rungs::RUNGS_ABI::production {
 constexpr std::size_t segmented_scan_height(std::size_t num_items, std::size_t multiprocessors) {
   return 2 * parts::ceil_div(num_items, 256 * multiprocessors) + parts::ceil_div(multiprocessors, 32) + 80;
 }
+
+// Of segments that adjoin each other, more are scanned as those (adjoining_segments.cuh).
+inline constexpr std::size_t few_adjoining_segments = 1024;
 
 // Shares of a call of many segments; more than are resident at once, so that what else runs on the device does not
 // delay it by much.
@@ -69,7 +74,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
 // Scans the segments. Of `call`, records and aggregates are found here.
 //
 // Storage: 16 bytes a segment, 24 where outputs lie apart. Of three launches 48 for each 1024 segments, and for each
-// share an accumulator and 8 bytes; of one launch what few_segments.cuh says.
+// share an accumulator and 8 bytes; of few segments what few_segments.cuh says. Where segments adjoin it takes no more.
 template <class Call, class Segments>
 cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes, Call call, const Segments& segments,
                           std::size_t num_segments, cudaStream_t stream) {
@@ -77,7 +82,9 @@ cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes,
   parts::device_limits limits;
   cudaError_t error = limits.ask();
   if (error != cudaSuccess) return error;
-  if (num_segments >= fewest_segments && num_segments <= few_segments)
+  bool adjoin = false;
+  if constexpr (adjoining_offsets<Segments>::may_be) adjoin = adjoining_offsets<Segments>::are(segments);
+  if (num_segments >= fewest_segments && num_segments <= (adjoin ? few_adjoining_segments : few_segments))
     return scan_few_segments(d_temp_storage, temp_storage_bytes, call, segments, num_segments, limits, stream);
   const std::size_t num_shares = shares_per_multiprocessor * limits.multiprocessors;
   const std::size_t num_tiles = parts::ceil_div(num_segments, record_tile::tile_items);
@@ -91,9 +98,12 @@ cudaError_t scan_segments(void* d_temp_storage, std::size_t& temp_storage_bytes,
     return take.bytes;
   };
   char* region = nullptr;
-  const std::size_t bytes = place(region);
+  const adjoining_plan<Call> plan(num_segments, limits);
+  const std::size_t of_three = place(region), of_one = plan.bytes(), bytes = of_three > of_one ? of_three : of_one;
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
   if (num_segments == 0) return cudaSuccess;
+  if constexpr (adjoining_offsets<Segments>::may_be)
+    if (adjoin) return scan_adjoining_segments(region, plan, call, segments.begins, num_segments, stream);
   place(region);
   parts::opened_storage storage;
   error = storage.open(messages, mailboxes::bytes(num_tiles), stream);

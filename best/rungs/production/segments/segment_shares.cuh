@@ -11,13 +11,17 @@ namespace rungs::RUNGS_ABI::production {
 
 enum class of_segments : unsigned char { inclusive_scans, inclusive_scans_from_init, exclusive_scans };
 
-template <of_segments result_, class InputIteratorT, class OutputIteratorT, class T, class Op, bool outputs_apart_>
+// num_rows: of a tile that has fewer rows than its items allow, or 0.
+template <of_segments result_, class InputIteratorT, class OutputIteratorT, class T, class Op, bool outputs_apart_,
+          int num_rows = 0>
 struct segmented_scan {
   using value = held_of<parts::item_of<InputIteratorT>>;
   using accumulator = T;
   static constexpr of_segments result = result_;
   static constexpr bool outputs_apart = outputs_apart_;
-  using shape = tile_shape<(sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value)), 4>;
+  using full_shape = tile_shape<(sizeof(T) > sizeof(value) ? sizeof(T) : sizeof(value)), 4>;
+  using shape = std::conditional_t<num_rows == 0, full_shape,
+                                   rows_of_warps<full_shape::neighbours, num_rows, full_shape::num_warps>>;
   static constexpr int least_blocks = sizeof(T) <= 8 && sizeof(value) <= 8 ? 3 : 1;
   static constexpr int least_blocks_of_few = least_blocks == 1 ? 2 : sizeof(T) < 4 ? 3 : 4;  // of few segments
   static constexpr int flag_words = shape::tile_items / 32;
@@ -29,6 +33,12 @@ struct segmented_scan {
   segment_records records;
   T* aggregates;                   // of a share's last segment in it, where the next share goes on with that
   unsigned long long* last_begun;  // how many records have begun by the end of a share
+
+  template <int rows>
+  __device__ auto with_rows() const {
+    return segmented_scan<result_, InputIteratorT, OutputIteratorT, T, Op, outputs_apart_, rows>{
+        d_in, d_out, op, init, records, aggregates, last_begun};
+  }
 };
 
 // Where iterators' vectors of `count` items are aligned.
@@ -103,20 +113,14 @@ __device__ share_place place_of_share(const segment_counts& counts, unsigned sha
   return {items, share * items, share * items + items};
 }
 
-// What a share, which ends before `end`, adds to the segment that goes on in the next one, record begun - 1; in the
-// first thread of the block.
-template <class Call>
-__device__ typename Call::accumulator aggregate_at_end(const share_tiles<Call>& tiles, std::size_t first,
-                                                       std::size_t end, std::size_t begun) {
+// What the items from `from` to end - 1, all of one segment, add up to; in the first thread of the block. d_in has the
+// concatenation's places.
+template <class Call, class InputIteratorT>
+__device__ typename Call::accumulator aggregate_between(const share_tiles<Call>& tiles, InputIteratorT d_in,
+                                                        std::size_t from, std::size_t end) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
   using value = typename Call::value;
-  const Call& call = tiles.call;
-  const std::size_t begin = call.records.begins[begun - 1];
-  const std::size_t from = begin > first ? begin : first;
-  const long long distance = call.records.are_contiguous() ? call.records.list->first_in : call.records.in[begun - 1];
-  const auto d_in = call.d_in + static_cast<std::ptrdiff_t>(distance);
-
   int turn = 0;
   for (std::size_t tile = from / shape::tile_items * shape::tile_items; tile < end; tile += shape::tile_items) {
     warp_runs<shape, T> runs;
@@ -149,6 +153,18 @@ __device__ typename Call::accumulator aggregate_at_end(const share_tiles<Call>& 
   return tiles.shared.carry[turn];
 }
 
+// What a share, which ends before `end`, adds to the segment that goes on in the next one, record begun - 1; in the
+// first thread of the block.
+template <class Call>
+__device__ typename Call::accumulator aggregate_at_end(const share_tiles<Call>& tiles, std::size_t first,
+                                                       std::size_t end, std::size_t begun) {
+  const segment_records& records = tiles.call.records;
+  const std::size_t begin = records.begins[begun - 1];
+  const long long distance = records.are_contiguous() ? records.list->first_in : records.in[begun - 1];
+  return aggregate_between(tiles, tiles.call.d_in + static_cast<std::ptrdiff_t>(distance),
+                           begin > first ? begin : first, end);
+}
+
 // The fold of the aggregates of shares begin to end - 1, begin < end, in the first thread of the block.
 template <class Call, class AggregateOf>
 __device__ typename Call::accumulator fold_shares(const Call& call, typename Call::accumulator* of_warps,
@@ -171,57 +187,54 @@ __device__ typename Call::accumulator fold_shares(const Call& call, typename Cal
   return value;
 }
 
-// Where segments begin in a tile: flags of the lane's items, and how many records begin before them.
-template <class Call>
-struct tile_heads {
-  using shape = typename Call::shape;
-  unsigned flags = 0, of_tile, before_warp;
-
-  // From the tile's flags in shared memory, 32 a word.
-  __device__ tile_heads(const unsigned* heads, int warp, int lane) {
-    constexpr int warp_words = shape::warp_items / 32;
-    unsigned counts = 0;  // of the tile, and in the upper half of what precedes the warp
+// Of a tile's flags those of the lane's items.
+template <class Shape>
+__device__ unsigned heads_of_lane(const unsigned* flags, int warp) {
+  unsigned heads = 0;
 #pragma unroll
-    for (int i = lane; i < Call::flag_words; i += parts::warp_threads) {
-      const auto in_word = static_cast<unsigned>(__popc(heads[i]));
-      counts += i < warp * warp_words ? in_word << 16 | in_word : in_word;
-    }
-    counts = parts::warp_aggregate(counts, plus{});
-    before_warp = counts >> 16;
-    of_tile = counts & 0xffff;
-#pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row) {
-      const int at = shape::position(warp, row);
-      flags |= (heads[at / 32] >> at % 32 & ((1u << shape::neighbours) - 1)) << (row * shape::neighbours);
-    }
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    const int at = Shape::position(warp, row);
+    heads |= (flags[at / 32] >> at % 32 & ((1u << Shape::neighbours) - 1)) << (row * Shape::neighbours);
   }
-};
+  return heads;
+}
 
-// A row of a lane, as the call has it written. `runs` are scanned, `starts` are flags of items before which a scan
-// begins, and row_before is what precedes the row's first item.
-template <class Call, class T, class Runs>
-__device__ void row_results(const Call& call, const Runs& runs, int row, unsigned starts, unsigned present, int lane,
-                            T& row_before, T (&values)[Call::shape::neighbours]) {
+// Completes a tile's items with `before`, what precedes the warp's first one in its segment, and calls write(row, the
+// lane's outputs). `starts` flags items that continue no segment, `present` those that are there.
+template <class Call, class T, class Write>
+__device__ void complete_tile(const Call& call, warp_runs<typename Call::shape, T>& runs, unsigned starts,
+                              unsigned present, const T& before, Write write) {
   using shape = typename Call::shape;
   constexpr int neighbours = shape::neighbours;
-  if constexpr (Call::result == of_segments::exclusive_scans) {
-    const T through = runs.values[row][neighbours - 1];
-    T ahead = parts::shuffle_up(through, 1);
-    if (lane == 0) ahead = row_before;
-    row_before = parts::shuffle_from(through, parts::warp_threads - 1);
 #pragma unroll
-    for (int k = 0; k < neighbours; ++k) {
-      values[k] = call.init;
-      if ((starts & shape::bit(row, k)) == 0)
-        values[k] = call.op(call.init, k == 0 ? ahead : runs.values[row][k - (k > 0)]);
-    }
-  } else {
+  for (int row = 0; row < shape::num_rows; ++row)
 #pragma unroll
-    for (int k = 0; k < neighbours; ++k) {
-      values[k] = runs.values[row][k];
-      if constexpr (Call::result == of_segments::inclusive_scans_from_init)
-        if ((present & shape::bit(row, k)) != 0) values[k] = call.op(call.init, values[k]);
+    for (int k = 0; k < neighbours; ++k)
+      if ((runs.continues & shape::bit(row, k)) != 0) runs.values[row][k] = call.op(before, runs.values[row][k]);
+  T row_before = before;  // of the row's first item
+#pragma unroll
+  for (int row = 0; row < shape::num_rows; ++row) {
+    T values[neighbours];
+    if constexpr (Call::result == of_segments::exclusive_scans) {
+      const T through = runs.values[row][neighbours - 1];
+      T ahead = parts::shuffle_up(through, 1);
+      if (threadIdx.x % parts::warp_threads == 0) ahead = row_before;
+      row_before = parts::shuffle_from(through, parts::warp_threads - 1);
+#pragma unroll
+      for (int k = 0; k < neighbours; ++k) {
+        values[k] = call.init;
+        if ((starts & shape::bit(row, k)) == 0)
+          values[k] = call.op(call.init, k == 0 ? ahead : runs.values[row][k - (k > 0)]);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < neighbours; ++k) {
+        values[k] = runs.values[row][k];
+        if constexpr (Call::result == of_segments::inclusive_scans_from_init)
+          if ((present & shape::bit(row, k)) != 0) values[k] = call.op(call.init, values[k]);
+      }
     }
+    write(row, values);
   }
 }
 
@@ -233,7 +246,7 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
   using value = typename Call::value;
-  constexpr int neighbours = shape::neighbours;
+  constexpr int neighbours = shape::neighbours, warp_words = shape::warp_items / 32;
   const Call& call = tiles.call;
   auto& shared = tiles.shared;
   const int warp = tiles.warp, lane = tiles.lane;
@@ -254,6 +267,7 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
     };
     if (are_contiguous) read_at(records.list->first_in);
 
+    // Where segments begin.
     for (std::size_t record = begun + threadIdx.x; record < counts.records; record += shape::block_threads) {
       const std::size_t begin = records.begins[record];
       if (begin >= tile_end) break;
@@ -261,15 +275,24 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
       atomicOr(&shared.heads[turn][at / 32], 1u << at % 32);
     }
     __syncthreads();
-    const tile_heads<Call> heads(shared.heads[turn], warp, lane);
+    unsigned num_heads = 0;  // of the tile, and in the upper half of what precedes the warp
+#pragma unroll
+    for (int i = lane; i < Call::flag_words; i += parts::warp_threads) {
+      const auto in_word = static_cast<unsigned>(__popc(shared.heads[turn][i]));
+      num_heads += i < warp * warp_words ? in_word << 16 | in_word : in_word;
+    }
+    num_heads = parts::warp_aggregate(num_heads, plus{});
+    const unsigned heads_before = num_heads >> 16;
+    num_heads &= 0xffff;
+    const unsigned heads = heads_of_lane<shape>(shared.heads[turn], warp);
     for (int i = threadIdx.x; i < Call::flag_words; i += shape::block_threads) shared.heads[turn ^ 1][i] = 0;
 
     // Gaps between segments of one tile: each lane looks up how far its items lie away.
-    const row_counts<shape> lane_heads(heads.flags);
-    const bool is_apart = !are_contiguous && heads.of_tile > 0;
+    const row_counts<shape> lane_heads(heads);
+    const bool is_apart = !are_contiguous && num_heads > 0;
     const auto record_of = [&](int row, int k) {
       const unsigned up_to = row_counts<shape>::of_row(row) & (shape::bit(row, k) * 2 - 1);
-      return begun + heads.before_warp + lane_heads.before(row) + __popc(heads.flags & up_to) - 1;
+      return begun + heads_before + lane_heads.before(row) + __popc(heads & up_to) - 1;
     };
     if (is_apart) {
       lane_rows<shape, value> items;
@@ -290,19 +313,10 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
       read_at(records.in[begun - 1]);
     }
 
-    const unsigned present = flags_present<shape>(warp, left), starts = heads.flags | ~present;
-    const T before = tiles.scan(runs, starts, turn);
-    // What precedes the warp joins the items of its first segment.
-#pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row)
-#pragma unroll
-      for (int k = 0; k < neighbours; ++k)
-        if ((runs.continues & shape::bit(row, k)) != 0) runs.values[row][k] = call.op(before, runs.values[row][k]);
-    T row_before = before;
-#pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row) {
-      T values[neighbours];
-      row_results(call, runs, row, starts, present, lane, row_before, values);
+    const unsigned present = flags_present<shape>(warp, left);
+    const T before = tiles.scan(runs, heads | ~present, turn);
+
+    complete_tile(call, runs, heads | ~present, present, before, [&](int row, const T(&values)[neighbours]) {
       const int position = shape::position(warp, row);
       if (is_apart) {
 #pragma unroll
@@ -314,11 +328,11 @@ __device__ void scan_share(const share_tiles<Call>& tiles, const share_place& sh
       } else {
         const long long distance = are_contiguous ? records.list->first_out : records.out[begun - 1];
         const auto d_out = call.d_out + static_cast<std::ptrdiff_t>(distance);
-        write_neighbours<shape>(values, d_out, tile, position, left,
-                                is_aligned_here<neighbours>(d_out + static_cast<std::ptrdiff_t>(tile)));
+        write_neighbours<shape, true>(values, d_out, tile, position, left,
+                                      is_aligned_here<neighbours>(d_out + static_cast<std::ptrdiff_t>(tile)));
       }
-    }
-    begun += heads.of_tile;
+    });
+    begun += num_heads;
   }
 }
 
