@@ -96,6 +96,7 @@ __device__ inline unsigned order_of_float(float value) {
 }
 
 // What experts of a row are chosen by, and how much they weigh.
+template <bool has_bias>
 struct routing_scores {
   routing how;
   softmax_terms terms;
@@ -106,20 +107,17 @@ struct routing_scores {
   }
   // Sums are not contracted, so the bits are the same wherever this is computed.
   __device__ float preference(float logit, unsigned expert) const {
-    return how.d_bias == nullptr ? logit : __fadd_rn(how.scored_before ? score(logit) : logit, how.d_bias[expert]);
+    if constexpr (!has_bias) return logit;
+    return __fadd_rn(how.scored_before ? score(logit) : logit, how.d_bias[expert]);
   }
 };
 
-// `lanes` neighbours hold a row, each of them `items`.
-template <int lanes_, int items_>
-struct routing_shape {
-  static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
-};
+using candidates_of_row = production::row_candidates<float>;
 
 // By rounds: the experts of one row, by all lanes of the warp.
-template <int items, class T>
-__device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k, const routing_scores& scores,
-                                production::row_candidates& candidates) {
+template <int items, class T, bool has_bias>
+__device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k, const routing_scores<has_bias>& scores,
+                                candidates_of_row& candidates) {
   constexpr unsigned lanes = rungs::parts::warp_threads;
   const unsigned lane = threadIdx.x % lanes;
   unsigned ordered[items];
@@ -135,9 +133,13 @@ __device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k,
   candidates.places[lane] = lane;
 }
 
+// So many blocks of a multiprocessor as registers suffice for.
+template <class Shape, bool has_bias>
+inline constexpr int route_blocks = Shape::lanes == 32 ? 6 : Shape::lanes == 16 || has_bias ? 7 : Shape::resident_blocks;
+
 // has_pieces: whether rows are whole pieces at multiples of 16 bytes. Which lane holds an expert does not depend on it.
-template <class T, class Shape>
-__global__ void __launch_bounds__(Shape::block_threads)
+template <class T, bool has_bias, class Shape>
+__global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_bias>)
     route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
                  const routing how, const bool has_pieces) {
   using piece = production::row_piece<T>;
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(Shape::block_threads)
   using chooser = production::lane_group<lanes>;
   constexpr int warp_lanes = rungs::parts::warp_threads, warp_rows = warp_lanes / lanes;
   constexpr unsigned full_mask = rungs::parts::full_mask;
-  __shared__ production::row_candidates of_rows[Shape::block_rows];
+  __shared__ candidates_of_row of_rows[Shape::block_rows];
   const unsigned warp = threadIdx.x / warp_lanes, lane = chooser::lane();
   const std::size_t first_row = std::size_t{blockIdx.x} * Shape::block_rows + warp * warp_rows;
   if (first_row >= logits.num_rows) return;  // the whole warp
@@ -187,6 +189,9 @@ __global__ void __launch_bounds__(Shape::block_threads)
       values[i] = expert_of(i) < num_experts ? production::to_float(from[expert_of(i)]) : -INFINITY;
   }
 
+  if (row + Shape::rows_ahead < logits.num_rows)
+    chooser::prefetch(logits.row(row + Shape::rows_ahead), num_experts * static_cast<unsigned>(sizeof(T)));
+
   float greatest[chooser::parts_a_lane];  // of parts of the lane's values
   const auto find_greatest = [&] {
     constexpr int part_items = items / chooser::parts_a_lane;
@@ -197,7 +202,7 @@ __global__ void __launch_bounds__(Shape::block_threads)
     }
   };
   find_greatest();
-  routing_scores scores{how, softmax_terms(0)};
+  routing_scores<has_bias> scores{how, softmax_terms(0)};
   softmax_terms& terms = scores.terms;
   if (scores.is_softmax() && how.scored_before) {
     float of_row = production::maximum_or_nan(greatest[0], greatest[chooser::parts_a_lane - 1]);
@@ -215,25 +220,28 @@ __global__ void __launch_bounds__(Shape::block_threads)
     }
     terms.scale = reciprocal(production::sum_of_lanes<lanes>((sums[0] + sums[1]) + (sums[2] + sums[3])));
   }
-  if (how.d_bias != nullptr) {
+  if constexpr (has_bias) {
 #pragma unroll
     for (int i = 0; i < items; ++i)
       values[i] = expert_of(i) < num_experts ? scores.preference(values[i], expert_of(i)) : -INFINITY;
     find_greatest();
   }
 
-  production::row_candidates& candidates = of_rows[threadIdx.x / lanes];
+  bool has_nan = false;
+#pragma unroll
+  for (const float each : greatest) has_nan |= isnan(each);
+  candidates_of_row& candidates = of_rows[threadIdx.x / lanes];
   const bool is_found =
-      chooser::choose(candidates, values, greatest, num_experts, k, expert_of, [&](unsigned expert, float& logit) {
+      chooser::choose(candidates, values, greatest, has_nan, num_experts, k, expert_of, [&](unsigned expert, float& logit) {
         logit = production::to_float(from[expert]);
-        return scores.preference(logit, expert);
+        return production::order_of_number(scores.preference(logit, expert));
       });
   unsigned others = __ballot_sync(full_mask, !is_found && lane == 0 && exists);
   while (others != 0) {
     const int leader = __ffs(static_cast<int>(others)) - 1;
     others &= others - 1;
     route_by_rounds<items * lanes / warp_lanes>(logits.row(first_row + leader / lanes), num_experts, k,
-                                                routing_scores{how, terms.of_lane(leader)},
+                                                routing_scores<has_bias>{how, terms.of_lane(leader)},
                                                 of_rows[warp * warp_rows + leader / lanes]);
   }
   __syncwarp();
@@ -288,17 +296,18 @@ cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, c
   const bool has_pieces = is_aligned(logits) && logits.num_columns * sizeof(T) % 16 == 0;
   const auto with = [&](auto shape) {
     using Shape = decltype(shape);
-    return rungs::parts::launch(route_kernel<T, Shape>, rungs::parts::ceil_div(logits.num_rows, Shape::block_rows),
+    const auto kernel = how.d_bias != nullptr ? route_kernel<T, true, Shape> : route_kernel<T, false, Shape>;
+    return rungs::parts::launch(kernel, rungs::parts::ceil_div(logits.num_rows, Shape::block_rows),
                                 Shape::block_threads, stream, logits, weights, experts, how, has_pieces);
   };
   const std::size_t n = logits.num_columns;
   const bool is_few = k <= production::lane_group<8>::most_k;
-  if (is_few && n <= 64) return with(routing_shape<8, 8>{});
-  if (is_few && n <= 128) return with(routing_shape<8, 16>{});
-  if (is_few && n <= 256) return with(routing_shape<8, 32>{});
-  if (is_few && n <= 512) return with(routing_shape<16, 32>{});
-  if (n <= 256) return with(routing_shape<32, 8>{});
-  return with(routing_shape<32, 32>{});
+  if (is_few && n <= 64) return with(production::group_shape<8, 8>{});
+  if (is_few && n <= 128) return with(production::group_shape<8, 16>{});
+  if (is_few && n <= 256) return with(production::group_shape<8, 32>{});
+  if (is_few && n <= 512) return with(production::group_shape<16, 32>{});
+  if (n <= 256) return with(production::group_shape<32, 8>{});
+  return with(production::group_shape<32, 32>{});
 }
 
 }  // namespace parts

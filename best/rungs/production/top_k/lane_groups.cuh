@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 
 #include "rungs/parts/warp.cuh"
 #include "rungs/production/top_k/order.cuh"
@@ -36,19 +37,30 @@ __device__ inline void count_greater(unsigned& count, candidate a, candidate b) 
   asm("{ .reg .pred p; setp.gt.u64 p, %1, %2; @p add.u32 %0, %0, 1; }" : "+r"(count) : "l"(a), "l"(b));
 }
 
-// Columns that may be among the first k of a row, and which of them has each rank.
+// Columns that may be among the first k of a row, and which of them has each rank. An item is what the caller computes
+// with.
+template <class Item>
 struct row_candidates {
   static constexpr unsigned capacity = 32, at_once = 4;
   alignas(16) candidate keys[capacity + at_once];  // an order above the complement of the column; then zeros
-  float items[capacity];                           // what the caller computes with
+  Item items[capacity];
   unsigned places[capacity];                       // columns at first; then the place of each rank
 
-  __device__ void set(unsigned place, unsigned order, unsigned column, float item) {
+  __device__ void set(unsigned place, unsigned order, unsigned column, Item item) {
     keys[place] = static_cast<candidate>(order) << 32 | ~column;
     items[place] = item;
   }
   __device__ unsigned column(unsigned rank) const { return ~static_cast<unsigned>(keys[places[rank]]); }
-  __device__ float item(unsigned rank) const { return items[places[rank]]; }
+  __device__ Item item(unsigned rank) const { return items[places[rank]]; }
+};
+
+// `lanes` neighbours hold a row, each of them `items`. Each row asks for the one that comes so many rows later, which
+// is about when its block is done.
+template <int lanes_, int items_>
+struct group_shape {
+  static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
+  static constexpr int resident_blocks = items < 32 ? 12 : 8;
+  static constexpr std::size_t rows_ahead = std::size_t{1024} * block_rows;
 };
 
 template <int lanes>
@@ -58,6 +70,13 @@ struct lane_group {
   static constexpr unsigned most_k = num_parts == 32 ? 18 : 12;
 
   static __device__ unsigned lane() { return threadIdx.x % lanes; }
+
+  // Has the row brought to the L2 cache.
+  static __device__ void prefetch(const void* row, unsigned bytes) {
+    constexpr unsigned line = 128;
+    for (unsigned at = lane() * line; at < bytes; at += lanes * line)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(row) + at));
+  }
 
   // The k-th of the keys by which all lanes of the warp call it. Not for NaN. They are sorted by a bitonic network, the
   // greatest first, k being at most their number.
@@ -100,16 +119,14 @@ struct lane_group {
 
   // Ranks the first k columns of the group's row, or returns false in all its lanes: NaN, or too many candidates. Item
   // i of the lane has this key and is of column_of(i), if that is less than num_columns. `greatest` are those of parts
-  // of the lane's keys. read(column, item) returns a column's key. k is at most num_parts. All lanes of the warp call
-  // it.
-  template <int items, class ColumnOf, class Read>
-  static __device__ bool choose(row_candidates& row, const float (&keys)[items], float (&greatest)[parts_a_lane],
-                                unsigned num_columns, unsigned k, ColumnOf column_of, Read read) {
+  // of the lane's keys; has_nan says whether it has one. read(column, item) returns the order of a column's key, and
+  // what the list keeps of it. k is at most num_parts. All lanes of the warp call it.
+  template <class Item, int items, class ColumnOf, class Read>
+  static __device__ bool choose(row_candidates<Item>& row, const float (&keys)[items], float (&greatest)[parts_a_lane],
+                                bool has_nan, unsigned num_columns, unsigned k, ColumnOf column_of, Read read) {
     static_assert(items <= 32, "a word says which are left");
-    if (k > most_k && num_columns > row_candidates::capacity) return false;
-    bool has_nan = false;
-#pragma unroll
-    for (const float key : greatest) has_nan |= isnan(key);
+    constexpr unsigned capacity = row_candidates<Item>::capacity;
+    if (k > most_k && num_columns > capacity) return false;
     const unsigned have_nan =
         __ballot_sync(parts::full_mask, has_nan) >> threadIdx.x % parts::warp_threads / lanes * lanes;
     float threshold = kth(greatest, k);
@@ -126,7 +143,7 @@ struct lane_group {
       for (unsigned i = 0; i < items; ++i) left &= ~(static_cast<unsigned>(column_of(i) >= num_columns) << i);
     }
     unsigned place = sum_before(__popc(left), count);
-    const bool is_found = count <= row_candidates::capacity && (have_nan << (32 - lanes)) == 0;
+    const bool is_found = count <= capacity && (have_nan << (32 - lanes)) == 0;
     if (!is_found) left = count = 0;
     while (left != 0) {
       const unsigned i = 31 - static_cast<unsigned>(__clz(static_cast<int>(left)));
@@ -140,16 +157,17 @@ struct lane_group {
 
  private:
   // Ranks the keys of columns places[0] to places[count - 1].
-  template <class Read>
-  static __device__ void rank(row_candidates& row, unsigned count, unsigned k, Read read) {
+  template <class Item, class Read>
+  static __device__ void rank(row_candidates<Item>& row, unsigned count, unsigned k, Read read) {
 #pragma unroll 1
     for (unsigned i = lane(); i < count; i += lanes) {
       const unsigned column = row.places[i];
-      float item;
-      const unsigned order = order_of_number(read(column, item));
+      Item item;
+      const unsigned order = read(column, item);
       row.set(i, order, column, item);
     }
-    if (lane() < row_candidates::at_once) row.keys[count + lane()] = 0;
+    constexpr unsigned at_once = row_candidates<Item>::at_once;
+    if (lane() < at_once) row.keys[count + lane()] = 0;
     __syncwarp();
 #pragma unroll 1
     for (unsigned first = lane(); first < count; first += lanes * parts_a_lane) {
@@ -158,9 +176,9 @@ struct lane_group {
 #pragma unroll
       for (int i = 0; i < parts_a_lane; ++i) own[i] = row.keys[first + i * lanes];
 #pragma unroll 1
-      for (unsigned j = 0; j < count; j += row_candidates::at_once) {
+      for (unsigned j = 0; j < count; j += at_once) {
 #pragma unroll
-        for (unsigned pair = 0; pair < row_candidates::at_once; pair += 2) {
+        for (unsigned pair = 0; pair < at_once; pair += 2) {
           const auto others = *reinterpret_cast<const ulonglong2*>(row.keys + j + pair);
 #pragma unroll
           for (int i = 0; i < parts_a_lane; ++i) {

@@ -81,7 +81,10 @@ struct top_k_output {
   Values values;
 
   __device__ void write(std::size_t row, std::size_t rank, unsigned column) const {
-    keys_out[row * stride_out + rank] = keys_in[row * stride_in + column];
+    write(row, rank, column, keys_in[row * stride_in + column]);
+  }
+  __device__ void write(std::size_t row, std::size_t rank, unsigned column, Storage key) const {
+    keys_out[row * stride_out + rank] = key;
     values.write(row, rank, column);
   }
 };
