@@ -135,11 +135,14 @@ __device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k,
 
 // So many blocks of a multiprocessor as registers suffice for.
 template <class Shape, bool has_bias>
-inline constexpr int route_blocks = Shape::lanes == 32 ? 6 : Shape::lanes == 16 || has_bias ? 7 : Shape::resident_blocks;
+constexpr int route_blocks() {
+  if (Shape::lanes == 32) return 6;
+  return has_bias || Shape::lanes * Shape::items > 256 ? 7 : Shape::resident_blocks;
+}
 
 // has_pieces: whether rows are whole pieces at multiples of 16 bytes. Which lane holds an expert does not depend on it.
 template <class T, bool has_bias, class Shape>
-__global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_bias>)
+__global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_bias>())
     route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
                  const routing how, const bool has_pieces) {
   using piece = production::row_piece<T>;
@@ -210,15 +213,21 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
     for (int distance = 1; distance < lanes; distance *= 2)
       of_row = production::maximum_or_nan(of_row, __shfl_xor_sync(full_mask, of_row, distance));
     terms = softmax_terms(of_row);
-    float sums[4] = {};
+    // The order of additions is that of Shape::sum_lanes lanes, of which this one is `virtual_lanes`.
+    constexpr int virtual_lanes = Shape::sum_lanes / lanes;
+    float sums[virtual_lanes][4] = {};
+    const auto sum_of = [&](int i) -> float& { return sums[i / piece_items % virtual_lanes][i % 4]; };
     if (terms.base == 0) {
 #pragma unroll
-      for (int i = 0; i < items; ++i) sums[i % 4] += terms.of_small(values[i]);
+      for (int i = 0; i < items; ++i) sum_of(i) += terms.of_small(values[i]);
     } else {
 #pragma unroll
-      for (int i = 0; i < items; ++i) sums[i % 4] += terms(values[i]);
+      for (int i = 0; i < items; ++i) sum_of(i) += terms(values[i]);
     }
-    terms.scale = reciprocal(production::sum_of_lanes<lanes>((sums[0] + sums[1]) + (sums[2] + sums[3])));
+    float sum = 0;
+#pragma unroll
+    for (auto& each : sums) sum += (each[0] + each[1]) + (each[2] + each[3]);
+    terms.scale = reciprocal(chooser::sum(sum));
   }
   if constexpr (has_bias) {
 #pragma unroll
@@ -231,11 +240,11 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
 #pragma unroll
   for (const float each : greatest) has_nan |= isnan(each);
   candidates_of_row& candidates = of_rows[threadIdx.x / lanes];
-  const bool is_found =
-      chooser::choose(candidates, values, greatest, has_nan, num_experts, k, expert_of, [&](unsigned expert, float& logit) {
-        logit = production::to_float(from[expert]);
-        return production::order_of_number(scores.preference(logit, expert));
-      });
+  const bool is_found = chooser::choose(candidates, values, greatest, has_nan, num_experts, k, expert_of,
+                                        [&](unsigned expert, float& logit) {
+                                          logit = production::to_float(from[expert]);
+                                          return production::order_of_number(scores.preference(logit, expert));
+                                        });
   unsigned others = __ballot_sync(full_mask, !is_found && lane == 0 && exists);
   while (others != 0) {
     const int leader = __ffs(static_cast<int>(others)) - 1;
@@ -251,9 +260,7 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
 #pragma unroll
   for (int r = 0; r < most_ranks; ++r)
     of_ranks[r] = lane + r * lanes < k ? candidates.item(lane + r * lanes) : -INFINITY;
-  const auto sum_of_ranks = [&] {
-    return production::sum_of_lanes<lanes>(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0));
-  };
+  const auto sum_of_ranks = [&] { return chooser::sum(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0)); };
   if (how.renormalised) terms.scale = 1;
   if (scores.is_softmax() && !how.scored_before) {
     terms = softmax_terms(production::greatest_of_lanes<lanes>(fmaxf(of_ranks[0], of_ranks[most_ranks - 1])));
@@ -302,8 +309,12 @@ cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, c
   };
   const std::size_t n = logits.num_columns;
   const bool is_few = k <= production::lane_group<8>::most_k;
+  // Few tokens have more lanes each. The bits are the same.
+  const bool are_few = logits.num_rows <= production::group_rows_of_more_lanes;
   if (is_few && n <= 64) return with(production::group_shape<8, 8>{});
+  if (is_few && n <= 128 && are_few) return with(production::group_shape<16, 8>{});
   if (is_few && n <= 128) return with(production::group_shape<8, 16>{});
+  if (is_few && n <= 256 && are_few) return with(production::group_shape<16, 16>{});
   if (is_few && n <= 256) return with(production::group_shape<8, 32>{});
   if (is_few && n <= 512) return with(production::group_shape<16, 32>{});
   if (n <= 256) return with(production::group_shape<32, 8>{});

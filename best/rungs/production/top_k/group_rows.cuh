@@ -145,8 +145,11 @@ cudaError_t launch_group_rows(const keys_of_rows<Order>& keys, const Output& out
                          Shape::block_threads, stream, keys, output, num_rows, static_cast<unsigned>(num_columns),
                          static_cast<unsigned>(k), has_pieces);
   };
+  const bool are_few = num_rows <= group_rows_of_more_lanes;
   if (num_columns <= 64) return with(group_shape<8, 8>{});
+  if (num_columns <= 128 && are_few) return with(group_shape<16, 8>{});
   if (num_columns <= 128) return with(group_shape<8, 16>{});
+  if (num_columns <= 256 && are_few) return with(group_shape<16, 16>{});
   if (num_columns <= 256) return with(group_shape<8, 32>{});
   return with(group_shape<16, 32>{});
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/rows/row_group.cuh"
 #include "rungs/production/top_k/order.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
 
@@ -44,7 +45,7 @@ struct row_candidates {
   static constexpr unsigned capacity = 32, at_once = 4;
   alignas(16) candidate keys[capacity + at_once];  // an order above the complement of the column; then zeros
   Item items[capacity];
-  unsigned places[capacity];                       // columns at first; then the place of each rank
+  unsigned places[capacity];  // columns at first; then the place of each rank
 
   __device__ void set(unsigned place, unsigned order, unsigned column, Item item) {
     keys[place] = static_cast<candidate>(order) << 32 | ~column;
@@ -54,11 +55,16 @@ struct row_candidates {
   __device__ Item item(unsigned rank) const { return items[places[rank]]; }
 };
 
+// Up to so many rows of 65 to 256 columns have 16 lanes each: then all are resident at once, and a lane has less to do.
+inline constexpr std::size_t group_rows_of_more_lanes = 4096;
+
 // `lanes` neighbours hold a row, each of them `items`. Each row asks for the one that comes so many rows later, which
 // is about when its block is done.
 template <int lanes_, int items_>
 struct group_shape {
   static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
+  // Sums of 65 to 256 columns are added as by 16 lanes.
+  static constexpr int sum_lanes = lanes == 8 && items > 8 ? 16 : lanes;
   static constexpr int resident_blocks = items < 32 ? 12 : 8;
   static constexpr std::size_t rows_ahead = std::size_t{1024} * block_rows;
 };
@@ -71,11 +77,17 @@ struct lane_group {
 
   static __device__ unsigned lane() { return threadIdx.x % lanes; }
 
-  // Has the row brought to the L2 cache.
+  // The sum of the group's values. Lanes 8 apart come first, so 8 lanes that add two each have the same bits.
+  static __device__ float sum(float value) {
+    constexpr int later_lanes = lanes == 16 ? 8 : lanes;
+    if constexpr (lanes == 16) value += __shfl_xor_sync(parts::full_mask, value, 8);
+    return sum_of_lanes<later_lanes>(value);
+  }
+
+  // Has a row of up to 32 words a lane brought to the L2 cache.
   static __device__ void prefetch(const void* row, unsigned bytes) {
-    constexpr unsigned line = 128;
-    for (unsigned at = lane() * line; at < bytes; at += lanes * line)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(row) + at));
+    const unsigned at = lane() * 128;
+    if (at < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(row) + at));
   }
 
   // The k-th of the keys by which all lanes of the warp call it. Not for NaN. They are sorted by a bitonic network, the

@@ -1,5 +1,5 @@
-// Which kernels find the greatest k of each row: a few lanes or a warp a row, a cluster a row, blocks that read a row once, or a
-// launch a digit.
+// Which kernels find the greatest k of each row: a few lanes or a warp a row, a cluster a row, blocks that read a row
+// once, or a launch a digit.
 #pragma once
 
 #include <cstddef>
