@@ -196,15 +196,7 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
     chooser::prefetch(logits.row(row + Shape::rows_ahead), num_experts * static_cast<unsigned>(sizeof(T)));
 
   float greatest[chooser::parts_a_lane];  // of parts of the lane's values
-  const auto find_greatest = [&] {
-    constexpr int part_items = items / chooser::parts_a_lane;
-#pragma unroll
-    for (int i = 0; i < items; ++i) {
-      float& of_part = greatest[i / part_items];
-      of_part = i % part_items == 0 ? values[i] : production::maximum_or_nan(of_part, values[i]);
-    }
-  };
-  find_greatest();
+  chooser::template find_greatest<piece_items>(values, greatest);
   routing_scores<has_bias> scores{how, softmax_terms(0)};
   softmax_terms& terms = scores.terms;
   if (scores.is_softmax() && how.scored_before) {
@@ -233,7 +225,7 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
 #pragma unroll
     for (int i = 0; i < items; ++i)
       values[i] = expert_of(i) < num_experts ? scores.preference(values[i], expert_of(i)) : -INFINITY;
-    find_greatest();
+    chooser::template find_greatest<piece_items>(values, greatest);
   }
 
   bool has_nan = false;

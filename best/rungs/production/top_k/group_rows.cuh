@@ -86,12 +86,7 @@ __global__ void __launch_bounds__(Shape::block_threads, Shape::resident_blocks)
     for (int i = 0; i < items; ++i)
       if (column_of(i) >= num_columns) numbers[i] = -INFINITY;
   }
-#pragma unroll
-  for (int i = 0; i < items; ++i) {
-    constexpr int part_items = items / parts_a_lane;
-    float& of_part = greatest[i / part_items];
-    of_part = i % part_items == 0 ? numbers[i] : maximum_or_nan(of_part, numbers[i]);
-  }
+  chooser::template find_greatest<piece_items>(numbers, greatest);
   bool has_nan = false;
   if constexpr (Order::is_float && Order::bits == 32) {
 #pragma unroll

@@ -90,6 +90,18 @@ struct lane_group {
     if (at < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(row) + at));
   }
 
+  // The greatest of the lane's keys, or of either half of its pieces, so that rows that fill few pieces have many
+  // parts.
+  template <int piece_items, int items>
+  static __device__ void find_greatest(const float (&keys)[items], float (&greatest)[parts_a_lane]) {
+    constexpr int part_items = piece_items / parts_a_lane;
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      float& of_part = greatest[i % piece_items / part_items];
+      of_part = i < piece_items && i % part_items == 0 ? keys[i] : maximum_or_nan(of_part, keys[i]);
+    }
+  }
+
   // The k-th of the keys by which all lanes of the warp call it. Not for NaN. They are sorted by a bitonic network, the
   // greatest first, k being at most their number.
   static __device__ float kth(float (&keys)[parts_a_lane], unsigned k) {
