@@ -192,8 +192,8 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
       values[i] = expert_of(i) < num_experts ? production::to_float(from[expert_of(i)]) : -INFINITY;
   }
 
-  if (row + Shape::rows_ahead < logits.num_rows)
-    chooser::prefetch(logits.row(row + Shape::rows_ahead), num_experts * static_cast<unsigned>(sizeof(T)));
+  if (has_pieces && lane == 0 && row + Shape::rows_ahead < logits.num_rows)
+    production::prefetch_pieces(logits.row(row + Shape::rows_ahead), num_experts * static_cast<unsigned>(sizeof(T)));
 
   float greatest[chooser::parts_a_lane];  // of parts of the lane's values
   chooser::template find_greatest<piece_items>(values, greatest);

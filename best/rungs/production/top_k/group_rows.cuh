@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(Shape::block_threads, Shape::resident_blocks)
     for (int i = 0; i < items; ++i)
       if (column_of(i) < num_columns) raw[i] = from[column_of(i)];
   }
-  if (row + Shape::rows_ahead < num_rows)
-    chooser::prefetch(keys.row(row + Shape::rows_ahead), num_columns * static_cast<unsigned>(sizeof(Storage)));
+  if (has_pieces && lane == 0 && row + Shape::rows_ahead < num_rows)
+    prefetch_pieces(keys.row(row + Shape::rows_ahead), num_columns * static_cast<unsigned>(sizeof(Storage)));
 
   float numbers[items], greatest[parts_a_lane], magnitude = 0;
 #pragma unroll

@@ -38,6 +38,13 @@ __device__ inline void count_greater(unsigned& count, candidate a, candidate b) 
   asm("{ .reg .pred p; setp.gt.u64 p, %1, %2; @p add.u32 %0, %0, 1; }" : "+r"(count) : "l"(a), "l"(b));
 }
 
+// Has whole pieces of 16 bytes, at a multiple of 16, brought to the L2 cache. One thread calls it.
+__device__ inline void prefetch_pieces(const void* from, unsigned bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+
 // Columns that may be among the first k of a row, and which of them has each rank. An item is what the caller computes
 // with.
 template <class Item>
@@ -82,12 +89,6 @@ struct lane_group {
     constexpr int later_lanes = lanes == 16 ? 8 : lanes;
     if constexpr (lanes == 16) value += __shfl_xor_sync(parts::full_mask, value, 8);
     return sum_of_lanes<later_lanes>(value);
-  }
-
-  // Has a row of up to 32 words a lane brought to the L2 cache.
-  static __device__ void prefetch(const void* row, unsigned bytes) {
-    const unsigned at = lane() * 128;
-    if (at < bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(row) + at));
   }
 
   // The greatest of the lane's keys, or of either half of its pieces, so that rows that fill few pieces have many

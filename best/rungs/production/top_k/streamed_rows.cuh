@@ -21,6 +21,7 @@
 #include "rungs/production/top_k/block_selection.cuh"
 #include "rungs/production/top_k/candidate_sort.cuh"
 #include "rungs/production/top_k/distance_bins.cuh"
+#include "rungs/production/top_k/lane_groups.cuh"
 #include "rungs/production/top_k/ranked_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -74,6 +75,15 @@ class key_stream {
       }
     }
     return loaded;
+  }
+
+  // Has the beginning brought to the L2 cache, while the block is busy.
+  __device__ void prefetch() const {
+    constexpr unsigned most_items = 64 * 1024 / sizeof(Storage);
+    const unsigned skipped = before_ == 0 ? 0 : vector_items - before_;
+    if (threadIdx.x != 0 || size_ < skipped + vector_items) return;
+    const unsigned items = min((size_ - skipped) / vector_items * vector_items, most_items);
+    prefetch_pieces(begin_ + skipped, items * sizeof(Storage));
   }
 
   // Calls take(exceeds, candidate) for each of the thread's keys in the chunk, by whole warps, if one of the warp's
@@ -296,6 +306,7 @@ struct streamed_plan {
   candidate_layout layout;
   std::size_t num_rows;
   unsigned num_columns, k, num_parts, capacity;
+  unsigned blocks_ahead;  // about when a block is done, the one that comes so many later begins
   bool sorted;
   sample_plan sample;
   candidate* d_candidates;  // k of each part of each row, where a row has several
@@ -360,8 +371,11 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   const std::size_t row = blockIdx.x / plan.num_parts;
   const unsigned part = blockIdx.x % plan.num_parts;
   const key_stream<Order> stream(keys, plan.layout, row, plan.begin_of(part), plan.begin_of(part + 1));
+  stream.prefetch();
   unsigned size;
   const unsigned bound = hold_by_sample(stream, held, selection, plan.sample, plan.k, plan.capacity, size);
+  if (plan.num_parts == 1 && blockIdx.x + plan.blocks_ahead < gridDim.x)
+    key_stream<Order>(keys, plan.layout, row + plan.blocks_ahead, 0, plan.num_columns).prefetch();
   if (bound == 0) keep_greatest_of(stream, held, selection, plan.k, plan.capacity, plan.layout.bits());
   const auto write = [&](bool sorted, auto to) {
     if (bound != 0)
@@ -436,6 +450,7 @@ struct streamed_rows {
             static_cast<unsigned>(k),
             static_cast<unsigned>(num_parts),
             static_cast<unsigned>(capacity),
+            static_cast<unsigned>(resident),
             sorted,
             sample_of(num_columns / num_parts, 128 / static_cast<unsigned>(layout.key_bits), k, capacity),
             nullptr};
