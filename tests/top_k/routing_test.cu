@@ -197,6 +197,32 @@ TYPED_TEST(Routing, BitsDependOnTheRowAlone) {
     }
 }
 
+// A token has eight lanes where there are many, and sixteen where there are few.
+TYPED_TEST(Routing, BitsDependNotOnTheNumberOfTokens) {
+  constexpr std::size_t num_tokens = 4100;
+  for (const std::size_t num_experts : {100, 128, 256})
+    for (const std::size_t k : {8, 12}) {
+      routing how;
+      how.renormalised = k == 12;
+      const auto logits = make_keys<TypeParam>(keys_are::random, num_tokens * num_experts, 7);
+      this->expect_right({num_tokens, num_experts, k, 0, how}, keys_are::random, logits);
+      const guarded<TypeParam> in(logits);
+      const guarded<float> weights(num_tokens * k);
+      const guarded<int> experts(num_tokens * k);
+      const auto routed = [&](std::size_t tokens_a_call) {
+        for (std::size_t row = 0; row < num_tokens; row += tokens_a_call)
+          EXPECT_EQ(rows::route(matrix{in.data() + row * num_experts, tokens_a_call, num_experts},
+                                matrix{weights.data() + row * k, tokens_a_call, k},
+                                matrix{experts.data() + row * k, tokens_a_call, k}, how),
+                    cudaSuccess);
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        return std::make_pair(weights.read(), experts.read());
+      };
+      const auto of_many = routed(num_tokens);
+      EXPECT_EQ(routed(num_tokens / 4), of_many);
+    }
+}
+
 struct RoutingCalls : OnAGpu {};
 
 // The eighth of the greatest is a zero of either sign.
