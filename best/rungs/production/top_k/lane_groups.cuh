@@ -72,7 +72,7 @@ struct group_shape {
   static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
   // Sums of 65 to 256 columns are added as by 16 lanes.
   static constexpr int sum_lanes = lanes == 8 && items > 8 ? 16 : lanes;
-  static constexpr int resident_blocks = items < 32 ? 12 : 8;
+  static constexpr int resident_blocks = 8;
   static constexpr std::size_t rows_ahead = std::size_t{1024} * block_rows;
 };
 

@@ -1,7 +1,8 @@
 // The greatest k of a row, or of a part of it, by a block that reads it once.
 //
 // First it reads a sample of its keys, which tells a threshold that a few more than k keys reach. Those it keeps in
-// shared memory, as candidates, and drops all others. Its threads need no barrier before the end.
+// shared memory, as candidates, and drops all others. Its threads need no barrier before the end. Then candidates are
+// ranked by their distances from the threshold (ranked_bins.cuh).
 //
 // Where fewer than k keys reach the threshold, or more than there is room for, it begins anew without a sample: its
 // threshold is what the greatest k so far reach. When the room is nearly full, the greatest k stay, and the threshold
