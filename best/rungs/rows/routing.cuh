@@ -232,11 +232,13 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
 #pragma unroll
   for (const float each : greatest) has_nan |= isnan(each);
   candidates_of_row& candidates = of_rows[threadIdx.x / lanes];
-  const bool is_found = chooser::choose(candidates, values, greatest, has_nan, num_experts, k, expert_of,
-                                        [&](unsigned expert, float& logit) {
-                                          logit = production::to_float(from[expert]);
-                                          return production::order_of_number(scores.preference(logit, expert));
-                                        });
+  const bool is_found = chooser::choose(
+      candidates, values, greatest, has_nan, num_experts, k, expert_of,
+      [&](unsigned expert, float& logit) {
+        logit = production::to_float(from[expert]);
+        return production::order_of_number(scores.preference(logit, expert));
+      },
+      [&](unsigned rank, unsigned place) { candidates.places[rank] = place; });
   unsigned others = __ballot_sync(full_mask, !is_found && lane == 0 && exists);
   while (others != 0) {
     const int leader = __ffs(static_cast<int>(others)) - 1;
@@ -251,7 +253,7 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
   float of_ranks[most_ranks];
 #pragma unroll
   for (int r = 0; r < most_ranks; ++r)
-    of_ranks[r] = lane + r * lanes < k ? candidates.item(lane + r * lanes) : -INFINITY;
+    of_ranks[r] = lane + r * lanes < k ? candidates.items[candidates.places[lane + r * lanes]] : -INFINITY;
   const auto sum_of_ranks = [&] { return chooser::sum(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0)); };
   if (how.renormalised) terms.scale = 1;
   if (scores.is_softmax() && !how.scored_before) {
@@ -276,7 +278,7 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
     const unsigned rank = lane + r * lanes;
     if (rank >= k) continue;
     weights.row(row)[rank] = of_ranks[r];
-    experts.row(row)[rank] = static_cast<int>(candidates.column(rank));
+    experts.row(row)[rank] = static_cast<int>(candidates.column(candidates.places[rank]));
   }
 }
 

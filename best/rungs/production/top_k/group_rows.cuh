@@ -96,11 +96,15 @@ __global__ void __launch_bounds__(Shape::block_threads, Shape::resident_blocks)
   }
 
   row_candidates<Storage>& candidates = of_rows[threadIdx.x / lanes];
-  const bool is_found = chooser::choose(candidates, numbers, greatest, has_nan, num_columns, k, column_of,
-                                        [&](unsigned column, Storage& key) {
-                                          key = from[column];
-                                          return keys.order(key);
-                                        });
+  const bool is_found = chooser::choose(
+      candidates, numbers, greatest, has_nan, num_columns, k, column_of,
+      [&](unsigned column, Storage& key) {
+        key = from[column];
+        return keys.order(key);
+      },
+      [&](unsigned rank, unsigned place) {
+        if (exists) output.write(row, rank, candidates.column(place), candidates.items[place]);
+      });
   unsigned others = __ballot_sync(parts::full_mask, !is_found && lane == 0 && exists);
   while (others != 0) {
     const int leader = __ffs(static_cast<int>(others)) - 1;
@@ -115,17 +119,8 @@ __global__ void __launch_bounds__(Shape::block_threads, Shape::resident_blocks)
       ordered[i] = column < num_columns ? keys.order(of_leader[column]) : 0;
     }
     const unsigned column = greatest_columns_by_rounds(ordered, num_columns, k);
-    if (warp_lane < k) {
-      row_candidates<Storage>& chosen = of_rows[warp * warp_rows + leader / lanes];
-      chosen.set(warp_lane, 0, column, of_leader[column]);
-      chosen.places[warp_lane] = warp_lane;
-    }
+    if (warp_lane < k) output.write(first_row + leader / lanes, warp_lane, column);
   }
-  __syncwarp();
-  if (!exists) return;
-#pragma unroll
-  for (unsigned rank = lane; rank < group_rows::most_k; rank += lanes)
-    if (rank < k) output.write(row, rank, candidates.column(rank), candidates.item(rank));
 }
 
 template <class Order, class Output>

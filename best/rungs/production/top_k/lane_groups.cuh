@@ -52,14 +52,13 @@ struct row_candidates {
   static constexpr unsigned capacity = 32, at_once = 4;
   alignas(16) candidate keys[capacity + at_once];  // an order above the complement of the column; then zeros
   Item items[capacity];
-  unsigned places[capacity];  // columns at first; then the place of each rank
+  unsigned places[capacity];  // columns at first; then what the caller keeps: the place of each rank
 
   __device__ void set(unsigned place, unsigned order, unsigned column, Item item) {
     keys[place] = static_cast<candidate>(order) << 32 | ~column;
     items[place] = item;
   }
-  __device__ unsigned column(unsigned rank) const { return ~static_cast<unsigned>(keys[places[rank]]); }
-  __device__ Item item(unsigned rank) const { return items[places[rank]]; }
+  __device__ unsigned column(unsigned place) const { return ~static_cast<unsigned>(keys[place]); }
 };
 
 // Up to so many rows of 65 to 256 columns have 16 lanes each: then all are resident at once, and a lane has less to do.
@@ -145,10 +144,12 @@ struct lane_group {
   // Ranks the first k columns of the group's row, or returns false in all its lanes: NaN, or too many candidates. Item
   // i of the lane has this key and is of column_of(i), if that is less than num_columns. `greatest` are those of parts
   // of the lane's keys; has_nan says whether it has one. read(column, item) returns the order of a column's key, and
-  // what the list keeps of it. k is at most num_parts. All lanes of the warp call it.
-  template <class Item, int items, class ColumnOf, class Read>
+  // what the list keeps of it. take(rank, place) is called where a rank is known. k is at most num_parts. All lanes of
+  // the warp call it.
+  template <class Item, int items, class ColumnOf, class Read, class Take>
   static __device__ bool choose(row_candidates<Item>& row, const float (&keys)[items], float (&greatest)[parts_a_lane],
-                                bool has_nan, unsigned num_columns, unsigned k, ColumnOf column_of, Read read) {
+                                bool has_nan, unsigned num_columns, unsigned k, ColumnOf column_of, Read read,
+                                Take take) {
     static_assert(items <= 32, "a word says which are left");
     constexpr unsigned capacity = row_candidates<Item>::capacity;
     if (k > most_k && num_columns > capacity) return false;
@@ -176,14 +177,14 @@ struct lane_group {
       left ^= 1u << i;
     }
     __syncwarp();
-    rank(row, count, k, read);
+    rank(row, count, k, read, take);
     return is_found;
   }
 
  private:
   // Ranks the keys of columns places[0] to places[count - 1].
-  template <class Item, class Read>
-  static __device__ void rank(row_candidates<Item>& row, unsigned count, unsigned k, Read read) {
+  template <class Item, class Read, class Take>
+  static __device__ void rank(row_candidates<Item>& row, unsigned count, unsigned k, Read read, Take take) {
 #pragma unroll 1
     for (unsigned i = lane(); i < count; i += lanes) {
       const unsigned column = row.places[i];
@@ -214,7 +215,7 @@ struct lane_group {
       }
 #pragma unroll
       for (int i = 0; i < parts_a_lane; ++i)
-        if (first + i * lanes < count && ranks[i] < k) row.places[ranks[i]] = first + i * lanes;
+        if (first + i * lanes < count && ranks[i] < k) take(ranks[i], first + i * lanes);
     }
   }
 };

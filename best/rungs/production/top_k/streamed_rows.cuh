@@ -345,18 +345,14 @@ __device__ void write_kept(candidate* held, unsigned k, bool sorted, Write write
   for (unsigned i = threadIdx.x; i < k; i += block_selection::block_threads) write(i, held[i]);
 }
 
-// The same for the greatest k of `size` candidates. The keys of all reach the bound. All threads call it behind a
-// barrier.
+// The same for the greatest k of `size` candidates, whose keys reach the bound; or returns false, having done nothing.
+// All threads call it behind a barrier.
 template <class Write>
-__device__ void write_greatest(candidate* held, unsigned size, unsigned bound, const streamed_plan& plan, bool sorted,
-                               block_selection& selection, Write write) {
-  const candidate least = plan.layout.make(bound, plan.layout.last);
-  const int bits = plan.layout.bits();
-  if (size + ranked_bins::room_for(plan.k) <= plan.capacity &&
-      ranked_bins::write(held, held + size, size, plan.k, least, bits, selection, write))
-    return;
-  if (size > plan.k) selection.keep(held, size, plan.k, bits);
-  write_kept(held, plan.k, sorted, write);
+__device__ bool write_ranked(candidate* held, unsigned size, unsigned bound, const streamed_plan& plan,
+                             block_selection& selection, Write write) {
+  return size + ranked_bins::room_for(plan.k) <= plan.capacity &&
+         ranked_bins::write(held, held + size, size, plan.k, plan.layout.make(bound, plan.layout.last),
+                            plan.layout.bits(), selection, write);
 }
 
 template <class Order, class Output>
@@ -377,19 +373,21 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   const unsigned bound = hold_by_sample(stream, held, selection, plan.sample, plan.k, plan.capacity, size);
   if (plan.num_parts == 1 && blockIdx.x + plan.blocks_ahead < gridDim.x)
     key_stream<Order>(keys, plan.layout, row + plan.blocks_ahead, 0, plan.num_columns).prefetch();
-  if (bound == 0) keep_greatest_of(stream, held, selection, plan.k, plan.capacity, plan.layout.bits());
-  const auto write = [&](bool sorted, auto to) {
-    if (bound != 0)
-      write_greatest(held, size, bound, plan, sorted, selection, to);
-    else
-      write_kept(held, plan.k, sorted, to);
-  };
-  if (plan.num_parts == 1) {
-    write(plan.sorted, row_writer<Order, Output>{keys.order, output, plan.layout, row});
-  } else {
-    candidate* const to = plan.of_part(row, part);
-    write(false, [=](unsigned rank, candidate each) { to[rank] = each; });
-  }
+  const row_writer<Order, Output> to_row{keys.order, output, plan.layout, row};
+  candidate* const part_begin = plan.of_part(row, part);
+  const auto to_part = [=](unsigned rank, candidate each) { part_begin[rank] = each; };
+  if (bound != 0 && (plan.num_parts == 1 ? write_ranked(held, size, bound, plan, selection, to_row)
+                                         : write_ranked(held, size, bound, plan, selection, to_part)))
+    return;
+  const int bits = plan.layout.bits();
+  if (bound == 0)
+    keep_greatest_of(stream, held, selection, plan.k, plan.capacity, bits);
+  else if (size > plan.k)
+    selection.keep(held, size, plan.k, bits);
+  if (plan.num_parts == 1)
+    write_kept(held, plan.k, plan.sorted, to_row);
+  else
+    write_kept(held, plan.k, false, to_part);
 }
 
 template <class Order, class Output>
@@ -406,25 +404,23 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   const candidate* const candidates = plan.of_part(row, 0);
   const unsigned size = plan.num_parts * plan.k;
   const row_writer<Order, Output> write{order, output, plan.layout, row};
-  if (size > plan.capacity) {
-    const candidate_stream stream(candidates, size);
-    keep_greatest_of(stream, held, selection, plan.k, plan.capacity, plan.layout.bits());
-    write_kept(held, plan.k, plan.sorted, write);
-    return;
-  }
-  unsigned bound = 0xffffffff;
+  if (size + ranked_bins::room_for(plan.k) <= plan.capacity) {
+    unsigned bound = 0xffffffff;
 #pragma unroll 4
-  for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
-    const candidate each = candidates[i];
-    held[i] = each;
-    bound = min(bound, plan.layout.key_of(each));
-  }
-  bound = warp_all_reduce(bound, minimum{});
-  if (threadIdx.x % parts::warp_threads == 0) selection.of_warps[threadIdx.x / parts::warp_threads] = bound;
-  __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
+      const candidate each = candidates[i];
+      held[i] = each;
+      bound = min(bound, plan.layout.key_of(each));
+    }
+    bound = warp_all_reduce(bound, minimum{});
+    if (threadIdx.x % parts::warp_threads == 0) selection.of_warps[threadIdx.x / parts::warp_threads] = bound;
+    __syncthreads();
 #pragma unroll
-  for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
-  write_greatest(held, size, bound, plan, plan.sorted, selection, write);
+    for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
+    if (write_ranked(held, size, bound, plan, selection, write)) return;
+  }
+  keep_greatest_of(candidate_stream(candidates, size), held, selection, plan.k, plan.capacity, plan.layout.bits());
+  write_kept(held, plan.k, plan.sorted, write);
 }
 
 // How rows are read by blocks: into how many parts they are cut, and how many candidates a block holds.
