@@ -192,8 +192,10 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
       values[i] = expert_of(i) < num_experts ? production::to_float(from[expert_of(i)]) : -INFINITY;
   }
 
-  if (has_pieces && lane == 0 && row + Shape::rows_ahead < logits.num_rows)
-    production::prefetch_pieces(logits.row(row + Shape::rows_ahead), num_experts * static_cast<unsigned>(sizeof(T)));
+  // The rows of a later warp, where all lie side by side: one instruction, which is a loop where lanes differ.
+  if (has_pieces && logits.stride == num_experts && first_row + Shape::rows_ahead + warp_rows <= logits.num_rows &&
+      threadIdx.x % warp_lanes == 0)
+    production::prefetch_pieces(logits.row(first_row + Shape::rows_ahead), warp_rows * num_experts * sizeof(T));
 
   float greatest[chooser::parts_a_lane];  // of parts of the lane's values
   chooser::template find_greatest<piece_items>(values, greatest);

@@ -72,8 +72,10 @@ __global__ void __launch_bounds__(Shape::block_threads, Shape::resident_blocks)
     for (int i = 0; i < items; ++i)
       if (column_of(i) < num_columns) raw[i] = from[column_of(i)];
   }
-  if (has_pieces && lane == 0 && row + Shape::rows_ahead < num_rows)
-    prefetch_pieces(keys.row(row + Shape::rows_ahead), num_columns * static_cast<unsigned>(sizeof(Storage)));
+  // The rows of a later warp, where all lie side by side: one instruction, which is a loop where lanes differ.
+  if (has_pieces && keys.stride == num_columns && first_row + Shape::rows_ahead + warp_rows <= num_rows &&
+      threadIdx.x % warp_lanes == 0)
+    prefetch_pieces(keys.row(first_row + Shape::rows_ahead), warp_rows * num_columns * sizeof(Storage));
 
   float numbers[items], greatest[parts_a_lane], magnitude = 0;
 #pragma unroll

@@ -64,8 +64,8 @@ struct row_candidates {
 // Up to so many rows of 65 to 256 columns have 16 lanes each: then all are resident at once, and a lane has less to do.
 inline constexpr std::size_t group_rows_of_more_lanes = 4096;
 
-// `lanes` neighbours hold a row, each of them `items`. Each row asks for the one that comes so many rows later, which
-// is about when its block is done.
+// `lanes` neighbours hold a row, each of them `items`. A warp has rows brought to the L2 cache that come so many
+// later, which is about when its block is done.
 template <int lanes_, int items_>
 struct group_shape {
   static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
