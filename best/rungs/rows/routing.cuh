@@ -195,7 +195,8 @@ __global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_
   // The rows of a later warp, where all lie side by side: one instruction, which is a loop where lanes differ.
   if (has_pieces && logits.stride == num_experts && first_row + Shape::rows_ahead + warp_rows <= logits.num_rows &&
       threadIdx.x % warp_lanes == 0)
-    production::prefetch_pieces(logits.row(first_row + Shape::rows_ahead), warp_rows * num_experts * sizeof(T));
+    production::prefetch_pieces(logits.row(first_row + Shape::rows_ahead),
+                                static_cast<unsigned>(warp_rows * num_experts * sizeof(T)));
 
   float greatest[chooser::parts_a_lane];  // of parts of the lane's values
   chooser::template find_greatest<piece_items>(values, greatest);

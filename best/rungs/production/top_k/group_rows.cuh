@@ -75,7 +75,8 @@ __global__ void __launch_bounds__(Shape::block_threads, Shape::resident_blocks)
   // The rows of a later warp, where all lie side by side: one instruction, which is a loop where lanes differ.
   if (has_pieces && keys.stride == num_columns && first_row + Shape::rows_ahead + warp_rows <= num_rows &&
       threadIdx.x % warp_lanes == 0)
-    prefetch_pieces(keys.row(first_row + Shape::rows_ahead), warp_rows * num_columns * sizeof(Storage));
+    prefetch_pieces(keys.row(first_row + Shape::rows_ahead),
+                    static_cast<unsigned>(warp_rows * num_columns * sizeof(Storage)));
 
   float numbers[items], greatest[parts_a_lane], magnitude = 0;
 #pragma unroll
