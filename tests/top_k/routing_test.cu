@@ -197,7 +197,56 @@ TYPED_TEST(Routing, BitsDependOnTheRowAlone) {
     }
 }
 
+// A token has eight lanes where there are many, and sixteen where there are few.
+TYPED_TEST(Routing, BitsDependNotOnTheNumberOfTokens) {
+  constexpr std::size_t num_tokens = 4100;
+  for (const std::size_t num_experts : {100, 128, 256})
+    for (const std::size_t k : {8, 12}) {
+      routing how;
+      how.renormalised = k == 12;
+      const auto logits = make_keys<TypeParam>(keys_are::random, num_tokens * num_experts, 7);
+      this->expect_right({num_tokens, num_experts, k, 0, how}, keys_are::random, logits);
+      const guarded<TypeParam> in(logits);
+      const guarded<float> weights(num_tokens * k);
+      const guarded<int> experts(num_tokens * k);
+      const auto routed = [&](std::size_t tokens_a_call) {
+        for (std::size_t row = 0; row < num_tokens; row += tokens_a_call)
+          EXPECT_EQ(rows::route(matrix{in.data() + row * num_experts, tokens_a_call, num_experts},
+                                matrix{weights.data() + row * k, tokens_a_call, k},
+                                matrix{experts.data() + row * k, tokens_a_call, k}, how),
+                    cudaSuccess);
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        return std::make_pair(weights.read(), experts.read());
+      };
+      const auto of_many = routed(num_tokens);
+      EXPECT_EQ(routed(num_tokens / 4), of_many);
+    }
+}
+
 struct RoutingCalls : OnAGpu {};
+
+__global__ void fill_shared_memory() {
+  __shared__ volatile unsigned words[12 * 1024];
+  for (unsigned i = threadIdx.x; i < 12 * 1024; i += blockDim.x) words[i] = 0xffffffff;
+}
+
+// Lanes without a token look nowhere, whatever their shared memory holds. Equal logits are chosen by rounds, which
+// leave the places of such lanes as they are.
+TEST_F(RoutingCalls, TokensThatFillNoWarp) {
+  for (const std::size_t experts : {64, 256, 512}) {
+    const guarded<float> logits(std::vector<float>(experts * 5, 1.0f)), weights(5 * 8);
+    const guarded<int> chosen(5 * 8);
+    for (const std::size_t tokens : {1, 3, 5}) {
+      fill_shared_memory<<<2048, 256>>>();
+      ASSERT_EQ(rows::route(matrix{logits.data(), tokens, experts}, matrix{weights.data(), tokens, 8},
+                            matrix{chosen.data(), tokens, 8}),
+                cudaSuccess);
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << tokens << " x " << experts;
+      const std::vector<int> found = chosen.read();
+      for (std::size_t i = 0; i < tokens * 8; ++i) EXPECT_EQ(found[i], static_cast<int>(i % 8));
+    }
+  }
+}
 
 // The eighth of the greatest is a zero of either sign.
 TEST_F(RoutingCalls, ZerosOfBothSignsAreEqual) {

@@ -78,11 +78,19 @@ constexpr keys_are all_kinds[] = {keys_are::random,     keys_are::equal,   keys_
                                   keys_are::descending, keys_are::special, keys_are::bits};
 
 TYPED_TEST(TopK, ShortRows) {
-  for (const std::size_t columns : {1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 128, 255, 256, 257, 896, 1023, 1024})
-    for (const std::size_t k : {1, 2, 8, 31, 32})
+  for (const std::size_t columns : {1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 128, 255, 256, 257, 512, 896, 1023, 1024})
+    for (const std::size_t k : {1, 2, 8, 12, 13, 32})
       if (k == 1 || k <= columns)
         for (const keys_are kind : all_kinds)
           this->expect_right({19, columns, k, k % 2, columns % 3}, kind, (k + columns) % 2 == 0);
+}
+
+// So many that a row has eight lanes instead of sixteen.
+TYPED_TEST(TopK, ManyShortRows) {
+  for (const std::size_t columns : {65, 128, 200, 256})
+    for (const std::size_t k : {8, 12})
+      for (const keys_are kind : {keys_are::random, keys_are::special})
+        this->expect_right({4101, columns, k, k % 3, columns % 2}, kind, k == 8);
 }
 
 TYPED_TEST(TopK, RowsOfABlock) {

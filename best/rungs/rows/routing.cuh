@@ -96,6 +96,7 @@ __device__ inline unsigned order_of_float(float value) {
 }
 
 // What experts of a row are chosen by, and how much they weigh.
+template <bool has_bias>
 struct routing_scores {
   routing how;
   softmax_terms terms;
@@ -106,20 +107,17 @@ struct routing_scores {
   }
   // Sums are not contracted, so the bits are the same wherever this is computed.
   __device__ float preference(float logit, unsigned expert) const {
-    return how.d_bias == nullptr ? logit : __fadd_rn(how.scored_before ? score(logit) : logit, how.d_bias[expert]);
+    if constexpr (!has_bias) return logit;
+    return __fadd_rn(how.scored_before ? score(logit) : logit, how.d_bias[expert]);
   }
 };
 
-// `lanes` neighbours hold a row, each of them `items`.
-template <int lanes_, int items_>
-struct routing_shape {
-  static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
-};
+using candidates_of_row = production::row_candidates<float>;
 
 // By rounds: the experts of one row, by all lanes of the warp.
-template <int items, class T>
-__device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k, const routing_scores& scores,
-                                production::row_candidates& candidates) {
+template <int items, class T, bool has_bias>
+__device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k, const routing_scores<has_bias>& scores,
+                                candidates_of_row& candidates) {
   constexpr unsigned lanes = rungs::parts::warp_threads;
   const unsigned lane = threadIdx.x % lanes;
   unsigned ordered[items];
@@ -133,6 +131,13 @@ __device__ void route_by_rounds(const T* from, unsigned num_experts, unsigned k,
   if (lane >= k) return;
   candidates.set(lane, 0, expert, production::to_float(from[expert]));
   candidates.places[lane] = lane;
+}
+
+// So many blocks of a multiprocessor as registers suffice for.
+template <class Shape, bool has_bias>
+constexpr int route_blocks() {
+  if (Shape::lanes == 32) return 6;
+  return has_bias || Shape::lanes * Shape::items > 256 ? 7 : Shape::resident_blocks;
 }
 
 // What a lane holds of its token's row: pieces of neighbours, dealt among the lanes. Which lane holds an expert does
@@ -176,30 +181,35 @@ struct lane_logits {
     }
     find_greatest();
   }
-  __device__ void find_greatest() {
-    constexpr int part_items = items / chooser::parts_a_lane;
+  __device__ void find_greatest() { chooser::template find_greatest<piece_items>(values, greatest); }
+  __device__ bool has_nan() const {
+    bool found = false;
 #pragma unroll
-    for (int i = 0; i < items; ++i) {
-      float& of_part = greatest[i / part_items];
-      of_part = i % part_items == 0 ? values[i] : production::maximum_or_nan(of_part, values[i]);
-    }
+    for (const float each : greatest) found |= isnan(each);
+    return found;
   }
-  // Of a softmax over the whole row.
+  // Of a softmax over the whole row. The order of additions is that of Shape::sum_lanes lanes, of which this one is
+  // `virtual_lanes`.
   __device__ softmax_terms terms() const {
     float of_row = production::maximum_or_nan(greatest[0], greatest[chooser::parts_a_lane - 1]);
 #pragma unroll
     for (int distance = 1; distance < lanes; distance *= 2)
       of_row = production::maximum_or_nan(of_row, __shfl_xor_sync(rungs::parts::full_mask, of_row, distance));
     softmax_terms found(of_row);
-    float sums[4] = {};
+    constexpr int virtual_lanes = Shape::sum_lanes / lanes;
+    float sums[virtual_lanes][4] = {};
+    const auto sum_of = [&](int i) -> float& { return sums[i / piece_items % virtual_lanes][i % 4]; };
     if (found.base == 0) {
 #pragma unroll
-      for (int i = 0; i < items; ++i) sums[i % 4] += found.of_small(values[i]);
+      for (int i = 0; i < items; ++i) sum_of(i) += found.of_small(values[i]);
     } else {
 #pragma unroll
-      for (int i = 0; i < items; ++i) sums[i % 4] += found(values[i]);
+      for (int i = 0; i < items; ++i) sum_of(i) += found(values[i]);
     }
-    found.scale = reciprocal(production::sum_of_lanes<lanes>((sums[0] + sums[1]) + (sums[2] + sums[3])));
+    float sum = 0;
+#pragma unroll
+    for (auto& each : sums) sum += (each[0] + each[1]) + (each[2] + each[3]);
+    found.scale = reciprocal(chooser::sum(sum));
     return found;
   }
 
@@ -212,18 +222,19 @@ struct lane_logits {
   }
 };
 
-// The weights of a row's chosen experts, by the group of lanes that has the row.
-template <int lanes>
-__device__ void write_choice(const production::row_candidates& chosen, routing_scores scores, unsigned k, bool exists,
+// The weights of a row's chosen experts, by the group of lanes that has the row. Where no row exists, nothing was
+// chosen: there is nothing to read.
+template <int lanes, bool has_bias>
+__device__ void write_choice(const candidates_of_row& chosen, routing_scores<has_bias> scores, unsigned k, bool exists,
                              float* weights, int* experts) {
+  using chooser = production::lane_group<lanes>;
   constexpr int most_ranks = lanes == 8 ? 2 : 1;  // of each lane
-  const unsigned lane = production::lane_group<lanes>::lane();
+  const unsigned lane = chooser::lane(), num_chosen = exists ? k : 0;
   float of_ranks[most_ranks];
 #pragma unroll
-  for (int r = 0; r < most_ranks; ++r) of_ranks[r] = lane + r * lanes < k ? chosen.item(lane + r * lanes) : -INFINITY;
-  const auto sum_of_ranks = [&] {
-    return production::sum_of_lanes<lanes>(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0));
-  };
+  for (int r = 0; r < most_ranks; ++r)
+    of_ranks[r] = lane + r * lanes < num_chosen ? chosen.items[chosen.places[lane + r * lanes]] : -INFINITY;
+  const auto sum_of_ranks = [&] { return chooser::sum(of_ranks[0] + (most_ranks > 1 ? of_ranks[most_ranks - 1] : 0)); };
   if (scores.how.renormalised) scores.terms.scale = 1;
   if (scores.is_softmax() && !scores.how.scored_before) {
     const softmax_terms terms(production::greatest_of_lanes<lanes>(fmaxf(of_ranks[0], of_ranks[most_ranks - 1])));
@@ -241,24 +252,23 @@ __device__ void write_choice(const production::row_candidates& chosen, routing_s
 #pragma unroll
     for (float& each : of_ranks) each *= scale;
   }
-  if (!exists) return;
 #pragma unroll
   for (int r = 0; r < most_ranks; ++r) {
     const unsigned rank = lane + r * lanes;
-    if (rank >= k) continue;
+    if (rank >= num_chosen) continue;
     weights[rank] = of_ranks[r];
-    experts[rank] = static_cast<int>(chosen.column(rank));
+    experts[rank] = static_cast<int>(chosen.column(chosen.places[rank]));
   }
 }
 
-template <class T, class Shape>
-__global__ void __launch_bounds__(Shape::block_threads)
+template <class T, bool has_bias, class Shape>
+__global__ void __launch_bounds__(Shape::block_threads, route_blocks<Shape, has_bias>())
     route_kernel(const matrix<const T> logits, const matrix<float> weights, const matrix<int> experts,
                  const routing how, const bool has_pieces) {
   using held = lane_logits<T, Shape>;
   constexpr int lanes = Shape::lanes, items = Shape::items;
   constexpr int warp_lanes = rungs::parts::warp_threads, warp_rows = warp_lanes / lanes;
-  __shared__ production::row_candidates of_rows[Shape::block_rows];
+  __shared__ candidates_of_row of_rows[Shape::block_rows];
   const unsigned warp = threadIdx.x / warp_lanes;
   const std::size_t first_row = std::size_t{blockIdx.x} * Shape::block_rows + warp * warp_rows;
   if (first_row >= logits.num_rows) return;  // the whole warp
@@ -269,9 +279,9 @@ __global__ void __launch_bounds__(Shape::block_threads)
                  k = static_cast<unsigned>(weights.num_columns);
   held own;
   own.read(from, num_experts, has_pieces);
-  routing_scores scores{how, softmax_terms(0)};
+  routing_scores<has_bias> scores{how, softmax_terms(0)};
   if (scores.is_softmax() && how.scored_before) scores.terms = own.terms();
-  if (how.d_bias != nullptr) {
+  if constexpr (has_bias) {
 #pragma unroll
     for (int i = 0; i < items; ++i)
       own.values[i] =
@@ -279,23 +289,26 @@ __global__ void __launch_bounds__(Shape::block_threads)
     own.find_greatest();
   }
 
-  production::row_candidates& candidates = of_rows[threadIdx.x / lanes];
-  const bool is_found = held::chooser::choose(candidates, own.values, own.greatest, num_experts, k, held::expert_of,
-                                              [&](unsigned expert, float& logit) {
-                                                logit = production::to_float(from[expert]);
-                                                return scores.preference(logit, expert);
-                                              });
+  candidates_of_row& candidates = of_rows[threadIdx.x / lanes];
+  const bool is_found = held::chooser::choose(
+      candidates, own.values, own.greatest, own.has_nan(), num_experts, k, held::expert_of,
+      [&](unsigned expert, float& logit) {
+        logit = production::to_float(from[expert]);
+        return production::order_of_number(scores.preference(logit, expert));
+      },
+      [&](unsigned rank, unsigned place) { candidates.places[rank] = place; });
   const bool is_first = threadIdx.x % lanes == 0;
   unsigned others = __ballot_sync(rungs::parts::full_mask, !is_found && is_first && exists);
   while (others != 0) {
     const int leader = __ffs(static_cast<int>(others)) - 1;
     others &= others - 1;
     route_by_rounds<items * lanes / warp_lanes>(logits.row(first_row + leader / lanes), num_experts, k,
-                                                routing_scores{how, scores.terms.of_lane(leader)},
+                                                routing_scores<has_bias>{how, scores.terms.of_lane(leader)},
                                                 of_rows[warp * warp_rows + leader / lanes]);
   }
   __syncwarp();
-  write_choice<lanes>(candidates, scores, k, exists, weights.row(row), experts.row(row));
+  write_choice<lanes>(candidates, scores, k, exists, weights.row(exists ? row : first_row),
+                      experts.row(exists ? row : first_row));
 }
 
 template <class T>
@@ -313,17 +326,22 @@ cudaError_t route(const matrix<const T>& logits, const matrix<float>& weights, c
   const bool has_pieces = is_aligned(logits) && logits.num_columns * sizeof(T) % 16 == 0;
   const auto with = [&](auto shape) {
     using Shape = decltype(shape);
-    return rungs::parts::launch(route_kernel<T, Shape>, rungs::parts::ceil_div(logits.num_rows, Shape::block_rows),
+    const auto kernel = how.d_bias != nullptr ? route_kernel<T, true, Shape> : route_kernel<T, false, Shape>;
+    return rungs::parts::launch(kernel, rungs::parts::ceil_div(logits.num_rows, Shape::block_rows),
                                 Shape::block_threads, stream, logits, weights, experts, how, has_pieces);
   };
   const std::size_t n = logits.num_columns;
   const bool is_few = k <= production::lane_group<8>::most_k;
-  if (is_few && n <= 64) return with(routing_shape<8, 8>{});
-  if (is_few && n <= 128) return with(routing_shape<8, 16>{});
-  if (is_few && n <= 256) return with(routing_shape<8, 32>{});
-  if (is_few && n <= 512) return with(routing_shape<16, 32>{});
-  if (n <= 256) return with(routing_shape<32, 8>{});
-  return with(routing_shape<32, 32>{});
+  // Few tokens have more lanes each. The bits are the same.
+  const bool are_few = logits.num_rows <= production::group_rows_of_more_lanes;
+  if (is_few && n <= 64) return with(production::group_shape<8, 8>{});
+  if (is_few && n <= 128 && are_few) return with(production::group_shape<16, 8>{});
+  if (is_few && n <= 128) return with(production::group_shape<8, 16>{});
+  if (is_few && n <= 256 && are_few) return with(production::group_shape<16, 16>{});
+  if (is_few && n <= 256) return with(production::group_shape<8, 32>{});
+  if (is_few && n <= 512) return with(production::group_shape<16, 32>{});
+  if (n <= 256) return with(production::group_shape<32, 8>{});
+  return with(production::group_shape<32, 32>{});
 }
 
 }  // namespace parts

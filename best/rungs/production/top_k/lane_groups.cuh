@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 
 #include "rungs/parts/warp.cuh"
+#include "rungs/production/rows/row_group.cuh"
 #include "rungs/production/top_k/order.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
 
@@ -36,19 +38,33 @@ __device__ inline void count_greater(unsigned& count, candidate a, candidate b) 
   asm("{ .reg .pred p; setp.gt.u64 p, %1, %2; @p add.u32 %0, %0, 1; }" : "+r"(count) : "l"(a), "l"(b));
 }
 
-// Columns that may be among the first k of a row, and which of them has each rank.
+// Columns that may be among the first k of a row, and which of them has each rank. An item is what the caller computes
+// with.
+template <class Item>
 struct row_candidates {
   static constexpr unsigned capacity = 32, at_once = 4;
   alignas(16) candidate keys[capacity + at_once];  // an order above the complement of the column; then zeros
-  float items[capacity];                           // what the caller computes with
-  unsigned places[capacity];                       // columns at first; then the place of each rank
+  Item items[capacity];
+  unsigned places[capacity];  // columns at first; then what the caller keeps: the place of each rank
 
-  __device__ void set(unsigned place, unsigned order, unsigned column, float item) {
+  __device__ void set(unsigned place, unsigned order, unsigned column, Item item) {
     keys[place] = static_cast<candidate>(order) << 32 | ~column;
     items[place] = item;
   }
-  __device__ unsigned column(unsigned rank) const { return ~static_cast<unsigned>(keys[places[rank]]); }
-  __device__ float item(unsigned rank) const { return items[places[rank]]; }
+  __device__ unsigned column(unsigned place) const { return ~static_cast<unsigned>(keys[place]); }
+};
+
+// Up to so many rows of 65 to 256 columns have 16 lanes each: then all are resident at once, and a lane has less to do.
+inline constexpr std::size_t group_rows_of_more_lanes = 4096;
+
+// `lanes` neighbours hold a row, each of them `items`. (Bringing later rows to the L2 cache took 1.04 to 1.1 times as
+// long for 64 Ki rows of 256 and 512 floats on an H200.)
+template <int lanes_, int items_>
+struct group_shape {
+  static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;
+  // Sums of 65 to 256 columns are added as by 16 lanes.
+  static constexpr int sum_lanes = lanes == 8 && items > 8 ? 16 : lanes;
+  static constexpr int resident_blocks = 8;
 };
 
 template <int lanes>
@@ -58,6 +74,25 @@ struct lane_group {
   static constexpr unsigned most_k = num_parts == 32 ? 18 : 12;
 
   static __device__ unsigned lane() { return threadIdx.x % lanes; }
+
+  // The sum of the group's values. Lanes 8 apart come first, so 8 lanes that add two each have the same bits.
+  static __device__ float sum(float value) {
+    constexpr int later_lanes = lanes == 16 ? 8 : lanes;
+    if constexpr (lanes == 16) value += __shfl_xor_sync(parts::full_mask, value, 8);
+    return sum_of_lanes<later_lanes>(value);
+  }
+
+  // The greatest of the lane's keys, or of either half of its pieces, so that rows that fill few pieces have many
+  // parts.
+  template <int piece_items, int items>
+  static __device__ void find_greatest(const float (&keys)[items], float (&greatest)[parts_a_lane]) {
+    constexpr int part_items = piece_items / parts_a_lane;
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      float& of_part = greatest[i % piece_items / part_items];
+      of_part = i < piece_items && i % part_items == 0 ? keys[i] : maximum_or_nan(of_part, keys[i]);
+    }
+  }
 
   // The k-th of the keys by which all lanes of the warp call it. Not for NaN. They are sorted by a bitonic network, the
   // greatest first, k being at most their number.
@@ -100,16 +135,16 @@ struct lane_group {
 
   // Ranks the first k columns of the group's row, or returns false in all its lanes: NaN, or too many candidates. Item
   // i of the lane has this key and is of column_of(i), if that is less than num_columns. `greatest` are those of parts
-  // of the lane's keys. read(column, item) returns a column's key. k is at most num_parts. All lanes of the warp call
-  // it.
-  template <int items, class ColumnOf, class Read>
-  static __device__ bool choose(row_candidates& row, const float (&keys)[items], float (&greatest)[parts_a_lane],
-                                unsigned num_columns, unsigned k, ColumnOf column_of, Read read) {
+  // of the lane's keys; has_nan says whether it has one. read(column, item) returns the order of a column's key, and
+  // what the list keeps of it. take(rank, place) is called where a rank is known. k is at most num_parts. All lanes of
+  // the warp call it.
+  template <class Item, int items, class ColumnOf, class Read, class Take>
+  static __device__ bool choose(row_candidates<Item>& row, const float (&keys)[items], float (&greatest)[parts_a_lane],
+                                bool has_nan, unsigned num_columns, unsigned k, ColumnOf column_of, Read read,
+                                Take take) {
     static_assert(items <= 32, "a word says which are left");
-    if (k > most_k && num_columns > row_candidates::capacity) return false;
-    bool has_nan = false;
-#pragma unroll
-    for (const float key : greatest) has_nan |= isnan(key);
+    constexpr unsigned capacity = row_candidates<Item>::capacity;
+    if (k > most_k && num_columns > capacity) return false;
     const unsigned have_nan =
         __ballot_sync(parts::full_mask, has_nan) >> threadIdx.x % parts::warp_threads / lanes * lanes;
     float threshold = kth(greatest, k);
@@ -126,7 +161,7 @@ struct lane_group {
       for (unsigned i = 0; i < items; ++i) left &= ~(static_cast<unsigned>(column_of(i) >= num_columns) << i);
     }
     unsigned place = sum_before(__popc(left), count);
-    const bool is_found = count <= row_candidates::capacity && (have_nan << (32 - lanes)) == 0;
+    const bool is_found = count <= capacity && (have_nan << (32 - lanes)) == 0;
     if (!is_found) left = count = 0;
     while (left != 0) {
       const unsigned i = 31 - static_cast<unsigned>(__clz(static_cast<int>(left)));
@@ -134,22 +169,23 @@ struct lane_group {
       left ^= 1u << i;
     }
     __syncwarp();
-    rank(row, count, k, read);
+    rank(row, count, k, read, take);
     return is_found;
   }
 
  private:
   // Ranks the keys of columns places[0] to places[count - 1].
-  template <class Read>
-  static __device__ void rank(row_candidates& row, unsigned count, unsigned k, Read read) {
+  template <class Item, class Read, class Take>
+  static __device__ void rank(row_candidates<Item>& row, unsigned count, unsigned k, Read read, Take take) {
 #pragma unroll 1
     for (unsigned i = lane(); i < count; i += lanes) {
       const unsigned column = row.places[i];
-      float item;
-      const unsigned order = order_of_number(read(column, item));
+      Item item;
+      const unsigned order = read(column, item);
       row.set(i, order, column, item);
     }
-    if (lane() < row_candidates::at_once) row.keys[count + lane()] = 0;
+    constexpr unsigned at_once = row_candidates<Item>::at_once;
+    if (lane() < at_once) row.keys[count + lane()] = 0;
     __syncwarp();
 #pragma unroll 1
     for (unsigned first = lane(); first < count; first += lanes * parts_a_lane) {
@@ -158,9 +194,9 @@ struct lane_group {
 #pragma unroll
       for (int i = 0; i < parts_a_lane; ++i) own[i] = row.keys[first + i * lanes];
 #pragma unroll 1
-      for (unsigned j = 0; j < count; j += row_candidates::at_once) {
+      for (unsigned j = 0; j < count; j += at_once) {
 #pragma unroll
-        for (unsigned pair = 0; pair < row_candidates::at_once; pair += 2) {
+        for (unsigned pair = 0; pair < at_once; pair += 2) {
           const auto others = *reinterpret_cast<const ulonglong2*>(row.keys + j + pair);
 #pragma unroll
           for (int i = 0; i < parts_a_lane; ++i) {
@@ -171,7 +207,7 @@ struct lane_group {
       }
 #pragma unroll
       for (int i = 0; i < parts_a_lane; ++i)
-        if (first + i * lanes < count && ranks[i] < k) row.places[ranks[i]] = first + i * lanes;
+        if (first + i * lanes < count && ranks[i] < k) take(ranks[i], first + i * lanes);
     }
   }
 };

@@ -39,6 +39,21 @@ struct key_order {
   }
 };
 
+// Whether the bits of a key follow from its order, which they do but for NaN and zeros of floats; then `raw` has them.
+template <class Order>
+__device__ bool bits_of(const Order& order, unsigned key, typename Order::Storage& raw) {
+  constexpr int above = 32 - Order::bits;
+  unsigned word = (key << above ^ order.flip) >> above << above;
+  if constexpr (Order::is_float) {
+    const unsigned ordered = word;
+    word = ordered > 0x80000000 ? ordered - 0x80000000 : 0u - ordered;
+    const unsigned magnitude = word & 0x7fffffff;
+    if (magnitude == 0 || magnitude > order.infinity) return false;
+  }
+  raw = static_cast<typename Order::Storage>(word >> above);
+  return true;
+}
+
 // What a row's candidates are made of.
 struct candidate_layout {
   unsigned last;  // column of the row
@@ -81,7 +96,10 @@ struct top_k_output {
   Values values;
 
   __device__ void write(std::size_t row, std::size_t rank, unsigned column) const {
-    keys_out[row * stride_out + rank] = keys_in[row * stride_in + column];
+    write(row, rank, column, keys_in[row * stride_in + column]);
+  }
+  __device__ void write(std::size_t row, std::size_t rank, unsigned column, Storage key) const {
+    keys_out[row * stride_out + rank] = key;
     values.write(row, rank, column);
   }
 };

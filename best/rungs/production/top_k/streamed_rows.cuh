@@ -1,7 +1,8 @@
 // The greatest k of a row, or of a part of it, by a block that reads it once.
 //
 // First it reads a sample of its keys, which tells a threshold that a few more than k keys reach. Those it keeps in
-// shared memory, as candidates, and drops all others. Its threads need no barrier before the end.
+// shared memory, as candidates, and drops all others. Its threads need no barrier before the end. Then candidates are
+// ranked by their distances from the threshold (ranked_bins.cuh).
 //
 // Where fewer than k keys reach the threshold, or more than there is room for, it begins anew without a sample: its
 // threshold is what the greatest k so far reach. When the room is nearly full, the greatest k stay, and the threshold
@@ -21,6 +22,8 @@
 #include "rungs/production/top_k/block_selection.cuh"
 #include "rungs/production/top_k/candidate_sort.cuh"
 #include "rungs/production/top_k/distance_bins.cuh"
+#include "rungs/production/top_k/lane_groups.cuh"
+#include "rungs/production/top_k/ranked_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
@@ -236,13 +239,13 @@ struct sample_plan {
   unsigned wanted;              // so many of the sample reach the threshold
 };
 
-// The same by one read without barriers, behind a threshold that a sample tells. Returns false, with nothing held,
-// where fewer than k keys reach it, or more than there is room for.
+// By one read without barriers: holds all keys that reach a threshold, which a sample tells. Returns it, `size` being
+// their number; or 0, with nothing held, where fewer than k keys reach it, or more than there is room for.
 template <class Order>
-__device__ bool keep_greatest_by_sample(const key_stream<Order>& stream, candidate* held, block_selection& selection,
-                                        const sample_plan& plan, unsigned k, unsigned capacity, int bits) {
+__device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* held, block_selection& selection,
+                                   const sample_plan& plan, unsigned k, unsigned capacity, unsigned& size) {
   constexpr unsigned most_vectors = 4, items = key_stream<Order>::sampled_items;
-  if (plan.vectors_per_thread == 0) return false;
+  if (plan.vectors_per_thread == 0) return 0;
   unsigned sampled[most_vectors][items], greatest = 0;
 #pragma unroll
   for (unsigned v = 0; v < most_vectors; ++v) {
@@ -264,7 +267,7 @@ __device__ bool keep_greatest_by_sample(const key_stream<Order>& stream, candida
       for (unsigned i = 0; i < items; ++i) count(sampled[v][i]);
     }
   });
-  if (bound == 0) return false;
+  if (bound == 0) return 0;
 
   using chunk = typename key_stream<Order>::chunk;
   constexpr int on_their_way = key_stream<Order>::chunks_on_their_way;
@@ -286,11 +289,9 @@ __device__ bool keep_greatest_by_sample(const key_stream<Order>& stream, candida
     });
   }
   __syncthreads();
-  const unsigned size = selection.size;
+  size = selection.size;
   __syncthreads();  // all have read it
-  if (size < k || size > capacity) return false;
-  if (size > k) selection.keep(held, size, k, bits);
-  return true;
+  return size < k || size > capacity ? 0 : bound;
 }
 
 struct streamed_plan {
@@ -309,11 +310,39 @@ struct streamed_plan {
   }
 };
 
-template <class Output>
-__device__ void write_row(const streamed_plan& plan, candidate* held, const Output& output, std::size_t row) {
-  if (plan.sorted) sort_candidates(held, held + plan.k, plan.k);  // the room is k + chunk_items
-  for (unsigned i = threadIdx.x; i < plan.k; i += block_selection::block_threads)
-    output.write(row, i, plan.layout.column_of(held[i]));
+// Writes candidates to a row of the output. The bits of most keys follow from their order.
+template <class Order, class Output>
+struct row_writer {
+  const Order& order;
+  const Output& output;
+  const candidate_layout& layout;
+  std::size_t row;
+
+  __device__ void operator()(unsigned rank, candidate each) const {
+    const unsigned column = layout.column_of(each);
+    typename Order::Storage raw;
+    if (bits_of(order, layout.key_of(each), raw))
+      output.write(row, rank, column, raw);
+    else
+      output.write(row, rank, column);
+  }
+};
+
+// Calls write(rank, candidate) for the k that are held.
+template <class Write>
+__device__ void write_kept(candidate* held, unsigned k, bool sorted, Write write) {
+  if (sorted) sort_candidates(held, held + k, k);  // the room is k + chunk_items
+  for (unsigned i = threadIdx.x; i < k; i += block_selection::block_threads) write(i, held[i]);
+}
+
+// The same for the greatest k of `size` candidates, whose keys reach the bound; or returns false, having done nothing.
+// All threads call it behind a barrier.
+template <class Write>
+__device__ bool write_ranked(candidate* held, unsigned size, unsigned bound, const streamed_plan& plan,
+                             block_selection& selection, Write write) {
+  return size + ranked_bins::room_for(plan.k) <= plan.capacity &&
+         ranked_bins::write(held, held + size, size, plan.k, plan.layout.make(bound, plan.layout.last),
+                            plan.layout.bits(), selection, write);
 }
 
 template <class Order, class Output>
@@ -329,20 +358,29 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   const std::size_t row = blockIdx.x / plan.num_parts;
   const unsigned part = blockIdx.x % plan.num_parts;
   const key_stream<Order> stream(keys, plan.layout, row, plan.begin_of(part), plan.begin_of(part + 1));
+  unsigned size;
+  const unsigned bound = hold_by_sample(stream, held, selection, plan.sample, plan.k, plan.capacity, size);
+  const row_writer<Order, Output> to_row{keys.order, output, plan.layout, row};
+  candidate* const part_begin = plan.of_part(row, part);
+  const auto to_part = [=](unsigned rank, candidate each) { part_begin[rank] = each; };
+  if (bound != 0 && (plan.num_parts == 1 ? write_ranked(held, size, bound, plan, selection, to_row)
+                                         : write_ranked(held, size, bound, plan, selection, to_part)))
+    return;
   const int bits = plan.layout.bits();
-  if (!keep_greatest_by_sample(stream, held, selection, plan.sample, plan.k, plan.capacity, bits))
+  if (bound == 0)
     keep_greatest_of(stream, held, selection, plan.k, plan.capacity, bits);
-  if (plan.num_parts == 1) {
-    write_row(plan, held, output, row);
-  } else {
-    candidate* const to = plan.of_part(row, part);
-    for (unsigned i = threadIdx.x; i < plan.k; i += block_selection::block_threads) to[i] = held[i];
-  }
+  else if (size > plan.k)
+    selection.keep(held, size, plan.k, bits);
+  if (plan.num_parts == 1)
+    write_kept(held, plan.k, plan.sorted, to_row);
+  else
+    write_kept(held, plan.k, false, to_part);
 }
 
-template <class Output>
+template <class Order, class Output>
 __global__ void __launch_bounds__(block_selection::block_threads, 2)
-    merged_parts_kernel(const __grid_constant__ Output output, const __grid_constant__ streamed_plan plan) {
+    merged_parts_kernel(const __grid_constant__ Order order, const __grid_constant__ Output output,
+                        const __grid_constant__ streamed_plan plan) {
   extern __shared__ __align__(16) unsigned char streamed_memory[];
   auto& selection = reinterpret_cast<block_selection&>(*streamed_memory);
   auto* const held = reinterpret_cast<candidate*>(streamed_memory + sizeof(block_selection));
@@ -350,9 +388,26 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
   const std::size_t row = blockIdx.x;
-  const candidate_stream stream(plan.of_part(row, 0), plan.num_parts * plan.k);
-  keep_greatest_of(stream, held, selection, plan.k, plan.capacity, plan.layout.bits());
-  write_row(plan, held, output, row);
+  const candidate* const candidates = plan.of_part(row, 0);
+  const unsigned size = plan.num_parts * plan.k;
+  const row_writer<Order, Output> write{order, output, plan.layout, row};
+  if (size + ranked_bins::room_for(plan.k) <= plan.capacity) {
+    unsigned bound = 0xffffffff;
+#pragma unroll 4
+    for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
+      const candidate each = candidates[i];
+      held[i] = each;
+      bound = min(bound, plan.layout.key_of(each));
+    }
+    bound = warp_all_reduce(bound, minimum{});
+    if (threadIdx.x % parts::warp_threads == 0) selection.of_warps[threadIdx.x / parts::warp_threads] = bound;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
+    if (write_ranked(held, size, bound, plan, selection, write)) return;
+  }
+  keep_greatest_of(candidate_stream(candidates, size), held, selection, plan.k, plan.capacity, plan.layout.bits());
+  write_kept(held, plan.k, plan.sorted, write);
 }
 
 // How rows are read by blocks: into how many parts they are cut, and how many candidates a block holds.
@@ -412,8 +467,8 @@ cudaError_t launch_streamed_rows(const keys_of_rows<Order>& keys, const Output& 
       parts::launch_with_shared_memory(streamed_rows_kernel<Order, Output>, plan.num_rows * plan.num_parts,
                                        block_selection::block_threads, dynamic_bytes, stream, keys, output, plan);
   if (error != cudaSuccess || plan.num_parts == 1) return error;
-  return parts::launch_overlapped(merged_parts_kernel<Output>, plan.num_rows, block_selection::block_threads,
-                                  dynamic_bytes, overlaps, stream, output, plan);
+  return parts::launch_overlapped(merged_parts_kernel<Order, Output>, plan.num_rows, block_selection::block_threads,
+                                  dynamic_bytes, overlaps, stream, keys.order, output, plan);
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -1,5 +1,5 @@
-// Which kernels find the greatest k of each row: a warp a row, a cluster a row, blocks that read a row once, or a
-// launch a digit.
+// Which kernels find the greatest k of each row: a few lanes or a warp a row, a cluster a row, blocks that read a row
+// once, or a launch a digit.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/production/top_k/cluster_rows.cuh"
+#include "rungs/production/top_k/group_rows.cuh"
 #include "rungs/production/top_k/long_results.cuh"
 #include "rungs/production/top_k/streamed_rows.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
@@ -27,6 +28,8 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
   const bool is_empty = num_rows == 0 || k == 0;
   if (is_empty || (num_columns <= warp_rows::most_columns && k <= warp_rows::most_k)) {
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error) || is_empty) return error;
+    if (group_rows::fit(num_rows, num_columns, k))
+      return launch_group_rows(keys, output, num_rows, num_columns, k, stream);
     return launch_warp_rows(keys, output, num_rows, num_columns, k, stream);
   }
 
