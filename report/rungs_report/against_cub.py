@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rungs_report import by_key, charts, compare, words
 from rungs_report.data import Cell, Machine, Row, Run
 from rungs_report.page import MARKS, Page
+from rungs_report.storage import Storage
 from rungs_report.words import code, table, text
 
 # Operations and operators of result files, in the order of the page: the call, and where the whole ladder is.
@@ -146,14 +147,14 @@ def whole(found: list[Stand]) -> list[str]:
     """A line for each cell."""
     headers, named = naming(found)
     of = releases(found)
-    headers = headers + [column for each in of for column in (">ours, µs", f">CUB {text(each)}, µs", ">speed-up")] + ["verdict", ">workspace"]
+    headers = headers + [column for each in of for column in (">ours, µs", f">CUB {text(each)}, µs", ">speed-up")] + ["verdict", ">workspace, bytes", ">CUB's"]
     rows = []
     for stand in found:
         row = named(stand.cell)
         for release in of:
             met = stand.met.get(release)
             row += [words.significant(met.row.median_us), words.significant(met.cub_us), words.ratio(met.row.speedup_over_cub)] if met else [words.UNKNOWN] * 3
-        rows.append([*row, SAID[stand.verdict], words.byte_size(stand.latest.workspace_bytes)])
+        rows.append([*row, SAID[stand.verdict], f"{int(stand.latest.workspace_bytes or 0):,}", words.span(cubs_bytes(stand))])
     return [*table(headers, rows), ""]
 
 
@@ -203,7 +204,8 @@ def tallies(page: Page) -> list[str]:
     lower = " A cell counts by the lower of its speed-ups. The README's table has only the cells that met both." if len(every) > 1 else ""
     return [
         f"Measured beside CUB {words.listed([text(each) for each in every])}. A speed-up is the time of CUB's fastest device-wide entry in the cell over the front door's, both taken in one run: above 1 we are faster.{lower} Cold calls read"
-        " from DRAM, warm ones may find their data in L2, graph is one call inside a captured CUDA graph.",
+        " from DRAM, warm ones may find their data in L2, graph is one call inside a captured CUDA graph. Both libraries' times are of the second of CUB's two phases:"
+        " the storage, whose bytes [workspace](#workspace) tells, was allocated before. [How a number comes to be](../../docs/measuring.md#how-a-number-comes-to-be).",
         "",
         *table(["call", "mode", ">cells", ">geometric mean", ">median", ">lowest", ">faster", ">level or undecided", ">slower"], rows),
         "",
@@ -257,28 +259,28 @@ def guide(page: Page) -> list[str]:
     ]
 
 
+def cubs_bytes(stand: Stand) -> set[int]:
+    """The storage that CUB's entries ask for in a cell, of each release."""
+    return {int(row.workspace_bytes or 0) for met in stand.met.values() for variant, row in met.run.cells[stand.cell].items() if compare.is_cub(variant)}
+
+
 def workspace(page: Page) -> list[str]:
-    """The storage that each call asks for, by type."""
-    rows = []
+    """The storage that each call asks for beside CUB's, and by how much the two differ."""
+    asked, told = Storage(), []
     for name, found in stands(page.machine).items():
-        by_type: dict[str, dict[int, list[int]]] = {}
         for stand in found:
-            cell, asked = stand.cell, stand.latest.workspace_bytes
-            if asked is not None:
-                by_type.setdefault(cell.input_type, {}).setdefault(int(asked), []).append(cell.items)
-        same: dict[tuple[str, ...], list[str]] = {}
-        for of, sizes in by_type.items():
-            least, most = min(sizes), max(sizes)
-            told = (words.byte_size(least), words.size(min(sizes[least])), words.byte_size(most), words.size(min(sizes[most])))
-            same.setdefault(told, []).append(of)
-        rows += [[f"`{name}`", ", ".join(of), *told] for told, of in same.items()]
+            cell, ours, cubs = stand.cell, int(stand.latest.workspace_bytes or 0), cubs_bytes(stand)
+            asked.add(name, shape(cell) or cell.input_type if "percent" not in cell.sizes else cell.input_type, cell.items, ours, cubs)
+            told.append((ours - min(cubs), ours - max(cubs), f"{ours:,} bytes beside {words.span(cubs)} (`{name}`, {words.size(cell.items)} items)"))
+    least, most = (sum(each[place] <= 0 for each in told) for place in (0, 1))
+    keys = " Calls by key have [their own table](by_key.md#workspace)." if by_key.measured(page.machine) else ""
     return [
         "## Workspace",
         "",
-        "The temporary storage that a call asks for in CUB's first phase, over the sizes measured. Tables above have it for each size of f32.",
+        f"The temporary storage that a call asks for in CUB's first phase. In {least:,} of {words.plural(len(told), 'cell')} ours asks for no more than any entry of CUB's, in {most - least:,} for no more than some,"
+        f" in {len(told) - most:,} for more than all. The farthest below CUB: {min(told)[2]}; above: {max(told)[2]}.{keys}",
         "",
-        *table(["call", "type", ">least", ">first at n", ">most", ">first at n"], rows),
-        "",
+        *asked.table(),
     ]
 
 

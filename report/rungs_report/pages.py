@@ -100,7 +100,7 @@ TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_qu
 ACROSS: tuple[Section, ...] = (
     across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
 )  # fmt: skip
-BY_KEY: tuple[Section, ...] = (by_key.banners, by_key.findings, by_key.times, by_key.left_out, by_key.how)
+BY_KEY: tuple[Section, ...] = (by_key.banners, by_key.findings, by_key.times, by_key.workspace, by_key.left_out, by_key.how)
 OTHERS: tuple[Section, ...] = (others.banners, others.beside_cub, others.beside_theirs, others.how)
 INFERENCE: tuple[Section, ...] = (inference.banners, inference.findings, inference.times, inference.publications, inference.left_out, inference.how)
 STUDIES: tuple[Section, ...] = (

@@ -2,7 +2,7 @@
 
 import re
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 UNKNOWN = "–"
 _BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
@@ -71,6 +71,11 @@ def number(value: float | None) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return significant(value)
+
+
+def span(counts: Collection[int]) -> str:
+    """A count, or the least and the most of several."""
+    return " to ".join(dict.fromkeys(f"{each:,}" for each in (min(counts), max(counts))))
 
 
 def yes_no(value: bool | None) -> str:

@@ -44,6 +44,22 @@ def test_the_page(repository, run):
     assert re.search(r"\| +0\.80x \| `DeviceReduce::ArgMin, ArgMax` \| f32 +\| minimum, cold +\| +1 Mi \| +5\.00 \| +4\.00 \| 3\.5\.0 \|", told)
 
 
+def test_bytes_of_both(repository, run):
+    """Ours beside the least and the most of what CUB's entries of all releases ask for, at each n of the table."""
+    for release, day, cubs in (("3.0.1", 1, 43007), ("3.5.0", 2, 767)):
+        found = made(release, f"2026-11-0{day}T000000Z-1a2b3c4", {1 << 20: (5.0, 6.0), 1 << 24: (20.0, 30.0)})
+        for row in found["rows"]:
+            row["workspace_bytes"] = (8704 if row["items"] == 1 << 20 else 16384) if row["rung"] == "front_door" else cubs
+        synthetic.write(repository / "report/data", found)
+    synthetic.write_sources(repository)
+    assert run()[0] == 0
+    page = (repository / "report/synthetic-gpu/front_door.md").read_text()
+    told = page.partition("## Workspace\n")[2]
+    assert "In 0 of 2 cells ours asks for no more than any entry of CUB's, in 2 for no more than some, in 0 for more than all." in told
+    assert "above: 16,384 bytes beside 767 to 43,007 (`DeviceReduce::ArgMin, ArgMax`, 16 Mi items)" in told
+    assert re.search(r"\| `DeviceReduce::ArgMin, ArgMax` \| f32 \| +– \| +– \| +8,704 : 767 to 43,007 \| +16,384 : 767 to 43,007 \| +– \|", told)
+
+
 def test_no_front_door_no_page(repository, run):
     synthetic.write(repository / "report/data", synthetic.document())
     run()
