@@ -264,21 +264,33 @@ def cubs_bytes(stand: Stand) -> set[int]:
     return {int(row.workspace_bytes or 0) for met in stand.met.values() for variant, row in met.run.cells[stand.cell].items() if compare.is_cub(variant)}
 
 
+def brief_workspace(machine: Machine) -> str:
+    """In how many cells ours asks for more than CUB, and the extremes."""
+    told = []
+    for name, found in stands(machine).items():
+        for stand in found:
+            ours, cubs = int(stand.latest.workspace_bytes or 0), cubs_bytes(stand)
+            told.append((ours - min(cubs), ours - max(cubs), f"{ours:,} bytes beside {words.span(cubs)} (`{name}`, {words.size(stand.cell.items)} items)"))
+    least, most = (sum(each[place] <= 0 for each in told) for place in (0, 1))
+    return (
+        f"in {least:,} of {words.plural(len(told), 'cell')} ours asks for no more than any entry of CUB's, in {most - least:,} for no more than some, in {len(told) - most:,} for more than all."
+        f" The farthest below CUB: {min(told)[2]}. The farthest above: {max(told)[2]}"
+    )
+
+
 def workspace(page: Page) -> list[str]:
     """The storage that each call asks for beside CUB's, and by how much the two differ."""
-    asked, told = Storage(), []
+    asked, told = Storage(), brief_workspace(page.machine)
     for name, found in stands(page.machine).items():
         for stand in found:
-            cell, ours, cubs = stand.cell, int(stand.latest.workspace_bytes or 0), cubs_bytes(stand)
-            asked.add(name, shape(cell) or cell.input_type if "percent" not in cell.sizes else cell.input_type, cell.items, ours, cubs)
-            told.append((ours - min(cubs), ours - max(cubs), f"{ours:,} bytes beside {words.span(cubs)} (`{name}`, {words.size(cell.items)} items)"))
-    least, most = (sum(each[place] <= 0 for each in told) for place in (0, 1))
+            cell = stand.cell
+            of = shape(cell) if cell.sizes.keys() & {"rows", "bins"} else cell.input_type
+            asked.add(name, of, cell.items, int(stand.latest.workspace_bytes or 0), cubs_bytes(stand))
     keys = " Calls by key have [their own table](by_key.md#workspace)." if by_key.measured(page.machine) else ""
     return [
         "## Workspace",
         "",
-        f"The temporary storage that a call asks for in CUB's first phase. In {least:,} of {words.plural(len(told), 'cell')} ours asks for no more than any entry of CUB's, in {most - least:,} for no more than some,"
-        f" in {len(told) - most:,} for more than all. The farthest below CUB: {min(told)[2]}; above: {max(told)[2]}.{keys}",
+        f"The temporary storage that a call asks for in CUB's first phase: {told}.{keys}",
         "",
         *asked.table(),
     ]
@@ -315,10 +327,27 @@ def slower(page: Page) -> list[Slower]:
     return sorted(found)
 
 
+def brief_calls(machine: Machine) -> str:
+    """The speed-up of each call, cold."""
+    told = []
+    for name, found in stands(machine).items():
+        if own := [each.speedup for each in found if each.cell.mode == "cold"]:
+            told.append(f"`{name}`: {words.ratio(statistics.geometric_mean(own))}, lowest {words.ratio(min(own))}")
+    return "; ".join(["over CUB's fastest entry, cold, in the geometric mean", *told]) if told else ""
+
+
+def brief_losses(found: list[Slower]) -> str:
+    counts = Counter(each.call for each in found)
+    return f"{words.plural(len(found), 'cell')}, the worst first: " + words.listed([f"{count} of `{name}`" for name, count in counts.most_common()])
+
+
+LOSSES = "Where CUB is faster"
+
+
 def losses(page: Page) -> list[str]:
     found = slower(page)
     if not found:
-        return ["## Where CUB is faster", "", "In no cell of this page.", ""]
+        return [f"## {LOSSES}", "", "In no cell of this page.", ""]
     alike: dict[tuple[str, str, int], list[Slower]] = {}
     for each in found:
         alike.setdefault((each.call, each.problem, each.items), []).append(each)
@@ -327,15 +356,13 @@ def losses(page: Page) -> list[str]:
         worst = several[0]
         speedups = " / ".join(words.ratio(each.speedup) for each in several)
         rows.append([speedups, f"`{call}`", " / ".join(each.types for each in several), problem, words.size(items), words.significant(worst.ours), words.significant(worst.cub), text(worst.release)])
-    counts = Counter(each.call for each in found)
-    told = words.listed([f"{count} of `{name}`" for name, count in counts.most_common()])
     keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if by_key.measured(page.machine) else ""
     by_key_scans = any("SegmentedScan" in each.call and text(each.release) < "3.3" for each in found)
     scans = " CUB before 3.3 has no scan of segments. There its scan by key stands beside ours, over keys that are made beforehand." * by_key_scans
     return [
-        "## Where CUB is faster",
+        f"## {LOSSES}",
         "",
-        f"{words.plural(len(found), 'cell')}, the worst first: {told}. A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
+        f"{brief_losses(found)}. A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
         f" whose times are those of the first type.{keys}{scans}",
         "",
         *table([">speed-up", "call", "type", "problem", ">n", ">ours, µs", ">CUB, µs", "CCCL"], rows),

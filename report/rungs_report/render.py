@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 
-from rungs_report import charts, pages, words
+from rungs_report import charts, chips, pages, words
 from rungs_report import site as sites
 from rungs_report.data import COLUMNS, Collection, Machine
 
@@ -60,6 +60,8 @@ def committed(collection: Collection, root: Path, built: list[tuple[Machine, pag
     for machine in collection.without_suite:
         made |= files_of(machine, pages.without_suite(machine, root), [])
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
+    if beside := chips.contents(collection):
+        made[chips.FILE] = "\n".join([pages.GENERATED, "", *pages.finished(beside)]) + "\n"
     return made
 
 

@@ -55,7 +55,7 @@ def test_bytes_of_both(repository, run):
     assert run()[0] == 0
     page = (repository / "report/synthetic-gpu/front_door.md").read_text()
     told = page.partition("## Workspace\n")[2]
-    assert "In 0 of 2 cells ours asks for no more than any entry of CUB's, in 2 for no more than some, in 0 for more than all." in told
+    assert "in 0 of 2 cells ours asks for no more than any entry of CUB's, in 2 for no more than some, in 0 for more than all." in told
     assert "above: 16,384 bytes beside 767 to 43,007 (`DeviceReduce::ArgMin, ArgMax`, 16 Mi items)" in told
     assert re.search(r"\| `DeviceReduce::ArgMin, ArgMax` \| f32 \| +– \| +– \| +8,704 : 767 to 43,007 \| +16,384 : 767 to 43,007 \| +– \|", told)
 
