@@ -61,7 +61,7 @@ def findings(page: Page) -> list[str]:
     told = [stand.speedup for stand in found]
     lower = " Of each shape the release counts that leaves us less." * (len(every) > 1)
     return [
-        f"`rungs::DeviceSegmentedReduce` over the faster of CUB {words.listed([text(each) for each in every])}'s calls for segments of one size and between offsets:"
+        f"`rungs::DeviceSegmentedReduce` over the fastest call of CUB {words.listed([text(each) for each in every])} for the same segments:"
         f" {words.ratio(statistics.geometric_mean(told))} in the geometric mean of {words.plural(len(told), 'shape')}, {words.ratio(min(told))} at least.{lower}",
         "",
     ]
@@ -88,7 +88,7 @@ def shapes(page: Page) -> list[str]:
         row += [words.percent(compare.figure(machine, cell, door, "percent_of_ceiling") if door else None)]
         lines.append([*row, f"{page.label(best)} {words.time(time(machine, cell, best))}" if best else words.UNKNOWN])
     of = f", of the runs beside CUB {text(compare.main_cccl(machine))}" * (len(every) > 1)
-    about = f"A speed-up is over the faster of the CUB calls to its left. All these times are of one run. The front door's share is of the read-only roof; it and the best rung come last{of}."
+    about = f"A speed-up is over the fastest of the CUB calls to its left, whose times and the front door's are of one run. The front door's share is of the read-only roof; it and the best rung come last{of}."
     return ["## Shape by shape", "", about, "", *table([*headers, ">share", "best rung"], lines), ""] if lines else []
 
 
