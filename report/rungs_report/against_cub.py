@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rungs_report import by_key, charts, compare, words
 from rungs_report.data import Cell, Machine, Row, Run
 from rungs_report.page import MARKS, Page
+from rungs_report.storage import Storage
 from rungs_report.words import code, table, text
 
 # Operations and operators of result files, in the order of the page: the call, and where the whole ladder is.
@@ -146,14 +147,14 @@ def whole(found: list[Stand]) -> list[str]:
     """A line for each cell."""
     headers, named = naming(found)
     of = releases(found)
-    headers = headers + [column for each in of for column in (">ours, µs", f">CUB {text(each)}, µs", ">speed-up")] + ["verdict", ">workspace"]
+    headers = headers + [column for each in of for column in (">ours, µs", f">CUB {text(each)}, µs", ">speed-up")] + ["verdict", ">workspace, bytes", ">CUB's"]
     rows = []
     for stand in found:
         row = named(stand.cell)
         for release in of:
             met = stand.met.get(release)
             row += [words.significant(met.row.median_us), words.significant(met.cub_us), words.ratio(met.row.speedup_over_cub)] if met else [words.UNKNOWN] * 3
-        rows.append([*row, SAID[stand.verdict], words.byte_size(stand.latest.workspace_bytes)])
+        rows.append([*row, SAID[stand.verdict], f"{int(stand.latest.workspace_bytes or 0):,}", words.span(cubs_bytes(stand))])
     return [*table(headers, rows), ""]
 
 
@@ -203,7 +204,8 @@ def tallies(page: Page) -> list[str]:
     lower = " A cell counts by the lower of its speed-ups. The README's table has only the cells that met both." if len(every) > 1 else ""
     return [
         f"Measured beside CUB {words.listed([text(each) for each in every])}. A speed-up is the time of CUB's fastest device-wide entry in the cell over the front door's, both taken in one run: above 1 we are faster.{lower} Cold calls read"
-        " from DRAM, warm ones may find their data in L2, graph is one call inside a captured CUDA graph.",
+        " from DRAM, warm ones may find their data in L2, graph is one call inside a captured CUDA graph. Both libraries' times are of the second of CUB's two phases:"
+        " the storage, whose bytes [workspace](#workspace) tells, was allocated before. [How a number comes to be](../../docs/measuring.md#how-a-number-comes-to-be).",
         "",
         *table(["call", "mode", ">cells", ">geometric mean", ">median", ">lowest", ">faster", ">level or undecided", ">slower"], rows),
         "",
@@ -257,28 +259,40 @@ def guide(page: Page) -> list[str]:
     ]
 
 
-def workspace(page: Page) -> list[str]:
-    """The storage that each call asks for, by type."""
-    rows = []
-    for name, found in stands(page.machine).items():
-        by_type: dict[str, dict[int, list[int]]] = {}
+def cubs_bytes(stand: Stand) -> set[int]:
+    """The storage that CUB's entries ask for in a cell, of each release."""
+    return {int(row.workspace_bytes or 0) for met in stand.met.values() for variant, row in met.run.cells[stand.cell].items() if compare.is_cub(variant)}
+
+
+def brief_workspace(machine: Machine) -> str:
+    """In how many cells ours asks for more than CUB, and the extremes."""
+    told = []
+    for name, found in stands(machine).items():
         for stand in found:
-            cell, asked = stand.cell, stand.latest.workspace_bytes
-            if asked is not None:
-                by_type.setdefault(cell.input_type, {}).setdefault(int(asked), []).append(cell.items)
-        same: dict[tuple[str, ...], list[str]] = {}
-        for of, sizes in by_type.items():
-            least, most = min(sizes), max(sizes)
-            told = (words.byte_size(least), words.size(min(sizes[least])), words.byte_size(most), words.size(min(sizes[most])))
-            same.setdefault(told, []).append(of)
-        rows += [[f"`{name}`", ", ".join(of), *told] for told, of in same.items()]
+            ours, cubs = int(stand.latest.workspace_bytes or 0), cubs_bytes(stand)
+            told.append((ours - min(cubs), ours - max(cubs), f"{ours:,} bytes beside {words.span(cubs)} (`{name}`, {words.size(stand.cell.items)} items)"))
+    least, most = (sum(each[place] <= 0 for each in told) for place in (0, 1))
+    return (
+        f"in {least:,} of {words.plural(len(told), 'cell')} ours asks for no more than any entry of CUB's, in {most - least:,} for no more than some, in {len(told) - most:,} for more than all."
+        f" The farthest below CUB: {min(told)[2]}. The farthest above: {max(told)[2]}"
+    )
+
+
+def workspace(page: Page) -> list[str]:
+    """The storage that each call asks for beside CUB's, and by how much the two differ."""
+    asked, told = Storage(), brief_workspace(page.machine)
+    for name, found in stands(page.machine).items():
+        for stand in found:
+            cell = stand.cell
+            of = shape(cell) if cell.sizes.keys() & {"rows", "bins"} else cell.input_type
+            asked.add(name, of, cell.items, int(stand.latest.workspace_bytes or 0), cubs_bytes(stand))
+    keys = " Calls by key have [their own table](by_key.md#workspace)." if by_key.measured(page.machine) else ""
     return [
         "## Workspace",
         "",
-        "The temporary storage that a call asks for in CUB's first phase, over the sizes measured. Tables above have it for each size of f32.",
+        f"The temporary storage that a call asks for in CUB's first phase: {told}.{keys}",
         "",
-        *table(["call", "type", ">least", ">first at n", ">most", ">first at n"], rows),
-        "",
+        *asked.table(),
     ]
 
 
@@ -313,10 +327,27 @@ def slower(page: Page) -> list[Slower]:
     return sorted(found)
 
 
+def brief_calls(machine: Machine) -> str:
+    """The speed-up of each call, cold."""
+    told = []
+    for name, found in stands(machine).items():
+        if own := [each.speedup for each in found if each.cell.mode == "cold"]:
+            told.append(f"`{name}`: {words.ratio(statistics.geometric_mean(own))}, lowest {words.ratio(min(own))}")
+    return "; ".join(["over CUB's fastest entry, cold, in the geometric mean", *told]) if told else ""
+
+
+def brief_losses(found: list[Slower]) -> str:
+    counts = Counter(each.call for each in found)
+    return f"{words.plural(len(found), 'cell')}, the worst first: " + words.listed([f"{count} of `{name}`" for name, count in counts.most_common()])
+
+
+LOSSES = "Where CUB is faster"
+
+
 def losses(page: Page) -> list[str]:
     found = slower(page)
     if not found:
-        return ["## Where CUB is faster", "", "In no cell of this page.", ""]
+        return [f"## {LOSSES}", "", "In no cell of this page.", ""]
     alike: dict[tuple[str, str, int], list[Slower]] = {}
     for each in found:
         alike.setdefault((each.call, each.problem, each.items), []).append(each)
@@ -325,15 +356,13 @@ def losses(page: Page) -> list[str]:
         worst = several[0]
         speedups = " / ".join(words.ratio(each.speedup) for each in several)
         rows.append([speedups, f"`{call}`", " / ".join(each.types for each in several), problem, words.size(items), words.significant(worst.ours), words.significant(worst.cub), text(worst.release)])
-    counts = Counter(each.call for each in found)
-    told = words.listed([f"{count} of `{name}`" for name, count in counts.most_common()])
     keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if by_key.measured(page.machine) else ""
     by_key_scans = any("SegmentedScan" in each.call and text(each.release) < "3.3" for each in found)
     scans = " CUB before 3.3 has no scan of segments. There its scan by key stands beside ours, over keys that are made beforehand." * by_key_scans
     return [
-        "## Where CUB is faster",
+        f"## {LOSSES}",
         "",
-        f"{words.plural(len(found), 'cell')}, the worst first: {told}. A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
+        f"{brief_losses(found)}. A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
         f" whose times are those of the first type.{keys}{scans}",
         "",
         *table([">speed-up", "call", "type", "problem", ">n", ">ours, µs", ">CUB, µs", "CCCL"], rows),

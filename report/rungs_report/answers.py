@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from rungs_report import accuracy, choose, claims, compare, gains, limits, regret, topics, words
+from rungs_report import accuracy, against_cub, choose, claims, compare, errors, gains, limits, regret, topics, torch_rows, words
 from rungs_report.data import Machine
 from rungs_report.page import Page, slug
 from rungs_report.sweeps import floors_of, mains
@@ -81,14 +81,21 @@ def answered(page: Page) -> list[Answer]:
     def on_front(title: str) -> tuple[tuple[str, str], ...]:
         return (("", f"index.md#{slug(title)}"),)
 
+    door = against_cub.measured(machine)
+    slower = against_cub.slower(page) if door else []
     found = [
+        Answer("How fast is each call beside CUB's?", against_cub.brief_calls(machine), (("", "front_door.md"),)),
+        Answer("Which calls are slower than CUB's, and where?", against_cub.brief_losses(slower) if slower else "none that was measured" if door else "", (("", f"front_door.md#{slug(against_cub.LOSSES)}"),)),
+        Answer("How much workspace does each call ask for?", against_cub.brief_workspace(machine) if door else "", (("", "front_door.md#workspace"),)),
         Answer("Which variant should I use?", choose.briefly(machine, page.topics), on_front(CHOICE)),
         Answer("How far from the best is what the front door chooses?", regret.briefly(page), on_front(REGRET) if regret.measured(machine) else ()),
         Answer("How far from the limit is it?", *by_topic(page, limits.briefly, LIMITS), "limit_"),
         Answer("What did each rung gain, and why?", *by_topic(page, gains.briefly, GAINS), "waterfall_"),
         Answer("Where does CUB win, and where is it a tie?", wins(page), on_front("Where CUB wins, and where it is a tie"), "headline"),
         Answer("How accurate, how repeatable, at what price?", *by_topic(page, accuracy.briefly, ACCURACY), "pareto_"),
-        Answer("Is this chip different from that one?", comparing(page)),
+        Answer("What does an exact sum cost?", errors.briefly(machine), (("", "accuracy.md#exact-sums-at-every-size"),)),
+        Answer("Are operations on rows faster than torch's?", torch_rows.briefly(machine), (("", "torch.md"),)),
+        Answer("Is this chip different from that one?", comparing(page), (("", "../chips.md"),) if page.others else ()),
         Answer("Did the texts' claims hold?", held(machine), (("", "claims.md"),)),
     ]
     return [each for each in found if each.says]

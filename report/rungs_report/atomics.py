@@ -8,7 +8,7 @@ from functools import cache
 from rungs_report import charts, compare, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.page import Page, flags
+from rungs_report.page import Page, study_findings, study_ideas
 from rungs_report.words import code, table, text
 
 ATOMICS, PLAIN = "atomics", "global"
@@ -194,17 +194,8 @@ FINDINGS: tuple[Callable[[Study], str | None], ...] = (
 
 def findings(page: Page) -> list[str]:
     study = study_of(page.machine)
-    found = [sentence for finding in FINDINGS if (sentence := finding(study))]
-    if not found or not page.machine.device:
-        return []
-    return [
-        "## Findings",
-        "",
-        f"Each from the rows at {words.size(study.items or 0)} operations; every result was verified address by address.",
-        "",
-        *[f"- {sentence}" for sentence in found],
-        "",
-    ]
+    about = f"Each from the rows at {words.size(study.items or 0)} operations; every result was verified address by address."
+    return study_findings(page, about, (finding(study) for finding in FINDINGS))
 
 
 def headline(machine: Machine) -> list[str]:
@@ -280,10 +271,4 @@ def more_operations(page: Page, study: Study, first: str) -> list[str]:
 
 
 def ideas(page: Page) -> list[str]:
-    """What each mechanism is."""
-    study = study_of(page.machine)
-    rows = []
-    for variant in study.mechanisms:
-        entry = page.machine.variants[variant]
-        rows.append([page.label(variant), text(entry["idea"]), ", ".join(flags(page.machine, variant))])
-    return ["## The mechanisms", "", *table(["mechanism", "idea", "asks for"], rows), ""] if rows else []
+    return study_ideas(page, "The mechanisms", "mechanism", study_of(page.machine).mechanisms)

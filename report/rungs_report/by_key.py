@@ -7,6 +7,7 @@ from typing import Any
 from rungs_report import studies, words
 from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
+from rungs_report.storage import Storage
 from rungs_report.studies import Cell, Result, Run
 from rungs_report.words import code, table, text
 
@@ -132,6 +133,17 @@ def times(page: Page) -> list[str]:
         lines += [f"## {NAMES[name]} beside {text(beside(*runs(page.machine)))}", "", *rival(page, name)]
         lines += [*table(["types", ">items", *(f">{column[1]}" for column in columns)], rows), ""]
     return lines
+
+
+def workspace(page: Page) -> list[str]:
+    """The storage that both libraries' calls ask for."""
+    asked = Storage()
+    for run in runs(page.machine):
+        for cell in run["cells"]:
+            ours, cub = result(cell, "rungs"), result(cell, "cub")
+            if ours and cub:
+                asked.add(NAMES.get(cell["operation"], cell["operation"]), f"({types(cell)})" if cell["values"] else cell["keys"], cell["items"], ours["storage_bytes"], {cub["storage_bytes"]})
+    return ["## Workspace", "", "The temporary storage that a call asks for in its first phase.", "", *asked.table()] if asked.asked else []
 
 
 def rival(page: Page, name: str) -> list[str]:

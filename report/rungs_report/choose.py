@@ -223,10 +223,12 @@ def ordinary(page: Page, topic: Topic) -> list[str]:
     stands_alone = len(compare.sizes(machine, main)) > 1  # else the table of all problems tells as much
     if stands_alone:
         lines += [f"### {text(charts.describe(main._replace(mode='')))}, in a stream", ""]
+    told: dict[str, list[list[str]]] = {}
     for need in NEEDS if stands_alone else ():
         if rows := chosen(page, main, need):
-            same = need is not ANY and rows == chosen(page, main, ANY)
-            lines += [f"{need.heading}:" + (" as above." if same else ""), ""]
+            same = next((heading for heading, known in told.items() if known == rows), None)
+            told[need.heading] = rows
+            lines += [f"{need.heading}: as {same[0].lower()}{same[1:]}." if same else f"{need.heading}:", ""]
             lines += [] if same else [*table([">n", "take", ">over CUB", "it asks for"], rows), ""]
     graph = in_mode(machine, topic, "graph")
     if graph:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from rungs_report import charts, compare, words
 from rungs_report.charts import HeatMap
 from rungs_report.data import Cell, Machine, Run, Variant
-from rungs_report.page import Page, flags
-from rungs_report.words import code, table, text
+from rungs_report.page import Page, study_findings, study_ideas
+from rungs_report.words import code, table
 
 REDUCE, SCAN, BARRIER = "collective_reduce", "collective_scan", "barrier"
 OPERATIONS = (REDUCE, SCAN, BARRIER)
@@ -232,17 +232,8 @@ FINDINGS: tuple[Callable[[Study], str | None], ...] = (
 
 def findings(page: Page) -> list[str]:
     study = study_of(page.machine)
-    found = [sentence for finding in FINDINGS if (sentence := finding(study))]
-    if not found or not page.machine.device:
-        return []
-    return [
-        "## Findings",
-        "",
-        "A cost is the difference of two chains' times over the difference of their lengths. Every chain's every link was verified.",
-        "",
-        *[f"- {sentence}" for sentence in found],
-        "",
-    ]
+    about = "A cost is the difference of two chains' times over the difference of their lengths. Every chain's every link was verified."
+    return study_findings(page, about, (finding(study) for finding in FINDINGS))
 
 
 def headline(machine: Machine) -> list[str]:
@@ -326,7 +317,4 @@ def barriers(page: Page) -> list[str]:
 
 
 def ideas(page: Page) -> list[str]:
-    """What each of them is."""
-    study = study_of(page.machine)
-    rows = [[page.label(v), text(page.machine.variants[v]["idea"]), ", ".join(flags(page.machine, v))] for v in study.variants]
-    return ["## What they are", "", *table(["", "idea", "asks for"], rows), ""] if rows else []
+    return study_ideas(page, "What they are", "", study_of(page.machine).variants)

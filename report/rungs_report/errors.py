@@ -23,6 +23,7 @@ STUDY_SCHEMA = "rungs.accuracy_study/1"
 LADDER = "accumulators"
 ROUNDING = 2.0**-24  # half a unit in the last place of 1
 RIGHT = 0.5000001  # ulp: rounded correctly, or a tie
+BRIEF = (1 << 20, 1 << 24)  # sizes that the front of a GPU tells
 COUNTED_ITEMS = 32  # of a thread in a tile: parts/accumulation.cuh
 LABELS = {"front_door": "rungs::DeviceReduce::Sum", "transform_reduce": "rungs::DeviceReduce::TransformReduce"}
 SERIAL, FROM_DOUBLE = "host_serial_float", "host_float_from_double"  # rungs of the host, of sums and of dot products
@@ -305,6 +306,16 @@ def by_size(page: Page) -> list[str]:
         "",
         *lines,
     ]
+
+
+def briefly(machine: Machine) -> str:
+    """What an exact sum of floats costs, at a few sizes."""
+    told = []
+    for sweep in study(machine).get("sweeps", ()) if measured(machine) else ():
+        if (sweep["operation"], sweep["input_type"]) == ("reduce", "f32"):
+            rows = {each["items"]: row for each, row in zip(sweep["sizes"], sized(sweep), strict=True)}
+            told += [f"f32, {text(sweep['kind'].replace('_', ' '))}, {rows[n][0]}: {rows[n][2]} exact, {rows[n][1]} plain" for n in BRIEF if n in rows]
+    return "; ".join(told)
 
 
 def condition(kind: dict[str, Any]) -> float:

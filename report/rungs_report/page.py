@@ -1,7 +1,7 @@
 """What all sections share: the page in the making, and how a comparison with CUB is written."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from rungs_report.charts import Chart, Style
 from rungs_report.compare import Ratio
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.topics import Topic
-from rungs_report.words import code, text
+from rungs_report.words import code, table, text
 
 
 @dataclass
@@ -119,6 +119,18 @@ def flags(machine: Machine, variant: Variant) -> list[str]:
         f"needs sm_{entry.get('min_cc')}": (entry.get("min_cc") or 0) > 75,
     }
     return [name for name, so in asked.items() if so]
+
+
+def study_findings(page: Page, about: str, sentences: Iterable[str | None]) -> list[str]:
+    """What a study found, a sentence a line."""
+    found = [f"- {sentence}" for sentence in sentences if sentence]
+    return ["## Findings", "", about, "", *found, ""] if found and page.machine.device else []
+
+
+def study_ideas(page: Page, heading: str, first: str, variants: Iterable[Variant]) -> list[str]:
+    """What each variant of a study is."""
+    rows = [[page.label(v), text(page.machine.variants[v]["idea"]), ", ".join(flags(page.machine, v))] for v in variants]
+    return [f"## {heading}", "", *table([first, "idea", "asks for"], rows), ""] if rows else []
 
 
 SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, against_cub, answers, atomics, by_key, charts, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, inference, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
+from rungs_report import across, against_cub, answers, atomics, by_key, charts, chips, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, inference, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -100,7 +100,7 @@ TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_qu
 ACROSS: tuple[Section, ...] = (
     across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
 )  # fmt: skip
-BY_KEY: tuple[Section, ...] = (by_key.banners, by_key.findings, by_key.times, by_key.left_out, by_key.how)
+BY_KEY: tuple[Section, ...] = (by_key.banners, by_key.findings, by_key.times, by_key.workspace, by_key.left_out, by_key.how)
 OTHERS: tuple[Section, ...] = (others.banners, others.beside_cub, others.beside_theirs, others.how)
 INFERENCE: tuple[Section, ...] = (inference.banners, inference.findings, inference.times, inference.publications, inference.left_out, inference.how)
 STUDIES: tuple[Section, ...] = (
@@ -244,6 +244,8 @@ def index(collection: Collection) -> list[str]:
         lines += across_machines(collection.machines, about)
     else:
         lines += ["Nothing has been measured yet: `bench/run` measures this machine and writes its pages here.", ""]
+    if chips.contents(collection):
+        lines += [f"[{chips.TITLE}]({chips.FILE}): the front door on each, in runs of one commit.", ""]
     if bests:
         lines += ["The best rung of each size against CUB: faster / level / slower / undecided.", "", *across_machines(collection.machines, bests)]
     for file, title, _, is_measured in ALONE:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
 
-from rungs_report import charts, pages, words
+from rungs_report import charts, chips, pages, words
 from rungs_report import site as sites
 from rungs_report.data import COLUMNS, Collection, Machine
 
@@ -60,6 +60,8 @@ def committed(collection: Collection, root: Path, built: list[tuple[Machine, pag
     for machine in collection.without_suite:
         made |= files_of(machine, pages.without_suite(machine, root), [])
     made["index.md"] = "\n".join(pages.index(collection)) + "\n"
+    if beside := chips.contents(collection):
+        made[chips.FILE] = "\n".join([pages.GENERATED, "", *pages.finished(beside)]) + "\n"
     return made
 
 
@@ -110,7 +112,7 @@ def ours(page: Path) -> bool:
 def stale(out: Path, made: dict[str, str]) -> list[Path]:
     """What an earlier rendering left and this one would not write: charts no longer drawn, pages of a topic or a GPU without
     data. A page that somebody else put there stays."""
-    found = []
+    found = [path for path in (out / chips.FILE,) if ours(path) and path.name not in made]
     folders = {path.parent for path in out.glob("*/*.md") if path.name in ("index.md", *(file for file, *_ in pages.ALONE)) and ours(path)}
     for folder in sorted(folders):
         written = [each for each in sorted(folder.glob("*.md")) if ours(each)]

@@ -3,12 +3,14 @@ sweeps over n."""
 
 import statistics
 
-from rungs_report import compare, words
+from rungs_report import against_cub, compare, words
+from rungs_report.against_cub import Stand
 from rungs_report.data import Cell, Machine, Variant, is_cub
 from rungs_report.page import Page
 from rungs_report.topics import ROW_NORM, ROW_REDUCE
 from rungs_report.words import table, text
 
+CALL = "DeviceSegmentedReduce::Sum"
 FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
 TEXT_SHAPE = (65536, 2048)  # rows and columns of the text "from many to one"
 TEXT_MS = {"shared_accumulation": 0.454, "register_accumulation": 0.415, "final_warp": 0.414}  # what it measured
@@ -46,44 +48,48 @@ def over_cub(machine: Machine, cell: Cell, variant: Variant) -> float | None:
     return min((ratio for ratio in ratios if ratio), default=None)
 
 
-def door_over_cub(machine: Machine, cell: Cell) -> float | None:
-    door = named(machine, cell, "front_door")
-    return over_cub(machine, cell, door) if door else None
+def stands(machine: Machine) -> dict[Cell, Stand]:
+    """The front door beside each release of CUB, in one run each."""
+    return {stand.cell: stand for stand in against_cub.stands(machine).get(CALL, ()) if stand.cell in cells(machine)}
 
 
 def findings(page: Page) -> list[str]:
-    machine = page.machine
-    told = [ratio for cell in cells(machine) if (ratio := door_over_cub(machine, cell))]
-    if not told:
+    found = stands(page.machine).values()
+    if not found:
         return []
-    mean = statistics.geometric_mean(told)
-    cub = f"CUB {words.listed(compare.cccl_versions(machine))}"
+    every = against_cub.releases(found)
+    told = [stand.speedup for stand in found]
+    lower = " Of each shape the release counts that leaves us less." * (len(every) > 1)
     return [
-        f"`rungs::DeviceSegmentedReduce` over the better of {cub}'s two calls: {words.ratio(mean)} in the geometric mean of "
-        f"{words.plural(len(told), 'shape')}, {words.ratio(min(told))} at least. A share is of the read-only roof.",
+        f"`rungs::DeviceSegmentedReduce` over the fastest call of CUB {words.listed([text(each) for each in every])} for the same segments:"
+        f" {words.ratio(statistics.geometric_mean(told))} in the geometric mean of {words.plural(len(told), 'shape')}, {words.ratio(min(told))} at least.{lower}",
         "",
     ]
 
 
 def shapes(page: Page) -> list[str]:
-    """The front door and the best rung, shape by shape, beside CUB's two calls."""
-    machine = page.machine
-    lines = []
+    """The front door shape by shape beside each release's calls, every time beside those of its own run; and the best rung."""
+    machine, found = page.machine, stands(page.machine)
+    every = against_cub.releases(found.values())
+    met = {release: {v.rung for stand in found.values() if release in stand.met for v in stand.met[release].run.cells[stand.cell]} for release in every}
+    theirs = {release: [(rung, called) for rung, called in ((FIXED, "one size"), (OFFSETS, "offsets")) if rung in met[release]] for release in every}
+    headers, lines = ["rows x columns"], []
+    for release in every:
+        headers += [">front door", *(f">CUB {text(release)}, {called}" for _, called in theirs[release]), ">speed-up"]
     for cell in cells(machine):
-        door = named(machine, cell, "front_door")
+        row = [shape(cell)]
+        for release in every:
+            own = found[cell].met.get(release) if cell in found else None
+            took = {v.rung: one.median_us for v, one in own.run.cells[cell].items()} if own else {}
+            row += [words.time(own.row.median_us if own else None), *(words.time(took.get(rung)) for rung, _ in theirs[release]), words.ratio(own.row.speedup_over_cub if own else None)]
         ours = [v for v in compare.ranked(machine, cell) if compare.is_ours(machine, v)]
         best = min(ours, key=lambda v: time(machine, cell, v)) if ours else None
-        lines.append(
-            [
-                shape(cell),
-                *(words.time(time(machine, cell, v)) for v in (door, named(machine, cell, FIXED), named(machine, cell, OFFSETS))),
-                words.percent(compare.figure(machine, cell, door, "percent_of_ceiling") if door else None),
-                words.ratio(door_over_cub(machine, cell)),
-                f"{page.label(best)} {words.time(time(machine, cell, best))}" if best else words.UNKNOWN,
-            ]
-        )
-    headers = ["rows x columns", ">front door", ">CUB, one size", ">CUB, offsets", ">share", ">over the better CUB", "best rung"]
-    return ["## Shape by shape", "", *table(headers, lines), ""] if lines else []
+        door = named(machine, cell, "front_door")
+        row += [words.percent(compare.figure(machine, cell, door, "percent_of_ceiling") if door else None)]
+        lines.append([*row, f"{page.label(best)} {words.time(time(machine, cell, best))}" if best else words.UNKNOWN])
+    of = f", of the runs beside CUB {text(compare.main_cccl(machine))}" * (len(every) > 1)
+    about = f"A speed-up is over the fastest of the CUB calls to its left, whose times and the front door's are of one run. The front door's share is of the read-only roof; it and the best rung come last{of}."
+    return ["## Shape by shape", "", about, "", *table([*headers, ">share", "best rung"], lines), ""] if lines else []
 
 
 def ladder(page: Page) -> list[str]:

@@ -1,7 +1,7 @@
 """Selections: how the time depends on the share of items that are chosen."""
 
 from rungs_report import compare, extrema, words
-from rungs_report.data import Machine, is_cub
+from rungs_report.data import is_cub
 from rungs_report.page import Page
 from rungs_report.topics import SELECTIONS
 from rungs_report.words import table
@@ -9,7 +9,7 @@ from rungs_report.words import table
 OPERATION = "select_if"
 
 
-def over_cub(machine: Machine, times: dict) -> float | None:
+def over_cub(times: dict) -> float | None:
     door = next((time for variant, time in times.items() if compare.is_door(variant)), None)
     cub = min((time for variant, time in times.items() if time and is_cub(variant)), default=None)
     return cub / door if cub and door else None
@@ -28,6 +28,6 @@ def shares(page: Page) -> list[str]:
     rows = []
     for cell in found:
         times = {variant: compare.figure(machine, cell, variant, "median_us") for variant in variants}
-        rows.append([f"{cell.sizes['percent']} %", *map(words.time, times.values()), words.ratio(over_cub(machine, times))])
+        rows.append([f"{cell.sizes['percent']} %", *map(words.time, times.values()), words.ratio(over_cub(times))])
     headers = [">chosen", *(f">{page.label(variant)}" for variant in variants), ">front door over CUB"]
     return ["## By the share of chosen items", "", f"{words.size(max(sizes))} floats, cold.", "", *table(headers, rows), ""]

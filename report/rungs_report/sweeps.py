@@ -115,56 +115,36 @@ def contest(machine: Machine, each: Best | None) -> list[str]:
     return [*times, code(machine.labels[each.variant]), over + SAID[each.ratio.verdict]]
 
 
-def front_table(machine: Machine, topics: list[Topic]) -> list[str]:
-    """All topics beside each other at a few sizes."""
-    heads = mains(machine, topics)
-    found = [{each.cell.items: each for each in compare.bests(machine, p) if each.ratio} for _, p in heads]
-    several = len(heads) > 1
-    versions = compare.cccl_versions(machine)
-    cub = text(compare.main_cub(machine))
-    headers = [">n"]
-    for topic, _ in heads:
-        headers += [f">{topic.name}: {cub}" if several else f">{cub}", ">best rung", "which", ">speed-up"]
-    rows = []
-    for count in few({count for each in found for count in each}):
-        row = [words.size(count)]
-        for by_size in found:
-            row += contest(machine, by_size.get(count))
-        rows.append(row)
-    if not rows:
-        return []
-    lines = [*table(headers, rows), ""]
-    if len(versions) > 1:
-        lines = [
-            f"The speed-up is the one over the CUB of CCCL {' / '.join(text(v) for v in versions)}, its verdict that of the lower; the times are from the"
-            f" runs with {text(compare.main_cccl(machine))}.{what_carried_means([each.all_ratios for by_size in found for each in by_size.values()])}",
-            "",
-            *lines,
-        ]
-    return lines
-
-
-def brief_table(machine: Machine, topics: list[Topic]) -> list[str]:
-    """The same for the README, which is read in 100 columns: the best rung's speed-ups alone."""
+def brief_table(machine: Machine, topics: list[Topic], times: bool = False) -> list[str]:
+    """All topics beside each other at a few sizes, in columns that fit a screen: the best rung's speed-ups, and its times."""
     heads = mains(machine, topics)
     found = [{each.cell.items: each for each in compare.bests(machine, p) if each.ratio} for _, p in heads]
     versions = compare.cccl_versions(machine)
-    rows = []
-    for count in few({count for each in found for count in each}):
-        row = [words.size(count)]
-        for by_size in found:
-            best = by_size.get(count)
-            by_version = {ratio.cccl: ratio for ratio in best.all_ratios} if best else {}
-            over = [over_cub(by_version.get(version)) for version in versions]
-            row.append(" / ".join(over).replace("x / ", " / ") + MARKS[best.ratio.verdict] if best else words.UNKNOWN)
-        rows.append(row)
-    if not rows:
+
+    def over(best: Best) -> str:
+        by_version = {ratio.cccl: ratio for ratio in best.all_ratios}
+        told = " / ".join(over_cub(by_version.get(version)) for version in versions)
+        return (told if words.UNKNOWN in told else told.replace("x / ", " / ")) + MARKS[best.ratio.verdict]
+
+    def took(best: Best) -> str:
+        cub = compare.fastest_cub(machine, best.cell)
+        return f"{words.time(best.median_us)} : {words.time(cub[1] if cub else None)}"
+
+    sizes = few({count for each in found for count in each})
+    if not sizes:
         return []
+    shown = [(topic.name, by_size) for (topic, _), by_size in zip(heads, found, strict=True) if by_size.keys() & sizes]
     carried = what_carried_means([each.all_ratios for by_size in found for each in by_size.values()])
     releases = " / ".join(text(version) for version in versions)
     lower = " The mark belongs to the lower of the two." * (len(versions) > 1)
-    about = f"The speed-up of the best rung over the CUB of CCCL {releases}. = is a tie, ? undecided, − CUB wins.{lower}{carried}"
-    return [about, "", *table([">n", *(f">{topic.name}" for topic, _ in heads)], rows), ""]
+    tables = [(over, f"The speed-up of the best rung over the CUB of CCCL {releases}. = is a tie, ? undecided, − CUB wins.{lower}{carried}")]
+    if times:
+        tables.append((took, f"The time of the best rung : that of {text(compare.main_cub(machine))}'s fastest entry. Which rung it is stands on the topic's page."))
+    lines = []
+    for tell, about in tables:
+        rows = [[words.size(n), *(tell(by_size[n]) if n in by_size else words.UNKNOWN for _, by_size in shown)] for n in sizes]
+        lines += [about, "", *table([">n", *(f">[{name}]({name}.md)" if times else f">{name}" for name, _ in shown)], rows), ""]
+    return lines
 
 
 def what_carried_means(found: list[tuple[compare.Ratio, ...]]) -> str:
@@ -187,12 +167,12 @@ def front(page: Page, more: list[str], others: list[tuple[str, str]]) -> list[st
         ]
     for topic, problem in heads:
         found = compare.bests(machine, problem)
-        lines += [f"**{text(charts.describe(problem))}: the best rung is {tally(found)}** ([{topic.name}]({topic.name}.md)).", ""]
-    lines += more
+        lines.append(f"- **{text(charts.describe(problem))}: the best rung is {tally(found)}** ([{topic.name}]({topic.name}.md)).")
+    lines += [""] * bool(heads) + more
     if not heads and not machine.device:
         lines += ["Measured without a GPU: only what runs on the host is here, and there is no CUB to compare with.", ""]
     lines += page.drawn(charts.headline, [(topic.name, problem) for topic, problem in heads])
-    lines += front_table(machine, page.topics)
+    lines += brief_table(machine, page.topics, times=True)
     lines += where_cub_wins(page, [topic for topic, _ in heads])
     pages = [(f"{COSTS}.md#{ATOMICS}" if topic.name == ATOMICS else f"{topic.name}.md", topic) for topic in page.topics]
     links = [f"- [{topic.name}]({where}): {topic.contents}" for where, topic in pages]

@@ -19,7 +19,7 @@ def shapes(page: Page) -> list[str]:
     lines = []
     for cell in found:
         times = {variant: compare.figure(machine, cell, variant, "median_us") for variant in variants}
-        lines.append([rows.shape(cell), words.number(cell.sizes["k"]), *map(words.time, times.values()), words.ratio(selections.over_cub(machine, times))])
+        lines.append([rows.shape(cell), words.number(cell.sizes["k"]), *map(words.time, times.values()), words.ratio(selections.over_cub(times))])
     headers = ["rows x columns", ">k", *(f">{page.label(variant)}" for variant in variants), ">front door over CUB"]
     about = "Floats, cold. CUB has no such call with sorted results: it sorts whole rows, or k of them behind `cub::DeviceTopK`."
     return ["## By rows, columns and k", "", about, "", *table(headers, lines), ""]

@@ -89,6 +89,18 @@ SHADES = (
 )
 
 
+def briefly(machine: Machine) -> str:
+    """The mean speed-up of each operation and type, and at how many shapes torch is faster."""
+    told: dict[str, list[str]] = {}
+    for (operation, type_name), found in groups(machine).items():
+        ratios = [speedup(cell) for cell in found]
+        slower = sum(ratio < 1 for ratio in ratios)
+        lost = f" (slower at {slower} of {len(ratios)} shapes)" if slower else ""
+        told.setdefault(operation, []).append(f"{TYPES.get(type_name, type_name)} {words.ratio(statistics.geometric_mean(ratios))}{lost}")
+    lines = [text(f"{NAMES.get(operation, operation)}: {', '.join(own)}") for operation, own in told.items()]
+    return "; ".join(["over the better of eager and compiled, cold, in the geometric mean", *lines]) if told else ""
+
+
 def findings(page: Page) -> list[str]:
     """A line for each operation and type."""
     lines = []

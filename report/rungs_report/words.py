@@ -2,9 +2,10 @@
 
 import re
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 UNKNOWN = "–"
+SENTENCE = 120  # characters of a table's field from which on it is read as text
 _BINARY = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 
 
@@ -73,6 +74,11 @@ def number(value: float | None) -> str:
     return significant(value)
 
 
+def span(counts: Collection[int]) -> str:
+    """A count, or the least and the most of several."""
+    return " to ".join(dict.fromkeys(f"{each:,}" for each in (min(counts), max(counts))))
+
+
 def yes_no(value: bool | None) -> str:
     return UNKNOWN if value is None else ("yes" if value else "no")
 
@@ -115,10 +121,12 @@ def html(value: object) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table, padded so that it reads as one in the source too. A header that begins with '>' aligns right."""
+    """A Markdown table, padded so that it reads as one in the source too, but for columns of sentences. A header that begins with '>'
+    aligns right."""
     right = [header.startswith(">") for header in headers]
     cells = [[header.lstrip(">") for header in headers], *[list(row) for row in rows]]
-    widths = [max(3, *(len(line[column]) for line in cells)) for column in range(len(headers))]
+    longest = [max(len(line[column]) for line in cells) for column in range(len(headers))]
+    widths = [max(3, width) if width <= SENTENCE else 3 for width in longest]
 
     def line(values: Sequence[str]) -> str:
         padded = (v.rjust(w) if r else v.ljust(w) for v, w, r in zip(values, widths, right, strict=True))

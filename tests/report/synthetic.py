@@ -6,7 +6,7 @@ Every name says synthetic, so that no such number can be mistaken for a measurem
 import gzip
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -410,83 +410,76 @@ def add_costs(made: dict[str, Any]) -> None:
             chains({each: ns * quicker for each, ns in costs.items()}, lengths, shape=f"blocks={132 * more} threads=256", mode=mode, **about)
 
 
+def add_ladder(made: dict[str, Any], ladder: str, numbers: dict[str, int], libraries: Iterable[str] = (), door: str = "front_door") -> None:
+    """The variants of a family: rungs by their numbers, the front door and libraries."""
+    made["variants"] += [variant("handwritten", ladder, rung, number) for rung, number in numbers.items()]
+    made["variants"] += [variant("handwritten", f"front_door_of_{ladder}", door, -1)] if door else []
+    made["variants"] += [variant("library_baselines", ladder, rung, -1) for rung in libraries]
+
+
+def grown(scale: float, own: dict[str, float], libraries: dict[str, float]) -> dict[tuple[str, str], float]:
+    """Times that grow from the floor on."""
+    return {(family, rung): FLOOR + us * scale for family, named in (("handwritten", own), ("library_baselines", libraries)) for rung, us in named.items()}
+
+
+def numbered(rungs: Iterable[str], first: int = 0) -> dict[str, int]:
+    return {rung: number for number, rung in enumerate(rungs, first)}
+
+
 def add_rows(made: dict[str, Any], shapes: Sequence[tuple[int, int]] = ((65536, 2048), (19, 2048))) -> None:
     """Sums of the rows of a matrix. The rungs of the text take its own times, at its shape."""
-    made["variants"] += [variant("handwritten", "rows", rung, number) for number, rung in enumerate(ROWS, 1)]
-    made["variants"].append(variant("handwritten", "front_door_of_rows", "front_door", -1))
-    made["variants"] += [variant("library_baselines", "rows", rung, -1) for rung in ROW_CUB]
+    add_ladder(made, "rows", numbered(ROWS, 1), ROW_CUB)
     for count, columns in shapes:
-        items = count * columns
-        times = {("handwritten", rung): FLOOR + us * items / 2**27 for rung, us in (ROWS | {"front_door": 120.0}).items()}
-        times |= {("library_baselines", rung): FLOOR + us * items / 2**27 for rung, us in ROW_CUB.items()}
-        add_cell(made, items, times, operation="row_reduce", shape=f"rows={count} columns={columns}")
+        times = grown(count * columns / 2**27, ROWS | {"front_door": 120.0}, ROW_CUB)
+        add_cell(made, count * columns, times, operation="row_reduce", shape=f"rows={count} columns={columns}")
 
 
 def add_norms(made: dict[str, Any], shapes: Sequence[tuple[int, int]] = ((65536, 2048), (19, 2048))) -> None:
     """Norms of rows."""
-    made["variants"] += [variant("handwritten", "rows", rung, number) for rung, number in (("norm_by_block", 10), ("norm_in_registers", 11))]
-    made["variants"].append(variant("handwritten", "front_door_of_rows", "front_door_of_norms", -1))
+    own = {"norm_by_block": 400.0, "norm_in_registers": 320.0, "front_door_of_norms": 300.0}
+    add_ladder(made, "rows", {"norm_by_block": 10, "norm_in_registers": 11}, door="front_door_of_norms")
     for count, columns in shapes:
-        items = count * columns
-        times = {("handwritten", rung): FLOOR + us * items / 2**27 for rung, us in (("norm_by_block", 400.0), ("norm_in_registers", 320.0), ("front_door_of_norms", 300.0))}
-        add_cell(made, items, times, operation="row_norm", operator="", shape=f"rows={count} columns={columns}")
+        add_cell(made, count * columns, grown(count * columns / 2**27, own, {}), operation="row_norm", operator="", shape=f"rows={count} columns={columns}")
 
 
 def add_dots(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
     """Dot products of floats."""
-    made["variants"] += [variant("handwritten", "dots", rung, number) for rung, (number, _) in DOTS.items()]
-    made["variants"] += [variant("library_baselines", "dots", rung, -1) for rung in DOT_LIBRARIES]
+    add_ladder(made, "dots", {rung: number for rung, (number, _) in DOTS.items()}, DOT_LIBRARIES, door="")
     for items in sizes:
-        times = {("handwritten", rung): FLOOR + us * items / 2**20 for rung, (_, us) in DOTS.items()}
-        times |= {("library_baselines", rung): FLOOR + us * items / 2**20 for rung, us in DOT_LIBRARIES.items()}
-        add_cell(made, items, times, operation="dot")
+        add_cell(made, items, grown(items / 2**20, {rung: us for rung, (_, us) in DOTS.items()}, DOT_LIBRARIES), operation="dot")
 
 
 def add_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
     """Places of the least and of the greatest float."""
-    made["variants"] += [variant("handwritten", "extrema", rung, number) for rung, (number, _) in EXTREMA.items()]
-    made["variants"].append(variant("handwritten", "front_door_of_extrema", "front_door", -1))
-    made["variants"] += [variant("library_baselines", "extrema", rung, -1) for rung in EXTREMA_LIBRARIES]
+    add_ladder(made, "extrema", {rung: number for rung, (number, _) in EXTREMA.items()}, EXTREMA_LIBRARIES)
+    own = {rung: us for rung, (_, us) in EXTREMA.items()} | {"front_door": 1.25}
     for operator in ("minimum", "maximum"):
         for items in sizes:
-            own = {rung: us for rung, (_, us) in EXTREMA.items()} | {"front_door": 1.25}
-            times = {("handwritten", rung): FLOOR + us * items / 2**20 for rung, us in own.items()}
-            times |= {("library_baselines", rung): FLOOR + us * items / 2**20 for rung, us in EXTREMA_LIBRARIES.items()}
-            add_cell(made, items, times, operation="arg_extremum", operator=operator, output_type="i64")
+            add_cell(made, items, grown(items / 2**20, own, EXTREMA_LIBRARIES), operation="arg_extremum", operator=operator, output_type="i64")
 
 
 def add_both_extrema(made: dict[str, Any], sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
     """Both places of one call."""
-    made["variants"] += [variant("handwritten", "extrema", "both_at_once", 5), variant("handwritten", "front_door_of_extrema", "front_door_of_both", -1)]
-    made["variants"] += [variant("library_baselines", "extrema", "cub_device_arg_twice", -1)]
+    add_ladder(made, "extrema", {"both_at_once": 5}, ("cub_device_arg_twice",), door="front_door_of_both")
     for items in sizes:
-        times = {("handwritten", "both_at_once"): 1.6, ("handwritten", "front_door_of_both"): 1.5, ("library_baselines", "cub_device_arg_twice"): 4.0}
-        times = {variant: FLOOR + us * items / 2**20 for variant, us in times.items()}
+        times = grown(items / 2**20, {"both_at_once": 1.6, "front_door_of_both": 1.5}, {"cub_device_arg_twice": 4.0})
         add_cell(made, items, times, operation="arg_extremum", operator="both", output_type="i64")
 
 
 def add_selections(made: dict[str, Any], percents: Sequence[int] = (1, 50, 100), sizes: Sequence[int] = (1 << 20, 1 << 24)) -> None:
     """Shares of floats chosen: the time grows with what is written."""
-    made["variants"] += [variant("handwritten", "selections", rung, number) for number, rung in enumerate(SELECTIONS)]
-    made["variants"].append(variant("handwritten", "front_door_of_selections", "front_door", -1))
-    made["variants"] += [variant("library_baselines", "selections", rung, -1) for rung in SELECTION_LIBRARIES]
+    add_ladder(made, "selections", numbered(SELECTIONS), SELECTION_LIBRARIES)
     for percent in percents:
         for items in sizes:
-            per_mi = (1 + percent / 100) / 1.5 * items / 2**20
-            times = {("handwritten", rung): FLOOR + us * per_mi for rung, us in (SELECTIONS | {"front_door": 1.8}).items()}
-            times |= {("library_baselines", rung): FLOOR + us * per_mi for rung, us in SELECTION_LIBRARIES.items()}
+            times = grown((1 + percent / 100) / 1.5 * items / 2**20, SELECTIONS | {"front_door": 1.8}, SELECTION_LIBRARIES)
             add_cell(made, items, times, operation="select_if", operator="", shape=f"percent={percent}")
 
 
 def add_top_k(made: dict[str, Any], shapes: Sequence[tuple[int, int, int]] = ((64, 1 << 17, 64), (4096, 256, 8))) -> None:
     """Rows, columns and k: the time grows with what is read."""
-    made["variants"] += [variant("handwritten", "top_k", rung, number) for number, rung in enumerate(TOP_K)]
-    made["variants"].append(variant("handwritten", "front_door_of_top_k", "front_door", -1))
-    made["variants"] += [variant("library_baselines", "top_k", rung, -1) for rung in TOP_K_LIBRARIES]
+    add_ladder(made, "top_k", numbered(TOP_K), TOP_K_LIBRARIES)
     for rows, columns, k in shapes:
-        per_mi = rows * columns / 2**20
-        times = {("handwritten", rung): FLOOR + us * per_mi for rung, us in (TOP_K | {"front_door": 1.5}).items()}
-        times |= {("library_baselines", rung): FLOOR + us * per_mi for rung, us in TOP_K_LIBRARIES.items()}
+        times = grown(rows * columns / 2**20, TOP_K | {"front_door": 1.5}, TOP_K_LIBRARIES)
         add_cell(made, rows * columns, times, operation="top_k", operator="", output_type="u32", shape=f"rows={rows} columns={columns} k={k}")
 
 

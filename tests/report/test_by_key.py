@@ -57,6 +57,18 @@ def test_the_page(page, repository):
     assert "[selections and runs of keys](synthetic-gpu/by_key.md)" in (repository / "report/index.md").read_text()
 
 
+def test_bytes_of_both(page):
+    """Types of which ours asks for the same share a line; pairs of keys and values are told from two types."""
+    cells = [cell("select_if", keys, None, 1 << 16, 5.0, 10.0, chosen_percent=0) for keys in ("i32", "i64")]
+    cells.append(cell("reduce_by_key", "i64", "f32", 1 << 24, 100.0, 150.0, mean_run=1))
+    for each, ours, cub in zip(cells, (768, 768, 266752), (1023, 1279, 92159), strict=True):
+        for result, storage in zip(each["results"], (ours, cub), strict=True):
+            result["storage_bytes"] = storage
+    told = section(page(document(cells)), "Workspace")
+    assert re.search(r"\| `DeviceSelect::If` +\| i32, i64 +\| +– \| +768 : 1,023 to 1,279 \| +– \|", told)
+    assert re.search(r"\| `DeviceReduce::ReduceByKey` \| \(i64, f32\) \| +– \| +– \| +– \| +266,752 : 92,159 \| +– \|", told)
+
+
 def test_the_lower_speedup_of_two_releases_decides(page, repository):
     cells = [
         cell("select_if", "i32", None, 1 << 16, 5.0, 6.0, chosen_percent=0),
