@@ -3,8 +3,8 @@
 #pragma once
 
 #include "rungs/contract.cuh"
-#include "rungs/extrema/02_packed_word.cuh"
 #include "rungs/parts/launch.cuh"
+#include "rungs/parts/ranks.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
@@ -16,7 +16,7 @@ inline constexpr unsigned no_column = 0xfffffffe;
 
 template <class T>
 __device__ candidate candidate_of(const T& item, unsigned column) {
-  return static_cast<candidate>(~extrema::rank_of<maximum>(item)) << 32 | (no_column - column);
+  return static_cast<candidate>(~rank_of<false>(item)) << 32 | (no_column - column);
 }
 
 // Rows, and where their greatest items and the columns of these go, k of each row.

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "rungs/contract.cuh"
-#include "rungs/extrema/02_packed_word.cuh"
 #include "rungs/parts/block.cuh"
 #include "rungs/parts/launch.cuh"
+#include "rungs/parts/ranks.cuh"
 #include "rungs/parts/storage.cuh"
 
 namespace rungs::RUNGS_ABI::parts {
@@ -18,9 +18,9 @@ namespace rungs::RUNGS_ABI::parts {
 using weight_sum = unsigned long long;
 
 // A rank, which is less the greater the logit, over the column. NaN has the least rank, and no weight.
-using token = extrema::word;
+using token = unsigned long long;
 __device__ inline token token_of(float logit, unsigned column) {
-  return static_cast<token>(extrema::rank_of<maximum>(logit)) << 32 | column;
+  return static_cast<token>(rank_of<false>(logit)) << 32 | column;
 }
 __device__ inline unsigned column_of(token of) { return static_cast<unsigned>(of); }
 

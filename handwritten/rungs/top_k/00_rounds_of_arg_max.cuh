@@ -3,6 +3,7 @@
 // k; only rows that stay in the caches between two rounds are read from DRAM once.
 #pragma once
 
+#include "rungs/parts/block.cuh"
 #include "rungs/parts/top_k_calls.cuh"
 
 namespace rungs::RUNGS_ABI::top_k {
