@@ -1,5 +1,5 @@
 // Which items a selection chooses. A criterion reads what it needs beside the items (fetch), and later gives the flags
-// of the lane's items that are chosen, of those that are present.
+// of the lane's items that are chosen, of those that are present. What it will read can be brought to the L2 before.
 #pragma once
 
 #include "rungs/production/compaction/tiles.cuh"
@@ -15,6 +15,10 @@ struct chosen_by_flag {
   SelectOpT select_op;
   bool by_vectors;
 
+  template <int block_threads>
+  __device__ void bring(std::size_t first, int count) const {
+    bring_to_l2<block_threads>(d_flags, first, count);
+  }
   template <class Shape, class Held, class InputIteratorT>
   __device__ auto fetch(InputIteratorT, std::size_t first, std::size_t last, int warp) const {
     using flag = held_of<parts::item_of<FlagIteratorT>>;
@@ -44,6 +48,8 @@ template <class SelectOpT>
 struct chosen_by_item {
   SelectOpT select_op;
 
+  template <int>
+  __device__ void bring(std::size_t, int) const {}
   template <class Shape, class Held, class InputIteratorT>
   __device__ nothing_fetched fetch(InputIteratorT, std::size_t, std::size_t, int) const {
     return {};
@@ -67,6 +73,8 @@ template <class EqualityOpT>
 struct chosen_as_first {
   EqualityOpT equality_op;
 
+  template <int>
+  __device__ void bring(std::size_t, int) const {}
   template <class Shape, class Held, class InputIteratorT>
   __device__ Held fetch(InputIteratorT d_in, std::size_t first, std::size_t last, int warp) const {
     return read_before_warp<Shape, Held>(d_in, first, last, warp);

@@ -10,7 +10,7 @@ namespace rungs::RUNGS_ABI::production {
 template <class Selection>
 struct select_job {
   using item = typename Selection::item;
-  static constexpr int num_workers = 24, num_lookers = 1, resident_blocks = 1, lag = 2;
+  static constexpr int num_workers = 24, num_lookers = 1, resident_blocks = 1, lag = 2, ahead = 2;
   using shape = rows_of_warps<Selection::shape::neighbours, 4, num_workers>;
   static constexpr int tile_items = shape::tile_items;
   // Of fewer, a tile a block takes less time (H100).
@@ -44,6 +44,12 @@ struct select_job {
     return static_cast<int>(parts::at_most(call.num_items - first_of(tile), tile_items));
   }
 
+  __device__ void bring(unsigned tile) const {
+    const std::size_t first = first_of(tile);
+    if (first >= call.num_items) return;
+    bring_to_l2<shape::block_threads>(call.d_in, first, left_of(tile));
+    call.criterion.template bring<shape::block_threads>(first, left_of(tile));
+  }
   __device__ items read(unsigned tile, int warp) const {
     const std::size_t first = first_of(tile), last = call.num_items - 1;
     return {read_tile<shape, item>(call.d_in, first, last, warp, call.by_vectors),

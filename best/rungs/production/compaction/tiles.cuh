@@ -185,6 +185,17 @@ __device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t fir
   return items;
 }
 
+// Tells the L2 that a block will read `count` items; iterators have no place there.
+template <int block_threads, class InputIteratorT>
+__device__ void bring_to_l2(InputIteratorT d_in, std::size_t first, int count) {
+  if constexpr (std::is_pointer_v<InputIteratorT>) {
+    constexpr int line_bytes = 128, item_bytes = static_cast<int>(sizeof(*d_in));
+    const auto begin = reinterpret_cast<const char*>(d_in + first);
+    for (int at = static_cast<int>(threadIdx.x) * line_bytes; at < count * item_bytes; at += block_threads * line_bytes)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + at));
+  }
+}
+
 // Those of the lane's items that are flagged; what the others are does not matter.
 template <class Shape, class Held, class InputIteratorT>
 __device__ lane_rows<Shape, Held> read_flagged(InputIteratorT d_in, std::size_t first, std::size_t last, unsigned flags,
