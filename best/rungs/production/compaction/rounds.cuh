@@ -2,9 +2,9 @@
 //
 // Where a block has one tile, it waits for what the tiles before have posted, and reads nothing meanwhile. Here a block
 // draws one tile after the other. In a round it posts what it knows of a tile, orders the one that comes `ahead` rounds
-// later, and writes the tile of `lag` rounds before. By then the other blocks have posted what precedes that tile, and the next one is on its way.
-// Warps besides those that work draw the tiles and look at what was posted. Nobody waits for a prefix: what precedes a
-// tile is added to what preceded the block's last one.
+// later, and writes the tile of `lag` rounds before. By then the other blocks have posted what precedes that tile, and
+// the next one is on its way. Warps besides those that work draw the tiles and look at what was posted. Nobody waits
+// for a prefix: what precedes a tile is added to what preceded the block's last one.
 //
 // Tiles are drawn in their order, and a block waits only for tiles that were drawn before its own. So none needs
 // another to have started but block 0, which starts first. The call ends beside other kernels, and on a part of the
@@ -51,13 +51,19 @@ class drawn_tiles {
       }
     }
   }
-  // Orders a draw; only who asks which tile it brought waits for it. (The compiler's atomicAdd waits at once.)
-  __device__ unsigned long long order() const {
-    unsigned long long drawn;
-    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], 1;" : "=l"(drawn) : "l"(counter_) : "memory");
+  // Orders a draw, by lane 0 if `is_any`; only who asks which tile it brought waits for it. (The assembler adds up what
+  // lanes add if that is the same, and waits at once. So it is not told that lane 0 adds a one.)
+  __device__ unsigned long long order(bool is_any = true) const {
+    unsigned long long drawn = counted_from_;
+    asm volatile(
+        "{ .reg .pred is_any; .reg .u64 one; .reg .u32 lane; setp.ne.u32 is_any, %2, 0; mov.u32 lane, %%laneid;"
+        " cvt.u64.u32 one, lane; add.u64 one, one, 1; @is_any atom.relaxed.gpu.global.add.u64 %0, [%1], one; }"
+        : "+l"(drawn)
+        : "l"(counter_), "r"(static_cast<unsigned>(is_any))
+        : "memory");
     return drawn;
   }
-  __device__ unsigned tile_of(unsigned long long drawn) const { return static_cast<unsigned>(drawn - counted_from_); }
+  __device__ unsigned long long tile_of(unsigned long long drawn) const { return drawn - counted_from_; }
 
  private:
   parts::mailboxes<unsigned long long> begin_;
@@ -70,7 +76,8 @@ struct rounds_memory {
   static constexpr int length = Job::lag + 1;  // of the rings
   typename Job::staged staged[length];
   typename Job::found found[length];
-  unsigned tile[length], next[2], first[Job::ahead];
+  unsigned long long next[2], first[Job::ahead];  // drawn
+  unsigned tile[length];
 };
 
 // Which round it is, its place in the rings, and that of the tile that is written.
@@ -99,7 +106,7 @@ __device__ void work_in_rounds(const Job& job, rounds_memory<Job>& shared, unsig
   typename Job::items items[Job::ahead];
 #pragma unroll
   for (int k = 0; k < Job::ahead; ++k) {
-    tiles[k] = shared.first[k];
+    tiles[k] = static_cast<unsigned>(shared.first[k]);
     if (tiles[k] < num_tiles) items[k] = job.read(tiles[k], warp);
   }
   for (round_place<Job> at;;) {
@@ -112,7 +119,7 @@ __device__ void work_in_rounds(const Job& job, rounds_memory<Job>& shared, unsig
       __syncthreads();
       if (exists) {
         job.stage(shared.staged[at.here], shared.found[at.here], items[turn], marks, tile, warp);
-        tiles[turn] = shared.next[at.round % 2];
+        tiles[turn] = static_cast<unsigned>(shared.next[at.round % 2]);
         if (tiles[turn] < num_tiles) items[turn] = job.read(tiles[turn], warp);
       }
       if (at.has_behind(shared, num_tiles)) job.write(shared.staged[at.behind], shared.tile[at.behind], warp);
@@ -125,13 +132,12 @@ __device__ void look_in_rounds(const Job& job, rounds_memory<Job>& shared, const
                                int looker, bool draws, parts::tag tag) {
   unsigned held[Job::ahead];
 #pragma unroll
-  for (int k = 0; k < Job::ahead; ++k) held[k] = shared.first[k];
+  for (int k = 0; k < Job::ahead; ++k) held[k] = static_cast<unsigned>(shared.first[k]);
   typename Job::looker_state state{};
   for (round_place<Job> at;;) {
     const unsigned tile = held[0];
     const bool draws_now = draws && held[Job::ahead - 1] < num_tiles;
-    unsigned long long drawn = 0;
-    if (draws_now) drawn = tiles.order();
+    const unsigned long long drawn = tiles.order(draws_now);
     if (at.has_behind(shared, num_tiles))
       job.look(shared.staged[at.behind], shared.found[at.behind], state, shared.tile[at.behind], looker, tag);
     if (draws) shared.next[at.round % 2] = draws_now ? tiles.tile_of(drawn) : num_tiles;
@@ -140,7 +146,7 @@ __device__ void look_in_rounds(const Job& job, rounds_memory<Job>& shared, const
     if (tile < num_tiles) job.post(shared.found[at.here], tile, looker, tag);
 #pragma unroll
     for (int k = 1; k < Job::ahead; ++k) held[k - 1] = held[k];
-    held[Job::ahead - 1] = shared.next[at.round % 2];
+    held[Job::ahead - 1] = static_cast<unsigned>(shared.next[at.round % 2]);
     if (at.ends(tile < num_tiles)) return;
   }
 }
