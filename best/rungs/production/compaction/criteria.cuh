@@ -27,14 +27,7 @@ struct chosen_by_flag {
   template <class Shape, class Held, class Flags>
   __device__ unsigned choose(const lane_rows<Shape, Held>&, const Flags& flags, bool, int, unsigned present) const {
     SelectOpT own = select_op;  // which may not promise to stay as it is
-    unsigned chosen = 0;
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-      for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(flags(row, k)))))
-          chosen |= Shape::bit(row, k);
-    return chosen;
+    return flags_where<Shape>(present, [&](int row, int k) { return static_cast<bool>(own(value_of(flags(row, k)))); });
   }
 };
 struct as_bool {
@@ -57,14 +50,7 @@ struct chosen_by_item {
   template <class Shape, class Held>
   __device__ unsigned choose(const lane_rows<Shape, Held>& items, nothing_fetched, bool, int, unsigned present) const {
     SelectOpT own = select_op;
-    unsigned chosen = 0;
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-      for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(items(row, k)))))
-          chosen |= Shape::bit(row, k);
-    return chosen;
+    return flags_where<Shape>(present, [&](int row, int k) { return static_cast<bool>(own(value_of(items(row, k)))); });
   }
 };
 

@@ -69,15 +69,22 @@ struct select_job {
 
   __device__ void post(const found& of_tile, unsigned tile, int, parts::tag tag) const {
     if (call.in_place) __threadfence();
-    if (threadIdx.x % parts::warp_threads == 0)
-      counts.post(tile, static_cast<unsigned long long>(of_tile.before(num_workers)), tag);
+    const int num_chosen = of_tile.before_by_lanes(num_workers);
+    if (threadIdx.x % parts::warp_threads == 0) counts.post(tile, static_cast<unsigned long long>(num_chosen), tag);
   }
 
   // The chosen items, and behind them the others where they are written, too.
   __device__ void stage(staged& to, const found& of_tile, const items& here, const marks& flags, unsigned,
                         int warp) const {
     item* const slots = reinterpret_cast<item*>(to.items);
-    const int warps_before = of_tile.before(warp), num_chosen = of_tile.before(num_workers);
+    int num_chosen = 0;
+    if (warp == 0 || Selection::others == rejected::to_the_end) num_chosen = of_tile.before_by_lanes(num_workers);
+    if (threadIdx.x == 0) to.num_chosen = num_chosen;
+    const int warps_before = of_tile.before_by_lanes(warp);
+    if constexpr (Selection::others == rejected::nowhere) {
+      if (flags.chosen != 0) stage_chosen<shape>(slots, here.of_lane, flags.chosen, flags.counts, warps_before);
+      return;
+    }
 #pragma unroll
     for (int row = 0; row < shape::num_rows; ++row) {
       int rank = warps_before + flags.counts.before(row);
@@ -86,18 +93,17 @@ struct select_job {
         const unsigned bit = shape::bit(row, k);
         if ((flags.chosen & bit) != 0)
           slots[rank++] = here.of_lane(row, k);
-        else if (Selection::others == rejected::to_the_end && (flags.present & bit) != 0)
+        else if ((flags.present & bit) != 0)
           slots[num_chosen + shape::position(warp, row) + k - rank] = here.of_lane(row, k);
       }
     }
-    if (threadIdx.x == 0) to.num_chosen = num_chosen;
   }
 
   __device__ void look(staged& of_tile, const found& found_there, looker_state& state, unsigned tile, int,
                        parts::tag tag) const {
     const unsigned long long before = state.before + parts::gather<5>(counts, state.tile, tile, tag, plus{});
     if (call.in_place) __threadfence();
-    state = {before + static_cast<unsigned long long>(found_there.before(num_workers)), tile + 1};
+    state = {before + static_cast<unsigned long long>(found_there.before_by_lanes(num_workers)), tile + 1};
     if (threadIdx.x % parts::warp_threads != 0) return;
     of_tile.before = before;
     if (first_of(tile + 1) >= call.num_items) *call.d_num_selected_out = state.before;
