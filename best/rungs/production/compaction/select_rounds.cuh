@@ -13,8 +13,8 @@ struct select_job {
   static constexpr int num_workers = 24, num_lookers = 1, resident_blocks = 1, lag = 2, ahead = 2;
   using shape = rows_of_warps<Selection::shape::neighbours, 4, num_workers>;
   static constexpr int tile_items = shape::tile_items;
-  // Of fewer, a tile a block takes less time (H100).
-  static constexpr std::size_t least_items = (std::size_t{sizeof(item) < 4 ? 128 : 64} << 20) / sizeof(item);
+  // 64 MiB of bytes take less time than with a tile a block, 16 MiB more (H200).
+  static constexpr std::size_t least_items = (std::size_t{64} << 20) / sizeof(item);
 
   struct items {
     lane_rows<shape, item> of_lane;
@@ -23,7 +23,7 @@ struct select_job {
   };
   struct marks {
     unsigned chosen, present;
-    row_counts<shape> counts;
+    row_counts<shape, true> counts;
   };
   using found = warp_counts<num_workers>;
   struct staged {
@@ -60,7 +60,7 @@ struct select_job {
     const unsigned present = flags_present<shape>(warp, left_of(tile));
     const unsigned chosen =
         call.criterion.template choose<shape, item>(here.of_lane, here.fetched, tile == 0, warp, present);
-    const row_counts<shape> counts(chosen);
+    const row_counts<shape, true> counts(chosen);
     if (threadIdx.x % parts::warp_threads == 0) of_tile.of_warp[warp] = counts.of_warp();
     // In place, whoever is told of the tile's count may overwrite the tile: so all of it has been read before.
     if (call.in_place) __threadfence();
@@ -81,22 +81,10 @@ struct select_job {
     if (warp == 0 || Selection::others == rejected::to_the_end) num_chosen = of_tile.before_by_lanes(num_workers);
     if (threadIdx.x == 0) to.num_chosen = num_chosen;
     const int warps_before = of_tile.before_by_lanes(warp);
-    if constexpr (Selection::others == rejected::nowhere) {
-      if (flags.chosen != 0) stage_chosen<shape>(slots, here.of_lane, flags.chosen, flags.counts, warps_before);
-      return;
-    }
-#pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row) {
-      int rank = warps_before + flags.counts.before(row);
-#pragma unroll
-      for (int k = 0; k < shape::neighbours; ++k) {
-        const unsigned bit = shape::bit(row, k);
-        if ((flags.chosen & bit) != 0)
-          slots[rank++] = here.of_lane(row, k);
-        else if ((flags.present & bit) != 0)
-          slots[num_chosen + shape::position(warp, row) + k - rank] = here.of_lane(row, k);
-      }
-    }
+    constexpr bool keeps_others = Selection::others == rejected::to_the_end;
+    if (keeps_others || flags.chosen != 0)
+      stage_chosen<keeps_others>(slots, here.of_lane, flags.chosen, flags.present, flags.counts, warp, warps_before,
+                                 num_chosen);
   }
 
   __device__ void look(staged& of_tile, const found& found_there, looker_state& state, unsigned tile, int,

@@ -306,15 +306,16 @@ __device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, const He
 }
 
 // How many of the warp's flags precede a lane's, row by row: the counts of all rows travel in one word, which is
-// scanned once.
-template <class Shape>
+// scanned once. If it `may_split`, what precedes a lane must fit, but not what is in a full row: the warp's counts are
+// then held in two parts. A narrower word may do; whoever asks for ranks executes more instructions.
+template <class Shape, bool may_split = false>
 class row_counts {
-  // What precedes a lane in a row is less than the row.
-  static constexpr bool fit_word = static_cast<unsigned long long>(Shape::row_items) <= 1ull << (32 / Shape::num_rows);
+  static constexpr unsigned long long most = Shape::row_items - (may_split ? 1 : 0);
+  static constexpr bool fit_word = most < 1ull << (32 / Shape::num_rows);
   using word = std::conditional_t<fit_word, unsigned, unsigned long long>;
   static constexpr int bits = static_cast<int>(sizeof(word)) * 8 / Shape::num_rows;
   static constexpr word mask = ~word{0} >> (static_cast<int>(sizeof(word)) * 8 - bits);
-  // Whether a full row's count would overflow into the next one. That of the warp is then held in two parts.
+  static_assert(most <= mask);
   static constexpr bool is_split = static_cast<unsigned long long>(Shape::row_items) > mask;
 
  public:
@@ -420,15 +421,21 @@ class slots_in_shared {
   }
 };
 
-// The chosen ones side by side, in their order; `before` of them are of the warps before.
-template <class Shape, class Held>
-__device__ void stage_chosen(Held* staged, const lane_rows<Shape, Held>& items, unsigned chosen,
-                             const row_counts<Shape>& counts, int before) {
+// The chosen ones side by side, in their order; `before` of them are of the warps before. The others that are present,
+// if they are kept, side by side from slot `others` on.
+template <bool keeps_others, class Shape, class Held, class Counts>
+__device__ void stage_chosen(Held* staged, const lane_rows<Shape, Held>& items, unsigned chosen, unsigned present,
+                             const Counts& counts, int warp, int before, int others) {
 #pragma unroll
   for (int row = 0; row < Shape::num_rows; ++row) {
-    slots_in_shared<Held> slots(staged + before + counts.before(row));
+    const int rank = before + counts.before(row);
+    slots_in_shared<Held> slots(staged + rank);
+    slots_in_shared<Held> other_slots(staged + (keeps_others ? others + Shape::position(warp, row) - rank : 0));
 #pragma unroll
-    for (int k = 0; k < Shape::neighbours; ++k) slots.put_if(chosen & Shape::bit(row, k), items(row, k));
+    for (int k = 0; k < Shape::neighbours; ++k) {
+      slots.put_if(chosen & Shape::bit(row, k), items(row, k));
+      if (keeps_others) other_slots.put_if(present & ~chosen & Shape::bit(row, k), items(row, k));
+    }
   }
 }
 
