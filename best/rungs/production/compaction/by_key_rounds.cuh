@@ -13,6 +13,7 @@ namespace rungs::RUNGS_ABI::production {
 // also on GPUs whose blocks have too little shared memory for rounds.
 template <class Call>
 struct by_key_job {
+  static constexpr int ahead = 1;
   using key = typename Call::key;
   using value = typename Call::value;
   using T = typename Call::accumulator;
@@ -57,6 +58,7 @@ struct by_key_job {
     return static_cast<int>(parts::at_most(call.num_items - first_of(tile), tile_items));
   }
 
+  __device__ void bring(unsigned) const {}
   __device__ items read(unsigned tile, int warp) const {
     const std::size_t first = first_of(tile), last = call.num_items - 1;
     return {read_tile<shape, key>(call.d_keys_in, first, last, warp, call.keys_by_vectors),

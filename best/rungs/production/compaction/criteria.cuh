@@ -1,5 +1,5 @@
 // Which items a selection chooses. A criterion reads what it needs beside the items (fetch), and later gives the flags
-// of the lane's items that are chosen, of those that are present.
+// of the lane's items that are chosen, of those that are present. What it will read can be brought to the L2 before.
 #pragma once
 
 #include "rungs/production/compaction/tiles.cuh"
@@ -15,6 +15,10 @@ struct chosen_by_flag {
   SelectOpT select_op;
   bool by_vectors;
 
+  template <int block_threads>
+  __device__ void bring(std::size_t first, int count) const {
+    bring_to_l2<block_threads>(d_flags, first, count);
+  }
   template <class Shape, class Held, class InputIteratorT>
   __device__ auto fetch(InputIteratorT, std::size_t first, std::size_t last, int warp) const {
     using flag = held_of<parts::item_of<FlagIteratorT>>;
@@ -23,14 +27,7 @@ struct chosen_by_flag {
   template <class Shape, class Held, class Flags>
   __device__ unsigned choose(const lane_rows<Shape, Held>&, const Flags& flags, bool, int, unsigned present) const {
     SelectOpT own = select_op;  // which may not promise to stay as it is
-    unsigned chosen = 0;
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-      for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(flags(row, k)))))
-          chosen |= Shape::bit(row, k);
-    return chosen;
+    return flags_where<Shape>(present, [&](int row, int k) { return static_cast<bool>(own(value_of(flags(row, k)))); });
   }
 };
 struct as_bool {
@@ -44,6 +41,8 @@ template <class SelectOpT>
 struct chosen_by_item {
   SelectOpT select_op;
 
+  template <int>
+  __device__ void bring(std::size_t, int) const {}
   template <class Shape, class Held, class InputIteratorT>
   __device__ nothing_fetched fetch(InputIteratorT, std::size_t, std::size_t, int) const {
     return {};
@@ -51,14 +50,7 @@ struct chosen_by_item {
   template <class Shape, class Held>
   __device__ unsigned choose(const lane_rows<Shape, Held>& items, nothing_fetched, bool, int, unsigned present) const {
     SelectOpT own = select_op;
-    unsigned chosen = 0;
-#pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row)
-#pragma unroll
-      for (int k = 0; k < Shape::neighbours; ++k)
-        if ((present & Shape::bit(row, k)) != 0 && static_cast<bool>(own(value_of(items(row, k)))))
-          chosen |= Shape::bit(row, k);
-    return chosen;
+    return flags_where<Shape>(present, [&](int row, int k) { return static_cast<bool>(own(value_of(items(row, k)))); });
   }
 };
 
@@ -67,6 +59,8 @@ template <class EqualityOpT>
 struct chosen_as_first {
   EqualityOpT equality_op;
 
+  template <int>
+  __device__ void bring(std::size_t, int) const {}
   template <class Shape, class Held, class InputIteratorT>
   __device__ Held fetch(InputIteratorT d_in, std::size_t first, std::size_t last, int warp) const {
     return read_before_warp<Shape, Held>(d_in, first, last, warp);

@@ -138,7 +138,11 @@ __global__ void __launch_bounds__(Selection::shape::block_threads, Selection::le
   };
   item* const staged = reinterpret_cast<item*>(shared.staged);
   constexpr bool by_sources = Selection::has_values && !Selection::stages_values;
-  if constexpr (Selection::is_staged || by_sources) {
+  if constexpr (Selection::is_staged && !by_sources) {
+    constexpr bool keeps_others = Selection::others == rejected::to_the_end;
+    if (keeps_others || chosen != 0)
+      stage_chosen<keeps_others>(staged, items, chosen, present, counts, warp, warps_before, of_tile);
+  } else if constexpr (Selection::is_staged || by_sources) {
     with_ranks([&](const item& value, int at, int rank, bool is_chosen) {
       const int slot = is_chosen ? rank : of_tile + rank;
       if constexpr (Selection::is_staged) staged[slot] = value;

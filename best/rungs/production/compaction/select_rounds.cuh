@@ -10,11 +10,11 @@ namespace rungs::RUNGS_ABI::production {
 template <class Selection>
 struct select_job {
   using item = typename Selection::item;
-  static constexpr int num_workers = 24, num_lookers = 1, resident_blocks = 1, lag = 2;
+  static constexpr int num_workers = 24, num_lookers = 1, resident_blocks = 1, lag = 2, ahead = 2;
   using shape = rows_of_warps<Selection::shape::neighbours, 4, num_workers>;
   static constexpr int tile_items = shape::tile_items;
-  // Of fewer, a tile a block takes less time (H100).
-  static constexpr std::size_t least_items = (std::size_t{sizeof(item) < 4 ? 128 : 64} << 20) / sizeof(item);
+  // 64 MiB of bytes take less time than with a tile a block, 16 MiB more (H200).
+  static constexpr std::size_t least_items = (std::size_t{64} << 20) / sizeof(item);
 
   struct items {
     lane_rows<shape, item> of_lane;
@@ -23,7 +23,7 @@ struct select_job {
   };
   struct marks {
     unsigned chosen, present;
-    row_counts<shape> counts;
+    row_counts<shape, true> counts;
   };
   using found = warp_counts<num_workers>;
   struct staged {
@@ -44,6 +44,12 @@ struct select_job {
     return static_cast<int>(parts::at_most(call.num_items - first_of(tile), tile_items));
   }
 
+  __device__ void bring(unsigned tile) const {
+    const std::size_t first = first_of(tile);
+    if (first >= call.num_items) return;
+    bring_to_l2<shape::block_threads>(call.d_in, first, left_of(tile));
+    call.criterion.template bring<shape::block_threads>(first, left_of(tile));
+  }
   __device__ items read(unsigned tile, int warp) const {
     const std::size_t first = first_of(tile), last = call.num_items - 1;
     return {read_tile<shape, item>(call.d_in, first, last, warp, call.by_vectors),
@@ -54,7 +60,7 @@ struct select_job {
     const unsigned present = flags_present<shape>(warp, left_of(tile));
     const unsigned chosen =
         call.criterion.template choose<shape, item>(here.of_lane, here.fetched, tile == 0, warp, present);
-    const row_counts<shape> counts(chosen);
+    const row_counts<shape, true> counts(chosen);
     if (threadIdx.x % parts::warp_threads == 0) of_tile.of_warp[warp] = counts.of_warp();
     // In place, whoever is told of the tile's count may overwrite the tile: so all of it has been read before.
     if (call.in_place) __threadfence();
@@ -63,35 +69,29 @@ struct select_job {
 
   __device__ void post(const found& of_tile, unsigned tile, int, parts::tag tag) const {
     if (call.in_place) __threadfence();
-    if (threadIdx.x % parts::warp_threads == 0)
-      counts.post(tile, static_cast<unsigned long long>(of_tile.before(num_workers)), tag);
+    const int num_chosen = of_tile.before_by_lanes(num_workers);
+    if (threadIdx.x % parts::warp_threads == 0) counts.post(tile, static_cast<unsigned long long>(num_chosen), tag);
   }
 
   // The chosen items, and behind them the others where they are written, too.
   __device__ void stage(staged& to, const found& of_tile, const items& here, const marks& flags, unsigned,
                         int warp) const {
     item* const slots = reinterpret_cast<item*>(to.items);
-    const int warps_before = of_tile.before(warp), num_chosen = of_tile.before(num_workers);
-#pragma unroll
-    for (int row = 0; row < shape::num_rows; ++row) {
-      int rank = warps_before + flags.counts.before(row);
-#pragma unroll
-      for (int k = 0; k < shape::neighbours; ++k) {
-        const unsigned bit = shape::bit(row, k);
-        if ((flags.chosen & bit) != 0)
-          slots[rank++] = here.of_lane(row, k);
-        else if (Selection::others == rejected::to_the_end && (flags.present & bit) != 0)
-          slots[num_chosen + shape::position(warp, row) + k - rank] = here.of_lane(row, k);
-      }
-    }
+    int num_chosen = 0;
+    if (warp == 0 || Selection::others == rejected::to_the_end) num_chosen = of_tile.before_by_lanes(num_workers);
     if (threadIdx.x == 0) to.num_chosen = num_chosen;
+    const int warps_before = of_tile.before_by_lanes(warp);
+    constexpr bool keeps_others = Selection::others == rejected::to_the_end;
+    if (keeps_others || flags.chosen != 0)
+      stage_chosen<keeps_others>(slots, here.of_lane, flags.chosen, flags.present, flags.counts, warp, warps_before,
+                                 num_chosen);
   }
 
   __device__ void look(staged& of_tile, const found& found_there, looker_state& state, unsigned tile, int,
                        parts::tag tag) const {
     const unsigned long long before = state.before + parts::gather<5>(counts, state.tile, tile, tag, plus{});
     if (call.in_place) __threadfence();
-    state = {before + static_cast<unsigned long long>(found_there.before(num_workers)), tile + 1};
+    state = {before + static_cast<unsigned long long>(found_there.before_by_lanes(num_workers)), tile + 1};
     if (threadIdx.x % parts::warp_threads != 0) return;
     of_tile.before = before;
     if (first_of(tile + 1) >= call.num_items) *call.d_num_selected_out = state.before;

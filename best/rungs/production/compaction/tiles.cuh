@@ -113,7 +113,11 @@ class neighbours_of {
   __device__ Held operator[](int k) const {
     if constexpr (is_packed) {
       constexpr int part_items = 4 / sizeof(Held);
-      const unsigned bits = parts_[k / part_items] >> (k % part_items * 8 * static_cast<int>(sizeof(Held)));
+      // One instruction, where a shift would be followed by a mask.
+      const unsigned from = k % part_items * static_cast<unsigned>(sizeof(Held));
+      const unsigned bytes = sizeof(Held) == 1 ? 0x4440 + from : 0x4410 + from * 0x11;
+      const unsigned bits = __byte_perm(parts_[k / part_items], 0, bytes);
+      __builtin_assume(bits < 1u << 8 * sizeof(Held));
       Held item;
       memcpy(static_cast<void*>(&item), &bits, sizeof(Held));
       return item;
@@ -185,6 +189,17 @@ __device__ lane_rows<Shape, Held> read_tile(InputIteratorT d_in, std::size_t fir
   return items;
 }
 
+// Tells the L2 that a block will read `count` items; iterators have no place there.
+template <int block_threads, class InputIteratorT>
+__device__ void bring_to_l2(InputIteratorT d_in, std::size_t first, int count) {
+  if constexpr (std::is_pointer_v<InputIteratorT>) {
+    constexpr int line_bytes = 128, item_bytes = static_cast<int>(sizeof(*d_in));
+    const auto begin = reinterpret_cast<const char*>(d_in + first);
+    for (int at = static_cast<int>(threadIdx.x) * line_bytes; at < count * item_bytes; at += block_threads * line_bytes)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(begin + at));
+  }
+}
+
 // Those of the lane's items that are flagged; what the others are does not matter.
 template <class Shape, class Held, class InputIteratorT>
 __device__ lane_rows<Shape, Held> read_flagged(InputIteratorT d_in, std::size_t first, std::size_t last, unsigned flags,
@@ -224,6 +239,26 @@ __device__ unsigned flags_present(int warp, int left) {
       if (k < there) present |= Shape::bit(row, k);
   }
   return present;
+}
+
+// The flags of the lane's items that are present and pass `test`(row, k). Whole tiles need not ask which are present.
+template <class Shape, class Test>
+__device__ unsigned flags_where(unsigned present, Test test) {
+  unsigned flags = 0;
+  if (present == parts::full_mask >> (32 - Shape::num_rows * Shape::neighbours)) {
+#pragma unroll
+    for (int row = 0; row < Shape::num_rows; ++row)
+#pragma unroll
+      for (int k = 0; k < Shape::neighbours; ++k)
+        if (test(row, k)) flags |= Shape::bit(row, k);
+    return flags;
+  }
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row)
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k)
+      if ((present & Shape::bit(row, k)) != 0 && test(row, k)) flags |= Shape::bit(row, k);
+  return flags;
 }
 
 // The item before the warp's first one; there is none before the first of all.
@@ -271,14 +306,17 @@ __device__ unsigned flags_of_heads(const lane_rows<Shape, Held>& items, const He
 }
 
 // How many of the warp's flags precede a lane's, row by row: the counts of all rows travel in one word, which is
-// scanned once.
-template <class Shape>
+// scanned once. If it `may_split`, what precedes a lane must fit, but not what is in a full row: the warp's counts are
+// then held in two parts. A narrower word may do; whoever asks for ranks executes more instructions.
+template <class Shape, bool may_split = false>
 class row_counts {
-  static constexpr bool fit_word = static_cast<unsigned long long>(Shape::row_items) < 1ull << (32 / Shape::num_rows);
+  static constexpr unsigned long long most = Shape::row_items - (may_split ? 1 : 0);
+  static constexpr bool fit_word = most < 1ull << (32 / Shape::num_rows);
   using word = std::conditional_t<fit_word, unsigned, unsigned long long>;
   static constexpr int bits = static_cast<int>(sizeof(word)) * 8 / Shape::num_rows;
   static constexpr word mask = ~word{0} >> (static_cast<int>(sizeof(word)) * 8 - bits);
-  static_assert(static_cast<unsigned long long>(Shape::row_items) <= mask);
+  static_assert(most <= mask);
+  static constexpr bool is_split = static_cast<unsigned long long>(Shape::row_items) > mask;
 
  public:
   row_counts() = default;
@@ -289,7 +327,8 @@ class row_counts {
       counts |= static_cast<word>(__popc(flags & of_row(row))) << (row * bits);
     const word through = parts::warp_scan(counts, plus{});
     before_ = through - counts;
-    of_warp_ = parts::shuffle_from(through, parts::warp_threads - 1);
+    of_warp_ = parts::shuffle_from(is_split ? before_ : through, parts::warp_threads - 1);
+    if constexpr (is_split) of_last_lane_ = parts::shuffle_from(counts, parts::warp_threads - 1);
   }
   // The flags of a row in the word of a lane.
   static __device__ constexpr unsigned of_row(int row) {
@@ -298,19 +337,24 @@ class row_counts {
   __device__ int of_warp() const {
     int count = 0;
 #pragma unroll
-    for (int row = 0; row < Shape::num_rows; ++row) count += static_cast<int>(of_warp_ >> (row * bits) & mask);
+    for (int row = 0; row < Shape::num_rows; ++row) count += of_warp(row);
     return count;
   }
   // Of the warp's flags those before the lane's in a row.
   __device__ int before(int row) const {
     int count = static_cast<int>(before_ >> (row * bits) & mask);
 #pragma unroll
-    for (int earlier = 0; earlier < row; ++earlier) count += static_cast<int>(of_warp_ >> (earlier * bits) & mask);
+    for (int earlier = 0; earlier < row; ++earlier) count += of_warp(earlier);
     return count;
   }
 
  private:
-  word before_, of_warp_;
+  word before_, of_warp_, of_last_lane_;
+
+  __device__ int of_warp(int row) const {
+    const int count = static_cast<int>(of_warp_ >> (row * bits) & mask);
+    return is_split ? count + static_cast<int>(of_last_lane_ >> (row * bits) & mask) : count;
+  }
 };
 
 // Counts of the warps of a block.
@@ -324,7 +368,76 @@ struct warp_counts {
     for (int i = 0; i < num_warps; ++i) count += i < warp ? of_warp[i] : 0;
     return count;
   }
+  // The same by the lanes of a warp, all of which call it.
+  __device__ int before_by_lanes(int warp) const {
+    static_assert(num_warps <= parts::warp_threads);
+    const int lane = static_cast<int>(threadIdx.x) % parts::warp_threads;
+    return parts::warp_aggregate(lane < warp ? of_warp[lane] : 0, plus{});
+  }
 };
+
+// Items put one behind the other in shared memory. A store and an addition each, both predicated: the compiler would
+// add a copy.
+template <class Held>
+class slots_in_shared {
+ public:
+  explicit __device__ slots_in_shared(Held* first) : at_(static_cast<unsigned>(__cvta_generic_to_shared(first))) {}
+
+  __device__ void put_if(unsigned flag, const Held& item) {
+    if constexpr (sizeof(Held) == 1) {
+      asm volatile("{ .reg .pred put; setp.ne.u32 put, %2, 0; @put st.shared.u8 [%0], %1; @put add.u32 %0, %0, 1; }"
+                   : "+r"(at_)
+                   : "r"(bits_of<unsigned>(item)), "r"(flag)
+                   : "memory");
+    } else if constexpr (sizeof(Held) == 2) {
+      asm volatile("{ .reg .pred put; setp.ne.u32 put, %2, 0; @put st.shared.u16 [%0], %1; @put add.u32 %0, %0, 2; }"
+                   : "+r"(at_)
+                   : "r"(bits_of<unsigned>(item)), "r"(flag)
+                   : "memory");
+    } else if constexpr (sizeof(Held) == 4) {
+      asm volatile("{ .reg .pred put; setp.ne.u32 put, %2, 0; @put st.shared.u32 [%0], %1; @put add.u32 %0, %0, 4; }"
+                   : "+r"(at_)
+                   : "r"(bits_of<unsigned>(item)), "r"(flag)
+                   : "memory");
+    } else if constexpr (sizeof(Held) == 8) {
+      asm volatile("{ .reg .pred put; setp.ne.u32 put, %2, 0; @put st.shared.u64 [%0], %1; @put add.u32 %0, %0, 8; }"
+                   : "+r"(at_)
+                   : "l"(bits_of<unsigned long long>(item)), "r"(flag)
+                   : "memory");
+    } else if (flag != 0) {
+      *static_cast<Held*>(__cvta_shared_to_generic(at_)) = item;
+      at_ += sizeof(Held);
+    }
+  }
+
+ private:
+  unsigned at_;
+
+  template <class Word>
+  static __device__ Word bits_of(const Held& item) {
+    Word bits = 0;
+    memcpy(&bits, static_cast<const void*>(&item), sizeof(Held));
+    return bits;
+  }
+};
+
+// The chosen ones side by side, in their order; `before` of them are of the warps before. The others that are present,
+// if they are kept, side by side from slot `others` on.
+template <bool keeps_others, class Shape, class Held, class Counts>
+__device__ void stage_chosen(Held* staged, const lane_rows<Shape, Held>& items, unsigned chosen, unsigned present,
+                             const Counts& counts, int warp, int before, int others) {
+#pragma unroll
+  for (int row = 0; row < Shape::num_rows; ++row) {
+    const int rank = before + counts.before(row);
+    slots_in_shared<Held> slots(staged + rank);
+    slots_in_shared<Held> other_slots(staged + (keeps_others ? others + Shape::position(warp, row) - rank : 0));
+#pragma unroll
+    for (int k = 0; k < Shape::neighbours; ++k) {
+      slots.put_if(chosen & Shape::bit(row, k), items(row, k));
+      if (keeps_others) other_slots.put_if(present & ~chosen & Shape::bit(row, k), items(row, k));
+    }
+  }
+}
 
 // Writes `count` staged items from d_out on. Narrow items are put together to words, which are stored as they lie in
 // d_out. Four bytes behind the last item can be read.
