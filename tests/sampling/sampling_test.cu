@@ -104,7 +104,7 @@ using logit_types = testing::Types<float, __half, __nv_bfloat16>;
 TYPED_TEST_SUITE(Sampling, logit_types);
 
 TYPED_TEST(Sampling, CutsAndDrawsOfRowsOfEveryKind) {
-  for (const std::size_t num_columns : {1, 5, 333, 2049, 9001})
+  for (const std::size_t num_columns : {1, 5, 333, 2049, 9001, 20011})
     for (const keys_are kind :
          {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
       SCOPED_TRACE(name_of(kind));

@@ -35,11 +35,30 @@ struct pattern_bins {
   static __host__ __device__ float value_of(unsigned bin) {
     return bin == 0 ? 0 : rounded::of_bits(pattern_of(bin) << 16);
   }
-  // Where the counts of two patterns lie, in halves of a word, if all counts begin at `address` of shared memory.
+  // Where the counts of two patterns lie, in halves of a word, if all counts begin at `address`, less than 2^15.
   static __device__ unsigned two_places(unsigned two, unsigned address) {
     constexpr unsigned both = 0x00010001;
     const unsigned magnitudes = __vminu2(__vmaxu2(two & 0x7fff7fff, least * both), greatest * both);
     return magnitudes * 4 + (address - least * 4) * both + (two >> 1 & 0x40004000);
+  }
+  static __device__ void count(unsigned* counts, const uint4& vector) {
+    count_two(counts, vector.x);
+    count_two(counts, vector.y);
+    count_two(counts, vector.z);
+    count_two(counts, vector.w);
+  }
+  static __device__ void count_two(unsigned* counts, unsigned two) {
+#ifdef __CUDA_ARCH__
+    // The upper half of an address is the block's rank in its cluster.
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(counts));
+    const unsigned places = two_places(two, address & 0xffff);
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(__byte_perm(places, address, 0x7610)) : "memory");
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(__byte_perm(places, address, 0x7632)) : "memory");
+#else
+    const unsigned places = two_places(two, 0);
+    atomicAdd(counts + (places & 0xffff) / 4, 1u);
+    atomicAdd(counts + (places >> 16) / 4, 1u);
+#endif
   }
 };
 
@@ -59,6 +78,50 @@ struct pattern_memory {
   unsigned matches[pattern_bins::most_tiles_of_part * pattern_bins::warps], column;
 };
 
+// A row by 16 bytes. Items that are not in the row are NaN, in the last bin.
+struct pattern_row {
+  static constexpr unsigned vector_items = pattern_bins::vector_items;
+  const uint4* from;
+  unsigned size, before, num_vectors, first_whole, num_whole;  // items of the first vector before the row
+
+  __device__ pattern_row(const void* row, unsigned num_columns) : size(num_columns) {
+    const auto address = reinterpret_cast<std::uintptr_t>(row);
+    from = reinterpret_cast<const uint4*>(address & ~std::uintptr_t{15});
+    before = static_cast<unsigned>(address % 16 / 2);
+    num_vectors = (before + size + vector_items - 1) / vector_items;
+    first_whole = before > 0;
+    num_whole = before + size < vector_items ? 0 : (before + size) / vector_items - first_whole;
+  }
+  __device__ bool has(unsigned item) const { return item - before < size; }
+  __device__ uint4 read(unsigned place) const {
+    if (place - first_whole < num_whole) return __ldg(from + place);
+    unsigned words[4];
+    const auto* const items = reinterpret_cast<const unsigned short*>(from);
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned item = place * vector_items + 2 * i;
+      words[i] = (has(item) ? items[item] : 0xffffu) | (has(item + 1) ? items[item + 1] : 0xffffu) << 16;
+    }
+    return {words[0], words[1], words[2], words[3]};
+  }
+  // Which items of a vector have a pattern.
+  static __device__ unsigned mask_of(const uint4& vector, unsigned pattern) {
+    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+    unsigned mask = 0;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((words[i] & 0xffff) == pattern) mask |= 1u << 2 * i;
+      if (words[i] >> 16 == pattern) mask |= 2u << 2 * i;
+    }
+    return mask;
+  }
+  // The column of the `number`th item of a mask.
+  __device__ unsigned column_of(unsigned place, unsigned mask, unsigned number) const {
+    for (; number > 1; --number) mask &= mask - 1;
+    return place * vector_items + static_cast<unsigned>(__ffs(static_cast<int>(mask))) - 1 - before;
+  }
+};
+
 // All threads of a block call each function.
 class pattern_search {
   using bins = pattern_bins;
@@ -66,16 +129,10 @@ class pattern_search {
 
  public:
   __device__ pattern_search(const void* row, unsigned num_columns, pattern_memory& own)
-      : own_(own), size_(num_columns) {
-    const auto address = reinterpret_cast<std::uintptr_t>(row);
-    from_ = reinterpret_cast<const uint4*>(address & ~std::uintptr_t{15});
-    before_ = static_cast<unsigned>(address % 16 / 2);
-    num_tiles_ = (before_ + size_ + bins::tile_items - 1) / bins::tile_items;
+      : own_(own), row_(row, num_columns) {
+    num_tiles_ = (row_.before + row_.size + bins::tile_items - 1) / bins::tile_items;
     const unsigned least_tiles = (num_tiles_ + bins::most_parts - 1) / bins::most_parts;
     tiles_of_part_ = (least_tiles + bins::tiles_at_once - 1) / bins::tiles_at_once * bins::tiles_at_once;
-    first_whole_ = before_ > 0;
-    num_whole_ = (before_ + size_) / bins::vector_items - first_whole_;
-    if (before_ + size_ < bins::vector_items) num_whole_ = 0;
   }
 
   // Counts the row. False where its greatest item is beyond what bins tell apart.
@@ -94,12 +151,7 @@ class pattern_search {
       tile += bins::tiles_at_once;
       read_tiles(tile, ahead);
 #pragma unroll
-      for (const uint4& vector : now) {
-        count_two(vector.x);
-        count_two(vector.y);
-        count_two(vector.z);
-        count_two(vector.w);
-      }
+      for (const uint4& vector : now) bins::count(own_.counts, vector);
       if (tile % tiles_of_part_ == 0 && tile < num_tiles_) note_counts(tile / tiles_of_part_ - 1);
     }
     __syncthreads();
@@ -112,7 +164,7 @@ class pattern_search {
     if (own_.counts[0] + own_.counts[bins::of_sign] > 0 && levels.level(least_value) != levels.level(-least_value))
       return false;
     const unsigned read_tiles = (num_tiles_ + bins::tiles_at_once - 1) / bins::tiles_at_once * bins::tiles_at_once;
-    const unsigned not_in_row = read_tiles * bins::tile_items - size_;
+    const unsigned not_in_row = read_tiles * bins::tile_items - row_.size;
     if (own_.counts[bins::num - 1] > not_in_row && levels.level(-beyond) > 0) return false;
     token_mass mass{0, 0};
 #pragma unroll 4
@@ -194,7 +246,7 @@ class pattern_search {
       read_tiles(first + tile, vectors);
 #pragma unroll
       for (unsigned i = 0; i < bins::tiles_at_once; ++i) {
-        const unsigned matches = sum_up_to(static_cast<unsigned>(__popc(mask_of(vectors[i], pattern))));
+        const unsigned matches = sum_up_to(static_cast<unsigned>(__popc(row_.mask_of(vectors[i], pattern))));
         if (lane == lanes - 1 && tile + i < num) own_.matches[(tile + i) * bins::warps + warp] = matches;
       }
     }
@@ -212,12 +264,10 @@ class pattern_search {
     for (; number > own_.matches[place]; ++place) number -= own_.matches[place];
     if (place % bins::warps == warp) {
       const unsigned vector = (first + place / bins::warps) * bins::block_threads + threadIdx.x;
-      unsigned mask = mask_of(read(vector), pattern);
+      const unsigned mask = row_.mask_of(row_.read(vector), pattern);
       const auto own = static_cast<unsigned>(__popc(mask)), behind = sum_up_to(own);
-      if (behind - own < number && number <= behind) {
-        for (number -= behind - own; number > 1; --number) mask &= mask - 1;
-        own_.column = vector * bins::vector_items + static_cast<unsigned>(__ffs(static_cast<int>(mask))) - 1 - before_;
-      }
+      if (behind - own < number && number <= behind)
+        own_.column = row_.column_of(vector, mask, number - (behind - own));
     }
     __syncthreads();
     column = own_.column;
@@ -234,46 +284,12 @@ class pattern_search {
     }
     return value;
   }
-  // Items that are not in the row are NaN, in the last bin.
-  __device__ uint4 read(unsigned place) const {
-    if (place - first_whole_ < num_whole_) return __ldg(from_ + place);
-    unsigned words[4];
-    const auto* const items = reinterpret_cast<const unsigned short*>(from_);
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      const unsigned item = place * bins::vector_items + 2 * i;
-      words[i] = (has(item) ? items[item] : 0xffffu) | (has(item + 1) ? items[item + 1] : 0xffffu) << 16;
-    }
-    return {words[0], words[1], words[2], words[3]};
-  }
-  __device__ bool has(unsigned item) const { return item - before_ < size_; }
   __device__ void read_tiles(unsigned tile, uint4 (&vectors)[bins::tiles_at_once]) const {
 #pragma unroll
     for (unsigned i = 0; i < bins::tiles_at_once; ++i)
-      vectors[i] = read((tile + i) * bins::block_threads + threadIdx.x);
-  }
-  static __device__ unsigned mask_of(const uint4& vector, unsigned pattern) {
-    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
-    unsigned mask = 0;
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-      if ((words[i] & 0xffff) == pattern) mask |= 1u << 2 * i;
-      if (words[i] >> 16 == pattern) mask |= 2u << 2 * i;
-    }
-    return mask;
+      vectors[i] = row_.read((tile + i) * bins::block_threads + threadIdx.x);
   }
 
-  __device__ void count_two(unsigned two) {
-#ifdef __CUDA_ARCH__
-    const unsigned places = bins::two_places(two, static_cast<unsigned>(__cvta_generic_to_shared(own_.counts)));
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(places & 0xffff) : "memory");
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(places >> 16) : "memory");
-#else
-    const unsigned places = bins::two_places(two, 0);
-    atomicAdd(own_.counts + (places & 0xffff) / 4, 1u);
-    atomicAdd(own_.counts + (places >> 16) / 4, 1u);
-#endif
-  }
   __device__ void note_counts(unsigned part) {
     __syncthreads();
 #pragma unroll
@@ -317,8 +333,8 @@ class pattern_search {
   }
 
   pattern_memory& own_;
-  const uint4* from_;
-  unsigned size_, before_, num_tiles_, tiles_of_part_, first_whole_, num_whole_;
+  const pattern_row row_;
+  unsigned num_tiles_, tiles_of_part_;
   token_mass before_own_, own_mass_;
 };
 

@@ -12,7 +12,8 @@
 // A cut is a number of tokens (top-k) or of their weights (top-p). A draw is a cut at a random sum of the weights: it
 // takes its last token. So the draw goes by falling probability, as that of a sorted row does.
 //
-// Rows of bfloat16 logits are short of patterns. One block counts these, and reads little again (pattern_bins.cuh).
+// Rows of bfloat16 logits are short of patterns. One block counts these, and reads little again (pattern_bins.cuh), or
+// the blocks of a cluster do (pattern_clusters.cuh).
 //
 // All sums are of integers (weights.cuh), and a token's place in the order is an integer of its own. So nothing depends
 // on the number of blocks, the order of additions, or addresses.
@@ -26,6 +27,7 @@
 #include <type_traits>
 
 #include "rungs/production/sampling/pattern_bins.cuh"
+#include "rungs/production/sampling/pattern_clusters.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
@@ -600,6 +602,76 @@ __device__ bool sample_by_patterns(const sampling_task<T>& task, unsigned row, u
   return true;
 }
 
+// The same by the blocks of a cluster.
+template <class T>
+__device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                          unsigned char* shared) {
+  const T* const from = task.data + row * task.stride;
+  auto& own = *reinterpret_cast<pattern_cluster_memory*>(shared);
+  pattern_cluster search(from, task.num_columns, plan.num_blocks, own);
+  const bool is_first = search.rank() == 0, finds = is_first && threadIdx.x < parts::warp_threads;
+  const bool cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  const bool wants_last = task.last_kept != nullptr || (task.by_gumbel && cuts);
+  const random_source random = random_of(task);
+  weight_sum fraction = 0;
+  const float greatest = search.count([&] {
+    if (finds && !task.by_gumbel) fraction = draw_of(task, random, row);
+  });
+  const row_levels<true> levels(greatest, task.logit_factor);
+  search.weigh(levels, task.least_level);
+  if (finds) {
+    bool is_found = search.tells(greatest, levels);
+    weight_sum up_to = 0;
+    pattern_place last_kept{}, drawn{};
+    if (is_found) {
+      const token_mass total = search.sum_groups();
+      up_to = total.sum;
+      pattern_cut last{};
+      if (task.top_k > 0) {
+        last = search.find(true, min(task.top_k, total.count), levels, task.least_level);
+        up_to = last.up_to;
+      }
+      if (task.cuts_by_sum || (cuts && task.top_k == 0)) {
+        last = search.find(false, task.cuts_by_sum ? share_of_sum(up_to, task.sum_share) : up_to, levels,
+                           task.least_level);
+        up_to = last.up_to;
+      }
+      if (wants_last) is_found = search.place_of(last, last_kept);
+      if (!task.by_gumbel && is_found)
+        is_found = search.place_of(search.find(false, draw_target(up_to, fraction), levels, task.least_level), drawn);
+    }
+    if (threadIdx.x == 0) {
+      own.kept = last_kept;
+      own.drawn = drawn;
+      own.up_to = up_to;
+      own.is_found = is_found;
+    }
+  }
+  token_cut kept{0, 0};
+  unsigned token = 0;
+  bool is_found = false;
+  if (is_first) {
+    __syncthreads();
+    is_found = own.is_found;
+    kept.up_to = own.up_to;
+    if (is_found && wants_last)
+      kept.last = token_candidate(rounded::of_bits(own.kept.pattern << 16), search.column_of(own.kept));
+    if (is_found && !task.by_gumbel) token = search.column_of(own.drawn);
+    __syncthreads();
+  }
+  if (!search.agree(is_found, kept.last)) return false;
+  if (task.by_gumbel) {
+    row_blocks group(own.blocks, plan.num_blocks);
+    const row_share<T, false> share(from, task.num_columns, group.rank(), plan.num_blocks, nullptr);
+    candidate best = best_score(share, levels, task.least_level, own.last, random, task.keys, row), unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+    group.settle();
+  }
+  if (is_first && threadIdx.x == 0) write_row(task, row, levels, kept, token);
+  return true;
+}
+
 template <class T, bool resident, bool of_logits>
 __device__ __forceinline__ void sample_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                                            unsigned char* shared) {
@@ -730,6 +802,20 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
   sample_row<T, false, true>(task, plan, blockIdx.x, sampling_shared_memory);
 }
 
+// The same, a cluster a row.
+template <class T>
+__global__ void __launch_bounds__(weight_bins::block_threads, 1)
+    sample_pattern_clusters_kernel(const __grid_constant__ sampling_task<T> task,
+                                   const __grid_constant__ sampling_plan plan) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  const unsigned row = blockIdx.x / plan.num_blocks;
+  if (sample_by_pattern_cluster(task, plan, row, sampling_shared_memory)) return;
+  __syncthreads();
+  sample_row<T, false, true>(task, plan, row, sampling_shared_memory);
+#endif
+}
+
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
@@ -740,12 +826,19 @@ struct sample_rows {
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                          bool may_count_patterns, sampling_plan& plan) {
-    if (std::is_same_v<T, __nv_bfloat16> && may_count_patterns && num_columns >= least_columns_of_patterns &&
-        num_columns <= pattern_bins::most_columns) {
-      plan = by_patterns<T>(num_columns);
-      if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
-    }
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      if (may_count_patterns && num_columns >= least_columns_of_patterns && num_columns <= pattern_bins::most_columns) {
+        int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_patterns * 2);
+        if (blocks == cluster::parts::greatest_cluster_blocks) {
+          const cudaError_t error =
+              cluster::parts::fit_cluster(sample_pattern_clusters_kernel<T>, weight_bins::block_threads, blocks);
+          if (error != cudaSuccess) return error;
+        }
+        plan = by_patterns<T>(num_columns, blocks);
+        if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
+      }
+    }
     int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
@@ -781,10 +874,11 @@ struct sample_rows {
   }
 
   template <class T>
-  static sampling_plan by_patterns(std::size_t num_columns) {
-    sampling_plan plan = of_blocks<T>(num_columns, 1, false);
+  static sampling_plan by_patterns(std::size_t num_columns, int blocks) {
+    sampling_plan plan = of_blocks<T>(num_columns, blocks, false);
     plan.by_patterns = true;
-    if (plan.dynamic_bytes < sizeof(pattern_memory)) plan.dynamic_bytes = sizeof(pattern_memory);
+    const std::size_t least = blocks > 1 ? sizeof(pattern_cluster_memory) : sizeof(pattern_memory);
+    if (plan.dynamic_bytes < least) plan.dynamic_bytes = least;
     return plan;
   }
 
@@ -801,7 +895,8 @@ struct sample_rows {
           task, plan);
     };
     if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-      if (plan.by_patterns) return with(sample_patterns_kernel<T>);
+      if (plan.by_patterns)
+        return plan.num_blocks > 1 ? with(sample_pattern_clusters_kernel<T>) : with(sample_patterns_kernel<T>);
     }
     if (task.of_logits)
       return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
