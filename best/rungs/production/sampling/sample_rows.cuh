@@ -830,6 +830,7 @@ struct sample_rows {
     if constexpr (std::is_same_v<T, __nv_bfloat16>) {
       if (may_count_patterns && num_columns >= least_columns_of_patterns && num_columns <= pattern_bins::most_columns) {
         int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_patterns * 2);
+        if (blocks < 4) blocks = 1;  // two took 1.1 times as long as one (64 rows of 128,512 on an H200)
         if (blocks == cluster::parts::greatest_cluster_blocks) {
           const cudaError_t error =
               cluster::parts::fit_cluster(sample_pattern_clusters_kernel<T>, weight_bins::block_threads, blocks);
