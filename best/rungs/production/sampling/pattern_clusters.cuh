@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "rungs/cluster/parts/peers.cuh"
+#include "rungs/parts/warp.cuh"
 #include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 
@@ -109,7 +110,7 @@ class pattern_cluster {
       own_.totals[i] = count;
       add(mass, mass_of(position, count, levels, least_level));
     }
-    mass.count = __reduce_add_sync(parts::full_mask, mass.count);
+    mass.count = parts::warp_reduce(mass.count, plus{});
 #pragma unroll
     for (unsigned distance = 1; distance < lanes; distance *= 2)
       mass.sum += __shfl_xor_sync(parts::full_mask, mass.sum, distance);
@@ -192,7 +193,7 @@ class pattern_cluster {
     unsigned matches = 0;
 #pragma unroll 4
     for (unsigned i = first; i < end; i += lanes) matches += static_cast<unsigned>(__popc(mask_at(i + lane)));
-    matches = __reduce_add_sync(parts::full_mask, matches);
+    matches = parts::warp_reduce(matches, plus{});
     if (lane == 0) own_.matches[warp] = matches;
     __syncthreads();
     const unsigned each = lane < warps ? own_.matches[lane] : 0, up_to = sum_up_to(each);
