@@ -62,6 +62,16 @@ struct pattern_bins {
   }
 };
 
+// The sum of what the lanes of the warp have up to this one.
+__device__ inline unsigned sum_up_to(unsigned value) {
+#pragma unroll
+  for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2) {
+    const unsigned before = __shfl_up_sync(parts::full_mask, value, distance);
+    if (threadIdx.x % parts::warp_threads >= distance) value += before;
+  }
+  return value;
+}
+
 // The last token of a cut: the `number`th one of a bin, from 1 on. `up_to` is the sum of weights up to it.
 struct pattern_cut {
   unsigned bin, number, count;  // tokens in the bin
@@ -276,14 +286,6 @@ class pattern_search {
   }
 
  private:
-  static __device__ unsigned sum_up_to(unsigned value) {
-#pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2) {
-      const unsigned before = __shfl_up_sync(parts::full_mask, value, distance);
-      if (threadIdx.x % lanes >= distance) value += before;
-    }
-    return value;
-  }
   __device__ void read_tiles(unsigned tile, uint4 (&vectors)[bins::tiles_at_once]) const {
 #pragma unroll
     for (unsigned i = 0; i < bins::tiles_at_once; ++i)

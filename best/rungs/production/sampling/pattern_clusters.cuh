@@ -111,9 +111,7 @@ class pattern_cluster {
       add(mass, mass_of(position, count, levels, least_level));
     }
     mass.count = parts::warp_reduce(mass.count, plus{});
-#pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2)
-      mass.sum += __shfl_xor_sync(parts::full_mask, mass.sum, distance);
+    mass.sum = row_blocks::sum_of_lanes<lanes>(mass.sum);
     if (threadIdx.x % lanes == 0) *cluster::parts::of_rank(own_.groups + rank_ * warps + threadIdx.x / lanes, 0) = mass;
     cluster::parts::meet();
   }
@@ -133,7 +131,7 @@ class pattern_cluster {
     of_lane_ = {0, 0};
 #pragma unroll 1
     for (unsigned i = 0; i < of_lane; ++i) add(of_lane_, own_.groups[lane * of_lane + i]);
-    const token_mass up_to = sum_up_to(of_lane_);
+    const token_mass up_to = mass_up_to(of_lane_);
     before_lane_ = {up_to.sum - of_lane_.sum, up_to.count - of_lane_.count};
     return {__shfl_sync(parts::full_mask, up_to.sum, lanes - 1), __shfl_sync(parts::full_mask, up_to.count, lanes - 1)};
   }
@@ -156,7 +154,7 @@ class pattern_cluster {
     token_mass mass{0, 0};
 #pragma unroll 1
     for (unsigned i = 0; i < per_thread_; ++i) add(mass, mass_at(start + i));
-    const token_mass up_to = sum_up_to(mass);
+    const token_mass up_to = mass_up_to(mass);
     add(before, {up_to.sum - mass.sum, up_to.count - mass.count});
     owner = first_to_reach(before, mass, by_count, target);
     index = start;
@@ -274,15 +272,7 @@ class pattern_cluster {
   static __device__ token_mass of_lane(const token_mass& mass, unsigned lane) {
     return {__shfl_sync(parts::full_mask, mass.sum, lane), __shfl_sync(parts::full_mask, mass.count, lane)};
   }
-  static __device__ unsigned sum_up_to(unsigned value) {
-#pragma unroll
-    for (unsigned distance = 1; distance < lanes; distance *= 2) {
-      const unsigned before = __shfl_up_sync(parts::full_mask, value, distance);
-      if (threadIdx.x % lanes >= distance) value += before;
-    }
-    return value;
-  }
-  static __device__ token_mass sum_up_to(token_mass mass) {
+  static __device__ token_mass mass_up_to(token_mass mass) {
 #pragma unroll
     for (unsigned distance = 1; distance < lanes; distance *= 2) {
       const weight_sum sum = __shfl_up_sync(parts::full_mask, mass.sum, distance);

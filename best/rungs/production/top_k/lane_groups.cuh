@@ -57,8 +57,8 @@ struct row_candidates {
 // Up to so many rows of 65 to 256 columns have 16 lanes each: then all are resident at once, and a lane has less to do.
 inline constexpr std::size_t group_rows_of_more_lanes = 4096;
 
-// `lanes` neighbours hold a row, each of them `items`. (Bringing later rows to the L2 cache took 1.04 to 1.1 times as
-// long for 64 Ki rows of 256 and 512 floats on an H200.)
+// `lanes` neighbours hold a row, each of them `items`. Later rows are not brought to the L2 cache: that took 1.04
+// to 1.1 times as long. (64 Ki rows of 256 and 512 floats on an H200.)
 template <int lanes_, int items_>
 struct group_shape {
   static constexpr int lanes = lanes_, items = items_, block_threads = 128, block_rows = block_threads / lanes;

@@ -361,6 +361,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   unsigned size;
   const unsigned bound = hold_by_sample(stream, held, selection, plan.sample, plan.k, plan.capacity, size);
   const row_writer<Order, Output> to_row{keys.order, output, plan.layout, row};
+  // plan.of_part(row, part), without registers for both.
   candidate* const part_begin = plan.d_candidates + std::size_t{blockIdx.x} * plan.k;
   const auto to_part = [=](unsigned rank, candidate each) { part_begin[rank] = each; };
   if (bound != 0 && (plan.num_parts == 1 ? write_ranked(held, size, bound, plan, selection, to_row)
