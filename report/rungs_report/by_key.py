@@ -2,6 +2,7 @@
 from one process, whose contenders took turns."""
 
 from collections import Counter
+from statistics import geometric_mean
 from typing import Any
 
 from rungs_report import studies, words
@@ -86,14 +87,22 @@ def where(cell: Cell) -> str:
     return f"{types(cell)}, {structure(cell)[1]}, {words.size(cell['items'])} items"
 
 
+def at_the_copy(cells: list[Cell]) -> str:
+    """How many times as fast as CUB's a call that takes the copy's time would be."""
+    shares = [(cell["speedup"]["value"], result(cell, "rungs")) for cell in cells]
+    bounds = [speedup * 100 / own["percent_of_copy"] for speedup, own in shares if own and own["percent_of_copy"]]
+    return words.ratio(geometric_mean(bounds)) if bounds else words.UNKNOWN
+
+
 def findings(page: Page) -> list[str]:
     """A line for each call, and what was verified."""
     rows = []
     for name, found in groups(page).items():
         if compared := [cell for cell in found if "speedup" in cell]:
-            rows.append([code(NAMES[name]), *studies.ratios([cell["speedup"] for cell in compared], compared, lambda cell: f"({where(cell)})")])
+            ratios = studies.ratios([cell["speedup"] for cell in compared], compared, lambda cell: f"({where(cell)})")
+            rows.append([code(NAMES[name]), ratios[0], at_the_copy(compared), *ratios[1:]])
     every = runs(page.machine)
-    lines = [*table(["", f">over {text(beside(*every))}", "least", ">most", ">faster / tie / slower / undecided"], rows), ""] if rows else []
+    lines = [*table(["", f">over {text(beside(*every))}", ">at the copy's speed", "least", ">most", ">faster / tie / slower / undecided"], rows), ""] if rows else []
     if len(every) > 1:
         once = met_once(page)
         lines += ["Of each problem the release counts that we are the least ahead of." + (f" {words.plural(once, 'problem')} met one release only." if once else ""), ""]
@@ -172,7 +181,8 @@ def how(page: Page) -> list[str]:
         "",
         "A field tells our time, how many times as fast as CUB's that is, and the share of the copy: the time of a kernel that copies as many bytes as the call"
         " has to read and write, over ours. `rungs_by_key` times both libraries' calls cold: a clean flush comes before each sample, and all contenders of a cell take turns."
-        " Storage is allocated before. Times are medians. Run lengths are random but for runs of 1 and one run.",
+        " Storage is allocated before. Times are medians. Run lengths are random but for runs of 1 and one run."
+        " At the copy's speed: what the geometric mean would be of calls that take the copy's time.",
         "",
         studies.undecided(runs(page.machine), "CUB lies"),
         "",
