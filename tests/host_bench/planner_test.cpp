@@ -217,8 +217,8 @@ struct Planner : ::testing::Test {
   }
 };
 
-// The modes and sizes of cells in the order of visits; * where every rung is measured. Neighbours that have the same share a
-// line.
+// The modes and sizes of cells in the order of visits; * where every rung is measured. Neighbours that have the same
+// share a line.
 std::string to_text(const run_plan& plan) {
   std::vector<std::string> cells;
   std::map<std::string, std::vector<std::pair<std::string_view, std::string>>> sizes;  // by mode
@@ -474,9 +474,9 @@ TEST_F(Planner, BinsAndDistributionsCanBeAskedFor) {
   wanted = {.filter = "histogram_even.*/cold", .types = {"i32"}, .bins = {100}};
   EXPECT_EQ(cells(), (std::set{line + "uniform", line + "constant", line + "eight_hot", line + "zipf"}));
   wanted.distributions = {distribution::runs};
-  EXPECT_EQ(to_text(plan()), line + "runs cold: 1Mi 16Mi 256Mi\n");
+  EXPECT_EQ(to_text(plan()), "cold 1Mi 16Mi 256Mi: " + line + "runs\n");
   wanted.sizes = {5000};
-  EXPECT_EQ(to_text(plan()), line + "runs cold: 5000*\n");
+  EXPECT_EQ(to_text(plan()), "cold 5000*: " + line + "runs\n");
   wanted = {.types = {"i32"}, .distributions = {distribution::zipf}};
   for (const auto& one : plan().problems) EXPECT_EQ(one.distribution, distribution::zipf);
   EXPECT_TRUE(cells().contains("histogram_even/i32/bins=4096/zipf"));
