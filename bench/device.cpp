@@ -47,12 +47,6 @@ std::optional<device_facts> find_device(std::string& why_not, int ordinal) {
   return facts;
 }
 
-device_memory::device_memory(std::size_t num_bytes) : size_(num_bytes) {
-  void* address = nullptr;
-  if (num_bytes != 0) check(cudaMalloc(&address, num_bytes));
-  address_.reset(address);
-}
-
 stream make_stream() {
   cudaStream_t handle;
   check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking));

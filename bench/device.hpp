@@ -9,6 +9,8 @@
 #include <string>
 #include <type_traits>
 
+#include "check.hpp"
+
 namespace rungs::bench {
 
 struct device_facts {
@@ -40,7 +42,11 @@ using graph_exec = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, destr
 class device_memory {
  public:
   device_memory() = default;
-  explicit device_memory(std::size_t num_bytes);
+  explicit device_memory(std::size_t num_bytes) : size_(num_bytes) {
+    void* address = nullptr;
+    if (num_bytes != 0) check(cudaMalloc(&address, num_bytes));
+    address_.reset(address);
+  }
   void* get() const { return address_.get(); }
   std::size_t size() const { return size_; }
 

@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include "arrived.hpp"
 #include "guarded.hpp"
 #include "on_a_gpu.hpp"
 
@@ -27,7 +26,7 @@ cudaError_t in_two_phases(Call call) {
   if (const cudaError_t error = call(static_cast<void*>(nullptr), bytes)) return error;
   EXPECT_GT(bytes, 0u);
   const guarded<unsigned char> storage(bytes, 1);
-  EXPECT_EQ(arrived(cudaMemset(storage.data(), 0xff, bytes)), cudaSuccess);
+  storage.fill(0xff);
   std::size_t too_few = bytes - 1;
   EXPECT_EQ(call(storage.data(), too_few), cudaErrorInvalidValue);
   cudaError_t error = call(storage.data(), bytes);

@@ -28,18 +28,20 @@ class guarded {
   guarded(const guarded&) = delete;
   guarded& operator=(const guarded&) = delete;
 
+  std::size_t size() const { return num_items_; }
   T* data() const { return static_cast<T*>(memory_) + offset_; }
   void write(const std::vector<T>& items) const {
     EXPECT_EQ(arrived(cudaMemcpy(data(), items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice)), cudaSuccess);
   }
+  void fill(int byte) const { EXPECT_EQ(arrived(cudaMemset(data(), byte, num_items_ * sizeof(T))), cudaSuccess); }
   // The items. Fails where a canary is gone.
   std::vector<T> read() const {
     std::vector<unsigned char> all(bytes());
     EXPECT_EQ(cudaMemcpy(all.data(), memory_, bytes(), cudaMemcpyDeviceToHost), cudaSuccess);
     const std::size_t begin = offset_ * sizeof(T), end = begin + num_items_ * sizeof(T);
     std::size_t outside = 0, first = 0;
-    for (std::size_t i = 0; i < bytes(); ++i)
-      if ((i < begin || i >= end) && all[i] != canary && outside++ == 0) first = i;
+    for (std::size_t i = 0; i < bytes(); i = i + 1 == begin ? end : i + 1)
+      if (all[i] != canary && outside++ == 0) first = i;
     EXPECT_EQ(outside, 0u) << "bytes were written outside, the first at byte " << first << ", the items from " << begin
                            << " to " << end;
     std::vector<T> items(num_items_);
@@ -47,9 +49,11 @@ class guarded {
     return items;
   }
 
+  // What is in memory that nobody has written.
+  static constexpr unsigned char canary = 0xa5;
+
  private:
   static constexpr std::size_t margin = 256;
-  static constexpr unsigned char canary = 0xa5;
   std::size_t bytes() const { return (num_items_ + offset_ + margin) * sizeof(T); }
   void* memory_ = nullptr;
   std::size_t num_items_, offset_;

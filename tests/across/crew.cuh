@@ -14,14 +14,13 @@
 
 #include "across/oracle.hpp"
 #include "arrived.hpp"
+#include "device.hpp"
 #include "rungs/across/windows.cuh"
 #include "watchdog.hpp"
 
 namespace rungs::tests::across {
 
-inline void check(cudaError_t error) {
-  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
-}
+using bench::check;
 
 // Calls of ranks wait for each other. Whoever waits for them says so here, and is ended if it takes long.
 inline heartbeat pulse;
@@ -30,26 +29,15 @@ inline heartbeat pulse;
 // streams that do not wait for the legacy stream would read what was there before.
 inline void upload(void* to, const void* from, std::size_t num_bytes) {
   check(arrived(cudaMemcpy(to, from, num_bytes, cudaMemcpyHostToDevice)));
-  check(cudaStreamSynchronize(cudaStreamLegacy));
 }
 
-class memory {
- public:
+struct memory : bench::device_memory {
   memory() = default;
-  explicit memory(std::size_t bytes) { check(cudaMalloc(&bytes_, bytes)); }
-  explicit memory(const std::vector<unsigned char>& host) : memory(host.size() + 1) {
-    upload(bytes_, host.data(), host.size());
+  using device_memory::device_memory;
+  explicit memory(const std::vector<unsigned char>& host) : device_memory(host.size() + 1) {
+    upload(get(), host.data(), host.size());
   }
-  memory(memory&& other) noexcept : bytes_(std::exchange(other.bytes_, nullptr)) {}
-  memory& operator=(memory&& other) noexcept {
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~memory() { cudaFree(bytes_); }
-  unsigned char* get() const { return static_cast<unsigned char*>(bytes_); }
-
- private:
-  void* bytes_ = nullptr;
+  unsigned char* get() const { return static_cast<unsigned char*>(device_memory::get()); }
 };
 
 // Keeps a stream busy for so many microseconds.

@@ -22,21 +22,21 @@ class Contract : public Calls {};
 // Items that bytes cannot count, and halves that round: sums are wider than what is summed.
 TEST_F(Contract, Accumulators) {
   constexpr std::size_t n = 100'000;
-  const placed<int> d_keys(std::vector<int>(n, 5), 0);
-  const placed<unsigned char> d_bytes(std::vector<unsigned char>(n, 200), 0);
-  const placed<__half> d_halves(std::vector<__half>(n, __float2half(0.25f)), 0);
+  const guarded<int> d_keys(std::vector<int>(n, 5), 0);
+  const guarded<unsigned char> d_bytes(std::vector<unsigned char>(n, 200), 0);
+  const guarded<__half> d_halves(std::vector<__half>(n, __float2half(0.25f)), 0);
   outputs<int> sum(1, 0), key(1, 0);
   outputs<float> sum_of_halves(1, 0);
   outputs<unsigned> num(1, 0);
   run([&](auto&&... storage) {
-    return DeviceReduce::ReduceByKey(storage..., d_keys.get(), key.get(), d_bytes.get(), sum.get(), num.get(), plus{},
-                                     n);
+    return DeviceReduce::ReduceByKey(storage..., d_keys.data(), key.data(), d_bytes.data(), sum.data(), num.data(),
+                                     plus{}, n);
   });
   key.expect({5});
   sum.expect({20'000'000});
   run([&](auto&&... storage) {
-    return DeviceReduce::ReduceByKey(storage..., d_keys.get(), key.get(), d_halves.get(), sum_of_halves.get(),
-                                     num.get(), plus{}, n);
+    return DeviceReduce::ReduceByKey(storage..., d_keys.data(), key.data(), d_halves.data(), sum_of_halves.data(),
+                                     num.data(), plus{}, n);
   });
   sum_of_halves.expect({25'000.0f});
 }
@@ -51,14 +51,14 @@ TEST_F(Contract, EqualityOfTheCaller) {
     inclusive[i] = values[i] + (begins ? 0 : inclusive[i - 1]);
     exclusive[i] = inclusive[i] - values[i];
   }
-  const placed<int> d_keys(keys, 0), d_values(values, 0);
+  const guarded<int> d_keys(keys, 0), d_values(values, 0);
   outputs<int> out(n, 0);
   run([&](auto&&... storage) {
-    return DeviceScan::InclusiveSumByKey(storage..., d_keys.get(), d_values.get(), out.get(), n, same_tens{});
+    return DeviceScan::InclusiveSumByKey(storage..., d_keys.data(), d_values.data(), out.data(), n, same_tens{});
   });
   out.expect(inclusive);
   run([&](auto&&... storage) {
-    return DeviceScan::ExclusiveSumByKey(storage..., d_keys.get(), d_values.get(), out.get(), n, same_tens{});
+    return DeviceScan::ExclusiveSumByKey(storage..., d_keys.data(), d_values.data(), out.data(), n, same_tens{});
   });
   out.expect(exclusive);
 }
@@ -73,26 +73,26 @@ TEST_F(Contract, NoItems) {
     out.expect({});
     more.expect({});
   };
-  run([&](auto&&... s) { return DeviceSelect::If(s..., none, out.get(), num.get(), 0, is_odd{}); });
+  run([&](auto&&... s) { return DeviceSelect::If(s..., none, out.data(), num.data(), 0, is_odd{}); });
   expect_nothing();
-  run([&](auto&&... s) { return DevicePartition::If(s..., none, out.get(), num.get(), 0, is_odd{}); });
+  run([&](auto&&... s) { return DevicePartition::If(s..., none, out.data(), num.data(), 0, is_odd{}); });
   expect_nothing();
   outputs<unsigned> nums(2, 0);
   run([&](auto&&... s) {
-    return DevicePartition::If(s..., none, out.get(), more.get(), out.get(), nums.get(), 0, is_odd{}, is_odd{});
+    return DevicePartition::If(s..., none, out.data(), more.data(), out.data(), nums.data(), 0, is_odd{}, is_odd{});
   });
   nums.expect({0, 0});
   run([&](auto&&... s) {
-    return DeviceReduce::ReduceByKey(s..., none, out.get(), none, more.get(), num.get(), plus{}, 0);
+    return DeviceReduce::ReduceByKey(s..., none, out.data(), none, more.data(), num.data(), plus{}, 0);
   });
   expect_nothing();
-  run([&](auto&&... s) { return DeviceRunLengthEncode::Encode(s..., none, out.get(), more.get(), num.get(), 0); });
+  run([&](auto&&... s) { return DeviceRunLengthEncode::Encode(s..., none, out.data(), more.data(), num.data(), 0); });
   expect_nothing();
   run([&](auto&&... s) {
-    return DeviceRunLengthEncode::NonTrivialRuns(s..., none, out.get(), more.get(), num.get(), 0);
+    return DeviceRunLengthEncode::NonTrivialRuns(s..., none, out.data(), more.data(), num.data(), 0);
   });
   expect_nothing();
-  run([&](auto&&... s) { return DeviceScan::InclusiveSumByKey(s..., none, none, out.get(), 0); });
+  run([&](auto&&... s) { return DeviceScan::InclusiveSumByKey(s..., none, none, out.data(), 0); });
   out.expect({});
 }
 
@@ -120,17 +120,18 @@ struct job {
 
   // In storage of its own each, so that they may be captured one after the other.
   cudaError_t enqueue(workspace& workspace, const int* d_items, cudaStream_t stream) {
-    cudaError_t error = DeviceSelect::If(workspace, d_items, chosen.get(), num.get(), n, is_odd{}, stream);
+    cudaError_t error = DeviceSelect::If(workspace, d_items, chosen.data(), num.data(), n, is_odd{}, stream);
     if (error == cudaSuccess)
-      error = DeviceReduce::ReduceByKey(workspace, d_items, keys.get(), d_items, sums.get(), num.get() + 1, plus{}, n,
-                                        stream);
+      error = DeviceReduce::ReduceByKey(workspace, d_items, keys.data(), d_items, sums.data(), num.data() + 1, plus{},
+                                        n, stream);
     if (error == cudaSuccess)
-      error = DeviceScan::InclusiveSumByKey(workspace, d_items, d_items, scan.get(), n, rungs::device::equal_items{},
+      error = DeviceScan::InclusiveSumByKey(workspace, d_items, d_items, scan.data(), n, rungs::device::equal_items{},
                                             stream);
     if (error == cudaSuccess)
-      error = DeviceRunLengthEncode::Encode(workspace, d_items, discarding{}, lengths.get(), num.get() + 2, n, stream);
+      error =
+          DeviceRunLengthEncode::Encode(workspace, d_items, discarding{}, lengths.data(), num.data() + 2, n, stream);
     if (error == cudaSuccess)
-      error = DeviceRunLengthEncode::NonTrivialRuns(workspace, d_items, discarding{}, discarding{}, num.get() + 3, n,
+      error = DeviceRunLengthEncode::NonTrivialRuns(workspace, d_items, discarding{}, discarding{}, num.data() + 3, n,
                                                     stream);
     return error;
   }

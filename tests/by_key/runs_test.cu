@@ -72,38 +72,38 @@ class Runs : public Calls {
         longer_lengths.push_back(lengths[r]);
       }
 
-    const placed<Key> d_keys(keys, offset);
-    const placed<Value> d_values(values, offset);
+    const guarded<Key> d_keys(keys, offset);
+    const guarded<Value> d_values(values, offset);
     outputs<Key> out_keys(n, offset == 0 ? 0 : 3);
     outputs<Value> out(n, offset);
     outputs<long long> out_begins(n, 0), out_lengths(n, offset);
     outputs<unsigned> num(1, 0);
-    const Key* const in_keys = d_keys.get();
-    const Value* const in_values = d_values.get();
+    const Key* const in_keys = d_keys.data();
+    const Value* const in_values = d_values.data();
 
     run([&](auto&&... storage) {
-      return DeviceReduce::ReduceByKey(storage..., in_keys, out_keys.get(), in_values, out.get(), num.get(), op, n);
+      return DeviceReduce::ReduceByKey(storage..., in_keys, out_keys.data(), in_values, out.data(), num.data(), op, n);
     });
     num.expect({static_cast<unsigned>(unique.size())});
     out_keys.expect(unique);
     out.expect(aggregates);
     run([&](auto&&... storage) {
-      return DeviceScan::InclusiveScanByKey(storage..., in_keys, in_values, out.get(), op, n);
+      return DeviceScan::InclusiveScanByKey(storage..., in_keys, in_values, out.data(), op, n);
     });
     out.expect(inclusive);
     run([&](auto&&... storage) {
-      return DeviceScan::ExclusiveScanByKey(storage..., in_keys, in_values, out.get(), op, init, n);
+      return DeviceScan::ExclusiveScanByKey(storage..., in_keys, in_values, out.data(), op, init, n);
     });
     out.expect(exclusive);
     run([&](auto&&... storage) {
-      return DeviceRunLengthEncode::Encode(storage..., in_keys, out_keys.get(), out_lengths.get(), num.get(), n);
+      return DeviceRunLengthEncode::Encode(storage..., in_keys, out_keys.data(), out_lengths.data(), num.data(), n);
     });
     num.expect({static_cast<unsigned>(unique.size())});
     out_keys.expect(unique);
     out_lengths.expect(lengths);
     run([&](auto&&... storage) {
-      return DeviceRunLengthEncode::NonTrivialRuns(storage..., in_keys, out_begins.get(), out_lengths.get(), num.get(),
-                                                   n);
+      return DeviceRunLengthEncode::NonTrivialRuns(storage..., in_keys, out_begins.data(), out_lengths.data(),
+                                                   num.data(), n);
     });
     num.expect({static_cast<unsigned>(longer_begins.size())});
     out_begins.expect(longer_begins);
@@ -117,18 +117,18 @@ class Runs : public Calls {
                 0)
           << where;
     };
-    Value* const in_place = d_values.get();
+    Value* const in_place = d_values.data();
     run([&](auto&&... storage) {
       return DeviceScan::ExclusiveScanByKey(storage..., in_keys, in_values, in_place, op, init, n);
     });
     expect_there(in_place, exclusive, "over the values");
     if constexpr (std::is_same_v<Key, Value>) {
-      const placed<Value> again(values, offset);
+      const guarded<Value> again(values, offset);
       run([&](auto&&... storage) {
-        return DeviceScan::InclusiveScanByKey(storage..., in_keys, static_cast<const Value*>(again.get()), d_keys.get(),
-                                              op, n);
+        return DeviceScan::InclusiveScanByKey(storage..., in_keys, static_cast<const Value*>(again.data()),
+                                              d_keys.data(), op, n);
       });
-      expect_there(d_keys.get(), inclusive, "over the keys");
+      expect_there(d_keys.data(), inclusive, "over the keys");
     }
   }
 
@@ -198,15 +198,15 @@ TEST_F(Runs, RoundedSumsHaveTheSameBits) {
     for (float& value : values) value = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
     std::vector<float> first_sums, first_scan;
     for (const std::size_t offset : {0, 1, 0, 3, 0}) {
-      const placed<int> d_keys(keys, offset);
-      const placed<float> d_values(values, offset);
+      const guarded<int> d_keys(keys, offset);
+      const guarded<float> d_values(values, offset);
       device_vector<float> sums{std::vector<float>(n)}, scan{std::vector<float>(n)};
       run([&](auto&&... storage) {
-        return DeviceReduce::ReduceByKey(storage..., d_keys.get(), discarding{}, d_values.get(), sums.items,
+        return DeviceReduce::ReduceByKey(storage..., d_keys.data(), discarding{}, d_values.data(), sums.items,
                                          discarding{}, plus{}, n);
       });
       run([&](auto&&... storage) {
-        return DeviceScan::InclusiveSumByKey(storage..., d_keys.get(), d_values.get(), scan.items, n);
+        return DeviceScan::InclusiveSumByKey(storage..., d_keys.data(), d_values.data(), scan.items, n);
       });
       const auto sums_now = sums.read(n), scan_now = scan.read(n);
       if (first_sums.empty()) {
@@ -246,8 +246,8 @@ void expect_same_bits_in_rounds(const std::vector<Key>& keys, const std::vector<
       production::by_key<const Key*, const T*, T, decltype(device::as_folding<T>(plus{})), device::equal_items, Output>;
   static_assert(call_type::suits_rounds);
   const std::size_t n = keys.size();
-  const placed<Key> d_keys(keys, 0);
-  const placed<T> d_values(values, 0);
+  const guarded<Key> d_keys(keys, 0);
+  const guarded<T> d_values(values, 0);
   device_vector<T> in_rounds{std::vector<T>(n)}, by_tiles{std::vector<T>(n)};
   const auto fill = [&](auto call, device_vector<T>& to) {
     if constexpr (call_type::is_scan)
@@ -259,7 +259,7 @@ void expect_same_bits_in_rounds(const std::vector<Key>& keys, const std::vector<
     device_vector<char> storage{std::vector<char>(bytes)};
     ASSERT_EQ(production::run_by_key(storage.items, bytes, call, nullptr), cudaSuccess);
   };
-  const call_type call{d_keys.get(), d_values.get(), n, device::as_folding<T>(plus{}), {}, output, true, true};
+  const call_type call{d_keys.data(), d_values.data(), n, device::as_folding<T>(plus{}), {}, output, true, true};
   fill(call, in_rounds);
   fill(a_tile_a_block<call_type>{call}, by_tiles);
   const auto expected = by_tiles.read(n);
@@ -312,15 +312,15 @@ TEST_F(Runs, MoreThan2To31Items) {
   outputs<long long> out_begins(keys.size(), 0);
   outputs<unsigned> num(1, 0);
   run([&](auto&&... storage) {
-    return DeviceReduce::ReduceByKey(storage..., made<of_a_million>{}, out_keys.get(), made<one>{}, out.get(),
-                                     num.get(), plus{}, n);
+    return DeviceReduce::ReduceByKey(storage..., made<of_a_million>{}, out_keys.data(), made<one>{}, out.data(),
+                                     num.data(), plus{}, n);
   });
   num.expect({static_cast<unsigned>(keys.size())});
   out_keys.expect(keys);
   out.expect(lengths);
   run([&](auto&&... storage) {
-    return DeviceRunLengthEncode::NonTrivialRuns(storage..., made<of_a_million>{}, out_begins.get(), out.get(),
-                                                 num.get(), n);
+    return DeviceRunLengthEncode::NonTrivialRuns(storage..., made<of_a_million>{}, out_begins.data(), out.data(),
+                                                 num.data(), n);
   });
   num.expect({static_cast<unsigned>(keys.size())});
   out_begins.expect(begins);

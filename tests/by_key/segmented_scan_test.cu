@@ -191,20 +191,20 @@ class SegmentedScan : public Calls {
     const T init = item_at<T>(4711);
     std::vector<int> offsets(at.begins.begin(), at.begins.end());
     offsets.push_back(static_cast<int>(at.ends.back()));
-    const placed<Item> d_items(items, offset);
-    const placed<int> d_offsets(offsets, offset);
-    const Item* const in = d_items.get();
-    const int *const begins = d_offsets.get(), *const ends = begins + 1;
+    const guarded<Item> d_items(items, offset);
+    const guarded<int> d_offsets(offsets, offset);
+    const Item* const in = d_items.data();
+    const int *const begins = d_offsets.data(), *const ends = begins + 1;
     outputs<T> out(at.num_items, offset);
     for (const kind what : {kind::inclusive, kind::inclusive_from_init, kind::exclusive}) {
       std::vector<T> expected = untouched<T>(at.num_items);
       scan_on_host<T>(at, at.begins, items, op, what, init, expected);
       run([&](auto&&... storage) {
         return what == kind::inclusive
-                   ? segmented::InclusiveSegmentedScan(storage..., in, out.get(), begins, ends, n, op)
+                   ? segmented::InclusiveSegmentedScan(storage..., in, out.data(), begins, ends, n, op)
                : what == kind::exclusive
-                   ? segmented::ExclusiveSegmentedScan(storage..., in, out.get(), begins, ends, n, op, init)
-                   : segmented::InclusiveSegmentedScanInit(storage..., in, out.get(), begins, ends, n, op, init);
+                   ? segmented::ExclusiveSegmentedScan(storage..., in, out.data(), begins, ends, n, op, init)
+                   : segmented::InclusiveSegmentedScanInit(storage..., in, out.data(), begins, ends, n, op, init);
       });
       out.expect(expected);
     }
@@ -218,22 +218,23 @@ class SegmentedScan : public Calls {
     const segments at(sizes, how);
     const std::vector<Item> items = items_of<Item>(at.num_items);
     const T init = item_at<T>(4711);
-    const placed<Item> d_items(items, offset);
-    const placed<long long> d_begins(at.begins, 0), d_ends(at.ends, 1), d_out_begins(at.out_begins, 0);
-    const long long *const begins = d_begins.get(), *const ends = d_ends.get(), *const out_begins = d_out_begins.get();
-    const Item* const in = d_items.get();
+    const guarded<Item> d_items(items, offset);
+    const guarded<long long> d_begins(at.begins, 0), d_ends(at.ends, 1), d_out_begins(at.out_begins, 0);
+    const long long *const begins = d_begins.data(), *const ends = d_ends.data(),
+                           *const out_begins = d_out_begins.data();
+    const Item* const in = d_items.data();
     const std::size_t n = sizes.size();
     {
       outputs<T> out(at.num_items, offset);
       std::vector<T> expected = untouched<T>(at.num_items);
       scan_on_host<T>(at, at.begins, items, op, kind::inclusive, init, expected);
       run([&](auto&&... storage) {
-        return segmented::InclusiveSegmentedScan(storage..., in, out.get(), begins, ends, n, op);
+        return segmented::InclusiveSegmentedScan(storage..., in, out.data(), begins, ends, n, op);
       });
       out.expect(expected);
       scan_on_host<T>(at, at.begins, items, op, kind::exclusive, init, expected);
       run([&](auto&&... storage) {
-        return segmented::ExclusiveSegmentedScan(storage..., in, out.get(), begins, ends, n, op, init);
+        return segmented::ExclusiveSegmentedScan(storage..., in, out.data(), begins, ends, n, op, init);
       });
       out.expect(expected);
     }
@@ -243,7 +244,7 @@ class SegmentedScan : public Calls {
       std::vector<T> expected = untouched<T>(at.num_outputs);
       scan_on_host<T>(at, at.out_begins, items, op, kind::inclusive_from_init, init, expected);
       run([&](auto&&... storage) {
-        return segmented::InclusiveSegmentedScanInit(storage..., in, out.get(), begins, ends, out_begins, n, op, init);
+        return segmented::InclusiveSegmentedScanInit(storage..., in, out.data(), begins, ends, out_begins, n, op, init);
       });
       out.expect(expected);
     }
@@ -251,7 +252,7 @@ class SegmentedScan : public Calls {
       std::vector<T> expected = items;
       scan_on_host<T>(at, at.begins, items, op, kind::exclusive, init, expected);
       run([&](auto&&... storage) {
-        return segmented::ExclusiveSegmentedScan(storage..., in, d_items.get(), begins, ends, n, op, init);
+        return segmented::ExclusiveSegmentedScan(storage..., in, d_items.data(), begins, ends, n, op, init);
       });
       std::vector<T> got(at.num_items);
       ASSERT_EQ(cudaMemcpy(got.data(), in, at.num_items * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
@@ -294,10 +295,10 @@ TEST_F(SegmentedScan, ItemsWithConstructors) {
 TEST_F(SegmentedScan, Sums) {
   const segments at(kinds_of_lengths().back(), places::with_gaps);
   const std::vector<int> items = items_of<int>(at.num_items);
-  const placed<int> d_items(items, 0), d_begins(std::vector<int>(at.begins.begin(), at.begins.end()), 0),
+  const guarded<int> d_items(items, 0), d_begins(std::vector<int>(at.begins.begin(), at.begins.end()), 0),
       d_ends(std::vector<int>(at.ends.begin(), at.ends.end()), 0),
       d_out_begins(std::vector<int>(at.out_begins.begin(), at.out_begins.end()), 0);
-  const int *const in = d_items.get(), *const begins = d_begins.get(), *const ends = d_ends.get();
+  const int *const in = d_items.data(), *const begins = d_begins.data(), *const ends = d_ends.data();
   const int n = static_cast<int>(at.begins.size());
   for (const bool is_exclusive : {false, true}) {
     const kind what = is_exclusive ? kind::exclusive : kind::inclusive;
@@ -306,14 +307,14 @@ TEST_F(SegmentedScan, Sums) {
     scan_on_host<int>(at, at.begins, items, plus{}, what, 0, expected);
     scan_on_host<int>(at, at.out_begins, items, plus{}, what, 0, expected_apart);
     run([&](auto&&... storage) {
-      return is_exclusive ? segmented::ExclusiveSegmentedSum(storage..., in, out.get(), begins, ends, n)
-                          : segmented::InclusiveSegmentedSum(storage..., in, out.get(), begins, ends, n);
+      return is_exclusive ? segmented::ExclusiveSegmentedSum(storage..., in, out.data(), begins, ends, n)
+                          : segmented::InclusiveSegmentedSum(storage..., in, out.data(), begins, ends, n);
     });
     out.expect(expected);
     run([&](auto&&... storage) {
-      const int* const out_begins = d_out_begins.get();
-      return is_exclusive ? segmented::ExclusiveSegmentedSum(storage..., in, apart.get(), begins, ends, out_begins, n)
-                          : segmented::InclusiveSegmentedSum(storage..., in, apart.get(), begins, ends, out_begins, n);
+      const int* const out_begins = d_out_begins.data();
+      return is_exclusive ? segmented::ExclusiveSegmentedSum(storage..., in, apart.data(), begins, ends, out_begins, n)
+                          : segmented::InclusiveSegmentedSum(storage..., in, apart.data(), begins, ends, out_begins, n);
     });
     apart.expect(expected_apart);
   }
@@ -404,14 +405,14 @@ TEST_F(SegmentedScan, RoundedSumsHaveTheSameBits) {
     for (float& item : items) item = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
     std::vector<long long> offsets = at.begins;
     offsets.push_back(at.ends.back());
-    const placed<long long> d_offsets(offsets, 0), d_begins(at.begins, 0);
-    for (const long long* const begins : {d_begins.get(), d_offsets.get()}) {
+    const guarded<long long> d_offsets(offsets, 0), d_begins(at.begins, 0);
+    for (const long long* const begins : {d_begins.data(), d_offsets.data()}) {
       first.clear();
       for (const std::size_t offset : {0, 1, 0, 3, 0}) {
-        const placed<float> d_items(items, offset);
+        const guarded<float> d_items(items, offset);
         device_vector<float> out{std::vector<float>(n)};
         run([&](auto&&... storage) {
-          return segmented::InclusiveSegmentedSum(storage..., d_items.get(), out.items, begins, d_offsets.get() + 1,
+          return segmented::InclusiveSegmentedSum(storage..., d_items.data(), out.items, begins, d_offsets.data() + 1,
                                                   sizes.size());
         });
         const auto now = out.read(n);
@@ -440,14 +441,14 @@ TEST_P(SegmentedScanReplayed, WithNewSegments) {
   const std::size_t num_segments = GetParam();
   const own_stream stream;
   const std::vector<int> items = items_of<int>(most_items);
-  const placed<int> d_items(items, 0);
+  const guarded<int> d_items(items, 0);
   const device_vector<long long> begins{std::vector<long long>(num_segments)},
       ends{std::vector<long long>(num_segments)};
   outputs<int> out(most_items, 0);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   const auto enqueue = [&] {
-    return segmented::InclusiveSegmentedSum(workspace_, d_items.get(), out.get(), begins.in(), ends.in(), num_segments,
-                                            stream);
+    return segmented::InclusiveSegmentedSum(workspace_, d_items.data(), out.data(), begins.in(), ends.in(),
+                                            num_segments, stream);
   };
   ASSERT_EQ(enqueue(), cudaSuccess);  // of empty segments
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
@@ -482,13 +483,13 @@ TEST_F(SegmentedScan, OffsetsThatDoNotAscend) {
     at.ends.assign(all.begin() + 1, all.end());
     at.num_items = 100'000;
     const std::vector<int> items = items_of<int>(at.num_items);
-    const placed<int> d_items(items, 1), d_offsets(all, 1);
+    const guarded<int> d_items(items, 1), d_offsets(all, 1);
     std::vector<int> expected = untouched<int>(at.num_items);
     scan_on_host<int>(at, at.begins, items, plus{}, kind::inclusive, 0, expected);
     outputs<int> out(at.num_items, 1);
     run([&](auto&&... storage) {
-      const int *const in = d_items.get(), *const begins = d_offsets.get();
-      return segmented::InclusiveSegmentedSum(storage..., in, out.get(), begins, begins + 1, at.begins.size());
+      const int *const in = d_items.data(), *const begins = d_offsets.data();
+      return segmented::InclusiveSegmentedSum(storage..., in, out.data(), begins, begins + 1, at.begins.size());
     });
     out.expect(expected);
   }
@@ -500,8 +501,8 @@ TEST_F(SegmentedScan, TwoStreamsAtOnce) {
   for (const std::size_t s : {0, 5, 350, 699}) sizes[s] = 250'003;
   const segments at(sizes, places::in_any_order);
   const std::vector<affine> items = items_of<affine>(at.num_items);
-  const placed<affine> d_items(items, 0);
-  const placed<long long> d_begins(at.begins, 0), d_ends(at.ends, 0);
+  const guarded<affine> d_items(items, 0);
+  const guarded<long long> d_begins(at.begins, 0), d_ends(at.ends, 0);
   std::vector<affine> expected = untouched<affine>(at.num_items);
   scan_on_host<affine>(at, at.begins, items, compose{}, kind::inclusive, affine{}, expected);
   workspace workspaces[2];
@@ -513,8 +514,8 @@ TEST_F(SegmentedScan, TwoStreamsAtOnce) {
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     for (int call = 0; call < 20; ++call)
       ASSERT_EQ(
-          segmented::InclusiveSegmentedScan(workspaces[call % 2], d_items.get(), out[call % 2].get(), d_begins.get(),
-                                            d_ends.get(), sizes.size(), compose{}, streams[call % 2]),
+          segmented::InclusiveSegmentedScan(workspaces[call % 2], d_items.data(), out[call % 2].data(), d_begins.data(),
+                                            d_ends.data(), sizes.size(), compose{}, streams[call % 2]),
           cudaSuccess);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     for (outputs<affine>& of_stream : out) of_stream.expect(expected);

@@ -87,10 +87,10 @@ class Select : public Calls {
       values[i] = static_cast<long long>(i) * 5 - 3;
       if (i == 0 || !(items[i] == items[i - 1])) firsts.push_back(items[i]), first_values.push_back(values[i]);
     }
-    const placed<T> in(items, offset);
-    const placed<char> d_flags(flags, offset);
-    const placed<short> d_numbers(numbers, offset);
-    const placed<long long> d_values(values, offset);
+    const guarded<T> in(items, offset);
+    const guarded<char> d_flags(flags, offset);
+    const guarded<short> d_numbers(numbers, offset);
+    const guarded<long long> d_values(values, offset);
     outputs<T> out(n, offset == 0 ? 0 : 3);
     outputs<long long> out_values(n, offset);
     outputs<unsigned long long> num(1, 0);
@@ -100,30 +100,31 @@ class Select : public Calls {
     };
 
     run([&](auto&&... storage) {
-      return DeviceSelect::If(storage..., in.get(), out.get(), num.get(), n, is_chosen{});
+      return DeviceSelect::If(storage..., in.data(), out.data(), num.data(), n, is_chosen{});
     });
     expect(chosen);
     run([&](auto&&... storage) {
-      return DeviceSelect::Flagged(storage..., in.get(), d_flags.get(), out.get(), num.get(), n);
+      return DeviceSelect::Flagged(storage..., in.data(), d_flags.data(), out.data(), num.data(), n);
     });
     expect(chosen);
     run([&](auto&&... storage) {
-      return DeviceSelect::FlaggedIf(storage..., in.get(), d_numbers.get(), out.get(), num.get(), n, is_seven{});
+      return DeviceSelect::FlaggedIf(storage..., in.data(), d_numbers.data(), out.data(), num.data(), n, is_seven{});
     });
     expect(chosen);
-    run([&](auto&&... storage) { return DeviceSelect::Unique(storage..., in.get(), out.get(), num.get(), n); });
+    run([&](auto&&... storage) { return DeviceSelect::Unique(storage..., in.data(), out.data(), num.data(), n); });
     expect(firsts);
     run([&](auto&&... storage) {
-      return DeviceSelect::UniqueByKey(storage..., in.get(), d_values.get(), out.get(), out_values.get(), num.get(), n);
+      return DeviceSelect::UniqueByKey(storage..., in.data(), d_values.data(), out.data(), out_values.data(),
+                                       num.data(), n);
     });
     expect(firsts);
     out_values.expect(first_values);
     run([&](auto&&... storage) {
-      return DevicePartition::If(storage..., in.get(), out.get(), num.get(), n, is_chosen{});
+      return DevicePartition::If(storage..., in.data(), out.data(), num.data(), n, is_chosen{});
     });
     expect(chosen, others);
     run([&](auto&&... storage) {
-      return DevicePartition::Flagged(storage..., in.get(), d_flags.get(), out.get(), num.get(), n);
+      return DevicePartition::Flagged(storage..., in.data(), d_flags.data(), out.data(), num.data(), n);
     });
     expect(chosen, others);
 
@@ -133,7 +134,7 @@ class Select : public Calls {
     outputs<T> out_even(n, 1), out_odd(n, offset);
     outputs<unsigned> nums(2, 0);
     run([&](auto&&... storage) {
-      return DevicePartition::If(storage..., in.get(), out.get(), out_even.get(), out_odd.get(), nums.get(), n,
+      return DevicePartition::If(storage..., in.data(), out.data(), out_even.data(), out_odd.data(), nums.data(), n,
                                  is_chosen{}, is_even{});
     });
     nums.expect({static_cast<unsigned>(chosen.size()), static_cast<unsigned>(even.size())});
@@ -143,21 +144,21 @@ class Select : public Calls {
 
     // In place, what lies behind the chosen items may be anything.
     const auto expect_in_place = [&](auto call) {
-      const placed<T> data(items, offset);
-      run([&](auto&&... storage) { return call(data.get(), storage...); });
+      const guarded<T> data(items, offset);
+      run([&](auto&&... storage) { return call(data.data(), storage...); });
       num.expect({chosen.size()});
       std::vector<T> got(chosen.size());
-      ASSERT_EQ(cudaMemcpy(got.data(), data.get(), got.size() * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+      ASSERT_EQ(cudaMemcpy(got.data(), data.data(), got.size() * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
       EXPECT_TRUE(got == chosen) << "in place";
     };
     expect_in_place([&](T* d_data, auto&&... storage) {
-      return DeviceSelect::If(storage..., d_data, num.get(), n, is_chosen{}, nullptr);
+      return DeviceSelect::If(storage..., d_data, num.data(), n, is_chosen{}, nullptr);
     });
     expect_in_place([&](T* d_data, auto&&... storage) {
-      return DeviceSelect::Flagged(storage..., d_data, d_flags.get(), num.get(), n, nullptr);
+      return DeviceSelect::Flagged(storage..., d_data, d_flags.data(), num.data(), n, nullptr);
     });
     expect_in_place([&](T* d_data, auto&&... storage) {
-      return DeviceSelect::FlaggedIf(storage..., d_data, d_numbers.get(), num.get(), n, is_seven{}, nullptr);
+      return DeviceSelect::FlaggedIf(storage..., d_data, d_numbers.data(), num.data(), n, is_seven{}, nullptr);
     });
   }
 
@@ -194,12 +195,12 @@ TEST_F(Select, FlagsInPlace) {
   std::vector<int> chosen;
   for (const int item : items)
     if (item != 0) chosen.push_back(item);
-  const placed<int> data(items, 0);
+  const guarded<int> data(items, 0);
   outputs<unsigned long long> num(1, 0);
-  run([&](auto&&... storage) { return DeviceSelect::Flagged(storage..., data.get(), data.get(), num.get(), n); });
+  run([&](auto&&... storage) { return DeviceSelect::Flagged(storage..., data.data(), data.data(), num.data(), n); });
   num.expect({chosen.size()});
   std::vector<int> got(chosen.size());
-  ASSERT_EQ(cudaMemcpy(got.data(), data.get(), got.size() * sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
+  ASSERT_EQ(cudaMemcpy(got.data(), data.data(), got.size() * sizeof(int), cudaMemcpyDeviceToHost), cudaSuccess);
   EXPECT_TRUE(got == chosen);
 }
 
@@ -214,12 +215,12 @@ TEST_F(Select, UniqueByAnOperator) {
     }
   std::vector<int> values(n);
   std::transform(keys.begin(), keys.end(), values.begin(), [](int key) { return -key; });
-  const placed<int> d_keys(keys, 0), d_values(values, 0);
+  const guarded<int> d_keys(keys, 0), d_values(values, 0);
   outputs<int> out_keys(n, 0), out_values(n, 0);
   outputs<unsigned long long> num(1, 0);
   run([&](auto&&... storage) {
-    return DeviceSelect::UniqueByKey(storage..., d_keys.get(), d_values.get(), out_keys.get(), out_values.get(),
-                                     num.get(), n, same_tens{});
+    return DeviceSelect::UniqueByKey(storage..., d_keys.data(), d_values.data(), out_keys.data(), out_values.data(),
+                                     num.data(), n, same_tens{});
   });
   num.expect({first_keys.size()});
   out_keys.expect(first_keys);
@@ -241,16 +242,16 @@ TEST_F(Select, IteratorsThatAreNoPointers) {
   outputs<int> out(n, 0);
   outputs<unsigned long long> num(1, 0);
   run([&](auto&&... storage) {
-    return DeviceSelect::If(storage..., made<squared>{}, negating{out.get()}, num.get(), n, is_small{});
+    return DeviceSelect::If(storage..., made<squared>{}, negating{out.data()}, num.data(), n, is_small{});
   });
   num.expect({expected.size()});
   out.expect(expected);
   run([&](auto&&... storage) {
-    return DeviceSelect::If(storage..., made<squared>{}, discarding{}, num.get(), n, is_small{});
+    return DeviceSelect::If(storage..., made<squared>{}, discarding{}, num.data(), n, is_small{});
   });
   num.expect({expected.size()});
   run([&](auto&&... storage) {
-    return DeviceSelect::If(storage..., made<squared>{}, negating{out.get()}, discarding{}, n, is_small{});
+    return DeviceSelect::If(storage..., made<squared>{}, negating{out.data()}, discarding{}, n, is_small{});
   });
   out.expect(expected);
 }
@@ -277,7 +278,7 @@ TEST_F(Select, MoreThan2To31Items) {
   outputs<long long> out(1000, 0);
   outputs<unsigned long long> num(1, 0);
   run([&](auto&&... storage) {
-    return DeviceSelect::If(storage..., made<itself>{}, out.get(), num.get(), n, is_marked{});
+    return DeviceSelect::If(storage..., made<itself>{}, out.data(), num.data(), n, is_marked{});
   });
   num.expect({expected.size()});
   out.expect(expected);
@@ -288,7 +289,7 @@ TEST_F(Select, MoreThan2To31Items) {
     GTEST_SKIP() << "not enough memory for 2 GiB";
   }
   run([&](auto&&... storage) {
-    return DeviceSelect::If(storage..., made<low_byte>{}, bytes, num.get(), n, any_byte{});
+    return DeviceSelect::If(storage..., made<low_byte>{}, bytes, num.data(), n, any_byte{});
   });
   num.expect({static_cast<unsigned long long>(n)});
   constexpr long long part = 1 << 20;

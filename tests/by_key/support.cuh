@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
@@ -22,58 +23,27 @@ struct same_tens {
   __host__ __device__ bool operator()(int a, int b) const { return a / 10 == b / 10; }
 };
 
-// Items on the device, so many items behind an alignment.
+// Room for outputs.
 template <class T>
-class placed {
+class outputs : public guarded<T> {
  public:
-  placed(const std::vector<T>& host, std::size_t offset)
-      : host_(with_offset(host, offset)), all_(host_), offset_(offset) {}
-  T* get() const { return all_.items + offset_; }
-
- private:
-  static std::vector<T> with_offset(const std::vector<T>& host, std::size_t offset) {
-    std::vector<T> all(host.size() + offset + 1);
-    std::copy(host.begin(), host.end(), all.begin() + static_cast<std::ptrdiff_t>(offset));
-    return all;
-  }
-  std::vector<T> host_;
-  device_vector<T> all_;
-  std::size_t offset_;
-};
-
-// Room for outputs, with canaries before and behind.
-template <class T>
-class outputs {
- public:
-  outputs(std::size_t num_items, std::size_t offset) : all_(poison(num_items + offset + 16)), offset_(offset) {
-    size_ = num_items + offset + 16;
-  }
-  T* get() const { return all_.items + offset_; }
+  outputs(std::size_t num_items, std::size_t offset) : guarded<T>(num_items, offset) {}
 
   // The first outputs are these, bit for bit, and nothing else was written; with `reversed`, but for the outputs at the
   // end, which are those from the last one backwards. Written anew for the next call.
-  void expect(const std::vector<T>& front, const std::vector<T>& reversed = {}) {
-    std::vector<T> expected = poison(size_);
-    std::copy(front.begin(), front.end(), expected.begin() + static_cast<std::ptrdiff_t>(offset_));
-    std::copy(reversed.begin(), reversed.end(), expected.rbegin() + 16);
-    const std::vector<T> got = all_.read(size_);
-    for (std::size_t i = 0; i < size_; ++i)
+  void expect(const std::vector<T>& front, const std::vector<T>& reversed = {}) const {
+    std::vector<T> expected(this->size());
+    std::memset(static_cast<void*>(expected.data()), this->canary, expected.size() * sizeof(T));
+    std::copy(front.begin(), front.end(), expected.begin());
+    std::copy(reversed.begin(), reversed.end(), expected.rbegin());
+    const std::vector<T> got = this->read();
+    for (std::size_t i = 0; i < got.size(); ++i)
       if (std::memcmp(static_cast<const void*>(&got[i]), static_cast<const void*>(&expected[i]), sizeof(T)) != 0) {
-        ADD_FAILURE() << "output " << static_cast<long long>(i) - static_cast<long long>(offset_) << " of "
-                      << front.size() + reversed.size() << " is wrong";
+        ADD_FAILURE() << "output " << i << " of " << front.size() + reversed.size() << " is wrong";
         break;
       }
-    ASSERT_EQ(arrived(cudaMemset(all_.items, 0xa5, size_ * sizeof(T))), cudaSuccess);
+    this->fill(this->canary);
   }
-
- private:
-  static std::vector<T> poison(std::size_t size) {
-    std::vector<T> all(size);
-    std::memset(static_cast<void*>(all.data()), 0xa5, size * sizeof(T));
-    return all;
-  }
-  device_vector<T> all_;
-  std::size_t offset_, size_;
 };
 
 class Calls : public OnAGpu {

@@ -12,7 +12,6 @@
 #include <ostream>
 #include <string>
 
-#include "arrived.hpp"
 #include "exact/calls.hpp"
 #include "exact/items.hpp"
 #include "gpu_test.hpp"
@@ -27,28 +26,7 @@ const char* name(number type) { return names[static_cast<int>(type)]; }
 
 // ---- memory
 
-class device_bytes {
- public:
-  explicit device_bytes(std::size_t bytes) { EXPECT_EQ(cudaMalloc(&memory_, bytes + 1), cudaSuccess); }
-  explicit device_bytes(const std::vector<unsigned char>& host) : device_bytes(host.size()) { write(host); }
-  ~device_bytes() { cudaFree(memory_); }
-  device_bytes(const device_bytes&) = delete;
-  device_bytes& operator=(const device_bytes&) = delete;
-
-  void write(const std::vector<unsigned char>& host) const {
-    EXPECT_EQ(arrived(cudaMemcpy(memory_, host.data(), host.size(), cudaMemcpyHostToDevice)), cudaSuccess);
-  }
-  std::vector<unsigned char> read(std::size_t bytes) const {
-    std::vector<unsigned char> host(bytes);
-    EXPECT_EQ(cudaMemcpy(host.data(), memory_, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
-    return host;
-  }
-  void fill(int byte, std::size_t bytes) const { EXPECT_EQ(arrived(cudaMemset(memory_, byte, bytes)), cudaSuccess); }
-  unsigned char* get() const { return static_cast<unsigned char*>(memory_); }
-
- private:
-  void* memory_ = nullptr;
-};
+using device_bytes = guarded<unsigned char>;
 
 std::vector<unsigned char> packed(number type, const items& from) {
   const std::size_t each = bytes_of(type);
@@ -74,11 +52,11 @@ class storage {
     if (bytes > capacity_) {
       capacity_ = 2 * bytes;
       memory_ = std::make_unique<device_bytes>(capacity_ + 1);  // waits for what used the old one
-      memory_->fill(0xa5, capacity_ + 1);
+      memory_->fill(0xa5);
       // The filling may still run when the host goes on, and the tests' stream does not wait for it.
       EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     }
-    return call(memory_->get() + 1, bytes);
+    return call(memory_->data() + 1, bytes);
   }
 
  private:
@@ -183,7 +161,7 @@ class Exact : public ::testing::TestWithParam<target> {
     device_bytes a, b;
   };
   call of_range(const placed& in, const range& r) const {
-    return {what_,       of_,    in.a.get() + r.first_a * item_bytes_, in.b.get() + r.first_b * item_bytes_,
+    return {what_,       of_,    in.a.data() + r.first_a * item_bytes_, in.b.data() + r.first_b * item_bytes_,
             r.num_items, stream_};
   }
 
@@ -191,16 +169,16 @@ class Exact : public ::testing::TestWithParam<target> {
   template <class Enqueue>
   std::vector<unsigned char> results(std::size_t count, std::size_t bytes_each, Enqueue enqueue) {
     const device_bytes out(count * bytes_each);
-    out.fill(0xa5, count * bytes_each);
+    out.fill(0xa5);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     for (std::size_t i = 0; i < count; ++i) {
-      const cudaError_t error = enqueue(i, out.get() + i * bytes_each);
+      const cudaError_t error = enqueue(i, out.data() + i * bytes_each);
       if (error == cudaSuccess) continue;
       ADD_FAILURE() << "call " << i << ": " << cudaGetErrorName(error);
       break;
     }
     EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
-    return out.read(count * bytes_each);
+    return out.read();
   }
   items numbers_of(const placed& in, const std::vector<range>& ranges, number result) {
     const auto found = results(ranges.size(), bytes_of(result), [&](std::size_t i, void* d_out) {
@@ -465,31 +443,31 @@ TEST_P(Exact, StorageAndMemoryAround) {
     const call call = of_range(in, {0, 0, n});
     std::size_t bytes = 0;
     const device_bytes out(2 * around + item_bytes_);
-    ASSERT_EQ(enqueue(call, of_, out.get(), nullptr, bytes), cudaSuccess);
+    ASSERT_EQ(enqueue(call, of_, out.data(), nullptr, bytes), cudaSuccess);
     const device_bytes storage(bytes + 2 * around);
     for (const int contents : {0x00, 0x01, 0xa5, 0xff}) {
       std::size_t too_few = bytes - 1;
-      EXPECT_EQ(enqueue(call, of_, out.get() + around, storage.get() + around, too_few), cudaErrorInvalidValue);
+      EXPECT_EQ(enqueue(call, of_, out.data() + around, storage.data() + around, too_few), cudaErrorInvalidValue);
       for (const std::size_t odd : {0, 1, 5}) {
         std::size_t exactly = bytes;
-        storage.fill(contents, bytes + 2 * around);
-        out.fill(contents, 2 * around + item_bytes_);
+        storage.fill(contents);
+        out.fill(contents);
         ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-        ASSERT_EQ(enqueue(call, of_, out.get() + around, storage.get() + around - odd, exactly), cudaSuccess);
+        ASSERT_EQ(enqueue(call, of_, out.data() + around, storage.data() + around - odd, exactly), cudaSuccess);
         ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
-        auto written = out.read(2 * around + item_bytes_);
+        auto written = out.read();
         bits found = 0;
         std::memcpy(&found, written.data() + around, item_bytes_);
         expect_right(of_, found, expected, text("storage of ", contents, ", ", n, " items"));
         std::memset(written.data() + around, contents, item_bytes_);
         EXPECT_EQ(written, std::vector<unsigned char>(written.size(), static_cast<unsigned char>(contents)));
-        const auto left = storage.read(bytes + 2 * around);
+        const auto left = storage.read();
         for (std::size_t i = 0; i < around - odd; ++i) ASSERT_EQ(left[i], contents);
         for (std::size_t i = around - odd + bytes; i < left.size(); ++i) ASSERT_EQ(left[i], contents);
       }
     }
-    EXPECT_EQ(in.a.read(n * item_bytes_), packed(of_, from.a));
-    EXPECT_EQ(in.b.read(from.b.size() * item_bytes_), packed(of_, from.b));
+    EXPECT_EQ(in.a.read(), packed(of_, from.a));
+    EXPECT_EQ(in.b.read(), packed(of_, from.b));
   }
 }
 
@@ -527,17 +505,18 @@ TEST_P(Exact, CapturedAndReplayed) {
       const call call = of_range(in, {0, 0, n});
       const device_bytes out(item_bytes_), record_out(record_.bytes());
       std::size_t bytes = 0, bytes_of_record = 0;
-      ASSERT_EQ(enqueue(call, of_, out.get(), nullptr, bytes), cudaSuccess);
-      ASSERT_EQ(record_.enqueue(call, record_out.get(), nullptr, bytes_of_record), cudaSuccess);
+      ASSERT_EQ(enqueue(call, of_, out.data(), nullptr, bytes), cudaSuccess);
+      ASSERT_EQ(record_.enqueue(call, record_out.data(), nullptr, bytes_of_record), cudaSuccess);
       const device_bytes storage(bytes), storage_of_record(bytes_of_record);
       const auto work = [&] {
         if (has_workspace) {
-          const cudaError_t error = enqueue(call, of_, out.get(), workspace);
-          return error != cudaSuccess ? error : record_.enqueue(call, record_out.get(), workspace);
+          const cudaError_t error = enqueue(call, of_, out.data(), workspace);
+          return error != cudaSuccess ? error : record_.enqueue(call, record_out.data(), workspace);
         }
-        const cudaError_t error = enqueue(call, of_, out.get(), storage.get(), bytes);
-        return error != cudaSuccess ? error
-                                    : record_.enqueue(call, record_out.get(), storage_of_record.get(), bytes_of_record);
+        const cudaError_t error = enqueue(call, of_, out.data(), storage.data(), bytes);
+        return error != cudaSuccess
+                   ? error
+                   : record_.enqueue(call, record_out.data(), storage_of_record.data(), bytes_of_record);
       };
       ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
       if (has_workspace) {
@@ -556,8 +535,8 @@ TEST_P(Exact, CapturedAndReplayed) {
         oracle right(what_, of_, from);
         const exact_total& total = right.total({0, 0, n});
         const std::string what = text(name(each), ", ", n, " items, replayed");
-        expect_right(of_, unpacked(of_, out.read(item_bytes_))[0], total.rounded(format_of(of_)), what);
-        expect_right(record_out.read(record_.bytes()).data(), total, what);
+        expect_right(of_, unpacked(of_, out.read())[0], total.rounded(format_of(of_)), what);
+        expect_right(record_out.read().data(), total, what);
       }
       EXPECT_EQ(workspace.release(stream_), cudaSuccess);
     }
@@ -585,12 +564,12 @@ TEST_P(Exact, OnTwoStreamsAtOnce) {
       call call = of_range(*in[i], {0, 0, n});
       call.stream = streams[i];
       ASSERT_EQ(storages[i]([&](void* d_temp_storage, std::size_t& bytes) {
-                  return enqueue(call, of_, out.get() + (2 * round + i) * item_bytes_, d_temp_storage, bytes);
+                  return enqueue(call, of_, out.data() + (2 * round + i) * item_bytes_, d_temp_storage, bytes);
                 }),
                 cudaSuccess);
     }
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const items found = unpacked(of_, out.read(2 * num_rounds * item_bytes_));
+  const items found = unpacked(of_, out.read());
   for (std::size_t i = 0; i < found.size() && !HasFailure(); ++i)
     expect_right(of_, found[i], expected[i % 2], text("round ", i / 2, " on stream ", i % 2));
   EXPECT_EQ(cudaStreamDestroy(other), cudaSuccess);
@@ -605,13 +584,13 @@ TEST_P(Exact, BillionsOfEqualItems) {
   const device_bytes in(n * item_bytes_);
   workspace workspace;
   for (const int byte : {0x3f, 0xbf, 0x7a, 0x01, 0x7f}) {
-    in.fill(byte, n * item_bytes_);
+    in.fill(byte);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     bits item = 0;
     std::memset(&item, byte, item_bytes_);
     for (const std::size_t first : {0, 1}) {
       const std::size_t num_items = n - first;
-      const unsigned char* from = in.get() + first * item_bytes_;
+      const unsigned char* from = in.data() + first * item_bytes_;
       const call call{what_, of_, from, from, num_items, stream_};
       const auto found = results(1, record_.bytes(),
                                  [&](std::size_t, void* d_out) { return record_.enqueue(call, d_out, workspace); });

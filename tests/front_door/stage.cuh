@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arrived.hpp"
+#include "bundle.cuh"
 #include "front_door/programs.hpp"
 
 namespace rungs::tests {
@@ -81,19 +82,6 @@ class stage {
   std::vector<outcome> outcomes;
 };
 
-template <int num_values>
-struct bundle {
-  int values[num_values];
-};
-// Sums and maxima in turn.
-struct by_value {
-  template <int num_values>
-  __host__ __device__ bundle<num_values> operator()(bundle<num_values> a, const bundle<num_values>& b) const {
-    for (int i = 0; i < num_values; ++i)
-      a.values[i] = i % 2 == 0 ? a.values[i] + b.values[i] : (a.values[i] < b.values[i] ? b.values[i] : a.values[i]);
-    return a;
-  }
-};
 template <int num_values>
 std::vector<bundle<num_values>> bundles(std::size_t num_items) {
   std::vector<bundle<num_values>> made(num_items);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arrived.hpp"
+#include "bundle.cuh"
 #include "on_a_gpu.hpp"
 #include "rungs/operators.cuh"
 #include "rungs/workspace.cuh"
@@ -98,16 +99,7 @@ struct greatest_common_divisor {
   }
 };
 
-// 12 and 24 bytes: neither divides a 16-byte vector.
-template <int num_values>
-struct bundle {
-  int values[num_values];
-  __host__ __device__ bool operator==(const bundle& other) const {
-    for (int i = 0; i < num_values; ++i)
-      if (values[i] != other.values[i]) return false;
-    return true;
-  }
-};
+// Of 12 and 24 bytes neither divides a 16-byte vector.
 template <int num_values>
 std::vector<bundle<num_values>> bundles(std::size_t num_items) {
   std::vector<bundle<num_values>> items(num_items);
@@ -116,14 +108,6 @@ std::vector<bundle<num_values>> bundles(std::size_t num_items) {
     for (int& value : item.values) value = static_cast<int>(random() % 2001) - 1000;
   return items;
 }
-struct by_value {
-  template <int num_values>
-  __host__ __device__ bundle<num_values> operator()(bundle<num_values> a, const bundle<num_values>& b) const {
-    for (int i = 0; i < num_values; ++i)
-      a.values[i] = i % 2 == 0 ? a.values[i] + b.values[i] : max(a.values[i], b.values[i]);
-    return a;
-  }
-};
 
 // Three bytes, which no vector and no word holds, with an operator that does not commute.
 struct three_bytes {

@@ -217,20 +217,30 @@ struct Planner : ::testing::Test {
   }
 };
 
-// A line a cell and mode, with its sizes in the order of visits; * where every rung is measured.
+// The modes and sizes of cells in the order of visits; * where every rung is measured. Neighbours that have the same
+// share a line.
 std::string to_text(const run_plan& plan) {
   std::vector<std::string> cells;
-  std::map<std::string, std::string> sizes;
+  std::map<std::string, std::vector<std::pair<std::string_view, std::string>>> sizes;  // by mode
   for (const problem& one : plan.problems) {
     for (const mode how : one.modes) {
-      const auto cell = cell_of(case_name(one, *one.contenders.front(), how)) + " " + std::string(name(how)) + ":";
+      const auto cell = cell_of(case_name(one, *one.contenders.front(), how));
       if (!sizes.contains(cell)) cells.push_back(cell);
-      sizes[cell] += " " + format_size(one.num_items) + (one.every_rung ? "*" : "");
+      auto& modes = sizes[cell];
+      auto of_mode = std::ranges::find(modes, name(how), [](const auto& each) { return each.first; });
+      if (of_mode == modes.end()) of_mode = modes.insert(of_mode, {name(how), ""});
+      of_mode->second += " " + format_size(one.num_items) + (one.every_rung ? "*" : "");
     }
   }
-  std::string text;
-  for (const auto& cell : cells) text += cell + sizes[cell] + "\n";
-  return text;
+  std::string text, last;
+  for (const auto& cell : cells) {
+    std::string told;
+    for (const auto& [how, of_mode] : sizes[cell]) told += (told.empty() ? "" : ", ") + std::string(how) + of_mode;
+    if (told != last) text += (text.empty() ? "" : "\n") + told + ":";
+    text += " " + cell;
+    last = told;
+  }
+  return text + "\n";
 }
 
 // Four plans of this catalog stand in a file, --full and the grid of histograms in part. RUNGS_WRITE_PLANS=1 writes it
@@ -464,9 +474,9 @@ TEST_F(Planner, BinsAndDistributionsCanBeAskedFor) {
   wanted = {.filter = "histogram_even.*/cold", .types = {"i32"}, .bins = {100}};
   EXPECT_EQ(cells(), (std::set{line + "uniform", line + "constant", line + "eight_hot", line + "zipf"}));
   wanted.distributions = {distribution::runs};
-  EXPECT_EQ(to_text(plan()), line + "runs cold: 1Mi 16Mi 256Mi\n");
+  EXPECT_EQ(to_text(plan()), "cold 1Mi 16Mi 256Mi: " + line + "runs\n");
   wanted.sizes = {5000};
-  EXPECT_EQ(to_text(plan()), line + "runs cold: 5000*\n");
+  EXPECT_EQ(to_text(plan()), "cold 5000*: " + line + "runs\n");
   wanted = {.types = {"i32"}, .distributions = {distribution::zipf}};
   for (const auto& one : plan().problems) EXPECT_EQ(one.distribution, distribution::zipf);
   EXPECT_TRUE(cells().contains("histogram_even/i32/bins=4096/zipf"));

@@ -62,30 +62,19 @@ const F* as(const guarded<std::uint8_t>& codes) {
   return reinterpret_cast<const F*>(codes.data());
 }
 
-// call(storage, bytes) twice, the second time with storage that holds anything.
-template <class Call>
-float in_two_phases(Call call, const guarded<float>& out) {
-  std::size_t needed = 0;
-  EXPECT_EQ(call(nullptr, needed), cudaSuccess);
-  EXPECT_GT(needed, 0u);
-  const guarded<std::uint8_t> storage(needed, 1);
-  EXPECT_EQ(call(storage.data(), needed), cudaSuccess);
-  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  storage.read();
-  return out.read()[0];
-}
-
 template <class F>
 float sum_of(const guarded<std::uint8_t>& codes, std::size_t n) {
   const guarded<float> out(1);
-  return in_two_phases(
-      [&](void* storage, std::size_t& size) { return lp::sum(storage, size, as<F>(codes), out.data(), n); }, out);
+  EXPECT_EQ(in_two_phases([&](auto&&... storage) { return lp::sum(storage..., as<F>(codes), out.data(), n); }),
+            cudaSuccess);
+  return out.read()[0];
 }
 template <class F>
 float abs_max_of(const guarded<std::uint8_t>& codes, std::size_t n) {
   const guarded<float> out(1);
-  return in_two_phases(
-      [&](void* storage, std::size_t& size) { return lp::abs_max(storage, size, as<F>(codes), out.data(), n); }, out);
+  EXPECT_EQ(in_two_phases([&](auto&&... storage) { return lp::abs_max(storage..., as<F>(codes), out.data(), n); }),
+            cudaSuccess);
+  return out.read()[0];
 }
 
 template <class F>
@@ -304,11 +293,11 @@ TYPED_TEST(Fp4, Arrays) {
       SCOPED_TRACE(std::to_string(n) + " bytes, offset " + std::to_string(offset));
       const guarded<std::uint8_t> in(codes, offset);
       const guarded<float> out(1);
-      const float found = in_two_phases(
-          [&](void* storage, std::size_t& size) {
-            return lp::dequantising_sum<group>(storage, size, in.data(), of_groups.data(), out.data(), 2 * n);
-          },
-          out);
+      EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+                  return lp::dequantising_sum<group>(storage..., in.data(), of_groups.data(), out.data(), 2 * n);
+                }),
+                cudaSuccess);
+      const float found = out.read()[0];
       EXPECT_NEAR(found, sum, bound(lp::array_height(n), magnitudes));
       if (offset == 0) first = found;
       EXPECT_EQ(std::bit_cast<unsigned>(first), std::bit_cast<unsigned>(found)) << "other bits at another address";

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "device.hpp"
 #include "on_a_gpu.hpp"
 #include "progress/calls.hpp"
 #include "progress/green_context.hpp"
@@ -40,21 +41,7 @@ const clock::time_point start_of_all_tests = clock::now();
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
-class buffer {
- public:
-  buffer() = default;
-  explicit buffer(std::size_t bytes) { EXPECT_EQ(cudaMalloc(&memory_, bytes), cudaSuccess); }
-  buffer(buffer&& other) noexcept { std::swap(memory_, other.memory_); }
-  buffer& operator=(buffer&& other) noexcept {
-    std::swap(memory_, other.memory_);
-    return *this;
-  }
-  ~buffer() { cudaFree(memory_); }
-  void* get() const { return memory_; }
-
- private:
-  void* memory_ = nullptr;
-};
+using buffer = bench::device_memory;
 
 // A stream, and what a call on it writes to.
 struct lane {

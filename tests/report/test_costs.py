@@ -82,10 +82,8 @@ def test_the_page(study, repository, run):
     assert run("check")[0] == 0
 
 
-def test_without_such_rows_there_is_no_page(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
-    folder = repository / "report/synthetic-gpu"
+def test_without_such_rows_there_is_no_page(repository, small, rendered):
+    folder = rendered(small)
     assert not list(folder.glob("costs*")) and "Costs:" not in (folder / "index.md").read_text()
     machine = data.read(repository / "report/data").machines[0]
     assert {claims.answer(claim, machine).verdict for claim in claims.COSTS} == {claims.UNMEASURED}

@@ -242,10 +242,8 @@ def test_a_broken_file_is_told_and_the_other_pages_stand(repository, run, small)
     assert not (repository / "report/synthetic-gpu/accuracy.md").exists()
 
 
-def test_without_a_study_nothing_is_said(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
-    folder = repository / "report/synthetic-gpu"
+def test_without_a_study_nothing_is_said(repository, small, rendered):
+    folder = rendered(small)
     assert not (folder / "accuracy.md").exists() and "## Accuracy" not in (folder / "claims.md").read_text()
     assert not errors.measured(data.read(repository / "report/data").machines[0])
 

@@ -77,14 +77,13 @@ def test_any_other_failure_is_refused(repository, run, little, change):
     assert code == 1 and "was not verified" in err and "wrong or refused" not in out and "+ 1 rows refused" in out
 
 
-def test_a_fault_beside_a_right_cub(repository, run, whole_page):
+def test_a_fault_beside_a_right_cub(repository, whole_page, rendered):
     """The expert's call counts rightly: there is a ratio, and the table names what CUB needed."""
     made = synthetic.document()
     cell(made, {"overlapped_clear": 10.0, "cub_device_histogram_expert": 15.0}, input_type="i8")
     about = COUNTED | {"input_type": "i8", "shape": "bins=256"}
     synthetic.add_fault(made, "cub_device_histogram", 1 << 24, "wrong", "negative samples", **about)
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     page = page_of(repository)
     assert re.search(r"\| i8 histogram, 256 bins, cold +\| +1.50x \|", page)
     assert re.search(r"\| i8 +\| +256 \| 16 Mi \| 15.0 µs \| `overlapped_clear` \| 10.0 µs \|.* 1.50x \|", whole_page("histograms"))
@@ -124,12 +123,11 @@ def test_without_cub_the_longest_time_decides(repository):
     assert found.variant.rung == "overlapped_clear" and found.worst is None and found.cub == {}
 
 
-def test_where_cub_beats_the_recommended_rung_is_told(repository, run):
+def test_where_cub_beats_the_recommended_rung_is_told(repository, rendered):
     made = synthetic.document()
     cell(made, {"overlapped_clear": 12.0, "cub_device_histogram": 20.0})
     cell(made, {"overlapped_clear": 30.0, "cub_device_histogram": 20.0}, distribution="runs")
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     page = page_of(repository)
     told = section(page, "Each distribution a column")
     assert re.search(r"\| i32, 256 bins \| 16 Mi \| `overlapped_clear` \| 12.0 µs \(1.67x\) \| 30.0 µs \(0.67x −\) \| +2.50x \|", told)
@@ -139,12 +137,11 @@ def test_where_cub_beats_the_recommended_rung_is_told(repository, run):
     assert section(page, "Where CUB wins, and where it is a tie").count("| i32 histogram, 256 bins, runs, cold |") == 1
 
 
-def test_more_bins_than_many_may_cost_more(repository, run):
+def test_more_bins_than_many_may_cost_more(repository, rendered):
     made = synthetic.document()
     cell(made, {"overlapped_clear": 12.0, "cub_device_histogram": 200.0}, bins=1 << 20)
     cell(made, {"overlapped_clear": 60.0, "cub_device_histogram": 200.0}, bins=1 << 20, distribution="runs")
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     assert "5.00x" in section(page_of(repository), "Each distribution a column") and "times at most" not in page_of(repository)
     assert "the time of its best" not in page_of(repository)
 

@@ -45,27 +45,23 @@ def test_claims_with_the_texts_own_times(repository, page):
     assert "## Rows" in told and "No rows were measured" not in told
 
 
-def test_without_rows_nothing_is_said_of_them(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
-    folder = repository / "report/synthetic-gpu"
+def test_without_rows_nothing_is_said_of_them(repository, small, rendered):
+    folder = rendered(small)
     assert not (folder / "rows.md").exists() and "## Rows" not in (folder / "claims.md").read_text()
     assert not rows.measured(data.read(repository / "report/data").machines[0])
 
 
-def test_norms(repository, run):
+def test_norms(rendered):
     made = synthetic.document()
     synthetic.add_rows(made)
     synthetic.add_norms(made)
-    synthetic.write(repository / "report/data", made)
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
-    text = (repository / "report/synthetic-gpu/rows.md").read_text()
+    folder = rendered(made)
+    text = (folder / "rows.md").read_text()
     told = text.partition("## Root-mean-square norms\n")[2]
     assert re.search(r"`norm_by_block` \| +% of a copy \| +`norm_in_registers` \| +% of a copy \| +`front_door_of_norms` \|", told)
     floor = synthetic.FLOOR
     assert re.search(rf"64 Ki x 2 Ki \| +{floor + 400:.0f} µs \| +\d+ \| +{floor + 320:.0f} µs \| +\d+ \| +{floor + 300:.0f} µs \|", told)
-    claimed = (repository / "report/synthetic-gpu/claims.md").read_text()
+    claimed = (folder / "claims.md").read_text()
     assert "| D5 " in claimed and re.search(r"verified; norm\\_by\\_block \d+ µs, norm\\_in\\_registers \d+ µs and front\\_door\\_of\\_norms \d+ µs", claimed)
 
 

@@ -1,4 +1,5 @@
-"""report/run sass, on two kernels' recorded disassembly (tests/report/sass, a build folder without a compiler)."""
+"""report/run sass, on two kernels' recorded disassembly (tests/report/sass, a build folder without a compiler;
+but for the first two, the second lines of instructions, which hold the rest of their encodings, are left out)."""
 
 import json
 import shutil

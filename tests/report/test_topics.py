@@ -42,14 +42,13 @@ def test_a_name_on_two_ladders_is_two_variants(repository):
     assert not seen.rows(SUM, scan) and not seen.rows(SCAN, scan._replace(ladder="reductions"))
 
 
-def test_each_page_tells_of_its_own(repository, run):
+def test_each_page_tells_of_its_own(rendered):
     made = both()
     for entry in made["variants"]:
         if entry["rung"] == "warp_shuffle":
             entry["idea"] = f"one of the {entry['ladder']}"
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    reductions, scans = ((folder(repository) / f"{name}.md").read_text() for name in ("reductions", "scans"))
+    folder = rendered(made)
+    reductions, scans = ((folder / f"{name}.md").read_text() for name in ("reductions", "scans"))
     assert "one of the reductions" in reductions and "one of the scans" not in reductions
     assert "one of the scans" in scans and "one of the reductions" not in scans
     assert re.search(r"\| `warp_shuffle` +\| one of the scans +\| 80.0 µs", scans)
@@ -72,7 +71,7 @@ def test_a_row_that_two_ladders_could_have_had_is_refused(repository, run):
     assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder (4 rows, first rows[3])" in err
 
 
-def test_a_name_in_two_families_says_which(repository, run):
+def test_a_name_in_two_families_says_which(rendered):
     made = both()
     made["variants"].append(synthetic.variant("cluster", "scans", "bulk_pipeline", 1, min_cc=90))
     synthetic.add_cell(
@@ -81,26 +80,23 @@ def test_a_name_in_two_families_says_which(repository, run):
         {("handwritten", "bulk_pipeline"): 5.0, ("cluster", "bulk_pipeline"): 4.0, ("library_baselines", "cub_device_scan"): 6.0},
         operation="inclusive_scan",
     )
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    page = (folder(repository) / "scans.md").read_text()
+    page = (rendered(made) / "scans.md").read_text()
     assert re.search(r"\| +4 Ki \| 6.00 µs \| `cluster: bulk_pipeline` +\| 4.00 µs", page)
     assert "| `handwritten: bulk_pipeline` |" in page and "| `bulk_pipeline`" not in page
 
 
-def test_what_was_skipped_stands_on_its_own_page(repository, run):
+def test_what_was_skipped_stands_on_its_own_page(run, rendered):
     made = both()
     for operation, reason in (("reduce", "too slow a sum"), ("inclusive_scan", "too slow a scan"), ("exclusive_scan", "too slow")):
         made["skipped"].append(
             {"family": "handwritten", "rung": "one_block", "operation": operation, "operator": "plus", "input_type": "f32"}
             | {"items": 1 << 24, "mode": "cold", "reason": reason}
         )
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    reductions, scans = ((folder(repository) / f"{name}.md").read_text() for name in ("reductions", "scans"))
+    folder = rendered(made)
+    reductions, scans = ((folder / f"{name}.md").read_text() for name in ("reductions", "scans"))
     assert "Not run at this size: `one_block` (too slow a sum)." in reductions and "a scan" not in reductions
     assert "Not run at this size: `one_block` (too slow a scan)." in scans and "a sum)" not in scans
-    assert "exclusive scan f32 plus cold" in scans and "Skipped" not in (folder(repository) / "index.md").read_text()
+    assert "exclusive scan f32 plus cold" in scans and "Skipped" not in (folder / "index.md").read_text()
 
 
 # ---- what one topic has and another lacks
@@ -132,7 +128,7 @@ def test_the_pages_of_a_topic_without_data_go(repository, run):
     assert not list(folder(repository).rglob("scans*")) and kept.read_text() == "by hand\n"
 
 
-def test_an_operation_nobody_has_heard_of_has_its_page(repository, run):
+def test_an_operation_nobody_has_heard_of_has_its_page(repository, rendered):
     made = both()
     made["variants"].append(synthetic.variant("handwritten", "rows", "warp_a_row", 1))
     made["variants"].append(synthetic.variant("library_baselines", "baselines", "cub_device_segmented_reduce", -1))
@@ -143,9 +139,7 @@ def test_an_operation_nobody_has_heard_of_has_its_page(repository, run):
         operation="row_sum",
         shape="rows=4096 columns=4096",
     )
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    assert "f32 row sum sum, rows=4096 columns=4096, cold" in (folder(repository) / "rows.md").read_text()
+    assert "f32 row sum sum, rows=4096 columns=4096, cold" in (rendered(made) / "rows.md").read_text()
     assert [topic.name for topic in topics.of(data.read(repository / "report/data").machines[0])] == ["reductions", "scans", "rows"]
 
 
@@ -184,33 +178,30 @@ def test_cold_heads_a_topic_even_where_another_mode_has_more(repository):
     assert compare.main_problem(seen, scans) == claims.SCAN
 
 
-def test_ratios_never_cross_operations(repository, run):
+def test_ratios_never_cross_operations(rendered):
     """Exclusive scans twice as slow as inclusive ones, CUB's a little more than twice."""
     made = synthetic.document()
     for operation, ours, cub in (("inclusive_scan", 10.0, 12.0), ("exclusive_scan", 20.0, 26.0)):
         times = {("handwritten", "look_back"): ours, ("library_baselines", "cub_device_scan"): cub}
         synthetic.add_cell(made, 1 << 24, times, operation=operation)
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
-    beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
+    beside = (rendered(made) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
     assert re.search(r"\| `look_back` +\| +10.0 µs \| +13,400 \| +1.20x \| +20.0 µs \| +6,710 \| +1.30x \|", beside)
     assert "0.60x" not in beside and "2.00x" not in beside and "0.50x" not in beside
 
 
-def test_errors_are_told_by_topic(repository, run, whole_page):
+def test_errors_are_told_by_topic(whole_page, rendered):
     made = both()
     for row in made["rows"]:
         if row["rung"] == "warp_shuffle":
             row.update(error=7.5 if row["operation"] == "inclusive_scan" else 2.5)
             row.update(repeatable="no" if row["operation"] == "exclusive_scan" else "yes")
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    folder = rendered(made)
     reductions, scans = (whole_page(name).split("## Accuracy")[1].split("\n## ")[0] for name in ("reductions", "scans"))
     assert re.search(r"\| `warp_shuffle` +\| +2.50 \| yes ", reductions)
     assert re.search(r"\| `warp_shuffle` +\| +7.50 \| no ", scans), "the worst of inclusive and exclusive"
     assert "in units of the last place of the output's largest magnitude" in scans
-    assert "`warp_shuffle` of scans is declared deterministic" in (folder(repository) / "index.md").read_text()
-    assert "`warp_shuffle` of reductions" not in (folder(repository) / "index.md").read_text()
+    assert "`warp_shuffle` of scans is declared deterministic" in (folder / "index.md").read_text()
+    assert "`warp_shuffle` of reductions" not in (folder / "index.md").read_text()
 
 
 def test_the_front_is_not_chosen_by_its_results(repository, run):

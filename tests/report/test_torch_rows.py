@@ -115,10 +115,9 @@ def test_a_file_in_doubt_is_refused(repository, run, small, change, says):
     assert not (repository / "report/synthetic-gpu/torch.md").exists()
 
 
-def test_without_a_run_there_is_no_page(repository, run, small):
-    synthetic.write(repository / "report/data", small)
-    assert run()[0] == 0
-    assert not (repository / "report/synthetic-gpu/torch.md").exists()
+def test_without_a_run_there_is_no_page(repository, small, rendered):
+    folder = rendered(small)
+    assert not (folder / "torch.md").exists()
     assert "torch" not in (repository / "report/index.md").read_text()
 
 
