@@ -96,7 +96,7 @@ HISTOGRAMS: tuple[Section, ...] = (
 DOOR: tuple[Section, ...] = (banners, against_cub.tallies, against_cub.guide, against_cub.calls, against_cub.workspace, against_cub.sources, against_cub.losses)
 ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, rows.by_shape, rows.norms)
 ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.dots, errors.accumulators)
-TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.tables, torch_rows.how)
+TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.arrays, torch_rows.tables, torch_rows.how)
 ACROSS: tuple[Section, ...] = (
     across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
 )  # fmt: skip

@@ -10,12 +10,13 @@ from rungs_report.page import Page
 from rungs_report.words import code, table, text
 
 Cell = dict[str, Any]
-TYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "e4m3"}
+TYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "e4m3", "int32": "i32"}
 NAMES = {
     "logsumexp": "log-sum-exp", "sum": "sums", "amax": "greatest items", "cross_entropy": "cross-entropy", "layer_norm": "LayerNorm",
     "rms_norm": "RMSNorm", "topk_64": "top-k of 64", "topk_1024": "top-k of 1,024", "route_8": "routing to 8 experts", "sample": "draws",
     "sample_gumbel": "Gumbel draws", "sample_top_p": "top-p draws", "quantize_fp8_token": "quantisation to fp8 by row",
-    "quantize_fp8_128": "quantisation to fp8 by 128 columns",
+    "quantize_fp8_128": "quantisation to fp8 by 128 columns", "cumsum": "cumulative sum", "histc_256": "histogram of 256 bins",
+    "bincount_256": "counts of 256 values", "bincount_256_known": "counts of 256 values, their number given",
 }  # fmt: skip
 
 DRAWS = (
@@ -27,10 +28,15 @@ DRAWS = (
 SPEEDUPS, SHARES = (1, 1.1, 1.5), (70, 80, 90)  # where a shade begins
 
 
-def cells(machine: Machine) -> list[Cell]:
-    """Of rows, verified: the latest run's word counts."""
+def verified(machine: Machine, dimensions: int) -> list[Cell]:
+    """The latest run's word counts."""
     latest = {cell["cell"]: cell for run in machine.torch for cell in run["cells"]}
-    return [cell for cell in latest.values() if len(cell["shape"]) == 2 and cell["verified"] and cell["rungs"]]
+    return [cell for cell in latest.values() if len(cell["shape"]) == dimensions and cell["verified"] and cell["rungs"]]
+
+
+def cells(machine: Machine) -> list[Cell]:
+    """Of rows."""
+    return verified(machine, 2)
 
 
 def wrong(machine: Machine) -> list[Cell]:
@@ -163,6 +169,25 @@ def tables(page: Page) -> list[str]:
         else:
             lines += [f"{about}, and ours / torch's time:", "", *grid(found, lambda cell: f"{told(cell)}, {times(cell)} µs")]
     return lines
+
+
+def arrays(page: Page) -> list[str]:
+    """A line for each call on an array of one dimension."""
+    found = sorted(verified(page.machine, 1), key=lambda cell: (cell["operation"], cell["type"], cell["shape"]))
+    if not found:
+        return []
+    lines = [
+        [
+            text(title(cell["operation"], cell["type"])),
+            words.size(cell["shape"][0]),
+            words.time(time(cell, "rungs")),
+            words.time(time(cell, rival(cell))) + " c" * (rival(cell) == "compiled"),
+            words.ratio(speedup(cell)),
+            f"{words.percent(share(cell))} of {cell['roof']}",
+        ]
+        for cell in found
+    ]
+    return ["## Arrays", "", *table(["", ">items", ">ours", ">torch's (c: compiled)", ">over torch", ">share"], lines), ""]
 
 
 def beside_quack(page: Page) -> list[str]:

@@ -56,7 +56,8 @@ def test_the_page(repository, run, written):
     )
     assert run()[0] == 0
     text = (repository / "report/synthetic-gpu/torch.md").read_text()
-    assert "`rungs_torch` beside torch 0.1+synthetic" in text and "cumsum" not in text
+    assert "`rungs_torch` beside torch 0.1+synthetic" in text
+    assert re.search(r"\| Cumulative sum, f32 +\| +1 Mi \| 10\.0 µs \| +20\.0 µs \| +2\.00x \| +800 % of read \|", section(text, "Arrays"))
     assert re.search(r"\| Softmax, f32 +\| +3 \| +1\.15x \| +0\.95x at 32 Ki x 512 +\| +1 \| +80\.0 % to 95\.2 % +\|", text)
     softmax = section(text, "Softmax, f32")
     assert re.search(r"\| rows \\ columns +\| +256 \| +512 \| +2 Ki \|", softmax)
