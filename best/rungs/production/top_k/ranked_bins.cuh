@@ -1,6 +1,7 @@
 // The greatest k of a block's candidates, in their order, by one histogram. Its bins are of distances from a bound that
-// all candidates reach (distance_bins.cuh). Candidates are scattered to the places of their bins. Within a bin each
-// counts how many come before it: of 2,304 random ones, of which 1,024 are chosen, a bin has about 10.
+// all candidates reach. They widen with the distance: there are 256 for each power of two from the greatest distance
+// down to a 128th of it, and 256 of one width below. Candidates are scattered to the places of their bins. Within a bin
+// each counts how many come before it: of 6,400 random ones, a bin has about 12 at most.
 #pragma once
 
 #include "rungs/production/top_k/block_selection.cuh"
@@ -9,23 +10,34 @@
 namespace rungs::RUNGS_ABI::production {
 
 struct ranked_bins {
-  static constexpr unsigned most_in_bin = 64;
+  static constexpr unsigned most_in_bin = 256;
+  static constexpr int digit_bits = 8, distance_bits = 15;
+  static_assert((distance_bits + 1 - digit_bits) << digit_bits == distance_bins::last_bin + 1);
   static __host__ __device__ constexpr unsigned room_for(unsigned k) { return k + most_in_bin; }
 
-  // Calls write(rank, candidate) for the greatest k of `size` candidates, which are not less than the bound, and whose
-  // bits from `bits` on are 0. Returns false, having called nothing, where a bin of theirs has too many. `scratch` has
-  // room_for(k). All threads call it behind a barrier.
+  // Calls write(rank, candidate) for the greatest k of `size` candidates, which are not less than the bound. Returns
+  // false, having called nothing, where a bin of theirs has too many. `scratch` has room_for(k). All threads call it
+  // behind a barrier.
   template <class Write>
   static __device__ bool write(const candidate* held, candidate* scratch, unsigned size, unsigned k, candidate bound,
-                               int bits, block_selection& selection, Write write) {
+                               block_selection& selection, Write write) {
     constexpr unsigned block_threads = block_selection::block_threads;
     const unsigned warp = threadIdx.x / parts::warp_threads, lane = threadIdx.x % parts::warp_threads;
-    const int dropped = max(bits - 32, 0);
-    const auto bin_of = [&](candidate each) {
-      return distance_bins::last_bin - distance_bins::bin_of(static_cast<unsigned>((each - bound) >> dropped));
-    };
+    candidate greatest = bound;
+    for (unsigned i = threadIdx.x; i < size; i += block_threads) greatest = max(greatest, held[i]);
+#pragma unroll
+    for (int distance = 1; distance < parts::warp_threads; distance *= 2)
+      greatest = max(greatest, __shfl_xor_sync(parts::full_mask, greatest, distance));
+    if (lane == 0) selection.greatest_of_warps[warp] = greatest;
     distance_bins::clear(selection);
     __syncthreads();
+#pragma unroll
+    for (int w = 0; w < block_selection::warps; ++w) greatest = max(greatest, selection.greatest_of_warps[w]);
+    const int dropped = max(64 - __clzll(static_cast<long long>(greatest - bound)) - distance_bits, 0);
+    const auto bin_of = [&](candidate each) {
+      return distance_bins::last_bin -
+             distance_bins::bin_of<digit_bits>(static_cast<unsigned>((each - bound) >> dropped));
+    };
     for (unsigned i = threadIdx.x; i < size; i += block_threads) atomicAdd(selection.bins + bin_of(held[i]), 1u);
     __syncthreads();
 

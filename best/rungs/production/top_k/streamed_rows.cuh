@@ -44,6 +44,9 @@ class key_stream {
 
  public:
   static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
+  // Whether keys are compared as floats first, with an instruction each. Two bytes of a __half are no float of its
+  // order.
+  static constexpr bool compares_numbers = Order::is_float && Order::bits == 32;
   struct chunk {
     uint4 vectors[num_vectors];
   };
@@ -106,22 +109,76 @@ class key_stream {
     }
     return true;
   }
-  // Calls take(candidate) for each of the thread's keys in the chunk that is at least `bound`.
+  // What keys are compared with first: no key below it reaches the bound.
+  __device__ float number_below(unsigned bound) const {
+    Storage raw;
+    if (bits_of(order_, bound, raw)) return number_of_key(order_, raw);
+    if (bound == (0x80000000 ^ order_.flip)) return 0;
+    return bound >= 0x80000000 ? INFINITY : -INFINITY;
+  }
+  // Adds the thread's keys in the chunk that are at least `bound` to those held; counts also those that it has no room
+  // for. Returns whether there was room.
+  __device__ bool hold_reaching(const chunk& loaded, unsigned index, unsigned bound, float number, candidate* held,
+                                unsigned capacity, unsigned& size) const {
+    Storage items[chunk_thread_items];
+    memcpy(items, &loaded, sizeof(loaded));
+    if constexpr (compares_numbers) {
+      float greatest = number_of_key(order_, items[0]);
+#pragma unroll
+      for (int i = 1; i < chunk_thread_items; ++i) greatest = maximum_or_nan(greatest, number_of_key(order_, items[i]));
+      if (greatest < number) return true;
+    }
+    unsigned keys[chunk_thread_items], reaching = 0;
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i) {
+      keys[i] = order_(items[i]);
+      const bool exists = place(index, i / vector_items) + i % vector_items < size_;
+      reaching |= static_cast<unsigned>(keys[i] >= bound && exists) << i;
+    }
+    if (reaching == 0) return true;
+    unsigned to = atomicAdd(&size, static_cast<unsigned>(__popc(reaching)));
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i) {
+      if ((reaching >> i & 1) == 0) continue;
+      if (to < capacity)
+        held[to] = layout_.make(keys[i], first_column_ + place(index, i / vector_items) + i % vector_items);
+      ++to;
+    }
+    return to <= capacity;
+  }
+  // Calls take(keys, column of the first) for each of the thread's vectors in the chunk, with 0 for keys that do not
+  // exist.
   template <class Take>
-  __device__ void select_reaching(const chunk& loaded, unsigned index, unsigned bound, Take take) const {
+  __device__ void for_each_vector(const chunk& loaded, unsigned index, Take take) const {
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v) {
-      const unsigned first = place(index, v);
       Storage items[vector_items];
       memcpy(items, &loaded.vectors[v], sizeof(uint4));
-      unsigned keys[vector_items], greatest = 0;
+      unsigned keys[vector_items];
 #pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) greatest = max(greatest, keys[i] = order_(items[i]));
-      if (greatest < bound) continue;
-#pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i)
-        if (keys[i] >= bound && first + i < size_) take(layout_.make(keys[i], first_column_ + first + i));
+      for (unsigned i = 0; i < vector_items; ++i) keys[i] = place(index, v) + i < size_ ? order_(items[i]) : 0;
+      take(keys, place(index, v));
     }
+  }
+  // Makes `best` and its column the thread's first key in the order, of those so far and of the chunk's.
+  __device__ void improve(const chunk& loaded, unsigned index, unsigned& best, unsigned& best_column) const {
+    for_each_vector(loaded, index, [&](const auto& keys, unsigned first) {
+      unsigned greatest = keys[0];
+#pragma unroll
+      for (unsigned i = 1; i < vector_items; ++i) greatest = max(greatest, keys[i]);
+      if (greatest <= best && best_column <= layout_.last) return;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) {
+        if (!has(first + i) || (keys[i] <= best && best_column <= layout_.last)) continue;
+        best = keys[i];
+        best_column = first_column_ + first + i;
+      }
+    });
+  }
+  __device__ unsigned size() const { return size_; }
+  __device__ bool has(unsigned place) const { return place < size_; }
+  __device__ candidate candidate_of(unsigned key, unsigned place) const {
+    return layout_.make(key, first_column_ + place);
   }
 
   // The thread's `index`-th vector of a sample: pieces of 64 bytes, spread evenly over the stream. Those that do not
@@ -272,6 +329,8 @@ __device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* h
   using chunk = typename key_stream<Order>::chunk;
   constexpr int on_their_way = key_stream<Order>::chunks_on_their_way;
   const unsigned num_chunks = stream.num_chunks();
+  float number = 0;
+  if constexpr (key_stream<Order>::compares_numbers) number = stream.number_below(bound);
   chunk pending[on_their_way];
 #pragma unroll
   for (int i = 0; i < on_their_way; ++i)
@@ -282,11 +341,7 @@ __device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* h
 #pragma unroll
     for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
     if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
-    stream.select_reaching(loaded, index, bound, [&](candidate each) {
-      const unsigned place = atomicAdd(&selection.size, 1u);
-      has_room = place < capacity;
-      if (has_room) held[place] = each;
-    });
+    has_room = stream.hold_reaching(loaded, index, bound, number, held, capacity, selection.size);
   }
   __syncthreads();
   size = selection.size;
@@ -341,8 +396,8 @@ template <class Write>
 __device__ bool write_ranked(candidate* held, unsigned size, unsigned bound, const streamed_plan& plan,
                              block_selection& selection, Write write) {
   return size + ranked_bins::room_for(plan.k) <= plan.capacity &&
-         ranked_bins::write(held, held + size, size, plan.k, plan.layout.make(bound, plan.layout.last),
-                            plan.layout.bits(), selection, write);
+         ranked_bins::write(held, held + size, size, plan.k, plan.layout.make(bound, plan.layout.last), selection,
+                            write);
 }
 
 template <class Order, class Output>
@@ -378,6 +433,22 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
     write_kept(held, plan.k, false, to_part);
 }
 
+// A bound that at least k candidates of a row's parts reach, from the first few of each. These are the greatest ones of
+// most parts. Leaves a size of 0 behind a barrier.
+__device__ inline unsigned bound_of_parts(const candidate* candidates, const streamed_plan& plan,
+                                          block_selection& selection) {
+  const unsigned of_part = (2 * plan.k + plan.num_parts - 1) / plan.num_parts, num_firsts = of_part * plan.num_parts;
+  const auto for_each = [&](auto take) {
+    for (unsigned i = threadIdx.x; i < num_firsts; i += block_selection::block_threads)
+      take(plan.layout.key_of(candidates[i / of_part * plan.k + i % of_part]));
+  };
+  distance_bins::clear(selection);
+  if (threadIdx.x == 0) selection.size = 0;
+  unsigned greatest = 0;
+  for_each([&](unsigned key) { greatest = max(greatest, key); });
+  return distance_bins::bound(plan.k, greatest, selection, for_each);
+}
+
 template <class Order, class Output>
 __global__ void __launch_bounds__(block_selection::block_threads, 2)
     merged_parts_kernel(const __grid_constant__ Order order, const __grid_constant__ Output output,
@@ -406,6 +477,29 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 #pragma unroll
     for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
     if (write_ranked(held, size, bound, plan, selection, write)) return;
+  } else {
+    const unsigned bound = bound_of_parts(candidates, plan, selection);
+    constexpr unsigned at_once = 8, tile_items = at_once * block_selection::block_threads;
+#pragma unroll 1
+    for (unsigned tile = threadIdx.x; tile < size; tile += tile_items) {
+      candidate read[at_once];
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i) {
+        const unsigned from = tile + i * block_selection::block_threads;
+        read[i] = from < size ? candidates[from] : 0;
+      }
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i) {
+        const unsigned from = tile + i * block_selection::block_threads;
+        if (from >= size || plan.layout.key_of(read[i]) < bound) continue;
+        const unsigned to = atomicAdd(&selection.size, 1u);
+        if (to < plan.capacity) held[to] = read[i];
+      }
+    }
+    __syncthreads();
+    const unsigned num_held = selection.size;
+    if (write_ranked(held, num_held, bound, plan, selection, write)) return;
+    __syncthreads();
   }
   keep_greatest_of(candidate_stream(candidates, size), held, selection, plan.k, plan.capacity, plan.layout.bits());
   write_kept(held, plan.k, plan.sorted, write);
