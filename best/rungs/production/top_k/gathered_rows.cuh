@@ -167,11 +167,13 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 
   // The block's bound.
   typename stream_type::chunk pending[num_chunks_held];
-  if constexpr (is_held) {
+  const auto begin_reading = [&] {
 #pragma unroll
     for (int i = 0; i < num_chunks_held; ++i)
       if (static_cast<unsigned>(i) < num_chunks) pending[i] = stream.load(i);
-  }
+  };
+  constexpr bool prefetches = vector_items == 4;  // a sample of smaller keys leaves no registers
+  if constexpr (is_held) begin_reading();
   distance_bins::clear(selection);
   if (threadIdx.x == 0) selection.size = 0;
   unsigned bound;
@@ -213,9 +215,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
       for (unsigned i = 0; i < vector_items; ++i) sampled[v][i] = 0;
       if (v < plan.vectors_per_thread) stream.sample(v, plan.vectors_per_thread, sampled[v]);
     }
-#pragma unroll
-    for (int i = 0; i < num_chunks_held; ++i)
-      if (static_cast<unsigned>(i) < num_chunks) pending[i] = stream.load(i);
+    if constexpr (prefetches) begin_reading();
     unsigned greatest_of[most_vectors];
 #pragma unroll
     for (unsigned v = 0; v < most_vectors; ++v) {
@@ -238,7 +238,9 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     });
   }
 
-  // The row's bound.
+  if constexpr (!is_held && !prefetches) begin_reading();
+
+    // The row's bound.
 #if __CUDA_ARCH__ >= 900
   if (num_blocks > 1) {
     cluster::parts::wait();
