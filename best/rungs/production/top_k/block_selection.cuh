@@ -17,7 +17,6 @@ struct block_selection {
 
   alignas(16) unsigned bins[1 << digit_bits];
   unsigned of_warps[warps];
-  candidate greatest_of_warps[warps];
   unsigned digit, above, inside;  // of the k-th; how many candidates are in greater bins, and in its own
   unsigned size;
 

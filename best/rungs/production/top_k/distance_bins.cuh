@@ -14,8 +14,7 @@ struct distance_bins {
   static_assert(num_bins <= last_bin + 1);
 
   // With 2^digits bins for each power of two.
-  template <int digits = digit_bits>
-  static __device__ unsigned bin_of(unsigned distance) {
+  static __device__ unsigned bin_of(unsigned distance, int digits = digit_bits) {
     const int shift = 31 - digits - __clz(static_cast<int>(distance));
     return shift <= 0 ? distance : (static_cast<unsigned>(shift) << digits) + (distance >> shift);
   }

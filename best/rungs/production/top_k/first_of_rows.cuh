@@ -62,6 +62,35 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   if (lane == 0) row_writer<Order, Output>{keys.order, output, layout, row}(0, first);
 }
 
+struct first_of_rows {
+  // Longer rows stream, since their parts are on more multiprocessors (H200).
+  static constexpr std::size_t most_columns_of_block = 32 * 1024, most_columns_of_eight = 160 * 1024,
+                               most_columns = 256 * 1024;
+
+  // The blocks of a row, or 0 where it is not worth it.
+  template <class Order, class Output>
+  static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
+                         int& blocks) {
+    blocks = 0;
+    if (num_columns > most_columns) return cudaSuccess;
+    const std::size_t multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    int most = 1;
+    if (limits.cc >= 90 && num_rows <= multiprocessors) {
+      most = cluster::parts::greatest_cluster_blocks;
+      while (most > 2 && static_cast<std::size_t>(most) * num_rows > multiprocessors) most /= 2;
+      while (static_cast<std::size_t>(most) * chunk_items > num_columns && most > 1) most /= 2;
+    }
+    if (most > 1) {
+      const cudaError_t error =
+          cluster::parts::fit_cluster(first_of_rows_kernel<Order, Output>, block_selection::block_threads, most);
+      if (error != cudaSuccess) return error == cudaErrorNotSupported ? cudaSuccess : error;
+    }
+    const std::size_t limit = most == 1 ? most_columns_of_block : most <= 8 ? most_columns_of_eight : most_columns;
+    if (num_columns < limit) blocks = most;
+    return cudaSuccess;
+  }
+};
+
 template <class Order, class Output>
 cudaError_t launch_first_of_rows(const keys_of_rows<Order>& keys, const Output& output, std::size_t num_rows,
                                  const candidate_layout& layout, unsigned num_blocks, cudaStream_t stream) {

@@ -109,6 +109,23 @@ class key_stream {
     }
     return true;
   }
+  // Calls take(candidate) for each of the thread's keys in the chunk that is at least `bound`.
+  template <class Take>
+  __device__ void select_reaching(const chunk& loaded, unsigned index, unsigned bound, Take take) const {
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) {
+      const unsigned first = place(index, v);
+      Storage items[vector_items];
+      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+      unsigned keys[vector_items], greatest = 0;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) greatest = max(greatest, keys[i] = order_(items[i]));
+      if (greatest < bound) continue;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i)
+        if (keys[i] >= bound && first + i < size_) take(layout_.make(keys[i], first_column_ + first + i));
+    }
+  }
   // What keys are compared with first: no key below it reaches the bound.
   __device__ float number_below(unsigned bound) const {
     Storage raw;
@@ -160,6 +177,15 @@ class key_stream {
       take(keys, place(index, v));
     }
   }
+  // The same for each key that exists: take(key, its place).
+  template <class Take>
+  __device__ void for_each_key(const chunk& loaded, unsigned index, Take take) const {
+    for_each_vector(loaded, index, [&](const auto& keys, unsigned first) {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i)
+        if (has(first + i)) take(keys[i], first + i);
+    });
+  }
   // Makes `best` and its column the thread's first key in the order, of those so far and of the chunk's.
   __device__ void improve(const chunk& loaded, unsigned index, unsigned& best, unsigned& best_column) const {
     for_each_vector(loaded, index, [&](const auto& keys, unsigned first) {
@@ -175,20 +201,19 @@ class key_stream {
       }
     });
   }
-  __device__ unsigned size() const { return size_; }
   __device__ bool has(unsigned place) const { return place < size_; }
   __device__ candidate candidate_of(unsigned key, unsigned place) const {
     return layout_.make(key, first_column_ + place);
   }
 
-  // The thread's `index`-th vector of a sample: pieces of 64 bytes, spread evenly over the stream. Those that do not
-  // lie in it as a whole are none.
+  // The thread's vector of the `index`-th part of a sample: pieces of 64 bytes, spread evenly over the stream. Those
+  // that do not lie in it as a whole are none. Of `num_blocks` that sample a row, block `rank` takes every such piece.
   static constexpr unsigned sampled_items = vector_items;
-  __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items]) const {
-    constexpr unsigned piece = 4;
-    const unsigned pieces = vectors_per_thread * (block_selection::block_threads / piece);
-    const unsigned step = size_ / (vector_items * piece * pieces);
-    const unsigned at = index * (block_selection::block_threads / piece) + threadIdx.x / piece;
+  __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items], unsigned rank = 0,
+                         unsigned num_blocks = 1) const {
+    constexpr unsigned piece = 4, block_pieces = block_selection::block_threads / piece;
+    const unsigned step = size_ / (vector_items * piece * vectors_per_thread * block_pieces * num_blocks);
+    const unsigned at = (index * block_pieces + threadIdx.x / piece) * num_blocks + rank;
     const unsigned first = (at * step * piece + threadIdx.x % piece) * vector_items - before_;
     if (first >= size_ || size_ - first < vector_items) return false;
     const uint4 vector = *reinterpret_cast<const uint4*>(begin_ + first);
@@ -329,8 +354,6 @@ __device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* h
   using chunk = typename key_stream<Order>::chunk;
   constexpr int on_their_way = key_stream<Order>::chunks_on_their_way;
   const unsigned num_chunks = stream.num_chunks();
-  float number = 0;
-  if constexpr (key_stream<Order>::compares_numbers) number = stream.number_below(bound);
   chunk pending[on_their_way];
 #pragma unroll
   for (int i = 0; i < on_their_way; ++i)
@@ -341,7 +364,11 @@ __device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* h
 #pragma unroll
     for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
     if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
-    has_room = stream.hold_reaching(loaded, index, bound, number, held, capacity, selection.size);
+    stream.select_reaching(loaded, index, bound, [&](candidate each) {
+      const unsigned place = atomicAdd(&selection.size, 1u);
+      has_room = place < capacity;
+      if (has_room) held[place] = each;
+    });
   }
   __syncthreads();
   size = selection.size;
@@ -396,8 +423,8 @@ template <class Write>
 __device__ bool write_ranked(candidate* held, unsigned size, unsigned bound, const streamed_plan& plan,
                              block_selection& selection, Write write) {
   return size + ranked_bins::room_for(plan.k) <= plan.capacity &&
-         ranked_bins::write(held, held + size, size, plan.k, plan.layout.make(bound, plan.layout.last), selection,
-                            write);
+         ranked_bins::write(held, held + size, size, plan.k, plan.layout.make(bound, plan.layout.last),
+                            plan.layout.bits(), selection, write);
 }
 
 template <class Order, class Output>
@@ -449,6 +476,32 @@ __device__ inline unsigned bound_of_parts(const candidate* candidates, const str
   return distance_bins::bound(plan.k, greatest, selection, for_each);
 }
 
+// Holds those that reach the bound, until there is no room. Leaves their number, or a greater one than there is room
+// for, in selection.size behind a barrier.
+__device__ inline void hold_of_parts(const candidate* candidates, unsigned size, unsigned bound,
+                                     const streamed_plan& plan, candidate* held, block_selection& selection) {
+  constexpr unsigned at_once = 8, tile_items = at_once * block_selection::block_threads;
+  bool has_room = true;
+#pragma unroll 1
+  for (unsigned tile = threadIdx.x; has_room && tile < size; tile += tile_items) {
+    candidate read[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned from = tile + i * block_selection::block_threads;
+      read[i] = from < size ? candidates[from] : 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned from = tile + i * block_selection::block_threads;
+      if (from >= size || plan.layout.key_of(read[i]) < bound) continue;
+      const unsigned to = atomicAdd(&selection.size, 1u);
+      has_room = to < plan.capacity;
+      if (has_room) held[to] = read[i];
+    }
+  }
+  __syncthreads();
+}
+
 template <class Order, class Output>
 __global__ void __launch_bounds__(block_selection::block_threads, 2)
     merged_parts_kernel(const __grid_constant__ Order order, const __grid_constant__ Output output,
@@ -463,8 +516,9 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   const candidate* const candidates = plan.of_part(row, 0);
   const unsigned size = plan.num_parts * plan.k;
   const row_writer<Order, Output> write{order, output, plan.layout, row};
+  unsigned bound, num_held = size;
   if (size + ranked_bins::room_for(plan.k) <= plan.capacity) {
-    unsigned bound = 0xffffffff;
+    bound = 0xffffffff;
 #pragma unroll 4
     for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
       const candidate each = candidates[i];
@@ -476,32 +530,19 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     __syncthreads();
 #pragma unroll
     for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
-    if (write_ranked(held, size, bound, plan, selection, write)) return;
   } else {
-    const unsigned bound = bound_of_parts(candidates, plan, selection);
-    constexpr unsigned at_once = 8, tile_items = at_once * block_selection::block_threads;
-#pragma unroll 1
-    for (unsigned tile = threadIdx.x; tile < size; tile += tile_items) {
-      candidate read[at_once];
-#pragma unroll
-      for (unsigned i = 0; i < at_once; ++i) {
-        const unsigned from = tile + i * block_selection::block_threads;
-        read[i] = from < size ? candidates[from] : 0;
-      }
-#pragma unroll
-      for (unsigned i = 0; i < at_once; ++i) {
-        const unsigned from = tile + i * block_selection::block_threads;
-        if (from >= size || plan.layout.key_of(read[i]) < bound) continue;
-        const unsigned to = atomicAdd(&selection.size, 1u);
-        if (to < plan.capacity) held[to] = read[i];
-      }
-    }
-    __syncthreads();
-    const unsigned num_held = selection.size;
+    bound = bound_of_parts(candidates, plan, selection);
+    hold_of_parts(candidates, size, bound, plan, held, selection);
+    num_held = selection.size;
+  }
+  if (num_held <= plan.capacity) {
     if (write_ranked(held, num_held, bound, plan, selection, write)) return;
     __syncthreads();
+    if (num_held > plan.k) selection.keep(held, num_held, plan.k, plan.layout.bits());
+  } else {
+    __syncthreads();
+    keep_greatest_of(candidate_stream(candidates, size), held, selection, plan.k, plan.capacity, plan.layout.bits());
   }
-  keep_greatest_of(candidate_stream(candidates, size), held, selection, plan.k, plan.capacity, plan.layout.bits());
   write_kept(held, plan.k, plan.sorted, write);
 }
 
