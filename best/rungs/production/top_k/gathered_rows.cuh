@@ -28,6 +28,7 @@
 namespace rungs::RUNGS_ABI::production {
 
 struct gathered_plan {
+  static constexpr unsigned most_sampled = 16;  // keys of a thread
   candidate_layout layout;
   unsigned num_columns, k;
   unsigned capacity;  // of the candidates of a block, and of all of them
@@ -198,14 +199,13 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     gathered_rows_kernel(const __grid_constant__ keys_of_rows<Order> keys, const __grid_constant__ Output output,
                          const __grid_constant__ gathered_plan plan) {
   using stream_type = key_stream<Order>;
-  constexpr unsigned lanes = parts::warp_threads, vector_items = stream_type::sampled_items;
+  constexpr unsigned vector_items = stream_type::sampled_items;
   constexpr unsigned num_chunks_held = stream_type::chunks_on_their_way;
   extern __shared__ __align__(16) unsigned char gathered_rows_memory[];
   auto& own = reinterpret_cast<gathered_memory&>(*gathered_rows_memory);
   auto* const held = reinterpret_cast<candidate*>(gathered_rows_memory + sizeof(gathered_memory));
   block_selection& selection = own.selection;
-  const unsigned num_blocks = plan.cluster_blocks, lane = threadIdx.x % lanes;
-  const unsigned rank = blockIdx.x % num_blocks;
+  const unsigned num_blocks = plan.cluster_blocks, rank = blockIdx.x % num_blocks;
   const std::size_t row = blockIdx.x / num_blocks;
 #if __CUDA_ARCH__ >= 900
   if (num_blocks > 1) cluster::parts::arrive_started();
@@ -220,7 +220,6 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     for (unsigned i = 0; i < num_chunks_held; ++i)
       if (rank + i * num_blocks < num_chunks) pending[i] = stream.load(rank + i * num_blocks);
   };
-  constexpr bool prefetches = vector_items == 4;  // a sample of smaller keys leaves no registers
   if constexpr (is_held) begin_reading();
   distance_bins::clear(selection);
   if (threadIdx.x == 0) selection.size = 0;
@@ -255,7 +254,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
       });
     });
   } else {
-    constexpr unsigned most_vectors = 4;
+    constexpr unsigned most_vectors = gathered_plan::most_sampled / vector_items;
     unsigned sampled[most_vectors][vector_items], greatest = 0;
 #pragma unroll
     for (unsigned v = 0; v < most_vectors; ++v) {
@@ -263,7 +262,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
       for (unsigned i = 0; i < vector_items; ++i) sampled[v][i] = 0;
       if (v < plan.vectors_per_thread) stream.sample(v, plan.vectors_per_thread, sampled[v], rank, num_blocks);
     }
-    if constexpr (prefetches) begin_reading();
+    begin_reading();
 #pragma unroll
     for (unsigned v = 0; v < most_vectors; ++v)
 #pragma unroll
@@ -276,7 +275,6 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
         for (unsigned i = 0; i < vector_items; ++i) count(sampled[v][i]);
       }
     });
-    if constexpr (!prefetches) begin_reading();
   }
 
   // The row's bound.
@@ -285,6 +283,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     cluster::parts::wait();
     if (threadIdx.x < num_blocks) *cluster::parts::of_rank(own.bounds + rank, threadIdx.x) = bound;
     cluster::parts::meet();
+    const unsigned lane = threadIdx.x % parts::warp_threads;
     const unsigned of_lane = lane < num_blocks ? own.bounds[lane] : 0xffffffff;
     unsigned less = 0;
 #pragma unroll 1
@@ -433,8 +432,9 @@ struct gathered_rows {
       most = parts::at_most(static_cast<std::size_t>(2.5 * static_cast<double>(k)) + 512, num_columns);
     } else {
       // As for streamed rows. A greater k is worth a greater sample: two blocks have room on a multiprocessor.
-      const std::size_t sampled = k > 1024 ? 4 : num_columns / (blocks * of_vectors * 64);
-      plan.vectors_per_thread = static_cast<unsigned>(sampled < 1 ? 1 : parts::at_most(sampled, 4));
+      const std::size_t most_vectors = gathered_plan::most_sampled / vector_items;
+      const std::size_t sampled = k > 1024 ? most_vectors : num_columns / (blocks * of_vectors * 64);
+      plan.vectors_per_thread = static_cast<unsigned>(sampled < 1 ? 1 : parts::at_most(sampled, most_vectors));
       const double ratio =
           static_cast<double>(num_columns) / static_cast<double>(blocks * plan.vectors_per_thread * of_vectors);
       const double expected = static_cast<double>(k) / ratio;

@@ -212,9 +212,11 @@ class key_stream {
   __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items], unsigned rank = 0,
                          unsigned num_blocks = 1) const {
     constexpr unsigned piece = 4, block_pieces = block_selection::block_threads / piece;
+    unsigned thread;  // read anew, or what follows from it stays in registers until candidates are sorted
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
     const unsigned step = size_ / (vector_items * piece * vectors_per_thread * block_pieces * num_blocks);
-    const unsigned at = (index * block_pieces + threadIdx.x / piece) * num_blocks + rank;
-    const unsigned first = (at * step * piece + threadIdx.x % piece) * vector_items - before_;
+    const unsigned at = (index * block_pieces + thread / piece) * num_blocks + rank;
+    const unsigned first = (at * step * piece + thread % piece) * vector_items - before_;
     if (first >= size_ || size_ - first < vector_items) return false;
     const uint4 vector = *reinterpret_cast<const uint4*>(begin_ + first);
     Storage items[vector_items];
