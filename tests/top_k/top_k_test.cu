@@ -127,11 +127,10 @@ TYPED_TEST(TopK, FewLongRows) {
 // Rows that a block gathers, and clusters of 2 to 16 blocks, with keys in registers or not. In some, more keys equal
 // the bound than there is room for, or the greatest lie beside each other.
 TYPED_TEST(TopK, GatheredRows) {
-  for (const shape& of :
-       {shape{3, 2048, 256}, shape{5, 5000, 50, 1, 1}, shape{2, 8192, 2, 0, 1}, shape{3, 8192, 1024},
-        shape{2, 8191, 999, 1, 3}, shape{3, 9000, 40, 1, 1}, shape{40, 16'384, 200}, shape{6, 32 * 1024, 300},
-        shape{9, 65'535, 1000, 3, 2}, shape{5, 65'536, 4096}, shape{70, 33'000, 256}, shape{36, 70'001, 700, 0, 1},
-        shape{6, 270'000, 300, 2, 1}, shape{1, 1 << 20, 1024}})
+  for (const shape& of : {shape{3, 2048, 256}, shape{5, 5000, 50, 1, 1}, shape{2, 8192, 2, 0, 1}, shape{3, 8192, 1024},
+                          shape{2, 8191, 999, 1, 3}, shape{3, 9000, 40, 1, 1}, shape{40, 16'384, 200},
+                          shape{6, 32 * 1024, 300}, shape{9, 65'535, 1000, 3, 2}, shape{5, 65'536, 4096},
+                          shape{34, 40'001, 700, 0, 1}, shape{5, 263'000, 300, 2, 1}, shape{1, 1 << 20, 1024}})
     for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few, keys_are::special, keys_are::bits,
                                 keys_are::one_share, keys_are::ascending, keys_are::clumpy})
       this->expect_right(of, kind, (of.num_columns + of.k) % 2 == 0);
