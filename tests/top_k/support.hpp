@@ -21,9 +21,10 @@
 
 namespace rungs::tests {
 
-enum class keys_are { random, equal, few, ascending, descending, special, bits, one_share };
+enum class keys_are { random, equal, few, ascending, descending, special, bits, one_share, clumpy };
 inline const char* name_of(keys_are kind) {
-  constexpr const char* names[] = {"random", "equal", "few", "ascending", "descending", "special", "bits", "one_share"};
+  constexpr const char* names[] = {"random",  "equal", "few",       "ascending", "descending",
+                                   "special", "bits",  "one_share", "clumpy"};
   return names[static_cast<int>(kind)];
 }
 
@@ -85,6 +86,10 @@ std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
         keys[i] = key_of_value<T>(stands_out ? 50 * value : value);
         break;
       }
+      case keys_are::clumpy:  // in few powers of two, a quarter of them beside each other
+        keys[i] = key_of_value<T>((engine() % 4 == 0 ? 7 + engine() % 4096 / 65536.0 : engine() % 8'192 / 1024.0) *
+                                  (is_float ? 1 : 1 << 20));
+        break;
       case keys_are::bits:
         keys[i] = key_of_bits<T>(engine());
         break;

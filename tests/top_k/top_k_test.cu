@@ -118,10 +118,40 @@ TYPED_TEST(TopK, ManyRowsAndFew) {
 TYPED_TEST(TopK, FewLongRows) {
   for (const shape& of :
        {shape{1, 32 * 1024, 100}, shape{2, 64 * 1024 + 5, 4096, 1, 1}, shape{1, 128 * 1024, 4095, 0, 1},
-        shape{9, 65'535, 1000, 3, 2}, shape{20, 40'001, 3}, shape{1, 1 << 20, 512, 0, 5}})
+        shape{9, 65'535, 100, 3, 2}, shape{20, 40'001, 3}, shape{1, 1 << 20, 512, 0, 5}})
     for (const keys_are kind :
          {keys_are::random, keys_are::equal, keys_are::few, keys_are::special, keys_are::bits, keys_are::one_share})
       this->expect_right(of, kind, of.num_columns % 2 == 0);
+}
+
+// Rows that a block gathers, and clusters of 2 to 16 blocks, with keys in registers or not. In some, more keys equal
+// the bound than there is room for, or the greatest lie beside each other.
+TYPED_TEST(TopK, GatheredRows) {
+  for (const shape& of : {shape{3, 2048, 256}, shape{5, 5000, 50, 1, 1}, shape{2, 8192, 2, 0, 1}, shape{3, 8192, 1024},
+                          shape{2, 8191, 999, 1, 3}, shape{3, 9000, 40, 1, 1}, shape{40, 16'384, 200},
+                          shape{6, 32 * 1024, 300}, shape{9, 65'535, 1000, 3, 2}, shape{5, 65'536, 4096},
+                          shape{34, 40'001, 700, 0, 1}, shape{5, 263'000, 300, 2, 1}, shape{1, 1 << 20, 1024}})
+    for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few, keys_are::special, keys_are::bits,
+                                keys_are::one_share, keys_are::ascending, keys_are::clumpy})
+      this->expect_right(of, kind, (of.num_columns + of.k) % 2 == 0);
+  for (const keys_are kind : {keys_are::random, keys_are::few})
+    this->expect_right({133, 65'537, 2048, 0, 1}, kind, kind != keys_are::few);
+}
+
+// The first key, by a block or by clusters of 2 to 16. Of equal ones the first column.
+TYPED_TEST(TopK, FirstKeysOfRows) {
+  for (const shape& of : {shape{300, 1500, 1, 1, 1}, shape{140, 5001, 1}, shape{1, 128 * 1024, 1, 0, 1},
+                          shape{9, 40'001, 1, 1, 1}, shape{20, 16'384, 1}, shape{60, 9000, 1, 3, 2}, shape{2, 8192, 1}})
+    for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few, keys_are::special, keys_are::bits,
+                                keys_are::ascending, keys_are::descending})
+      for (const bool greatest : {true, false}) this->expect_right(of, kind, greatest);
+}
+
+// More candidates of parts than the last block has room for.
+TYPED_TEST(TopK, MergedParts) {
+  for (const keys_are kind :
+       {keys_are::random, keys_are::equal, keys_are::few, keys_are::one_share, keys_are::ascending, keys_are::clumpy})
+    this->expect_right({1, (1 << 20) + 9, 2000, 0, 1}, kind, kind != keys_are::few);
 }
 
 // A threshold from a sample: right, too low, or none.

@@ -28,12 +28,11 @@
 // The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where k
 // exceeds 32 or a row has more than 1,024 keys:
 //   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
-//                           None on sm_90 and later where clusters take the rows: up to a quarter as many rows as there
-//                           are multiprocessors, of 32 Ki to 1 Mi columns
+//                           None where a block or a cluster takes the row as a whole (docs/top_k.md)
 //   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row
 // The first kind ends at a smaller k where a block has less than 74 KB of shared memory: at 3,062 on sm_75.
 //
-// Keys are read once up to that k, and up to nine times beyond. Rows with many equal keys are read twice.
+// Keys are read once up to that k, and up to nine times beyond. Rows with many equal keys are read two or three times.
 //
 // Source: the threshold of a block that takes no sample is the idea of warp selection (Johnson, Douze, Jegou 2017),
 // with a radix selection in place of sorting; the digits are those of AIR top-k (Zhang et al. 2023), which CUB uses.

@@ -325,6 +325,8 @@ struct cluster_rows {
   static constexpr std::size_t wide_columns = 64 * 1024;
   static constexpr int least_blocks = 4, resident_short_shares = 2;
   static constexpr std::size_t slack = 512;  // candidates of a block beyond k
+  // More rows take it only where they are not gathered (gathered_rows.cuh).
+  static constexpr std::size_t most_rows_of_choice = 4;
 
   // Whether it is worth it, and a block has room. plan.cluster_blocks is 0 where not.
   template <class Order, class Output>

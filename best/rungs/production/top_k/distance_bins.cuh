@@ -13,9 +13,10 @@ struct distance_bins {
   static constexpr unsigned last_bin = (1u << block_selection::digit_bits) - 1;
   static_assert(num_bins <= last_bin + 1);
 
-  static __device__ unsigned bin_of(unsigned distance) {
-    const int shift = 31 - digit_bits - __clz(static_cast<int>(distance));
-    return shift <= 0 ? distance : (static_cast<unsigned>(shift) << digit_bits) + (distance >> shift);
+  // With 2^digits bins for each power of two.
+  static __device__ unsigned bin_of(unsigned distance, int digits = digit_bits) {
+    const int shift = 31 - digits - __clz(static_cast<int>(distance));
+    return shift <= 0 ? distance : (static_cast<unsigned>(shift) << digits) + (distance >> shift);
   }
   // The greatest distance in the bin.
   static __device__ unsigned last_of(unsigned bin) {

@@ -54,6 +54,17 @@ __device__ bool bits_of(const Order& order, unsigned key, typename Order::Storag
   return true;
 }
 
+// The float of a key. 16 bits are the upper half of one: a __half has its order, too, unless it is NaN.
+template <class Order>
+__device__ float number_of_key(const Order& order, typename Order::Storage raw) {
+  if constexpr (Order::is_float) {
+    return __uint_as_float(static_cast<unsigned>(raw) << (32 - Order::bits) ^ (order.flip & 0x80000000));
+  } else {
+    const int key = static_cast<int>(raw ^ order.flip ^ 0x80000000) >> 1;  // so that none is NaN
+    return __int_as_float(key ^ (key >> 31 & 0x7fffffff));
+  }
+}
+
 // What a row's candidates are made of.
 struct candidate_layout {
   unsigned last;  // column of the row

@@ -44,6 +44,9 @@ class key_stream {
 
  public:
   static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
+  // Whether keys are compared as floats first, with an instruction each. Two bytes of a __half are no float of its
+  // order.
+  static constexpr bool compares_numbers = Order::is_float && Order::bits == 32;
   struct chunk {
     uint4 vectors[num_vectors];
   };
@@ -123,16 +126,97 @@ class key_stream {
         if (keys[i] >= bound && first + i < size_) take(layout_.make(keys[i], first_column_ + first + i));
     }
   }
+  // What keys are compared with first: no key below it reaches the bound.
+  __device__ float number_below(unsigned bound) const {
+    Storage raw;
+    if (bits_of(order_, bound, raw)) return number_of_key(order_, raw);
+    if (bound == (0x80000000 ^ order_.flip)) return 0;
+    return bound >= 0x80000000 ? INFINITY : -INFINITY;
+  }
+  // Adds the thread's keys in the chunk that are at least `bound` to those held; counts also those that it has no room
+  // for. Returns whether there was room.
+  __device__ bool hold_reaching(const chunk& loaded, unsigned index, unsigned bound, float number, candidate* held,
+                                unsigned capacity, unsigned& size) const {
+    Storage items[chunk_thread_items];
+    memcpy(items, &loaded, sizeof(loaded));
+    if constexpr (compares_numbers) {
+      float greatest = number_of_key(order_, items[0]);
+#pragma unroll
+      for (int i = 1; i < chunk_thread_items; ++i) greatest = maximum_or_nan(greatest, number_of_key(order_, items[i]));
+      if (greatest < number) return true;
+    }
+    unsigned keys[chunk_thread_items], reaching = 0;
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i) {
+      keys[i] = order_(items[i]);
+      const bool exists = place(index, i / vector_items) + i % vector_items < size_;
+      reaching |= static_cast<unsigned>(keys[i] >= bound && exists) << i;
+    }
+    if (reaching == 0) return true;
+    unsigned to = atomicAdd(&size, static_cast<unsigned>(__popc(reaching)));
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i) {
+      if ((reaching >> i & 1) == 0) continue;
+      if (to < capacity)
+        held[to] = layout_.make(keys[i], first_column_ + place(index, i / vector_items) + i % vector_items);
+      ++to;
+    }
+    return to <= capacity;
+  }
+  // Calls take(keys, column of the first) for each of the thread's vectors in the chunk, with 0 for keys that do not
+  // exist.
+  template <class Take>
+  __device__ void for_each_vector(const chunk& loaded, unsigned index, Take take) const {
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) {
+      Storage items[vector_items];
+      memcpy(items, &loaded.vectors[v], sizeof(uint4));
+      unsigned keys[vector_items];
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) keys[i] = place(index, v) + i < size_ ? order_(items[i]) : 0;
+      take(keys, place(index, v));
+    }
+  }
+  // The same for each key that exists: take(key, its place).
+  template <class Take>
+  __device__ void for_each_key(const chunk& loaded, unsigned index, Take take) const {
+    for_each_vector(loaded, index, [&](const auto& keys, unsigned first) {
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i)
+        if (has(first + i)) take(keys[i], first + i);
+    });
+  }
+  // Makes `best` and its column the thread's first key in the order, of those so far and of the chunk's.
+  __device__ void improve(const chunk& loaded, unsigned index, unsigned& best, unsigned& best_column) const {
+    for_each_vector(loaded, index, [&](const auto& keys, unsigned first) {
+      unsigned greatest = keys[0];
+#pragma unroll
+      for (unsigned i = 1; i < vector_items; ++i) greatest = max(greatest, keys[i]);
+      if (greatest <= best && best_column <= layout_.last) return;
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) {
+        if (!has(first + i) || (keys[i] <= best && best_column <= layout_.last)) continue;
+        best = keys[i];
+        best_column = first_column_ + first + i;
+      }
+    });
+  }
+  __device__ bool has(unsigned place) const { return place < size_; }
+  __device__ candidate candidate_of(unsigned key, unsigned place) const {
+    return layout_.make(key, first_column_ + place);
+  }
 
-  // The thread's `index`-th vector of a sample: pieces of 64 bytes, spread evenly over the stream. Those that do not
-  // lie in it as a whole are none.
+  // The thread's vector of the `index`-th part of a sample: pieces of 64 bytes, spread evenly over the stream. Those
+  // that do not lie in it as a whole are none. Of `num_blocks` that sample a row, block `rank` takes every such piece.
   static constexpr unsigned sampled_items = vector_items;
-  __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items]) const {
-    constexpr unsigned piece = 4;
-    const unsigned pieces = vectors_per_thread * (block_selection::block_threads / piece);
-    const unsigned step = size_ / (vector_items * piece * pieces);
-    const unsigned at = index * (block_selection::block_threads / piece) + threadIdx.x / piece;
-    const unsigned first = (at * step * piece + threadIdx.x % piece) * vector_items - before_;
+  __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items], unsigned rank = 0,
+                         unsigned num_blocks = 1) const {
+    constexpr unsigned piece = 4, block_pieces = block_selection::block_threads / piece;
+    unsigned thread;  // read anew, or what follows from it stays in registers until candidates are sorted
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    const unsigned step = size_ / (vector_items * piece * vectors_per_thread * block_pieces * num_blocks);
+    const unsigned at = (index * block_pieces + thread / piece) * num_blocks + rank;
+    const unsigned first = (at * step * piece + thread % piece) * vector_items - before_;
     if (first >= size_ || size_ - first < vector_items) return false;
     const uint4 vector = *reinterpret_cast<const uint4*>(begin_ + first);
     Storage items[vector_items];
@@ -378,6 +462,48 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
     write_kept(held, plan.k, false, to_part);
 }
 
+// A bound that at least k candidates of a row's parts reach, from the first few of each. These are the greatest ones of
+// most parts. Leaves a size of 0 behind a barrier.
+__device__ inline unsigned bound_of_parts(const candidate* candidates, const streamed_plan& plan,
+                                          block_selection& selection) {
+  const unsigned of_part = (2 * plan.k + plan.num_parts - 1) / plan.num_parts, num_firsts = of_part * plan.num_parts;
+  const auto for_each = [&](auto take) {
+    for (unsigned i = threadIdx.x; i < num_firsts; i += block_selection::block_threads)
+      take(plan.layout.key_of(candidates[i / of_part * plan.k + i % of_part]));
+  };
+  distance_bins::clear(selection);
+  if (threadIdx.x == 0) selection.size = 0;
+  unsigned greatest = 0;
+  for_each([&](unsigned key) { greatest = max(greatest, key); });
+  return distance_bins::bound(plan.k, greatest, selection, for_each);
+}
+
+// Holds those that reach the bound, until there is no room. Leaves their number, or a greater one than there is room
+// for, in selection.size behind a barrier.
+__device__ inline void hold_of_parts(const candidate* candidates, unsigned size, unsigned bound,
+                                     const streamed_plan& plan, candidate* held, block_selection& selection) {
+  constexpr unsigned at_once = 8, tile_items = at_once * block_selection::block_threads;
+  bool has_room = true;
+#pragma unroll 1
+  for (unsigned tile = threadIdx.x; has_room && tile < size; tile += tile_items) {
+    candidate read[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned from = tile + i * block_selection::block_threads;
+      read[i] = from < size ? candidates[from] : 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned from = tile + i * block_selection::block_threads;
+      if (from >= size || plan.layout.key_of(read[i]) < bound) continue;
+      const unsigned to = atomicAdd(&selection.size, 1u);
+      has_room = to < plan.capacity;
+      if (has_room) held[to] = read[i];
+    }
+  }
+  __syncthreads();
+}
+
 template <class Order, class Output>
 __global__ void __launch_bounds__(block_selection::block_threads, 2)
     merged_parts_kernel(const __grid_constant__ Order order, const __grid_constant__ Output output,
@@ -392,8 +518,9 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   const candidate* const candidates = plan.of_part(row, 0);
   const unsigned size = plan.num_parts * plan.k;
   const row_writer<Order, Output> write{order, output, plan.layout, row};
+  unsigned bound, num_held = size;
   if (size + ranked_bins::room_for(plan.k) <= plan.capacity) {
-    unsigned bound = 0xffffffff;
+    bound = 0xffffffff;
 #pragma unroll 4
     for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
       const candidate each = candidates[i];
@@ -405,9 +532,19 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     __syncthreads();
 #pragma unroll
     for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
-    if (write_ranked(held, size, bound, plan, selection, write)) return;
+  } else {
+    bound = bound_of_parts(candidates, plan, selection);
+    hold_of_parts(candidates, size, bound, plan, held, selection);
+    num_held = selection.size;
   }
-  keep_greatest_of(candidate_stream(candidates, size), held, selection, plan.k, plan.capacity, plan.layout.bits());
+  if (num_held <= plan.capacity) {
+    if (write_ranked(held, num_held, bound, plan, selection, write)) return;
+    __syncthreads();
+    if (num_held > plan.k) selection.keep(held, num_held, plan.k, plan.layout.bits());
+  } else {
+    __syncthreads();
+    keep_greatest_of(candidate_stream(candidates, size), held, selection, plan.k, plan.capacity, plan.layout.bits());
+  }
   write_kept(held, plan.k, plan.sorted, write);
 }
 

@@ -1,12 +1,15 @@
-// Which kernels find the greatest k of each row: a few lanes or a warp a row, a cluster a row, blocks that read a row
-// once, or a launch a digit.
+// Which kernels find the greatest k of each row: a few lanes or a warp a row, a block or a cluster a row, blocks that
+// read a row once, or a launch a digit.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/production/top_k/cluster_rows.cuh"
+#include "rungs/production/top_k/first_of_rows.cuh"
+#include "rungs/production/top_k/gathered_rows.cuh"
 #include "rungs/production/top_k/group_rows.cuh"
 #include "rungs/production/top_k/long_results.cuh"
 #include "rungs/production/top_k/streamed_rows.cuh"
@@ -37,9 +40,30 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
   error = limits.ask();
   if (error != cudaSuccess) return error;
   const candidate_layout layout(num_columns, Order::bits);
+  // Where the rows begin does not decide, since a call that asks for the size of the storage may have no keys yet.
+  int blocks = 0;
+  if (k == 1) {
+    error = first_of_rows::fit<Order, Output>(limits, num_rows, num_columns, blocks);
+    if (error != cudaSuccess) return error;
+    if (blocks > 0) {
+      if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+      return launch_first_of_rows(keys, output, num_rows, layout, static_cast<unsigned>(blocks), stream);
+    }
+  }
   cluster_rows_plan clusters;
   error = cluster_rows::fit<Order, Output>(limits, layout, num_rows, num_columns, k, clusters);
+  if (error == cudaSuccess && k > 1 && (clusters.cluster_blocks == 0 || num_rows > cluster_rows::most_rows_of_choice))
+    error = gathered_rows::fit<Order, Output>(limits, num_rows, num_columns, k, blocks);
   if (error != cudaSuccess) return error;
+  if (blocks > 0) {
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+    constexpr std::size_t key_bytes = sizeof(typename Order::Storage);
+    const bool is_aligned =
+        reinterpret_cast<std::uintptr_t>(keys.data) % 16 == 0 && (num_rows == 1 || keys.stride * key_bytes % 16 == 0);
+    return launch_gathered_rows(
+        keys, output, num_rows,
+        gathered_rows::of_blocks(layout, num_columns, k, static_cast<unsigned>(blocks), is_aligned), stream);
+  }
   if (clusters.cluster_blocks > 0) {
     if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
     return launch_cluster_rows(keys, output, num_rows, clusters, stream);
