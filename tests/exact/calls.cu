@@ -32,8 +32,7 @@ auto with_type(number type, F f) {
 }
 template <class F>
 auto with_record(const records& of, F f) {
-  return with_type(of.of, [&](auto tag) {
-    using item = typename decltype(tag)::type;
+  return with_type(of.of, [&]<class item>(type_tag<item>) {
     return of.what == operation::sum ? f(type_tag<exact_sum<item>>{}) : f(type_tag<exact_dot<item>>{});
   });
 }
@@ -55,8 +54,7 @@ cudaError_t made_for(const call& call, number result, void* d_out, Storage&... s
 }
 template <class... Storage>
 cudaError_t made_for(const call& call, void* d_record, Storage&... storage) {
-  return with_type(call.of, [&](auto tag) {
-    using item = typename decltype(tag)::type;
+  return with_type(call.of, [&]<class item>(type_tag<item>) {
     const auto* a = static_cast<const item*>(call.d_a);
     if (call.what == operation::sum)
       return DeviceReduce::ExactSum(storage..., a, static_cast<exact_sum<item>*>(d_record), call.num_items,
@@ -88,10 +86,8 @@ void records::make_zero(void* record) const {
   with_record(*this, [&](auto tag) { new (record) typename decltype(tag)::type; });
 }
 void records::merge(void* record, const void* other) const {
-  with_record(*this, [&](auto tag) {
-    using type = typename decltype(tag)::type;
-    *static_cast<type*>(record) += *static_cast<const type*>(other);
-  });
+  with_record(*this,
+              [&]<class type>(type_tag<type>) { *static_cast<type*>(record) += *static_cast<const type*>(other); });
 }
 std::uint64_t records::rounded(const void* record, number result) const {
   return with_record(*this, [&](auto tag) {

@@ -61,8 +61,7 @@ class caller {
     // As many bins as levels are apart; any edges are where no kernel will read them.
     all.num_items -= num_items % static_cast<std::size_t>(subject_.num_channels);
     all.num_levels = num_bins_ + 1;
-    with_type(subject_.level_type, [&](auto t) {
-      using level = typename decltype(t)::type;
+    with_type(subject_.level_type, [&]<class level>(type_tag<level>) {
       const level both[] = {from_double<level>(0), from_double<level>(num_bins_)};
       std::memcpy(levels_, both, sizeof both);
     });

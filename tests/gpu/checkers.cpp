@@ -65,8 +65,7 @@ void reductions(scalar type, scalar accumulator, site& where, const examination&
             report("has another checksum than the host");
           for (const auto which : {op::plus, op::minimum, op::maximum})
             for (const double start : {-0.0, 3.0})
-              with_type(accumulator, [&](auto t) {
-                using T = typename decltype(t)::type;
+              with_type(accumulator, [&]<class T>(type_tag<T>) {
                 const value init = make_value(from_double<T>(start));
                 const tolerance allowed{.height = n + 1};
                 auto task = task_of({which, true, type, accumulator, init}, s, n, allowed);
@@ -134,8 +133,7 @@ void rows(scalar type, scalar accumulator, site& where, const examination& how, 
       const sample s = make_sample(distribution::uniform, how.seed + n, n);
       std::vector<unsigned char> items(n * size);
       host_site().generate(type, items.data(), s, nullptr);
-      with_type(accumulator, [&](auto t) {
-        using T = typename decltype(t)::type;
+      with_type(accumulator, [&]<class T>(type_tag<T>) {
         const value init = make_value(from_double<T>(3));
         auto task = task_of({op::plus, true, type, accumulator, init}, s, n, {});
         std::vector<T> outputs;
@@ -182,8 +180,7 @@ void dots(scalar type, scalar accumulator, site& where, const examination& how, 
                    auto task = task_of_dot(type, accumulator, x, y, n, allowed);
                    if (!task) return report("there is no checker for these types");
                    const auto oracle = expect_dot(type, accumulator, xs.data(), ys.data(), n);
-                   with_type(accumulator, [&](auto t) {
-                     using T = typename decltype(t)::type;
+                   with_type(accumulator, [&]<class T>(type_tag<T>) {
                      value right = oracle.exact;
                      if (oracle.is_nan) right = make_value(from_double<T>(std::numeric_limits<double>::quiet_NaN()));
                      for (const value& got : {right, make_value(spoiled(op::plus, as<T>(right)))}) {

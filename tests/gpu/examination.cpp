@@ -848,8 +848,7 @@ class examiner {
         expect_refusal(wrong, text(num_levels, " levels"));
       }
       if (!has_any_edges()) {
-        with_type(subject_.level_type, [&](auto t) {
-          using T = typename decltype(t)::type;
+        with_type(subject_.level_type, [&]<class T>(type_tag<T>) {
           std::vector<std::array<double, 2>> pairs{{7, 7}, {8, 7}, {0, -1}};
           const double infinity = std::numeric_limits<double>::infinity();
           if (is_float<T>)

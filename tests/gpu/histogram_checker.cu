@@ -47,8 +47,7 @@ void count(const histogram_task& task, cudaStream_t stream) {
   if (task.num_items == 0) return;
   const bool near = task.num_counts() <= most_near_counts;
   const std::size_t smem = near ? task.num_counts() * sizeof(unsigned) : 0;
-  with_type(task.sample, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  with_type(task.sample, [&]<class T>(type_tag<T>) {
     count_samples<T><<<grid_for(task.num_items), block_threads, smem, stream>>>(task, near);
   });
   check(cudaGetLastError());

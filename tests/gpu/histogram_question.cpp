@@ -62,8 +62,7 @@ bool histogram_question::leaves_the_last_bin(const histogram_call& call) {
   if (!call.even || !is_floating(call.sample)) return false;
   // The formula never falls: the last sample below the upper level decides.
   const histogram_oracle oracle(call);
-  return with_type(call.sample, [&](auto t) {
-    using T = typename decltype(t)::type;
+  return with_type(call.sample, [&]<class T>(type_tag<T>) {
     const double upper =
         with_type(call.level, [&](auto l) { return to_double(as<typename decltype(l)::type>(call.level_at(1))); });
     T last = from_double<T>(upper);

@@ -45,8 +45,7 @@ value init_of(op which, scalar type, int level) {
                           : level == 1 ? 0.125
                                        : (minimum ? -infinity : infinity));
   }
-  return with_type(type, [&](auto t) {
-    using T = typename decltype(t)::type;
+  return with_type(type, [&]<class T>(type_tag<T>) {
     if constexpr (is_float<T>)
       return value{};
     else {
@@ -78,8 +77,7 @@ value threshold_of(const catalog::record& subject, int percent) {
   const double share = percent / 100.0, infinity = std::numeric_limits<double>::infinity();
   if (is_floating(subject.input_type))
     return floating(subject.input_type, percent == 0 ? -infinity : percent == 100 ? infinity : 2 * share - 1);
-  return with_type(subject.input_type, [&](auto t) {
-    using T = typename decltype(t)::type;
+  return with_type(subject.input_type, [&]<class T>(type_tag<T>) {
     if constexpr (is_float<T>)
       return value{};
     else {

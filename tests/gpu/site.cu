@@ -260,8 +260,7 @@ void site::wait(cudaStream_t stream) const {
 }
 
 void site::generate(catalog::scalar type, void* items, const sample& s, cudaStream_t stream) const {
-  with_item_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  with_item_type(type, [&]<class T>(type_tag<T>) {
     for_each(on_device_, s.num_items, stream, generate_item<T>{static_cast<T*>(items), s});
   });
 }
@@ -269,8 +268,7 @@ void site::generate(catalog::scalar type, void* items, const sample& s, cudaStre
 std::uint64_t site::checksum(catalog::scalar type, const void* items, std::size_t num_items,
                              cudaStream_t stream) const {
   unsigned long long sum = 0;
-  with_item_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  with_item_type(type, [&]<class T>(type_tag<T>) {
     const auto* const typed = static_cast<const T*>(items);
     if (!on_device_) {
       for (std::size_t i = 0; i < num_items; ++i) sum += checksum_of(typed[i], i);

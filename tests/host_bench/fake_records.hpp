@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -179,34 +180,32 @@ cudaError_t dot(void* workspace, std::size_t& num_bytes, const catalog::argument
 
 enum class place_slip { none, last_item, last_of_equals, index_in_a_tile, tires };
 
+// The place of the item that comes before all others, behind so many bytes of the output.
+template <class T, place_slip planted, class Before>
+void find_place(const catalog::arguments& a, std::size_t out_offset, Before before) {
+  const auto* const items = static_cast<const T*>(a.d_in);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < a.num_items - (planted == place_slip::last_item); ++i)
+    if (before(items[i], items[best]) || (planted == place_slip::last_of_equals && items[i] == items[best])) best = i;
+  const std::uint64_t index = planted == place_slip::index_in_a_tile ? best % 64 : best;
+  const T item = items[best] + (planted == place_slip::tires && calls > 30);
+  std::memcpy(static_cast<char*>(a.d_out) + out_offset, &index, sizeof index);
+  std::memcpy(static_cast<char*>(a.d_out) + out_offset + sizeof index, &item, sizeof item);
+}
+
 template <class T, place_slip planted = place_slip::none>
 cudaError_t place_of_the_least(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
   ++calls;
-  const auto* const items = static_cast<const T*>(a.d_in);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < a.num_items - (planted == place_slip::last_item); ++i)
-    if (items[i] < items[best] || (planted == place_slip::last_of_equals && items[i] == items[best])) best = i;
-  const std::uint64_t index = planted == place_slip::index_in_a_tile ? best % 64 : best;
-  const T item = items[best] + (planted == place_slip::tires && calls > 30);
-  std::memcpy(a.d_out, &index, sizeof index);
-  std::memcpy(static_cast<char*>(a.d_out) + sizeof index, &item, sizeof item);
+  find_place<T, planted>(a, 0, std::less{});
   return cudaSuccess;
 }
 
 // Both: the least and the greatest, of which the greatest may be wrong.
 template <class T, place_slip planted = place_slip::none>
 cudaError_t both_places(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
-  if (only_size(workspace, num_bytes)) return cudaSuccess;
   const cudaError_t error = place_of_the_least<T>(workspace, num_bytes, a, stream);
-  const auto* const items = static_cast<const T*>(a.d_in);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < a.num_items - (planted == place_slip::last_item); ++i)
-    if (items[i] > items[best] || (planted == place_slip::last_of_equals && items[i] == items[best])) best = i;
-  const std::uint64_t index = planted == place_slip::index_in_a_tile ? best % 64 : best;
-  const T item = items[best] - (planted == place_slip::tires && calls > 30);
-  std::memcpy(static_cast<char*>(a.d_out) + 16, &index, sizeof index);
-  std::memcpy(static_cast<char*>(a.d_out) + 24, &item, sizeof item);
+  if (workspace != nullptr) find_place<T, planted>(a, 16, std::greater{});
   return error;
 }
 
@@ -287,48 +286,30 @@ inline catalog::record a_scan(std::string_view rung, catalog::operation operatio
   return about;
 }
 
-inline catalog::record of_pairs(catalog::record about) {
-  about.operation = catalog::operation::dot;
+inline catalog::record without_init(catalog::record about, catalog::operation operation, catalog::op op) {
+  about.operation = operation;
+  about.op = op;
   about.takes_init = false;
   return about;
 }
-
-inline catalog::record of_places(catalog::record about) {
-  about.operation = catalog::operation::arg_extremum;
-  about.op = catalog::op::minimum;
+inline catalog::record of_pairs(const catalog::record& about) {
+  return without_init(about, catalog::operation::dot, catalog::op::plus);
+}
+inline catalog::record of_selections(const catalog::record& about) {
+  return without_init(about, catalog::operation::select_if, catalog::op::none);
+}
+inline catalog::record of_norms(const catalog::record& about) {
+  return without_init(about, catalog::operation::row_norm, catalog::op::none);
+}
+inline catalog::record of_places(catalog::record about, catalog::op op = catalog::op::minimum) {
   about.output_type = catalog::scalar::i64;
-  about.takes_init = false;
-  return about;
+  return without_init(about, catalog::operation::arg_extremum, op);
 }
-
-inline catalog::record of_both_places(catalog::record about) {
-  about = of_places(about);
-  about.op = catalog::op::both;
-  return about;
-}
-
-inline catalog::record of_selections(catalog::record about) {
-  about.operation = catalog::operation::select_if;
-  about.op = catalog::op::none;
-  about.takes_init = false;
-  return about;
-}
-
+inline catalog::record of_both_places(const catalog::record& about) { return of_places(about, catalog::op::both); }
 inline catalog::record of_top_k(catalog::record about) {
-  about.operation = catalog::operation::top_k;
-  about.op = catalog::op::none;
   about.output_type = catalog::scalar::u32;
-  about.takes_init = false;
-  return about;
+  return without_init(about, catalog::operation::top_k, catalog::op::none);
 }
-
-inline catalog::record of_norms(catalog::record about) {
-  about.operation = catalog::operation::row_norm;
-  about.op = catalog::op::none;
-  about.takes_init = false;
-  return about;
-}
-
 inline catalog::record of_rows(catalog::record about) {
   about.operation = catalog::operation::row_reduce;
   return about;

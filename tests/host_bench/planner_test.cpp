@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <sstream>
@@ -99,42 +100,27 @@ std::vector<record> norms_catalog() {
   return {fakes::of_norms(fakes::record("rung", does_nothing, scalar::f32, executor::device))};
 }
 
-std::vector<record> dots_catalog() {
+// CUB and a rung for every type, and the host for floats; as(record) says what they do.
+template <class As>
+std::vector<record> catalog_of(As as, std::initializer_list<scalar> types) {
   std::vector<record> all;
-  for (const scalar type : {scalar::f32, scalar::f64})
+  for (const scalar type : types)
     for (const char* rung : {"rung", "cub_device"})
-      all.push_back(fakes::of_pairs(fakes::record(rung, does_nothing, type, executor::device)));
-  all.push_back(fakes::of_pairs(fakes::record("host_serial", does_nothing, scalar::f32)));
+      all.push_back(as(fakes::record(rung, does_nothing, type, executor::device)));
+  all.push_back(as(fakes::record("host_serial", does_nothing, scalar::f32)));
   return all;
 }
+std::vector<record> dots_catalog() { return catalog_of(fakes::of_pairs, {scalar::f32, scalar::f64}); }
+std::vector<record> selections_catalog() { return catalog_of(fakes::of_selections, {scalar::f32, scalar::i32}); }
+std::vector<record> top_k_catalog() { return catalog_of(fakes::of_top_k, {scalar::f32, scalar::i32}); }
 
 std::vector<record> places_catalog() {
   std::vector<record> all;
   for (const scalar type : {scalar::f32, scalar::i32})
     for (const op which : {op::minimum, op::maximum, op::both})
-      for (const char* rung : {"rung", "cub_device"}) {
-        all.push_back(fakes::of_places(fakes::record(rung, does_nothing, type, executor::device)));
-        all.back().op = which;
-      }
+      for (const char* rung : {"rung", "cub_device"})
+        all.push_back(fakes::of_places(fakes::record(rung, does_nothing, type, executor::device), which));
   all.push_back(fakes::of_places(fakes::record("host_serial", does_nothing, scalar::f32)));
-  return all;
-}
-
-std::vector<record> selections_catalog() {
-  std::vector<record> all;
-  for (const scalar type : {scalar::f32, scalar::i32})
-    for (const char* rung : {"rung", "cub_device"})
-      all.push_back(fakes::of_selections(fakes::record(rung, does_nothing, type, executor::device)));
-  all.push_back(fakes::of_selections(fakes::record("host_serial", does_nothing, scalar::f32)));
-  return all;
-}
-
-std::vector<record> top_k_catalog() {
-  std::vector<record> all;
-  for (const scalar type : {scalar::f32, scalar::i32})
-    for (const char* rung : {"rung", "cub_device"})
-      all.push_back(fakes::of_top_k(fakes::record(rung, does_nothing, type, executor::device)));
-  all.push_back(fakes::of_top_k(fakes::record("host_serial", does_nothing, scalar::f32)));
   return all;
 }
 

@@ -99,8 +99,7 @@ histogram_call make_levels(levels_kind kind, bool even, scalar sample, scalar le
   // theirs.
   const auto place = [&](int i) { return kind == levels_kind::duplicated ? i - i % 3 : i; };
   const auto shift = [](int i) { return static_cast<int>(detail::hash(41, static_cast<std::uint64_t>(i)) % 900); };
-  with_type(level, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_type(level, [&]<class T>(type_tag<T>) {
     if constexpr (is_float<T>) {
       const floats span = float_span(kind, sample, num_bins);
       const T lower = from_double<T>(span.lower), upper = from_double<T>(span.upper);

@@ -155,8 +155,7 @@ counted count(const histogram_call& call, const void* samples, std::size_t num_i
              active = static_cast<std::size_t>(call.num_active_channels);
   counted c;
   c.bins.resize(bins * active);
-  with_type(call.sample, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_type(call.sample, [&]<class T>(type_tag<T>) {
     for (std::size_t i = 0; i < num_items; ++i) {
       if (i % channels >= active) continue;
       const T x = static_cast<const T*>(samples)[i];
@@ -188,8 +187,7 @@ std::vector<std::uint64_t> boundaries(const histogram_call& call) {
   std::vector<std::uint64_t> keys;
   const bool floats = is_floating(call.sample);
   if (call.even && floats) {
-    with_type(call.sample, [&](auto t) {
-      using T = typename decltype(t)::type;
+    with_type(call.sample, [&]<class T>(type_tag<T>) {
       if constexpr (is_float<T>) keys = float_boundaries<T>(call);
     });
     return keys;
@@ -231,8 +229,7 @@ std::optional<std::string> disagreement(const histogram_call& call, const counte
 
 void count_on_host(const histogram_task& task) {
   std::fill_n(task.counts, task.num_counts(), 0ull);
-  with_type(task.sample, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_type(task.sample, [&]<class T>(type_tag<T>) {
     for (std::size_t i = 0; i < task.num_items; ++i)
       if (const std::size_t place = task.place(static_cast<const T*>(task.samples)[i], i); place < task.num_counts())
         ++task.counts[place];

@@ -111,8 +111,7 @@ std::vector<T> candidates(const histogram_call& call) {
 }  // namespace
 
 std::vector<unsigned char> make_table(const histogram_call& call, table_kind kind) {
-  return with_type(call.sample, [&](auto t) {
-    using T = typename decltype(t)::type;
+  return with_type(call.sample, [&]<class T>(type_tag<T>) {
     const histogram_oracle oracle(call);
     std::vector<T> values = kind == table_kind::inside ? candidates<T>(call) : edge_values<T>(call);
     if (kind == table_kind::outside)

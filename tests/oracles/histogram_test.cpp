@@ -151,8 +151,7 @@ TEST(histogram_levels, ascend_and_are_of_their_kind) {
         const histogram_call range = make_levels(static_cast<levels_kind>(kind), false, type, level_of(type), num_bins);
         ASSERT_EQ(range.levels.size(), (static_cast<std::size_t>(num_bins) + 1) * catalog::size_of(range.level));
         int alike = 0;
-        with_type(range.level, [&](auto t) {
-          using L = typename decltype(t)::type;
+        with_type(range.level, [&]<class L>(type_tag<L>) {
           for (int k = 0; k < num_bins; ++k) {
             const double a = to_double(as<L>(range.level_at(static_cast<std::size_t>(k)))),
                          b = to_double(as<L>(range.level_at(static_cast<std::size_t>(k) + 1)));

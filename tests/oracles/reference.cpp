@@ -83,12 +83,10 @@ std::string to_string(scalar type, value v) {
 
 expectation expect(op which, scalar input, scalar accumulator, const void* items, std::size_t num_items, value init) {
   expectation e{.op = which, .type = accumulator};
-  with_type(input, [&](auto in) {
-    using input_t = typename decltype(in)::type;
+  with_type(input, [&]<class input_t>(type_tag<input_t>) {
     const auto* const typed = static_cast<const input_t*>(items);
     if (!is_floating(accumulator)) {
-      with_type(accumulator, [&](auto acc) {
-        using accumulator_t = typename decltype(acc)::type;
+      with_type(accumulator, [&]<class accumulator_t>(type_tag<accumulator_t>) {
         if constexpr (!is_float<input_t> && !is_float<accumulator_t>) {
           const auto start = as<accumulator_t>(init);
           if (which == op::plus) {
@@ -154,8 +152,7 @@ expectation expect(op which, scalar input, scalar accumulator, const void* items
 
 // A product of doubles is the sum of two: of what it is rounded to, and of what that lacks.
 expectation expect_dot(scalar input, scalar accumulator, const void* x, const void* y, std::size_t num_pairs) {
-  return with_type(input, [&](auto in) {
-    using input_t = typename decltype(in)::type;
+  return with_type(input, [&]<class input_t>(type_tag<input_t>) {
     const auto *const xs = static_cast<const input_t*>(x), *const ys = static_cast<const input_t*>(y);
     if constexpr (is_float<input_t>) {
       std::vector<double> parts;
@@ -177,8 +174,7 @@ expectation expect_dot(scalar input, scalar accumulator, const void* x, const vo
 
 place_of_extremum no_place(op which, scalar type) {
   place_of_extremum none;
-  with_type(type, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_type(type, [&]<class T>(type_tag<T>) {
     if constexpr (is_float<T>)
       none.item = make_value(from_double<T>(which == op::minimum ? HUGE_VAL : -HUGE_VAL));
     else
@@ -189,8 +185,7 @@ place_of_extremum no_place(op which, scalar type) {
 
 void look_at(place_of_extremum& so_far, op which, scalar type, const void* items, std::uint64_t first_index,
              std::size_t num_items) {
-  with_type(type, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_type(type, [&]<class T>(type_tag<T>) {
     using number = std::conditional_t<is_float<T>, double, T>;
     const auto number_of = [](T item) {
       if constexpr (is_float<T>)
@@ -213,8 +208,7 @@ void look_at(place_of_extremum& so_far, op which, scalar type, const void* items
 
 void append_less(std::vector<unsigned char>& chosen, catalog::scalar type, value threshold, const void* items,
                  std::size_t num_items) {
-  with_type(type, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_type(type, [&]<class T>(type_tag<T>) {
     const auto* const all = static_cast<const T*>(items);
     const auto number_of = [](const T& item) {
       if constexpr (is_float<T>)
@@ -234,8 +228,7 @@ std::vector<std::uint32_t> first_columns(catalog::scalar type, const void* row, 
                                          std::size_t k) {
   std::vector<std::uint32_t> columns(num_columns);
   std::iota(columns.begin(), columns.end(), 0u);
-  with_type(type, [&](auto t) {
-    using T = typename decltype(t)::type;
+  with_type(type, [&]<class T>(type_tag<T>) {
     std::vector<double> numbers;
     for (std::size_t i = 0; i < num_columns; ++i) {
       if constexpr (std::is_same_v<T, affine>)

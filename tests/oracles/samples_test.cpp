@@ -98,8 +98,7 @@ TEST(samples, spikes_and_nans_stand_at_every_kind_of_place) {
 
 TEST(samples, fit_their_type) {
   for (const auto type : {catalog::scalar::f16, catalog::scalar::bf16, catalog::scalar::f32, catalog::scalar::f64})
-    with_type(type, [&](auto tag) {
-      using T = typename decltype(tag)::type;
+    with_type(type, [&]<class T>(type_tag<T>) {
       for (int d = 0; d < num_distributions; ++d)
         for (std::uint64_t seed = 0; seed < 10; ++seed) {
           const sample s = make_sample(static_cast<distribution>(d), seed, 300);

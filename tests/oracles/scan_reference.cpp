@@ -19,8 +19,7 @@ T at(const void* items, std::size_t i) {
 
 // What changes nothing: a scan without init is one from here.
 value identity_of(op which, scalar type) {
-  return with_type(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  return with_type(type, [&]<class T>(type_tag<T>) {
     if constexpr (is_float<T>) {
       const double infinity = std::numeric_limits<double>::infinity();
       return make_value(from_double<T>(which == op::plus ? -0.0 : which == op::minimum ? infinity : -infinity));
