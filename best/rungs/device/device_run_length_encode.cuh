@@ -22,7 +22,7 @@
 
 #include "rungs/device/parts/compaction.cuh"
 #include "rungs/device/parts/environment.cuh"
-#include "rungs/production/compaction/run_length_kernel.cuh"
+#include "rungs/production/compaction/run_length_rounds.cuh"
 #include "rungs/workspace.cuh"
 
 namespace rungs::RUNGS_ABI {
