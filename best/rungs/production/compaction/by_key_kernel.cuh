@@ -41,10 +41,11 @@ struct runs_scanned {
   bool by_vectors;
 };
 
-// `is_few`: of few items tiles are small, so that they keep more multiprocessors busy.
+// `FewShape`: the tile of few items, which is small, so that they keep more multiprocessors busy.
 template <class KeysInputIteratorT, class ValuesInputIteratorT, class T, class Op, class EqualityOpT, class Output,
-          bool is_few = false>
+          class FewShape = void>
 struct by_key {
+  static constexpr bool is_few = !std::is_void_v<FewShape>;
   using key = held_of<parts::item_of<KeysInputIteratorT>>;
   using value = held_of<parts::item_of<ValuesInputIteratorT>>;
   using accumulator = T;
@@ -61,15 +62,22 @@ struct by_key {
   static constexpr bool fits_8_warps = is_scan || pair_bytes * neighbours * num_rows * 256 <= most_staged_bytes;
   using large_shape = std::conditional_t<(widest_bytes > 8), tile_shape<widest_bytes, 4>,
                                          rows_of_warps<neighbours, num_rows, fits_8_warps ? 8 : 7>>;
-  using shape = std::conditional_t<is_few, rows_of_warps<neighbours, 8 / neighbours, 4>, large_shape>;
+  using few_shape = rows_of_warps<neighbours, 8 / neighbours, 4>;
+  using shape = std::conditional_t<is_few, FewShape, large_shape>;
   // Up to so many items tiles are small: large ones of 64 Ki items would keep 11 multiprocessors busy.
   static constexpr std::size_t most_few = widest_bytes <= 8 ? std::size_t{2} << 20 : 0;
   // Resident on a multiprocessor. With three, 64 Mi items took 1.05 to 1.18 times as long on an H100.
-  static constexpr int least_blocks = is_few ? 8 : widest_bytes <= 8 ? 4 : 1;
+  static constexpr int least_blocks = is_few ? 1024 / shape::block_threads : widest_bytes <= 8 ? 4 : 1;
+  static constexpr int reads_of_lane = is_few ? 8 : 4;  // of counts
   static constexpr bool is_staged = !is_scan && pair_bytes * shape::tile_items <= most_staged_bytes;
 
   // Whether many are faster in rounds (by_key_rounds.cuh).
   static constexpr bool suits_rounds = widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8);
+
+  struct rounds {
+    using shape = by_key::shape;
+    static constexpr int resident_blocks = is_scan && sizeof(T) == 8 ? 3 : 2, lag = 2, ahead = 1, num_lookers = 2;
+  };
 
   struct memory {
     alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];
@@ -90,8 +98,9 @@ struct by_key {
   Output output;
   bool keys_by_vectors, values_by_vectors;
 
+  template <class Shape = few_shape>
   auto of_few() const {
-    return by_key<KeysInputIteratorT, ValuesInputIteratorT, T, Op, EqualityOpT, Output, true>{
+    return by_key<KeysInputIteratorT, ValuesInputIteratorT, T, Op, EqualityOpT, Output, Shape>{
         d_keys_in, d_values_in, num_items, op, equality_op, output, keys_by_vectors, values_by_vectors};
   }
 };
@@ -358,7 +367,8 @@ __device__ void write_ended_runs(const Call& call, const Memory& shared, const K
 
 template <class Call>
 __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks)
-    by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs, count_mailboxes counts_of_tiles,
+    by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs,
+                  count_mailboxes<Call::reads_of_lane> counts_of_tiles,
                   parts::mailboxes<typename Call::key> last_keys, parts::tag tag) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;

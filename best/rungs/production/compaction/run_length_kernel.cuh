@@ -41,21 +41,22 @@ inline constexpr bool is_commutative<production::add_marked_items> = true;
 
 namespace rungs::RUNGS_ABI::production {
 
-// What is written of a run: its first item or its position, and its length. `is_few`: of few items tiles are small, so
-// that they keep more multiprocessors busy.
+// What is written of a run: its first item or its position, and its length. `FewShape`: the tile
+// of few items, which is small, so that they keep more multiprocessors busy.
 template <bool only_longer_, class InputIteratorT, class FirstOutputIteratorT, class LengthsOutputIteratorT,
-          class NumRunsOutputIteratorT, class EqualityOpT, bool is_few_ = false>
+          class NumRunsOutputIteratorT, class EqualityOpT, class FewShape = void>
 struct run_lengths {
   static constexpr bool only_longer = only_longer_;  // only runs of two items at least, with their positions
-  static constexpr bool is_few = is_few_;
+  static constexpr bool is_few = !std::is_void_v<FewShape>;
   using item = held_of<parts::item_of<InputIteratorT>>;
   // As large as shared memory allows; by two vectors of neighbours (H200).
   using large_shape =
       std::conditional_t<sizeof(item) == 4, rows_of_warps<8, 4, only_longer ? 8 : 7>,
                          std::conditional_t<sizeof(item) == 8, rows_of_warps<4, 5, 7>, tile_shape<sizeof(item), 8, 8>>>;
   static constexpr int few_neighbours = sizeof(item) == 8 ? 4 : 8;
-  using shape = std::conditional_t<is_few, rows_of_warps<few_neighbours, 8 / few_neighbours, 4>, large_shape>;
-  static constexpr int least_blocks = is_few ? 8 : sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
+  using few_shape = rows_of_warps<few_neighbours, 8 / few_neighbours, 4>;
+  using shape = std::conditional_t<is_few, FewShape, large_shape>;
+  static constexpr int least_blocks = is_few ? 1024 / shape::block_threads : sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
   static constexpr std::size_t most_few = sizeof(item) <= 8 ? std::size_t{1} << 20 : 0;
   static constexpr int reads_of_lane = 4;
   // Many are faster in rounds (run_length_rounds.cuh), if they are not too wide to be staged.
@@ -75,9 +76,10 @@ struct run_lengths {
   EqualityOpT equality_op;
   bool by_vectors;
 
+  template <class Shape = few_shape>
   auto of_few() const {
     return run_lengths<only_longer_, InputIteratorT, FirstOutputIteratorT, LengthsOutputIteratorT,
-                       NumRunsOutputIteratorT, EqualityOpT, true>{
+                       NumRunsOutputIteratorT, EqualityOpT, Shape>{
         d_in, d_first_out, d_lengths_out, d_num_runs_out, num_items, equality_op, by_vectors};
   }
 
