@@ -162,8 +162,8 @@ TEST_F(Runs, LongRuns) {
 
 // The most items that small tiles are for, and more.
 TEST_F(Runs, SmallAndLargeTiles) {
-  constexpr std::size_t most_few = std::size_t{2} << 20;
-  for (const std::size_t n : {most_few, most_few + 1, most_few + 5'375})
+  constexpr std::size_t most_few = std::size_t{2} << 20, most_few_runs = std::size_t{1} << 20;
+  for (const std::size_t n : {most_few_runs, most_few_runs + 1, most_few, most_few + 1, most_few + 5'375})
     for (const int length : {1, -3, -700, -200'000, one_long_run}) {
       expect_right<int, int>(n, length, 0, plus{});
       expect_right<unsigned char, affine>(n, length, 1, compose{});
@@ -178,6 +178,11 @@ TEST_F(Runs, ManyItems) {
   expect_right<long long, int>(12'000'011, -700, 0, plus{});
   expect_right<long long, long long>(9'000'001, 4, 1, plus{});
   expect_right<int, affine>(12'000'007, -50, 0, compose{});
+  for (const int length : {1, 2, -3, 12'288, one_long_run}) {
+    expect_right<int, int>((1 << 24) + 12'287, length, 0, plus{});
+    expect_right<long long, int>((1 << 23) + 1, length, 0, plus{});
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
 }
 
 // What every one of many calls makes of floats whose sums are rounded, at other places in memory, too; and how far it

@@ -368,8 +368,8 @@ __device__ void write_ended_runs(const Call& call, const Memory& shared, const K
 template <class Call>
 __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks)
     by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs,
-                  count_mailboxes<Call::reads_of_lane> counts_of_tiles,
-                  parts::mailboxes<typename Call::key> last_keys, parts::tag tag) {
+                  count_mailboxes<Call::reads_of_lane> counts_of_tiles, parts::mailboxes<typename Call::key> last_keys,
+                  parts::tag tag) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
   using key = typename Call::key;

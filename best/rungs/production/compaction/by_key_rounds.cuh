@@ -281,7 +281,8 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
   const std::size_t num_tiles = is_few ? few_tiles : large_tiles;
   const std::size_t most_tiles = few_tiles > large_tiles ? few_tiles : large_tiles;
   const std::size_t others_at = drawn_tiles::bytes + run_mailboxes<T>::bytes(most_tiles);
-  const std::size_t bytes = others_at + (Call::is_scan ? keys::bytes(most_tiles) : count_mailboxes<Call::reads_of_lane>::bytes(most_tiles));
+  const std::size_t bytes =
+      others_at + (Call::is_scan ? keys::bytes(most_tiles) : count_mailboxes<Call::reads_of_lane>::bytes(most_tiles));
   char* region;
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;

@@ -56,7 +56,9 @@ struct run_lengths {
   static constexpr int few_neighbours = sizeof(item) == 8 ? 4 : 8;
   using few_shape = rows_of_warps<few_neighbours, 8 / few_neighbours, 4>;
   using shape = std::conditional_t<is_few, FewShape, large_shape>;
-  static constexpr int least_blocks = is_few ? 1024 / shape::block_threads : sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
+  static constexpr int least_blocks = is_few              ? 1024 / shape::block_threads
+                                      : sizeof(item) <= 8 ? 4
+                                                          : 1;  // resident on a multiprocessor
   static constexpr std::size_t most_few = sizeof(item) <= 8 ? std::size_t{1} << 20 : 0;
   static constexpr int reads_of_lane = 4;
   // Many are faster in rounds (run_length_rounds.cuh), if they are not too wide to be staged.
@@ -127,7 +129,8 @@ __device__ unsigned flags_of_marks(const Call& call, const items_of_runs<Shape, 
     const unsigned of_lane_before = parts::shuffle_up(heads, 1) & ends_of_rows;
     const unsigned of_last_lane = parts::shuffle_from(heads, parts::warp_threads - 1) & ends_of_rows;
     auto equality_op = call.equality_op;
-    const bool begins_before = first + warp == 0 || !equality_op(value_of(items.before_that), value_of(items.before_warp));
+    const bool begins_before =
+        first + warp == 0 || !equality_op(value_of(items.before_that), value_of(items.before_warp));
     unsigned after_heads = (heads & ~ends_of_rows) << 1;
     if (threadIdx.x % parts::warp_threads > 0)
       after_heads |= of_lane_before >> (neighbours - 1);
@@ -268,8 +271,7 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     of_tile = of_warps.of_tile(first);
     parts::wait_until_cleared();
     if (lane == 0 && !is_last_tile)
-      mailboxes.post(tile, of_tile, tag,
-                     tile > 0 || Call::is_few ? parts::posted::aggregate : parts::posted::prefix);
+      mailboxes.post(tile, of_tile, tag, tile > 0 || Call::is_few ? parts::posted::aggregate : parts::posted::prefix);
   }
   stage_marked<Call>(staged.places, firsts, items.of_lane, marks, counts, warp, of_warps.counts.before_by_lanes(warp));
 

@@ -40,8 +40,7 @@ struct run_length_job {
   }
 
   __device__ void bring(unsigned tile) const {
-    if (first_of(tile) < call.num_items)
-      bring_to_l2<shape::block_threads>(call.d_in, first_of(tile), left_of(tile));
+    if (first_of(tile) < call.num_items) bring_to_l2<shape::block_threads>(call.d_in, first_of(tile), left_of(tile));
   }
   __device__ items read(unsigned tile, int warp) const { return read_runs<shape>(call, first_of(tile), warp); }
 
@@ -104,8 +103,7 @@ cudaError_t encode_runs(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   const bool is_few = call.num_items <= Call::most_few;
   const std::size_t few_tiles = parts::ceil_div(is_few ? call.num_items : Call::most_few, few::shape::tile_items);
   const std::size_t large_tiles = parts::ceil_div(call.num_items, Call::shape::tile_items);
-  const std::size_t bytes =
-      drawn_tiles::bytes + mailboxes::bytes(few_tiles > large_tiles ? few_tiles : large_tiles);
+  const std::size_t bytes = drawn_tiles::bytes + mailboxes::bytes(few_tiles > large_tiles ? few_tiles : large_tiles);
   char* region;
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
