@@ -7,7 +7,6 @@
 // the last one. One look-back adds up both.
 #pragma once
 
-#include "rungs/parts/gather.cuh"
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
@@ -41,32 +40,21 @@ inline constexpr bool is_commutative<production::add_marked_items> = true;
 
 namespace rungs::RUNGS_ABI::production {
 
-// What is written of a run: its first item or its position, and its length. `FewShape`: the tile
-// of few items, which is small, so that they keep more multiprocessors busy.
+// What is written of a run: its first item or its position, and its length. `is_few`: of few items tiles are smaller,
+// so that they keep more multiprocessors busy.
 template <bool only_longer_, class InputIteratorT, class FirstOutputIteratorT, class LengthsOutputIteratorT,
-          class NumRunsOutputIteratorT, class EqualityOpT, class FewShape = void>
+          class NumRunsOutputIteratorT, class EqualityOpT, bool is_few = false>
 struct run_lengths {
   static constexpr bool only_longer = only_longer_;  // only runs of two items at least, with their positions
-  static constexpr bool is_few = !std::is_void_v<FewShape>;
   using item = held_of<parts::item_of<InputIteratorT>>;
   // As large as shared memory allows; by two vectors of neighbours (H200).
   using large_shape =
       std::conditional_t<sizeof(item) == 4, rows_of_warps<8, 4, only_longer ? 8 : 7>,
                          std::conditional_t<sizeof(item) == 8, rows_of_warps<4, 5, 7>, tile_shape<sizeof(item), 8, 8>>>;
-  static constexpr int few_neighbours = sizeof(item) == 8 ? 4 : 8;
-  using few_shape = rows_of_warps<few_neighbours, 8 / few_neighbours, 4>;
-  using shape = std::conditional_t<is_few, FewShape, large_shape>;
-  static constexpr int least_blocks = is_few              ? 1024 / shape::block_threads
-                                      : sizeof(item) <= 8 ? 4
-                                                          : 1;  // resident on a multiprocessor
-  static constexpr std::size_t most_few = sizeof(item) <= 8 ? std::size_t{1} << 20 : 0;
-  static constexpr int reads_of_lane = 4;
-  // Many are faster in rounds (run_length_rounds.cuh), if they are not too wide to be staged.
-  static constexpr bool suits_rounds = sizeof(item) <= 8;
-  struct rounds {
-    using shape = rows_of_warps<vector_neighbours(sizeof(item), 8), 4, 24>;
-    static constexpr int resident_blocks = 1, lag = 2, ahead = 2;
-  };
+  using shape = std::conditional_t<is_few, rows_of_warps<sizeof(item) == 8 ? 4 : 8, 2, 8>, large_shape>;
+  static constexpr int least_blocks = sizeof(item) <= 8 ? 4 : 1;  // resident on a multiprocessor
+  // Up to so many items tiles are smaller: 64 Ki items take 0.93 to 0.99 times as long, 1 Mi of 8 bytes 1.1 (H200).
+  static constexpr std::size_t most_few = sizeof(item) == 4 || sizeof(item) == 8 ? std::size_t{1} << 17 : 0;
   // Whether the items that begin runs lie side by side in shared memory; else they are read again.
   static constexpr bool stages_firsts = !only_longer && sizeof(item) <= 8;
 
@@ -78,11 +66,10 @@ struct run_lengths {
   EqualityOpT equality_op;
   bool by_vectors;
 
-  template <class Shape = few_shape>
   auto of_few() const {
     return run_lengths<only_longer_, InputIteratorT, FirstOutputIteratorT, LengthsOutputIteratorT,
-                       NumRunsOutputIteratorT, EqualityOpT, Shape>{
-        d_in, d_first_out, d_lengths_out, d_num_runs_out, num_items, equality_op, by_vectors};
+                       NumRunsOutputIteratorT, EqualityOpT, true>{d_in,      d_first_out, d_lengths_out, d_num_runs_out,
+                                                                  num_items, equality_op, by_vectors};
   }
 
   __device__ void write_position(std::size_t run, std::size_t begin) const {
@@ -271,29 +258,53 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
     of_tile = of_warps.of_tile(first);
     parts::wait_until_cleared();
     if (lane == 0 && !is_last_tile)
-      mailboxes.post(tile, of_tile, tag, tile > 0 || Call::is_few ? parts::posted::aggregate : parts::posted::prefix);
+      mailboxes.post(tile, of_tile, tag, tile > 0 ? parts::posted::aggregate : parts::posted::prefix);
   }
   stage_marked<Call>(staged.places, firsts, items.of_lane, marks, counts, warp, of_warps.counts.before_by_lanes(warp));
 
   // Hear of the tiles before.
   if (warp == 0) {
     marked_items before{0, 0};
-    if constexpr (Call::is_few)
-      before = parts::gather<Call::reads_of_lane>(mailboxes, 0, tile, tag, add_marked_items{});
-    else if (tile > 0)
-      before = scans::prefix_before(mailboxes, tile, tag, add_marked_items{});
+    if (tile > 0) before = scans::prefix_before(mailboxes, tile, tag, add_marked_items{});
     if (lane == 0) {
       before_tile = before;
       const marked_items through = add_marked_items{}(before, of_tile);
       if (is_last_tile)
         write_last_run(call, through);
-      else if (tile > 0 && !Call::is_few)
+      else if (tile > 0)
         mailboxes.post(tile, through, tag, parts::posted::prefix);
     }
   }
   __syncthreads();
   write_marked<shape::block_threads>(call, staged.places, firsts, of_warps.counts.before_by_lanes(shape::num_warps),
                                      before_tile, first);
+}
+
+template <class Call>
+cudaError_t launch_run_lengths(const Call& call, char* region, std::size_t num_tiles,
+                               const parts::opened_storage& storage, cudaStream_t stream) {
+  return parts::launch_overlapped(run_length_kernel<Call>, num_tiles > 0 ? num_tiles : 1, Call::shape::block_threads, 0,
+                                  storage.clears, stream, call, parts::mailboxes<marked_items>(region),
+                                  storage.of_call);
+}
+
+// Storage: a mailbox of 32 bytes for each tile. It never is less for more items.
+template <class Call>
+cudaError_t encode_runs(void* d_temp_storage, std::size_t& temp_storage_bytes, const Call& call, cudaStream_t stream) {
+  using few = decltype(call.of_few());
+  const bool is_few = call.num_items <= Call::most_few;
+  const std::size_t few_tiles = parts::ceil_div(is_few ? call.num_items : Call::most_few, few::shape::tile_items);
+  const std::size_t large_tiles = parts::ceil_div(call.num_items, Call::shape::tile_items);
+  const std::size_t bytes = parts::mailboxes<marked_items>::bytes(few_tiles > large_tiles ? few_tiles : large_tiles);
+  char* region;
+  cudaError_t error;
+  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+  parts::opened_storage storage;
+  if (call.num_items > 0) error = storage.open(region, bytes, stream);
+  if (error != cudaSuccess) return error;
+  if constexpr (Call::most_few > 0)
+    if (is_few) return launch_run_lengths(call.of_few(), region, few_tiles, storage, stream);
+  return launch_run_lengths(call, region, large_tiles, storage, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::production
