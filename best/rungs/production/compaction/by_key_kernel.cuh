@@ -41,11 +41,10 @@ struct runs_scanned {
   bool by_vectors;
 };
 
-// `FewShape`: the tile of few items, which is small, so that they keep more multiprocessors busy.
+// `is_few`: of few items tiles are small, so that they keep more multiprocessors busy.
 template <class KeysInputIteratorT, class ValuesInputIteratorT, class T, class Op, class EqualityOpT, class Output,
-          class FewShape = void>
+          bool is_few = false>
 struct by_key {
-  static constexpr bool is_few = !std::is_void_v<FewShape>;
   using key = held_of<parts::item_of<KeysInputIteratorT>>;
   using value = held_of<parts::item_of<ValuesInputIteratorT>>;
   using accumulator = T;
@@ -62,22 +61,20 @@ struct by_key {
   static constexpr bool fits_8_warps = is_scan || pair_bytes * neighbours * num_rows * 256 <= most_staged_bytes;
   using large_shape = std::conditional_t<(widest_bytes > 8), tile_shape<widest_bytes, 4>,
                                          rows_of_warps<neighbours, num_rows, fits_8_warps ? 8 : 7>>;
-  using few_shape = rows_of_warps<neighbours, 8 / neighbours, 4>;
-  using shape = std::conditional_t<is_few, FewShape, large_shape>;
+  using shape = std::conditional_t<is_few, rows_of_warps<neighbours, 8 / neighbours, 4>, large_shape>;
   // Up to so many items tiles are small: large ones of 64 Ki items would keep 11 multiprocessors busy.
-  static constexpr std::size_t most_few = widest_bytes <= 8 ? std::size_t{2} << 20 : 0;
+  static constexpr std::size_t most_few = widest_bytes > 8              ? 0
+                                          : is_scan || sizeof(key) == 8 ? std::size_t{2} << 20
+                                                                        : std::size_t{1} << 19;
   // Resident on a multiprocessor. With three, 64 Mi items took 1.05 to 1.18 times as long on an H100.
-  static constexpr int least_blocks = is_few ? 1024 / shape::block_threads : widest_bytes <= 8 ? 4 : 1;
-  static constexpr int reads_of_lane = is_few ? 8 : 4;  // of counts
+  static constexpr int least_blocks = is_few ? 8 : widest_bytes <= 8 ? 4 : 1;
   static constexpr bool is_staged = !is_scan && pair_bytes * shape::tile_items <= most_staged_bytes;
 
-  // Whether many are faster in rounds (by_key_rounds.cuh).
-  static constexpr bool suits_rounds = widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8);
-
-  struct rounds {
-    using shape = by_key::shape;
-    static constexpr int resident_blocks = is_scan && sizeof(T) == 8 ? 3 : 2, lag = 2, ahead = 1, num_lookers = 2;
-  };
+  // Whether many are faster in rounds (by_key_rounds.cuh), and from how many on (H100, H200).
+  static constexpr bool suits_rounds =
+      widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8 || (sizeof(key) == 1 && widest_bytes == 4));
+  static constexpr std::size_t least_in_rounds =
+      (std::size_t{!is_scan && sizeof(key) == 8 ? 48 : 128} << 20) / (sizeof(key) + sizeof(value));
 
   struct memory {
     alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];
@@ -98,9 +95,8 @@ struct by_key {
   Output output;
   bool keys_by_vectors, values_by_vectors;
 
-  template <class Shape = few_shape>
   auto of_few() const {
-    return by_key<KeysInputIteratorT, ValuesInputIteratorT, T, Op, EqualityOpT, Output, Shape>{
+    return by_key<KeysInputIteratorT, ValuesInputIteratorT, T, Op, EqualityOpT, Output, true>{
         d_keys_in, d_values_in, num_items, op, equality_op, output, keys_by_vectors, values_by_vectors};
   }
 };
@@ -266,7 +262,7 @@ __device__ void stage_ended_runs(const warp_runs<Shape, T>& of_warp, const lane_
 #pragma unroll
     for (int k = 0; k < Shape::neighbours; ++k) {
       if ((heads & Shape::bit(row, k)) == 0) continue;
-      staged_keys[rank] = keys(row, k);
+      staged_keys[rank] = keys.anew(row, k);
       staged[rank++] = k == 0 ? of_warp.before_row[row] : of_warp.values[row][k - (k > 0)];
     }
     if (rank == first) continue;
@@ -367,9 +363,8 @@ __device__ void write_ended_runs(const Call& call, const Memory& shared, const K
 
 template <class Call>
 __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks)
-    by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs,
-                  count_mailboxes<Call::reads_of_lane> counts_of_tiles, parts::mailboxes<typename Call::key> last_keys,
-                  parts::tag tag) {
+    by_key_kernel(Call call, run_mailboxes<typename Call::accumulator> runs, count_mailboxes counts_of_tiles,
+                  parts::mailboxes<typename Call::key> last_keys, parts::tag tag) {
   using shape = typename Call::shape;
   using T = typename Call::accumulator;
   using key = typename Call::key;
@@ -428,19 +423,20 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   const unsigned warps_beginning = __ballot_sync(parts::full_mask, stands_for_warp && shared.begins[lane] != 0);
   const int runs_of_one = stands_for_warp ? shared.counts.of_warp[lane] : 0;
   const int runs_of_tile = parts::warp_aggregate(runs_of_one, plus{});
-  const int runs_of_warps = parts::warp_aggregate(lane < warp ? runs_of_one : 0, plus{});
-  const bool begins_before_warp = (warps_beginning & ((1u << warp) - 1)) != 0;  // in this tile
-  T before_warp = of_warp.of_warp;
-  if (warp > 0) before_warp = before_warp_in_tile(shared, warps_beginning, warp, call.op);
 
   // Tell the tiles behind.
-  T of_tile = before_warp;
+  T of_tile = of_warp.of_warp;
   if (warp == 0) {
     of_tile = before_warp_in_tile(shared, warps_beginning, shape::num_warps, call.op);
     if (lane == 0 && !is_last_tile) runs.post(tile, of_tile, warps_beginning != 0, tag);
   }
   if (!is_scan && warp == 1 && lane == 0 && !is_last_tile)
     counts_of_tiles.tiles.post(tile, static_cast<unsigned long long>(runs_of_tile), tag);
+
+  const int runs_of_warps = parts::warp_aggregate(lane < warp ? runs_of_one : 0, plus{});
+  const bool begins_before_warp = (warps_beginning & ((1u << warp) - 1)) != 0;  // in this tile
+  T before_warp = of_warp.of_warp;
+  if (warp > 0) before_warp = before_warp_in_tile(shared, warps_beginning, warp, call.op);
 
   const auto with_heads = [&](auto take) {
     with_ended_runs<shape>(of_warp, keys, heads, counts, runs_of_warps, warp, before_warp, shared, call.op, take);

@@ -11,16 +11,14 @@ namespace rungs::RUNGS_ABI::production {
 // What reductions and scans do in the same way: they read, fold what lies in a tile, and tell other blocks its last
 // run. The tile is that of a block that has only one. So sums of floats have the same bits whichever kernel takes them,
 // also on GPUs whose blocks have too little shared memory for rounds.
-template <class Call, class Plan = typename Call::rounds>
+template <class Call>
 struct by_key_job {
-  static constexpr int resident_blocks = Plan::resident_blocks, lag = Plan::lag, ahead = Plan::ahead;
+  static constexpr int ahead = 1;
   using key = typename Call::key;
   using value = typename Call::value;
   using T = typename Call::accumulator;
-  using shape = typename Plan::shape;
+  using shape = typename Call::shape;
   static constexpr int num_workers = shape::num_warps, tile_items = shape::tile_items;
-  // Of fewer, a tile a block takes less time (H100).
-  static constexpr std::size_t least_items = (std::size_t{128} << 20) / (sizeof(key) + sizeof(value));
 
   struct items {
     lane_rows<shape, key> keys;
@@ -106,13 +104,13 @@ struct by_key_job {
   }
 };
 
-template <class Call, class Plan = typename Call::rounds>
-struct reduce_by_key_job : by_key_job<Call, Plan> {
-  using base = by_key_job<Call, Plan>;
+template <class Call>
+struct reduce_by_key_job : by_key_job<Call> {
+  using base = by_key_job<Call>;
   using base::call, base::counts, base::num_workers, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::key, typename base::marks,
       typename base::shape;
-  static constexpr int num_lookers = Plan::num_lookers;
+  static constexpr int num_lookers = 2, resident_blocks = 2, lag = 2;
 
   struct staged {
     alignas(16) unsigned char keys[sizeof(key) * tile_items + 16];
@@ -129,8 +127,9 @@ struct reduce_by_key_job : by_key_job<Call, Plan> {
 
   __device__ void post(const found& of_tile, unsigned tile, int looker, parts::tag tag) const {
     if (this->is_last(tile)) return;
-    if (looker == 0) this->post_run(of_tile, tile, tag);
-    if (looker == num_lookers - 1 && threadIdx.x % parts::warp_threads == 0)
+    if (looker == 0)
+      this->post_run(of_tile, tile, tag);
+    else if (threadIdx.x % parts::warp_threads == 0)
       counts.post(tile, static_cast<unsigned long long>(of_tile.counts.before(num_workers)), tag);
   }
 
@@ -150,8 +149,9 @@ struct reduce_by_key_job : by_key_job<Call, Plan> {
   __device__ void look(staged& of_tile, const found& found_there, looker_state& state, unsigned tile, int looker,
                        parts::tag tag) const {
     const int num_runs = found_there.counts.before(num_workers);
-    if (looker == 0) this->look_at_run(of_tile.before, found_there, tile, num_runs > 0 || this->is_last(tile), tag);
-    if (looker == num_lookers - 1) {
+    if (looker == 0) {
+      this->look_at_run(of_tile.before, found_there, tile, num_runs > 0 || this->is_last(tile), tag);
+    } else {
       const unsigned long long before = state.before + parts::gather<5>(counts, state.tile, tile, tag, plus{});
       state = {before + static_cast<unsigned long long>(num_runs), tile + 1};
       if (threadIdx.x % parts::warp_threads != 0) return;
@@ -173,7 +173,7 @@ struct scan_by_key_job : by_key_job<Call> {
   using base = by_key_job<Call>;
   using base::call, base::tile_items;
   using typename base::T, typename base::found, typename base::items, typename base::marks, typename base::shape;
-  static constexpr int num_lookers = 1;
+  static constexpr int num_lookers = 1, resident_blocks = sizeof(T) == 8 ? 3 : 2, lag = 2;
   static constexpr bool is_exclusive = Call::result == of_runs::exclusive_scans;
 
   struct staged {
@@ -264,7 +264,7 @@ cudaError_t launch_by_key(const Call& call, char* region, std::size_t others_at,
   return parts::launch_overlapped(by_key_kernel<Call>, num_tiles > 0 ? num_tiles : 1, Call::shape::block_threads, 0,
                                   storage.clears, stream, call,
                                   run_mailboxes<typename Call::accumulator>::at(region + drawn_tiles::bytes, num_tiles),
-                                  count_mailboxes<Call::reads_of_lane>::at(region + others_at, num_tiles),
+                                  count_mailboxes::at(region + others_at, num_tiles),
                                   parts::mailboxes<typename Call::key>(region + others_at), storage.of_call);
 }
 
@@ -281,8 +281,7 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
   const std::size_t num_tiles = is_few ? few_tiles : large_tiles;
   const std::size_t most_tiles = few_tiles > large_tiles ? few_tiles : large_tiles;
   const std::size_t others_at = drawn_tiles::bytes + run_mailboxes<T>::bytes(most_tiles);
-  const std::size_t bytes =
-      others_at + (Call::is_scan ? keys::bytes(most_tiles) : count_mailboxes<Call::reads_of_lane>::bytes(most_tiles));
+  const std::size_t bytes = others_at + (Call::is_scan ? keys::bytes(most_tiles) : count_mailboxes::bytes(most_tiles));
   char* region;
   cudaError_t error;
   if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
@@ -296,7 +295,7 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
     using job = std::conditional_t<Call::is_scan, scan_by_key_job<Call>, reduce_by_key_job<Call>>;
     bool suits = false;
     int num_blocks = 0;
-    if (call.num_items >= job::least_items) error = suits_rounds<job>(suits, num_blocks);
+    if (call.num_items >= Call::least_in_rounds) error = suits_rounds<job>(suits, num_blocks);
     if constexpr (Call::is_scan) suits = suits && !call.output.overwrites_keys;
     if (error != cudaSuccess) return error;
     if (suits)

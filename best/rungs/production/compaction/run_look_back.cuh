@@ -71,10 +71,6 @@ struct run_mailboxes {
       if (lane == 0) groups.post(group, of_group, tag, is_whole || in_group.has_whole ? whole : part);
     }
     if (in_group.has_whole) return since;
-    if (place == 0) {  // a whole one just before is known before its group is
-      const window just_before = read(tiles, tile - 1, 1, tag);
-      if (just_before.has_whole) return parts::shuffle_from(just_before.value, 0);
-    }
     const T before_group = before_this(group, tag, op);
     if (ends_group && !is_whole && lane == 0) groups.post(group, op(before_group, of_group), tag, whole);
     return place > 0 ? op(before_group, since) : before_group;
@@ -139,10 +135,10 @@ struct run_mailboxes {
   }
 };
 
-// How many runs begin in the tiles before: 128 or 256 tiles are a group, whose last tile posts what the group adds, and
-// then what all groups up to it add. While at most 4,096 tiles are under way, no tile waits for more than two reads.
-template <int reads_of_lane>
+// How many runs begin in the tiles before: 128 tiles are a group, whose last tile posts what the group adds, and then
+// what all groups up to it add. While at most 4,096 tiles are under way, no tile waits for more than two reads.
 struct count_mailboxes {
+  static constexpr int reads_of_lane = 4;
   static constexpr unsigned group_tiles = reads_of_lane * parts::warp_threads;
   using mailboxes = parts::mailboxes<unsigned long long>;
 
