@@ -162,9 +162,9 @@ TEST_F(Runs, LongRuns) {
 
 // The most items that small tiles are for, and more: of run lengths, of sums by key and of scans by key.
 TEST_F(Runs, SmallAndLargeTiles) {
-  constexpr std::size_t most_lengths = 1 << 17, most_sums = 1 << 19, most_scans = 2 << 20;
-  for (const std::size_t n :
-       {most_lengths, most_lengths + 1, most_sums, most_sums + 1, most_scans, most_scans + 1, most_scans + 5'375})
+  constexpr std::size_t most_wide_lengths = 1 << 16, most_lengths = 1 << 17, most_sums = 1 << 19, most_scans = 2 << 20;
+  for (const std::size_t n : {most_wide_lengths, most_wide_lengths + 1, most_lengths, most_lengths + 1, most_sums,
+                              most_sums + 1, most_scans, most_scans + 1, most_scans + 5'375})
     for (const int length : {1, -3, -700, -200'000, one_long_run}) {
       expect_right<int, int>(n, length, 0, plus{});
       expect_right<unsigned char, affine>(n, length, 1, compose{});
@@ -177,6 +177,7 @@ TEST_F(Runs, SmallAndLargeTiles) {
 TEST_F(Runs, ManyItems) {
   expect_right<int, int>((1 << 24) + 4'097, -50, 1, plus{});
   expect_right<unsigned char, float>(27'000'011, -50, 1, plus{});
+  expect_right<unsigned char, long long>(15'000'013, -50, 1, plus{});
   expect_right<long long, int>((1 << 22) + 1, 2, 0, plus{});
   expect_right<long long, int>(12'000'011, -700, 0, plus{});
   expect_right<long long, long long>(9'000'001, 4, 1, plus{});
@@ -282,11 +283,13 @@ TEST_F(Runs, RoundsHaveTheBitsOfSingleTiles) {
     std::mt19937 random(6);
     for (float& value : values_of_bytes) value = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
     const std::vector<float> values(values_of_bytes.begin(), values_of_bytes.begin() + n);
-    const std::vector<double> wide_values(values.begin(), values.end());
+    const std::vector<double> wide_values(values.begin(), values.end()),
+        wide_values_of_bytes(values_of_bytes.begin(), values_of_bytes.end());
     const auto as_reduced = [](auto* sums) {
       return production::runs_reduced<discarding, decltype(sums), discarding>{{}, sums, {}};
     };
     expect_same_bits_in_rounds(bytes, values_of_bytes, as_reduced(static_cast<float*>(nullptr)));
+    expect_same_bits_in_rounds(bytes, wide_values_of_bytes, as_reduced(static_cast<double*>(nullptr)));
     expect_same_bits_in_rounds(wide, values, as_reduced(static_cast<float*>(nullptr)));
     expect_same_bits_in_rounds(wide, wide_values, as_reduced(static_cast<double*>(nullptr)));
     expect_same_bits_in_rounds(

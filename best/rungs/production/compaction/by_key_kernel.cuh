@@ -72,7 +72,7 @@ struct by_key {
 
   // Whether many are faster in rounds (by_key_rounds.cuh), and from how many on (H100, H200).
   static constexpr bool suits_rounds =
-      widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8 || (sizeof(key) == 1 && widest_bytes == 4));
+      widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8 || (sizeof(key) == 1 && widest_bytes >= 4));
   static constexpr std::size_t least_in_rounds =
       (std::size_t{!is_scan && sizeof(key) == 8 ? 48 : 128} << 20) / (sizeof(key) + sizeof(value));
 
