@@ -160,10 +160,11 @@ TEST_F(Runs, LongRuns) {
   }
 }
 
-// The most items that small tiles are for, and more.
+// The most items that small tiles are for, and more: of run lengths, of sums by key and of scans by key.
 TEST_F(Runs, SmallAndLargeTiles) {
-  constexpr std::size_t most_few = std::size_t{2} << 20;
-  for (const std::size_t n : {most_few, most_few + 1, most_few + 5'375})
+  constexpr std::size_t most_wide_lengths = 1 << 16, most_lengths = 1 << 17, most_sums = 1 << 19, most_scans = 2 << 20;
+  for (const std::size_t n : {most_wide_lengths, most_wide_lengths + 1, most_lengths, most_lengths + 1, most_sums,
+                              most_sums + 1, most_scans, most_scans + 1, most_scans + 5'375})
     for (const int length : {1, -3, -700, -200'000, one_long_run}) {
       expect_right<int, int>(n, length, 0, plus{});
       expect_right<unsigned char, affine>(n, length, 1, compose{});
@@ -172,9 +173,12 @@ TEST_F(Runs, SmallAndLargeTiles) {
     }
 }
 
-// As many as are taken in rounds, with pairs of 8 to 16 bytes.
+// As many as are taken in rounds, with pairs of 5 to 16 bytes.
 TEST_F(Runs, ManyItems) {
   expect_right<int, int>((1 << 24) + 4'097, -50, 1, plus{});
+  expect_right<unsigned char, float>(27'000'011, -50, 1, plus{});
+  expect_right<unsigned char, long long>(15'000'013, -50, 1, plus{});
+  expect_right<long long, int>((1 << 22) + 1, 2, 0, plus{});
   expect_right<long long, int>(12'000'011, -700, 0, plus{});
   expect_right<long long, long long>(9'000'001, 4, 1, plus{});
   expect_right<int, affine>(12'000'007, -50, 0, compose{});
@@ -187,7 +191,7 @@ TEST_F(Runs, RoundedSumsHaveTheSameBits) {
     std::size_t n;
     int length;
   };
-  constexpr std::size_t few = 1'000'003, more = 6'000'007, in_rounds = 17'000'003;
+  constexpr std::size_t few = 500'003, more = 6'000'007, in_rounds = 17'000'003;
   for (const auto [n, length] : {shape{few, one_long_run}, shape{few, -30'000}, shape{few, -50},
                                  shape{more, one_long_run}, shape{more, -2'000'000}, shape{more, -30'000},
                                  shape{more, -50}, shape{in_rounds, one_long_run}, shape{in_rounds, -30'000}}) {
@@ -268,18 +272,24 @@ void expect_same_bits_in_rounds(const std::vector<Key>& keys, const std::vector<
 
 TEST_F(Runs, RoundsHaveTheBitsOfSingleTiles) {
   using production::of_runs;
-  constexpr std::size_t n = 17'000'003;
+  constexpr std::size_t n = 17'000'003, n_of_bytes = 27'000'011;
   for (const int length : {one_long_run, -2'000'000, -300, -5}) {
     SCOPED_TRACE(testing::Message() << "runs of " << length);
     const auto words = in_runs<int>(n, length, [](int run) { return run; });
+    const auto bytes =
+        in_runs<unsigned char>(n_of_bytes, length, [](int run) { return static_cast<unsigned char>(run); });
     const std::vector<long long> wide(words.begin(), words.end());
-    std::vector<float> values(n);
+    std::vector<float> values_of_bytes(n_of_bytes);
     std::mt19937 random(6);
-    for (float& value : values) value = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
-    const std::vector<double> wide_values(values.begin(), values.end());
+    for (float& value : values_of_bytes) value = static_cast<float>(random() % 2'000'001) * 1e-3f - 900.0f;
+    const std::vector<float> values(values_of_bytes.begin(), values_of_bytes.begin() + n);
+    const std::vector<double> wide_values(values.begin(), values.end()),
+        wide_values_of_bytes(values_of_bytes.begin(), values_of_bytes.end());
     const auto as_reduced = [](auto* sums) {
       return production::runs_reduced<discarding, decltype(sums), discarding>{{}, sums, {}};
     };
+    expect_same_bits_in_rounds(bytes, values_of_bytes, as_reduced(static_cast<float*>(nullptr)));
+    expect_same_bits_in_rounds(bytes, wide_values_of_bytes, as_reduced(static_cast<double*>(nullptr)));
     expect_same_bits_in_rounds(wide, values, as_reduced(static_cast<float*>(nullptr)));
     expect_same_bits_in_rounds(wide, wide_values, as_reduced(static_cast<double*>(nullptr)));
     expect_same_bits_in_rounds(

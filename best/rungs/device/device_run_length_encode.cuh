@@ -6,7 +6,8 @@
 //                                        stream);                                                   // simpler
 //
 // All three forms, errors, streams, graphs and progress are as those of rungs::DeviceSelect (device_select.cuh). The
-// storage takes 32 bytes for each tile of 1024 to 4096 items; a tile has 256 or 512 items of more than 16 bytes.
+// storage takes 32 bytes for each tile of 2048 to 8192 items; a tile has 1024 items of more than 8 bytes, 512 of more
+// than 16 and 256 of more than 32.
 //
 // d_in            num_items items: any random-access iterator.
 // d_unique_out, d_counts_out, d_offsets_out, d_lengths_out

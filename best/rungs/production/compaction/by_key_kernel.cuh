@@ -63,13 +63,18 @@ struct by_key {
                                          rows_of_warps<neighbours, num_rows, fits_8_warps ? 8 : 7>>;
   using shape = std::conditional_t<is_few, rows_of_warps<neighbours, 8 / neighbours, 4>, large_shape>;
   // Up to so many items tiles are small: large ones of 64 Ki items would keep 11 multiprocessors busy.
-  static constexpr std::size_t most_few = widest_bytes <= 8 ? std::size_t{2} << 20 : 0;
+  static constexpr std::size_t most_few = widest_bytes > 8              ? 0
+                                          : is_scan || sizeof(key) == 8 ? std::size_t{2} << 20
+                                                                        : std::size_t{1} << 19;
   // Resident on a multiprocessor. With three, 64 Mi items took 1.05 to 1.18 times as long on an H100.
   static constexpr int least_blocks = is_few ? 8 : widest_bytes <= 8 ? 4 : 1;
   static constexpr bool is_staged = !is_scan && pair_bytes * shape::tile_items <= most_staged_bytes;
 
-  // Whether many are faster in rounds (by_key_rounds.cuh).
-  static constexpr bool suits_rounds = widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8);
+  // Whether many are faster in rounds (by_key_rounds.cuh), and from how many on (H100, H200).
+  static constexpr bool suits_rounds =
+      widest_bytes <= 8 && (is_scan ? sizeof(key) >= 4 : sizeof(key) == 8 || (sizeof(key) == 1 && widest_bytes >= 4));
+  static constexpr std::size_t least_in_rounds =
+      (std::size_t{!is_scan && sizeof(key) == 8 ? 48 : 128} << 20) / (sizeof(key) + sizeof(value));
 
   struct memory {
     alignas(16) unsigned char keys[is_staged ? sizeof(key) * shape::tile_items + 16 : 16];
@@ -257,7 +262,7 @@ __device__ void stage_ended_runs(const warp_runs<Shape, T>& of_warp, const lane_
 #pragma unroll
     for (int k = 0; k < Shape::neighbours; ++k) {
       if ((heads & Shape::bit(row, k)) == 0) continue;
-      staged_keys[rank] = keys(row, k);
+      staged_keys[rank] = keys.anew(row, k);
       staged[rank++] = k == 0 ? of_warp.before_row[row] : of_warp.values[row][k - (k > 0)];
     }
     if (rank == first) continue;
@@ -418,19 +423,20 @@ __global__ void __launch_bounds__(Call::shape::block_threads, Call::least_blocks
   const unsigned warps_beginning = __ballot_sync(parts::full_mask, stands_for_warp && shared.begins[lane] != 0);
   const int runs_of_one = stands_for_warp ? shared.counts.of_warp[lane] : 0;
   const int runs_of_tile = parts::warp_aggregate(runs_of_one, plus{});
-  const int runs_of_warps = parts::warp_aggregate(lane < warp ? runs_of_one : 0, plus{});
-  const bool begins_before_warp = (warps_beginning & ((1u << warp) - 1)) != 0;  // in this tile
-  T before_warp = of_warp.of_warp;
-  if (warp > 0) before_warp = before_warp_in_tile(shared, warps_beginning, warp, call.op);
 
   // Tell the tiles behind.
-  T of_tile = before_warp;
+  T of_tile = of_warp.of_warp;
   if (warp == 0) {
     of_tile = before_warp_in_tile(shared, warps_beginning, shape::num_warps, call.op);
     if (lane == 0 && !is_last_tile) runs.post(tile, of_tile, warps_beginning != 0, tag);
   }
   if (!is_scan && warp == 1 && lane == 0 && !is_last_tile)
     counts_of_tiles.tiles.post(tile, static_cast<unsigned long long>(runs_of_tile), tag);
+
+  const int runs_of_warps = parts::warp_aggregate(lane < warp ? runs_of_one : 0, plus{});
+  const bool begins_before_warp = (warps_beginning & ((1u << warp) - 1)) != 0;  // in this tile
+  T before_warp = of_warp.of_warp;
+  if (warp > 0) before_warp = before_warp_in_tile(shared, warps_beginning, warp, call.op);
 
   const auto with_heads = [&](auto take) {
     with_ended_runs<shape>(of_warp, keys, heads, counts, runs_of_warps, warp, before_warp, shared, call.op, take);

@@ -19,8 +19,6 @@ struct by_key_job {
   using T = typename Call::accumulator;
   using shape = typename Call::shape;
   static constexpr int num_workers = shape::num_warps, tile_items = shape::tile_items;
-  // Of fewer, a tile a block takes less time (H100).
-  static constexpr std::size_t least_items = (std::size_t{128} << 20) / (sizeof(key) + sizeof(value));
 
   struct items {
     lane_rows<shape, key> keys;
@@ -297,7 +295,7 @@ cudaError_t run_by_key(void* d_temp_storage, std::size_t& temp_storage_bytes, co
     using job = std::conditional_t<Call::is_scan, scan_by_key_job<Call>, reduce_by_key_job<Call>>;
     bool suits = false;
     int num_blocks = 0;
-    if (call.num_items >= job::least_items) error = suits_rounds<job>(suits, num_blocks);
+    if (call.num_items >= Call::least_in_rounds) error = suits_rounds<job>(suits, num_blocks);
     if constexpr (Call::is_scan) suits = suits && !call.output.overwrites_keys;
     if (error != cudaSuccess) return error;
     if (suits)

@@ -125,6 +125,18 @@ class neighbours_of {
       return parts_[k];
     }
   }
+  // The same, unpacked once more by another instruction: else the compiler keeps items of the time before in registers.
+  __device__ Held anew(int k) const {
+    if constexpr (is_packed) {
+      constexpr int part_items = 4 / sizeof(Held);
+      const unsigned bits = parts_[k / part_items] >> (k % part_items * 8 * static_cast<int>(sizeof(Held)));
+      Held item;
+      memcpy(static_cast<void*>(&item), &bits, sizeof(Held));
+      return item;
+    } else {
+      return parts_[k];
+    }
+  }
 
  private:
   static constexpr int num_parts = is_packed ? num_bytes / 4 : count;
@@ -156,6 +168,7 @@ struct lane_rows {
   neighbours_of<Held, Shape::neighbours> rows[Shape::num_rows];
 
   __device__ Held operator()(int row, int k) const { return rows[row][k]; }
+  __device__ Held anew(int row, int k) const { return rows[row].anew(k); }
 };
 // Those of the tile that begins at `first`. `last` is the last item of all; what is behind it reads as that one again.
 // Whole tiles of aligned items come by vectors, all of which are on their way before the first one is looked at.
