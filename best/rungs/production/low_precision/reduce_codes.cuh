@@ -15,6 +15,10 @@
 //   conclude(index, known)           writes the result of a row or of the array
 #pragma once
 
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
 #include "rungs/production/low_precision/formats.cuh"
