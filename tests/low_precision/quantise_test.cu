@@ -20,6 +20,9 @@ using lp::matrix;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
+// Of nvfp4, besides 1: the ends of their range among them.
+constexpr float global_scales[] = {0x1p-100f, 0x1.8p-30f, 0.37f, 0x1.1p40f, 0x1p100f};
+
 template <class T>
 constexpr float greatest_finite = std::is_same_v<T, float>    ? std::numeric_limits<float>::max()
                                   : std::is_same_v<T, __half> ? 65504.0f
@@ -193,8 +196,7 @@ TYPED_TEST(Quantise, AllItemsBelowEachGreatest) {
   }
   check<TypeParam>({1, items.size(), 0, 0, 0, 0}, items);
   if (TypeParam::how == scheme::nvfp4)
-    for (const float global : {0x1.8p-30f, 0.37f, 0x1.1p40f})
-      check<TypeParam>({1, items.size(), 0, 0, 0, 0}, items, global);
+    for (const float global : global_scales) check<TypeParam>({1, items.size(), 0, 0, 0, 0}, items, global);
 }
 
 // In the order of their bits, NaN and infinities with them.
@@ -202,18 +204,35 @@ TYPED_TEST(Quantise, AllItems) {
   std::vector<__nv_bfloat16> items(1 << 16);
   for (unsigned bits = 0; bits < items.size(); ++bits) items[bits] = item_of_bits<__nv_bfloat16>(bits);
   check<TypeParam>({1, items.size(), 0, 0, 0, 0}, items);
+  if (TypeParam::how == scheme::nvfp4)
+    for (const float global : global_scales) check<TypeParam>({1, items.size(), 0, 0, 0, 0}, items, global);
+}
+
+// For every float that it is meant for, the reciprocal is the toolkit's.
+__global__ void count_other_reciprocals(unsigned first, unsigned end, unsigned* count) {
+  for (unsigned bits = first + blockIdx.x * blockDim.x + threadIdx.x; bits < end; bits += gridDim.x * blockDim.x) {
+    const float value = __uint_as_float(bits);
+    if (__float_as_uint(production::reciprocal(value)) != __float_as_uint(__frcp_rn(value))) atomicAdd(count, 1);
+  }
+}
+struct Reciprocal : OnAGpu {};
+TEST_F(Reciprocal, IsRoundedCorrectly) {
+  const guarded<unsigned> count(std::vector<unsigned>{0});
+  count_other_reciprocals<<<1024, 256>>>(std::bit_cast<unsigned>(0x1p-126f), std::bit_cast<unsigned>(0x1p126f),
+                                         count.data());
+  EXPECT_EQ(count.read()[0], 0u);
 }
 
 template <class Call, class T>
 void check_shapes() {
-  const std::size_t group = Call::group;
+  const std::size_t group = Call::group, many = production::few_pieces * 16 / sizeof(T) + 3 * group;
   const std::vector<shape> shapes = {
       {1, group, 0, 0, 0, 0},        {3, group, 0, 0, 0, 0},          {77, 3 * group, 0, 0, 0, 0},
       {1, 4096 * group, 0, 0, 0, 0}, {301, 5 * group, 0, 0, 0, 0},    {40, 5 * group, 16, 0, 0, 0},
       {40, 5 * group, 0, 0, 16, 0},  {40, 5 * group, 32, 16, 64, 32}, {40, 5 * group, 3, 0, 0, 0},
       {40, 5 * group, 0, 1, 0, 0},   {40, 5 * group, 0, 0, 0, 1},     {40, 5 * group, 0, 0, 7, 0},
       {40, 5 * group, 5, 7, 3, 5},   {2, 1031 * group, 0, 1, 0, 0},   {2, 1031 * group, 16, 0, 16, 0},
-      {20000, group, 16, 0, 0, 0},
+      {20000, group, 16, 0, 0, 0},   {1, many, 0, 0, 0, 0},
   };
   unsigned seed = 100;
   for (const shape& of : shapes) {

@@ -182,7 +182,8 @@ std::vector<shape> shapes() {
       all.push_back({rows, n, n / 4 * 4 + 8, 4, n / 4 * 4 + 4, 4});
     }
   all.push_back({1, 1, 1, 0, 1, 0});
-  for (const std::size_t n : {8200, 12288, 16385, 32768, 65537}) {
+  // Of a block's threads some have fewer pieces than others: 3072 and 5120.
+  for (const std::size_t n : {3072, 5120, 8200, 12288, 16385, 32768, 65537}) {
     all.push_back({2, n, n, 0, n, 0});
     all.push_back({2, n, n + 2, 3, n + 5, 1});
   }
@@ -321,7 +322,7 @@ TYPED_TEST(RowsOfCodes, BitsDependOnTheRowAlone) {
   using W = typename TestFixture::W;
   const std::vector<W> none;
   const parameters<W> with{nullptr, nullptr, none, none};
-  for (const std::size_t columns : {3, 77, 256, 2049, 8192, 16384, 50257, 128256, 458752, 500001}) {
+  for (const std::size_t columns : {3, 77, 256, 2049, 3072, 4096, 5120, 8192, 16384, 50257, 128256, 458752, 500001}) {
     SCOPED_TRACE(columns);
     const std::size_t batch = columns < 10000 ? 1000 : 17;
     const bytes row = random_codes(columns, 6, TestFixture::format);
@@ -423,6 +424,32 @@ using RmsNormToCodes = OnAGpu;
 TEST_F(RmsNormToCodes, OfBfloat16WithAResidual) { check_quantised<__nv_bfloat16, float, scheme::fp8_by_floats>(true); }
 TEST_F(RmsNormToCodes, OfBfloat16) { check_quantised<__nv_bfloat16, float, scheme::fp8_by_floats>(false); }
 TEST_F(RmsNormToCodes, OfFloatByPowers) { check_quantised<float, __nv_fp8_e8m0, scheme::fp8_by_powers>(false); }
+
+// A row alone, aligned, has the bits that it has as the last of a batch at an odd address, whatever the weights' is.
+TEST_F(RmsNormToCodes, BitsDependOnTheRowAlone) {
+  using T = __nv_bfloat16;
+  for (const std::size_t columns : {77, 1024, 2049, 3072, 4096, 5120, 8192, 16384}) {
+    SCOPED_TRACE(columns);
+    const std::size_t batch = 100;
+    const std::vector<T> weights = random_items<T>(columns, 3, 1), many = random_items<T>(batch * columns, 4, 2),
+                         row(many.end() - static_cast<std::ptrdiff_t>(columns), many.end());
+    const guarded<T> alone(row), among(many, 1), weight(weights), weight_apart(weights, 3);
+    const guarded<std::uint8_t> codes_alone(columns), codes_among(batch * columns, 5);
+    const guarded<float> scale_alone(1), scale_among(batch);
+    const auto run = [&](const guarded<T>& in, std::size_t num_rows, const guarded<T>& of_columns,
+                         const guarded<std::uint8_t>& codes, const guarded<float>& scales) {
+      rows::norm_options<T> options;
+      options.d_weight = of_columns.data();
+      return rows::rms_norm(matrix<const T>{in.data(), num_rows, columns},
+                            matrix{reinterpret_cast<__nv_fp8_e4m3*>(codes.data()), num_rows, columns}, scales.data(),
+                            options);
+    };
+    ASSERT_EQ(run(alone, 1, weight, codes_alone, scale_alone), cudaSuccess);
+    ASSERT_EQ(run(among, batch, weight_apart, codes_among, scale_among), cudaSuccess);
+    EXPECT_EQ(scale_alone.read()[0], scale_among.read()[batch - 1]);
+    EXPECT_EQ(std::memcmp(codes_alone.read().data(), &codes_among.read()[(batch - 1) * columns], columns), 0);
+  }
+}
 
 TEST_F(RmsNormToCodes, AnInfinityIsNan) {
   std::vector<__nv_bfloat16> items(100, __nv_bfloat16(1.0f));

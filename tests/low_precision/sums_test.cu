@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <rungs/rows/low_precision.cuh>
@@ -177,6 +178,10 @@ TYPED_TEST(Fp8, Rows) {
       ASSERT_EQ(greatest[row], exact.greatest) << "row " << row;
     }
     EXPECT_EQ(std::bit_cast<unsigned>(alone.read()[0]), std::bit_cast<unsigned>(found[last])) << "the last row alone";
+    const guarded<std::uint8_t> in_apart(codes, of.offset + 1);
+    const matrix rows_apart{as<TypeParam>(in_apart), of.rows, of.columns, of.stride};
+    ASSERT_EQ(lp::sum(rows_apart, sums.data()), cudaSuccess);
+    EXPECT_EQ(std::memcmp(sums.read().data(), found.data(), of.rows * sizeof(float)), 0) << "at another address";
   }
 }
 
@@ -323,11 +328,21 @@ TYPED_TEST(Fp4, Rows) {
       fixture::draw(rows * columns, 32, others, scales);
       const guarded<std::uint8_t> in(codes, padding);
       const guarded<typename fixture::scale> of_groups(scales);
-      const guarded<float> out(rows);
+      const guarded<float> out(rows), out_apart(rows);
       ASSERT_EQ(
           lp::dequantising_sum<fixture::group>(matrix{in.data(), rows, columns, stride}, of_groups.data(), out.data()),
           cudaSuccess);
       const auto found = out.read();
+      // Codes, scales or both that cannot be read by words.
+      for (const std::size_t offset : {0, 1, 2}) {
+        const guarded<std::uint8_t> in_apart(codes, offset);
+        const guarded<typename fixture::scale> of_groups_apart(scales, offset != 1);
+        ASSERT_EQ(lp::dequantising_sum<fixture::group>(matrix{in_apart.data(), rows, columns, stride},
+                                                       of_groups_apart.data(), out_apart.data()),
+                  cudaSuccess);
+        const auto found_apart = out_apart.read();
+        ASSERT_EQ(std::memcmp(found_apart.data(), found.data(), rows * sizeof(float)), 0) << "other bits, " << offset;
+      }
       for (std::size_t row = 0; row < rows; ++row) {
         double sum, magnitudes;
         fixture::exact(&codes[row * stride], &scales[row * groups], columns, sum, magnitudes);

@@ -12,7 +12,9 @@
 //           have the same size.
 // weights   and biases are float, __half or __nv_bfloat16, whatever `in` and `out` are.
 // Rows whose every word of four items lies at a multiple of its size are fastest: 4 bytes of fp8, 8 of halves and 16 of
-// floats. See rungs/rows/softmax.cuh for errors and for what a launch needs. There, count four bytes for each column.
+// floats. For softmax and RMSNorm of 2,049 to 8,192 columns, that is every eight items, at multiples of 8 bytes of fp8
+// and 16 of others. See rungs/rows/softmax.cuh for errors and for what a launch needs. There, count four bytes for each
+// column.
 //
 // Results are rounded once, to nearest, ties to even. Codes of fp8 saturate: what is beyond the greatest finite code
 // becomes it (448 or 57344), infinities too. NaN becomes 0x7f.
@@ -22,6 +24,7 @@
 // Exponentials are the hardware's where results are no floats, and 0 where they are less than 2^-126.
 #pragma once
 
+#include "rungs/production/low_precision/held_row_kernel.cuh"
 #include "rungs/production/low_precision/quantise.cuh"
 #include "rungs/production/low_precision/row_codes.cuh"
 #include "rungs/production/rows/row_kernel.cuh"
@@ -64,8 +67,7 @@ struct softmax_of_codes : log_sum_operation<float> {
   template <class Group>
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const log_sum& all) const {
-    const float base = all.base();
-    const float last = all.maximum == INFINITY ? NAN : logarithm ? logf(all.sum) : 1 / all.sum;
+    const float base = all.base(), last = last_of(all);
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
       production::four_columns<Out> result;
@@ -78,6 +80,48 @@ struct softmax_of_codes : log_sum_operation<float> {
     }
   }
   __device__ void conclude(std::size_t, const log_sum&) const {}
+
+  // The maximum is known before the first exponential, so that there is one for each item.
+  template <class Group>
+  __device__ void take(const Group& group, std::size_t row) const {
+    typename Group::values values;
+    codes.load_held(group, row, values, -INFINITY);
+    float greatest = -INFINITY, sum = 0;
+#pragma unroll
+    for (const auto& of_piece : values)
+#pragma unroll
+      for (const float value : of_piece) greatest = fmaxf(greatest, value);
+    log_sum all;
+    all.maximum = group.all_reduce(production::greatest_of_row{}, greatest);
+
+    const float base = all.base();
+#pragma unroll
+    for (auto& of_piece : values)
+#pragma unroll
+      for (float& value : of_piece) {
+        value -= base;
+        const float power = exponential<precision>(value);
+        if constexpr (!logarithm) value = power;
+        sum += power;
+      }
+    all.sum = group.all_reduce(production::sum_of_row{}, sum);
+
+    const float last = last_of(all);
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+#pragma unroll
+      for (float& value : values[p]) value = logarithm ? value - last : value * last;
+      production::eight_columns<Out> result;
+      result.set(values[p]);
+      result.template store<Group::is_whole>(out.row(row), group.column(0, p), num_columns, aligned);
+    }
+  }
+
+ private:
+  // What is taken from an exponent, or multiplies an exponential.
+  __device__ static float last_of(const log_sum& all) {
+    return all.maximum == INFINITY ? NAN : logarithm ? logf(all.sum) : 1 / all.sum;
+  }
 };
 
 // Means and squares are those of norm_operation. Its `in` and `out` have no data, its options no weights.
@@ -124,6 +168,53 @@ struct norm_of_codes : norm_operation<float, centred> {
       result.store(results.row(row), first, base::num_columns, base::aligned);
     }
   }
+
+  // RMSNorm. Weights are on their way before the row is merged, where registers hold them.
+  template <class Group>
+  __device__ void take(const Group& group, std::size_t row) const {
+    static_assert(!centred);
+    constexpr bool whole = Group::is_whole, reads_ahead = whole && sizeof(W) == 2;
+    typename Group::values values;
+    production::eight_columns<W> weights[Group::pieces];
+    const auto load_weights = [&](int p) {
+      if (d_weight != nullptr)
+        weights[p].template load<whole>(d_weight, group.column(0, p), base::num_columns, base::aligned);
+      else
+        weights[p].set({1, 1, 1, 1, 1, 1, 1, 1});
+    };
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p)
+      if (reads_ahead) load_weights(p);
+    codes.load_held(group, row, values, 0);
+    float sums[2] = {};  // of the first and of the last four columns of pieces
+#pragma unroll
+    for (const auto& of_piece : values)
+#pragma unroll
+      for (int i = 0; i < Group::piece_items; ++i) sums[i / 4] = fmaf(of_piece[i], of_piece[i], sums[i / 4]);
+    const float known = group.all_reduce(production::sum_of_row{}, sums[0] + sums[1]), scale = base::scale_of(known);
+
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      const unsigned first = group.column(0, p);
+      typename production::eight_columns<W>::floats parameters;
+      if (!reads_ahead) load_weights(p);
+      weights[p].get(parameters);
+#pragma unroll
+      for (int i = 0; i < Group::piece_items; ++i)
+        values[p][i] = __fmul_rn(__fmul_rn(values[p][i], scale), parameters[i]);
+      if (d_bias != nullptr) {
+        production::eight_columns<W> biases;
+        biases.template load<whole>(d_bias, first, base::num_columns, base::aligned);
+        biases.get(parameters);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) values[p][i] = __fadd_rn(values[p][i], parameters[i]);
+      }
+      production::eight_columns<Out> result;
+      result.set(values[p]);
+      result.template store<whole>(results.row(row), first, base::num_columns, base::aligned);
+    }
+    if (group.thread() == 0) base::conclude(row, known);
+  }
 };
 
 // y = (item * weight) / sqrt(mean square + epsilon). As rounding keeps the order of numbers, the greatest |y| is that
@@ -132,8 +223,7 @@ template <class T, class Format>
 struct rms_norm_to_codes : norm_operation<T, false> {
   using base = norm_operation<T, false>;
   struct partial {
-    float squares;
-    unsigned greatest;  // |item * weight|, as bits
+    float squares, greatest;  // of |item * weight|
   };
 
   production::written_codes codes;
@@ -158,15 +248,15 @@ struct rms_norm_to_codes : norm_operation<T, false> {
       typename Group::floats values;
       weighted(pieces[p], weights[p % at_once], values);
 #pragma unroll
-      for (const float value : values) known.greatest = max(known.greatest, magnitude(value));
+      for (const float value : values) known.greatest = production::greater_magnitude(known.greatest, value);
     }
   }
   template <int num_lanes>
   __device__ partial merge(const partial& known) const {
-    unsigned greatest = known.greatest;
+    float greatest = known.greatest;
 #pragma unroll
     for (int distance = 1; distance < num_lanes; distance *= 2)
-      greatest = max(greatest, __shfl_xor_sync(rungs::parts::full_mask, greatest, distance));
+      greatest = production::greater_magnitude(greatest, __shfl_xor_sync(rungs::parts::full_mask, greatest, distance));
     return {base::template merge<num_lanes>(known.squares), greatest};
   }
   template <class Group>
@@ -191,8 +281,63 @@ struct rms_norm_to_codes : norm_operation<T, false> {
     base::conclude(row, known.squares);
   }
 
+  // Products with weights are held, so that weights are read and multiplied by once.
+  template <class Group>
+  __device__ void take(const Group& group, std::size_t row) const {
+    typename Group::held pieces, weights;
+    const auto load = [&](const T* from, typename Group::held& to) {
+#pragma unroll
+      for (int p = 0; p < Group::pieces; ++p) {
+        const unsigned first = group.column(0, p);
+        to[p].bits = {};
+        if constexpr (!Group::is_whole)
+          to[p] = group.load(from, first, 0);
+        else if (first < base::num_columns)
+          to[p].bits = *reinterpret_cast<const int4*>(from + first);
+      }
+    };
+    if (base::options.residual.data == nullptr)
+      load(base::in.row(row), pieces);
+    else
+      base::template read_sums<false>(group, row, 0, pieces);
+    const bool is_weighted = base::options.d_weight != nullptr;
+    if (is_weighted) load(base::options.d_weight, weights);
+
+    typename Group::values values;
+    partial known{};
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      pieces[p].get_once(values[p]);
+#pragma unroll
+      for (const float value : values[p]) known.squares = fmaf(value, value, known.squares);
+      if (is_weighted) {
+        typename Group::floats factors;
+        weights[p].get(factors);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) values[p][i] = __fmul_rn(values[p][i], factors[i]);
+      }
+#pragma unroll
+      for (const float value : values[p]) known.greatest = production::greater_magnitude(known.greatest, value);
+    }
+    known = group.all_reduce(*this, known);
+
+    const float scale = base::scale_of(known.squares), factor = scaling_of(known).factor;
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      const unsigned first = group.column(0, p);
+      if (first >= base::num_columns) break;
+#pragma unroll
+      for (float& value : values[p]) value = __fmul_rn(__fmul_rn(value, scale), factor);
+      const uint2 of_piece = Format::template encode<T>(values[p]);
+      if constexpr (Group::is_whole)
+        codes.template store<Group::piece_items>(codes.data + row * codes.stride + first, of_piece, true);
+      else
+        codes.template store<Group::piece_items>(row, first, base::num_columns, of_piece);
+    }
+    if (group.thread() == 0) conclude(row, known);
+  }
+
  private:
-  __device__ static unsigned magnitude(float value) { return __float_as_uint(value) & 0x7fffffffu; }
   using piece = production::row_piece<T>;
   __device__ void weighted(const piece& items, const piece& weights, typename piece::floats& values) const {
     items.get(values);
@@ -203,8 +348,8 @@ struct rms_norm_to_codes : norm_operation<T, false> {
     for (int i = 0; i < piece::items; ++i) values[i] = __fmul_rn(values[i], factors[i]);
   }
   __device__ auto scaling_of(const partial& known) const {
-    const float greatest = __fmul_rn(__uint_as_float(known.greatest), base::scale_of(known.squares));
-    return Format{}.of(production::finite_magnitude<float>(magnitude(greatest)));
+    const float greatest = fabsf(__fmul_rn(known.greatest, base::scale_of(known.squares)));
+    return Format{}.of(production::finite_magnitude<float>(__float_as_uint(greatest)));
   }
 };
 
@@ -226,8 +371,11 @@ cudaError_t softmax_of(const matrix<In>& in, const code_scale& scale, const matr
   if (!are_valid(in, out)) return cudaErrorInvalidValue;
   if (in.num_columns == 0) return cudaSuccess;
   const bool aligned = production::begins_at_words(in) && production::begins_at_words(out);
-  return production::run_rows(
-      softmax_of_codes<Out, logarithm, std::remove_const_t<In>>{scaled(in, scale, aligned), out, aligned}, stream);
+  const softmax_of_codes<Out, logarithm, std::remove_const_t<In>> op{scaled(in, scale, aligned), out, aligned};
+  if (!production::are_held(in.num_columns)) return production::run_rows(op, stream);
+  const bool are_whole =
+      in.num_columns % 8 == 0 && production::begins_at_vectors(in) && production::begins_at_vectors(out);
+  return production::run_held_rows<__half>(op, are_whole, stream);
 }
 
 template <bool centred, class In, class Out, class W>
@@ -236,21 +384,26 @@ cudaError_t norm_of(const matrix<In>& in, const code_scale& scale, const matrix<
   static_assert(production::is_item<W>, "weights and biases are float, __half or __nv_bfloat16");
   if (!are_valid(in, out) || options.residual.data != nullptr) return cudaErrorInvalidValue;
   if (in.num_columns == 0) return cudaSuccess;
+  const matrix weights{options.d_weight, 1, in.num_columns}, biases{options.d_bias, 1, in.num_columns};
   const bool aligned = production::begins_at_words(in) && production::begins_at_words(out) &&
-                       production::begins_at_words(matrix{options.d_weight, 1, in.num_columns}) &&
-                       production::begins_at_words(matrix{options.d_bias, 1, in.num_columns});
+                       production::begins_at_words(weights) && production::begins_at_words(biases);
   norm_options<float> of_rows;
   of_rows.epsilon = options.epsilon;
   of_rows.d_means = options.d_means;
   of_rows.d_scales = options.d_scales;
-  return production::run_rows(
-      norm_of_codes<Out, centred, std::remove_const_t<In>, W>{
-          {{}, {}, of_rows, in.num_rows, static_cast<unsigned>(in.num_columns), aligned},
-          scaled(in, scale, aligned),
-          out,
-          options.d_weight,
-          options.d_bias},
-      stream);
+  const norm_of_codes<Out, centred, std::remove_const_t<In>, W> op{
+      {{}, {}, of_rows, in.num_rows, static_cast<unsigned>(in.num_columns), aligned},
+      scaled(in, scale, aligned),
+      out,
+      options.d_weight,
+      options.d_bias};
+  if constexpr (!centred) {
+    const bool are_whole = in.num_columns % 8 == 0 && production::begins_at_vectors(in) &&
+                           production::begins_at_vectors(out) && production::begins_at_vectors(weights) &&
+                           production::begins_at_vectors(biases);
+    if (production::are_held(in.num_columns)) return production::run_held_rows<__half>(op, are_whole, stream);
+  }
+  return production::run_rows(op, stream);
 }
 
 }  // namespace parts
@@ -305,12 +458,15 @@ cudaError_t rms_norm(const matrix<In>& in, const matrix<__nv_fp8_e4m3>& codes, S
   if (in.num_columns == 0) return cudaSuccess;
   if (in.num_rows > 0 && d_out_scales == nullptr) return cudaErrorInvalidValue;
   const bool aligned = is_aligned(in) && is_aligned(residual) && is_aligned(options.d_weight);
-  return production::run_rows(
-      parts::rms_norm_to_codes<T, format>{
-          {in, {}, options, in.num_rows, static_cast<unsigned>(in.num_columns), aligned},
-          production::codes_at<T, format>(reinterpret_cast<unsigned char*>(codes.data), codes.stride, codes.num_rows),
-          reinterpret_cast<typename format::stored*>(d_out_scales)},
-      stream);
+  const parts::rms_norm_to_codes<T, format> op{
+      {in, {}, options, in.num_rows, static_cast<unsigned>(in.num_columns), aligned},
+      production::codes_at<T, format>(reinterpret_cast<unsigned char*>(codes.data), codes.stride, codes.num_rows),
+      reinterpret_cast<typename format::stored*>(d_out_scales)};
+  if constexpr (sizeof(T) == 2) {
+    const bool are_whole = in.num_columns % 8 == 0 && aligned && op.codes.aligned;
+    if (production::are_held(in.num_columns)) return production::run_held_rows<T>(op, are_whole, stream);
+  }
+  return production::run_rows(op, stream);
 }
 
 }  // namespace rungs::RUNGS_ABI::rows

@@ -9,6 +9,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include <cstring>
 #include <type_traits>
 
 #include "rungs/version.cuh"
@@ -94,6 +95,17 @@ __device__ unsigned greatest_magnitude(const int4& items) {
   }
 }
 
+// The greater of two magnitudes of floats, the second given with its sign. NaN where one is.
+__device__ inline float greater_magnitude(float greatest, float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  return __uint_as_float(max(__float_as_uint(greatest), __float_as_uint(value) & 0x7fffffffu));
+#else
+  float greater;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(greater) : "f"(greatest), "f"(fabsf(value)));
+  return greater;
+#endif
+}
+
 // As a float: NaN stays NaN, infinity becomes the greatest finite number of T.
 template <class T>
 __device__ float finite_magnitude(unsigned bits) {
@@ -117,21 +129,46 @@ __device__ unsigned four_as_fp8(const float* values) {
 // becomes 7, which is 6.
 //
 // Codes count by halves to 2, then by ones, and by twos from 4 on: as a function of the magnitude y the code is the
-// least of 2 y, y + 2, y / 2 + 4 and 7, rounded. Added to 2^23, each is rounded by one addition.
+// least of 2 y, y + 2, y / 2 + 4 and 7, rounded. Added to 2^23, each is rounded by one addition. The least is found
+// among bits: they are in the order of the values, and one instruction compares three since sm_90.
 template <int num_values>
 __device__ unsigned as_e2m1(const float* magnitudes) {
   constexpr float base = 0x1p23f;
-  constexpr unsigned base_bits = 0x4b000000u, ones = num_values == 8 ? 0x11111111u : 0x1111u;
+  constexpr int base_bits = 0x4b000000;
+  constexpr unsigned ones = num_values == 8 ? 0x11111111u : 0x1111u;
   static_assert(num_values == 8 || num_values == 4);
   unsigned codes = 0;
 #pragma unroll
   for (int i = 0; i < num_values; ++i) {
     const float y = magnitudes[i];
-    const float code = fminf(fminf(fmaf(y, 2.0f, base), y + (base + 2)), fminf(fmaf(y, 0.5f, base + 4), base + 7));
-    codes += __float_as_uint(code) << (4 * i);
+    const int by_halves = __float_as_int(fmaf(y, 2.0f, base)), by_ones = __float_as_int(y + (base + 2)),
+              by_twos = __float_as_int(fmaf(y, 0.5f, base + 4));
+    codes += static_cast<unsigned>(min(__vimin3_s32(by_halves, by_ones, by_twos), base_bits + 7)) << (4 * i);
   }
   return codes - base_bits * ones;
 }
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800  // the first with arithmetic of bf16
+// The same of eight magnitudes of bf16 times a power of two, two at a time. A product is exact, or so small that its
+// code is 0. Of bf16, 128 is what 2^23 is of float: numbers from there on are whole.
+__device__ inline unsigned as_e2m1_by_power(const int4& magnitudes, float power) {
+  constexpr float base = 128;
+  const auto both = [](float value) { return __float2bfloat162_rn(value); };
+  __nv_bfloat162 pairs[4];
+  memcpy(pairs, &magnitudes, sizeof(pairs));
+  unsigned codes[4];  // in the lowest byte of each half
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const __nv_bfloat162 y = __hmul2_rn(pairs[i], both(power)), by_halves = __hfma2(y, both(2), both(base)),
+                         by_ones = __hadd2_rn(y, both(base + 2)), by_twos = __hfma2(y, both(0.5f), both(base + 4));
+    const __nv_bfloat162 code = __hmin2(__hmin2(by_halves, by_ones), __hmin2(by_twos, both(base + 7)));
+    memcpy(&codes[i], &code, sizeof(code));
+  }
+  // Codes of items 0, 2, 1 and 3, then of 4, 6, 5 and 7.
+  const unsigned first = __byte_perm(codes[0], codes[1], 0x6240), second = __byte_perm(codes[2], codes[3], 0x6240);
+  return __byte_perm(first, second, 0x5410) | __byte_perm(first, second, 0x7632) << 4;
+}
+#endif
 
 // The signs of 16 bytes of items, each in the highest bit of its code of four.
 template <class T>

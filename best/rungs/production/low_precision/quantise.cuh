@@ -23,14 +23,14 @@ struct written_codes {
   __device__ static void store(unsigned char* to, const uint2& codes, bool aligned) {
     if (!aligned) {
 #pragma unroll
-      for (int i = 0; i < bytes; ++i) __stcs(to + i, byte_of(codes, i));
+      for (int i = 0; i < bytes; ++i) to[i] = byte_of(codes, i);
     } else if constexpr (bytes == 8) {
-      __stcs(reinterpret_cast<uint2*>(to), codes);
+      *reinterpret_cast<uint2*>(to) = codes;
     } else if constexpr (bytes == 4) {
-      __stcs(reinterpret_cast<unsigned*>(to), codes.x);
+      *reinterpret_cast<unsigned*>(to) = codes.x;
     } else {
       static_assert(bytes == 2);
-      __stcs(reinterpret_cast<unsigned short*>(to), static_cast<unsigned short>(codes.x));
+      *reinterpret_cast<unsigned short*>(to) = static_cast<unsigned short>(codes.x);
     }
   }
   __device__ static unsigned char byte_of(const uint2& codes, int i) {
@@ -63,11 +63,25 @@ written_codes codes_at(unsigned char* data, std::size_t stride, std::size_t num_
 // division, and are read and written item by item where they have to be.
 enum class rows_lie { packed, apart };
 
-// The pieces of a matrix in their order, and where their codes go.
-template <class T, class Format, rows_lie how>
+// How many threads of a multiprocessor packed rows leave registers for. GPUs before sm_90 take more of them for the
+// same code, and some have room for no more threads.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+inline constexpr int resident_packed_threads = 2048;
+#else
+inline constexpr int resident_packed_threads = 1024;
+#endif
+
+// The pieces of a matrix in their order, and where their codes go. No cache hints: with __ldcs, 65536 x 4096 bf16 took
+// 211 us to become fp8 on an H200 instead of 187.
+template <class T, class Format, rows_lie how, int thread_pieces_>
 struct pieces_of_rows {
+  using item = T;
+  using format = Format;
+  static constexpr bool are_packed = how == rows_lie::packed;
   static constexpr int items = row_piece<T>::items, code_bytes = items * Format::code_bits / 8;
-  static constexpr int block_threads = 256, thread_pieces = 4, tile_pieces = block_threads * thread_pieces;
+  static constexpr int block_threads = 256;
+  static constexpr int resident_blocks = (are_packed ? resident_packed_threads : 1024) / block_threads;
+  static constexpr int thread_pieces = thread_pieces_, tile_pieces = block_threads * thread_pieces;
   const T* data;
   written_codes codes;
   std::size_t stride, num_pieces;
@@ -80,30 +94,30 @@ struct pieces_of_rows {
   // Of the block's first piece: one division of 64 bits. From there on, one of 32 bits a piece.
   __device__ place of_block() const {
     const std::size_t first = std::size_t{blockIdx.x} * tile_pieces;
-    if constexpr (how == rows_lie::packed) return {0, first};
+    if constexpr (are_packed) return {0, first};
     const std::size_t row = first / row_pieces;
     return {row, first - row * row_pieces};
   }
-  __device__ place behind(const place& first, unsigned offset) const {
-    if constexpr (how == rows_lie::packed) return {0, first.piece + offset};
-    const unsigned piece = static_cast<unsigned>(first.piece) + offset;
-    return {first.row + piece / row_pieces, piece % row_pieces};
+  // The thread's piece p.
+  __device__ place of_thread(const place& block, int p) const {
+    if constexpr (are_packed) return {0, block.piece + threadIdx.x + p * block_threads};
+    const unsigned piece = static_cast<unsigned>(block.piece) + threadIdx.x + p * block_threads;
+    return {block.row + piece / row_pieces, piece % row_pieces};
   }
   __device__ row_piece<T> load(const place& from) const {
-    if constexpr (how == rows_lie::packed) return {__ldcs(reinterpret_cast<const int4*>(data) + from.piece)};
+    if constexpr (are_packed) return {reinterpret_cast<const int4*>(data)[from.piece]};
     const T* const first = data + from.row * stride + from.piece * items;
-    if (aligned) return {__ldcs(reinterpret_cast<const int4*>(first))};
+    if (aligned) return {*reinterpret_cast<const int4*>(first)};
     T single[items];
 #pragma unroll
-    for (int i = 0; i < items; ++i) single[i] = __ldcs(first + i);
+    for (int i = 0; i < items; ++i) single[i] = first[i];
     row_piece<T> loaded;
     memcpy(&loaded.bits, single, row_piece<T>::bytes);
     return loaded;
   }
   __device__ void store(const place& to, const uint2& of_piece) const {
-    const std::size_t row_begin = how == rows_lie::packed ? 0 : to.row * codes.stride;
-    codes.store<code_bytes>(codes.data + row_begin + to.piece * code_bytes, of_piece,
-                            how == rows_lie::packed || codes.aligned);
+    const std::size_t row_begin = are_packed ? 0 : to.row * codes.stride;
+    codes.store<code_bytes>(codes.data + row_begin + to.piece * code_bytes, of_piece, are_packed || codes.aligned);
   }
 };
 
@@ -121,21 +135,28 @@ struct format_source<nvfp4> {
   }
 };
 
-template <class T, class Format, int group_items, rows_lie how>
-__global__ void __launch_bounds__(pieces_of_rows<T, Format, how>::block_threads, 4)
-    quantise_groups_kernel(const __grid_constant__ pieces_of_rows<T, Format, how> rows, typename Format::stored* scales,
-                           const __grid_constant__ format_source<Format> source) {
+template <int group_items, class Rows>
+__global__ void __launch_bounds__(Rows::block_threads, Rows::resident_blocks)
+    quantise_groups_kernel(const __grid_constant__ Rows rows, typename Rows::format::stored* scales,
+                           const __grid_constant__ format_source<typename Rows::format> source) {
+  using T = typename Rows::item;
+  using Format = typename Rows::format;
   constexpr int lanes = group_items / rows.items;
   static_assert(parts::warp_threads % lanes == 0, "a group lies in one warp");
   const auto block = rows.of_block();
-  const std::size_t first = std::size_t{blockIdx.x} * rows.tile_pieces + threadIdx.x;
+  const std::size_t tile_begin = std::size_t{blockIdx.x} * rows.tile_pieces, first = tile_begin + threadIdx.x;
+  const bool is_whole = rows.are_packed && tile_begin + rows.tile_pieces <= rows.num_pieces;
 
   row_piece<T> pieces[rows.thread_pieces];
+  if (is_whole) {
 #pragma unroll
-  for (int p = 0; p < rows.thread_pieces; ++p) {
-    pieces[p].bits = {};
-    if (first + p * rows.block_threads < rows.num_pieces)
-      pieces[p] = rows.load(rows.behind(block, threadIdx.x + p * rows.block_threads));
+    for (int p = 0; p < rows.thread_pieces; ++p) pieces[p] = rows.load(rows.of_thread(block, p));
+  } else {
+#pragma unroll
+    for (int p = 0; p < rows.thread_pieces; ++p) {
+      pieces[p].bits = {};
+      if (first + p * rows.block_threads < rows.num_pieces) pieces[p] = rows.load(rows.of_thread(block, p));
+    }
   }
 
   const Format format = source.read();
@@ -147,22 +168,14 @@ __global__ void __launch_bounds__(pieces_of_rows<T, Format, how>::block_threads,
       greatest = max(greatest, __shfl_xor_sync(parts::full_mask, greatest, distance));
     const auto [scale, factor] = format.of(finite_magnitude<T>(greatest));
     const std::size_t index = first + p * rows.block_threads;
-    if (index >= rows.num_pieces) continue;
+    if (!is_whole && index >= rows.num_pieces) continue;
     if (threadIdx.x % lanes == 0) scales[index / lanes] = scale;
-    rows.store(rows.behind(block, threadIdx.x + p * rows.block_threads), Format::encode(pieces[p], factor));
+    rows.store(rows.of_thread(block, p), Format::encode(pieces[p], factor));
   }
 }
 
-template <int group_items, rows_lie how, class Format, class T>
-cudaError_t launch_groups(const rows::matrix<const T>& in, const written_codes& codes, typename Format::stored* scales,
-                          const format_source<Format>& source, cudaStream_t stream) {
-  using pieces = pieces_of_rows<T, Format, how>;
-  const auto row_pieces = static_cast<unsigned>(in.num_columns / pieces::items);
-  const std::size_t num_pieces = in.num_rows * row_pieces;
-  return parts::launch(quantise_groups_kernel<T, Format, group_items, how>,
-                       parts::ceil_div(num_pieces, pieces::tile_pieces), pieces::block_threads, stream,
-                       pieces{in.data, codes, in.stride, num_pieces, row_pieces, rows::is_aligned(in)}, scales, source);
-}
+// Up to 16 MiB of items, threads have two pieces instead of four, so that there are blocks for all multiprocessors.
+inline constexpr std::size_t few_pieces = 1 << 20;
 
 // Every row has whole groups.
 template <int group_items, class Format, class T>
@@ -170,11 +183,20 @@ cudaError_t quantise_groups(const rows::matrix<const T>& in, unsigned char* d_co
                             typename Format::stored* scales, const format_source<Format>& source, cudaStream_t stream) {
   if (in.num_rows == 0 || in.num_columns == 0) return cudaSuccess;
   const written_codes codes = codes_at<T, Format>(d_codes, code_stride, in.num_rows);
+  const auto row_pieces = static_cast<unsigned>(in.num_columns / row_piece<T>::items);
+  const std::size_t num_pieces = in.num_rows * row_pieces;
+  const bool aligned = rows::is_aligned(in);
   const bool are_packed =
       in.num_rows == 1 || (in.stride == in.num_columns && code_stride == in.num_columns * Format::code_bits / 8);
-  if (are_packed && rows::is_aligned(in) && codes.aligned)
-    return launch_groups<group_items, rows_lie::packed>(in, codes, scales, source, stream);
-  return launch_groups<group_items, rows_lie::apart>(in, codes, scales, source, stream);
+  const auto launch = [&](auto of_rows) {
+    using pieces = decltype(of_rows);
+    return parts::launch(quantise_groups_kernel<group_items, pieces>, parts::ceil_div(num_pieces, pieces::tile_pieces),
+                         pieces::block_threads, stream,
+                         pieces{in.data, codes, in.stride, num_pieces, row_pieces, aligned}, scales, source);
+  };
+  if (!are_packed || !aligned || !codes.aligned) return launch(pieces_of_rows<T, Format, rows_lie::apart, 4>{});
+  if (num_pieces <= few_pieces) return launch(pieces_of_rows<T, Format, rows_lie::packed, 2>{});
+  return launch(pieces_of_rows<T, Format, rows_lie::packed, 4>{});
 }
 
 // --- a scale for each row

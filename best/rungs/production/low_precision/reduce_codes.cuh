@@ -2,16 +2,22 @@
 //
 // 8, 32 or 256 threads read a row by pieces of 16 bytes, four at a time. An array is cut into tiles, which are taken as
 // rows. Each leaves what it knows in the storage, and one block merges that in a second launch. Shapes depend on the
-// number of columns alone. So the same codes have the same bits on every GPU, at any address.
+// number of columns alone. So the same codes have the same bits on every GPU, at any address. Rows of whole pieces at
+// multiples of 16 bytes have a kernel that does not know of others: all its loads are on their way at once.
 //
 // An operation is a struct that the kernel takes by value:
 //   partial                          what a thread knows; all bits 0 is what it knows of nothing
 //   scales                           what belongs to a piece of 16 bytes besides its codes
-//   read(row, column, end)           the scales of the piece that begins at byte `column` of a row with `end` bytes
+//   reads_words()                    whether the scales of a whole piece can be read at once
+//   read<whole>(row, column, end)    the scales of the piece that begins at byte `column` of a row with `end` bytes
 //   fold(partial, piece, scales)     adds a piece to what is known; bytes that do not exist are 0
 //   join(a, b), merge<lanes>(known)  two together; so many neighbouring lanes together, in each of them
 //   conclude(index, known)           writes the result of a row or of the array
 #pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "rungs/parts/launch.cuh"
 #include "rungs/parts/storage.cuh"
@@ -28,11 +34,11 @@ struct rows_of_codes {
   bool aligned;  // whether every row begins at a multiple of 16 bytes
 };
 
-template <class Op, int row_threads>
+template <class Op, int row_threads, row_reach reach>
 __global__ void __launch_bounds__(row_threads < 128 ? 128 : row_threads, row_threads < 128 ? 8 : 4)
     reduce_codes_kernel(const __grid_constant__ Op op, const __grid_constant__ rows_of_codes codes,
                         typename Op::partial* tiles) {
-  using group = row_group<unsigned char, row_threads, 4, row_reach::block>;
+  using group = row_group<unsigned char, row_threads, 4, reach>;
   const std::size_t row = std::size_t{blockIdx.x} * group::block_rows + threadIdx.x / row_threads;
   const bool exists = row < codes.num_rows;
   const group threads{row + 1 < codes.num_rows ? codes.row_bytes : codes.last_row_bytes, codes.aligned};
@@ -44,9 +50,14 @@ __global__ void __launch_bounds__(row_threads < 128 ? 128 : row_threads, row_thr
     for (unsigned chunk = 0; chunk < num_chunks; ++chunk) {
       typename group::held pieces;
       typename Op::scales scales[group::pieces];
-      threads.load(from, chunk, pieces, 0);
 #pragma unroll
-      for (int p = 0; p < group::pieces; ++p) scales[p] = op.read(row, threads.column(chunk, p), threads.num_columns);
+      for (int p = 0; p < group::pieces; ++p) {
+        const unsigned column = threads.column(chunk, p);
+        pieces[p].bits = {}, scales[p] = {};
+        if (column >= threads.num_columns) continue;
+        pieces[p] = threads.load(from, column, 0);
+        scales[p] = op.template read<group::is_whole>(row, column, threads.num_columns);
+      }
 #pragma unroll
       for (int p = 0; p < group::pieces; ++p) op.fold(known, pieces[p].bits, scales[p]);
     }
@@ -73,8 +84,12 @@ template <int row_threads, class Op>
 cudaError_t launch_rows_of_codes(const Op& op, const rows_of_codes& codes, typename Op::partial* tiles,
                                  cudaStream_t stream) {
   using group = row_group<unsigned char, row_threads, 4, row_reach::block>;
-  return parts::launch(reduce_codes_kernel<Op, row_threads>, parts::ceil_div(codes.num_rows, group::block_rows),
-                       group::block_threads, stream, op, codes, tiles);
+  const bool is_whole =
+      codes.aligned && codes.row_bytes % 16 == 0 && codes.last_row_bytes % 16 == 0 && op.reads_words();
+  return parts::launch(is_whole ? reduce_codes_kernel<Op, row_threads, row_reach::block_of_whole_pieces>
+                                : reduce_codes_kernel<Op, row_threads, row_reach::block>,
+                       parts::ceil_div(codes.num_rows, group::block_rows), group::block_threads, stream, op, codes,
+                       tiles);
 }
 
 // One result a row.
@@ -117,7 +132,11 @@ struct fp8_sum {
   using scales = no_scales;
   float* d_out;
 
-  __device__ no_scales read(std::size_t, unsigned, unsigned) const { return {}; }
+  bool reads_words() const { return true; }
+  template <bool>
+  __device__ no_scales read(std::size_t, unsigned, unsigned) const {
+    return {};
+  }
   __device__ void fold(float& known, const int4& piece, no_scales) const {
     constexpr auto kind = fp8_kind<F>;
     known += (sum_of_fp8<kind>(piece.x) + sum_of_fp8<kind>(piece.y)) +
@@ -139,7 +158,11 @@ struct fp8_abs_max {
   using scales = no_scales;
   float* d_out;
 
-  __device__ no_scales read(std::size_t, unsigned, unsigned) const { return {}; }
+  bool reads_words() const { return true; }
+  template <bool>
+  __device__ no_scales read(std::size_t, unsigned, unsigned) const {
+    return {};
+  }
   __device__ void fold(unsigned& known, const int4& piece, no_scales) const {
     known = __vmaxu2(known, __vmaxu2(__vmaxu2(greatest(piece.x), greatest(piece.y)),
                                      __vmaxu2(greatest(piece.z), greatest(piece.w))));
@@ -168,29 +191,39 @@ template <class Scale, int group_size>
 struct fp4_sum {
   static constexpr int piece_bytes = 16, group_bytes = group_size / 2, groups = piece_bytes / group_bytes;
   using partial = float;
-  struct scales {
-    Scale of[groups];
-  };
+  // Those of a piece, as bits.
+  using scales =
+      std::conditional_t<groups * sizeof(Scale) == 1, std::uint8_t,
+                         std::conditional_t<groups * sizeof(Scale) == 2, std::uint16_t,
+                                            std::conditional_t<groups * sizeof(Scale) == 4, unsigned, uint2>>>;
+  static_assert(sizeof(scales) == groups * sizeof(Scale));
   const Scale* d_scales;
   std::size_t row_groups;
   const float* d_global_scale;  // null: 1
   float* d_out;
 
+  bool reads_words() const { return reinterpret_cast<std::uintptr_t>(d_scales) % sizeof(scales) == 0; }
+  template <bool whole>
   __device__ scales read(std::size_t row, unsigned column, unsigned end) const {
-    scales found{};
     const Scale* const from = d_scales + row * row_groups + column / group_bytes;
+    if constexpr (whole) return *reinterpret_cast<const scales*>(from);
+    Scale single[groups] = {};
 #pragma unroll
     for (int i = 0; i < groups; ++i)
-      if (column + i * group_bytes < end) found.of[i] = from[i];
+      if (column + i * group_bytes < end) single[i] = from[i];
+    scales found;
+    memcpy(&found, single, sizeof(found));
     return found;
   }
   __device__ void fold(float& known, const int4& piece, const scales& of_piece) const {
     const unsigned words[4] = {static_cast<unsigned>(piece.x), static_cast<unsigned>(piece.y),
                                static_cast<unsigned>(piece.z), static_cast<unsigned>(piece.w)};
+    float values[groups];
+    values_of(of_piece, values);
 #pragma unroll
     for (int i = 0; i < groups; ++i) {
       const int doubled = doubled_sum_of_fp4<4 / groups>(words + i * (4 / groups));
-      known = fmaf(value_of_scale(of_piece.of[i]), 0.5f * static_cast<float>(doubled), known);
+      known = fmaf(values[i], 0.5f * static_cast<float>(doubled), known);
     }
   }
   __device__ static float join(float a, float b) { return a + b; }
@@ -200,6 +233,20 @@ struct fp4_sum {
   }
   __device__ void conclude(std::size_t index, float known) const {
     d_out[index] = d_global_scale == nullptr ? known : known * *d_global_scale;
+  }
+
+ private:
+  __device__ static void values_of(const scales& of_piece, float (&values)[groups]) {
+    if constexpr (std::is_same_v<Scale, __nv_fp8_e4m3>) {  // one instruction for two of them
+      static_assert(groups == 2);
+      const float2 both = two_of_fp8<__NV_E4M3>(of_piece);
+      values[0] = both.x, values[1] = both.y;
+    } else {
+      Scale single[groups];
+      memcpy(single, &of_piece, sizeof(of_piece));
+#pragma unroll
+      for (int i = 0; i < groups; ++i) values[i] = value_of_scale(single[i]);
+    }
   }
 };
 

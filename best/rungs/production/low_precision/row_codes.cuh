@@ -1,7 +1,7 @@
-// Rows of fp8 as the kernel of all operations on rows reads and writes them: four codes become four floats, and back.
+// Rows of fp8 as kernels read and write them: four codes become four floats, and back.
 //
-// The kernel's items are floats, 16 bytes of which are four columns. So neighbouring lanes read neighbouring words of
-// four codes, and write neighbouring results of any type.
+// The items of row_kernel.cuh are floats, 16 bytes of which are four columns. So neighbouring lanes read neighbouring
+// words of four codes, and write neighbouring results of any type. held_row_kernel.cuh has eight columns a piece.
 #pragma once
 
 #include <cstddef>
@@ -97,12 +97,78 @@ struct four_columns {
   }
 };
 
-// Whether every row begins at a multiple of so many bytes.
+// Eight neighbouring columns. Of a whole piece they are one vector, or two of floats.
 template <class T>
-bool begins_at_words(const rows::matrix<T>& of) {
-  constexpr std::size_t bytes = four_columns<std::remove_const_t<T>>::bytes;
+struct eight_columns {
+  static constexpr int items = 8;
+  static constexpr std::size_t vector_bytes = sizeof(T) == 1 ? 8 : 16;
+  using vector = std::conditional_t<vector_bytes == 8, uint2, uint4>;
+  using floats = float[items];
+  static constexpr int num_vectors = items * sizeof(T) / vector_bytes;
+  four_columns<T> fours[2];
+
+  __device__ void get(floats& values) const {
+    if constexpr (sizeof(T) == 2) {
+      row_piece<T> piece;
+      memcpy(&piece.bits, fours, sizeof(fours));
+      piece.get_once(values);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        typename four_columns<T>::floats of_four;
+        fours[i].get(of_four);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) values[4 * i + j] = of_four[j];
+      }
+    }
+  }
+  __device__ void set(const floats& values) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) fours[i].set({values[4 * i], values[4 * i + 1], values[4 * i + 2], values[4 * i + 3]});
+  }
+
+  // As four_columns does it.
+  template <bool whole>
+  __device__ void load(const T* row, unsigned first, unsigned num_columns, bool aligned) {
+    if constexpr (whole) {
+      vector vectors[num_vectors] = {};
+#pragma unroll
+      for (int i = 0; i < num_vectors; ++i)
+        if (first < num_columns) vectors[i] = reinterpret_cast<const vector*>(row + first)[i];
+      memcpy(fours, vectors, sizeof(fours));
+    } else {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) fours[i].load(row, first + 4 * i, num_columns, aligned);
+    }
+  }
+  template <bool whole>
+  __device__ void store(T* row, unsigned first, unsigned num_columns, bool aligned) const {
+    if constexpr (whole) {
+      vector vectors[num_vectors];
+      memcpy(vectors, fours, sizeof(fours));
+#pragma unroll
+      for (int i = 0; i < num_vectors; ++i)
+        if (first < num_columns) reinterpret_cast<vector*>(row + first)[i] = vectors[i];
+    } else {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) fours[i].store(row, first + 4 * i, num_columns, aligned);
+    }
+  }
+};
+
+// Whether every row begins at a multiple of so many bytes: of words of four columns, or of vectors of eight.
+template <class T>
+bool begins_at_multiples(const rows::matrix<T>& of, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(of.data) % bytes == 0 &&
          (of.num_rows <= 1 || of.stride * sizeof(T) % bytes == 0);
+}
+template <class T>
+bool begins_at_words(const rows::matrix<T>& of) {
+  return begins_at_multiples(of, four_columns<std::remove_const_t<T>>::bytes);
+}
+template <class T>
+bool begins_at_vectors(const rows::matrix<T>& of) {
+  return begins_at_multiples(of, eight_columns<std::remove_const_t<T>>::vector_bytes);
 }
 
 // Rows of codes, and what they are multiplied by.
@@ -140,6 +206,27 @@ struct scaled_codes {
       for (int i = 0; i < Group::piece_items; ++i)
         if (group.column(chunk, p) + i >= num_columns) values[i] = absent;
       pieces[p].set(values);
+    }
+  }
+
+  // The same of a row that a block holds.
+  template <class Group>
+  __device__ void load_held(const Group& group, std::size_t row, typename Group::values& values, float absent) const {
+    const auto num_columns = static_cast<unsigned>(codes.num_columns);
+    eight_columns<F> loaded[Group::pieces];
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p)
+      loaded[p].template load<Group::is_whole>(codes.row(row), group.column(0, p), num_columns, aligned);
+    const float scale = d_scales == nullptr ? 1 : d_scales[of_rows ? row : 0];
+#pragma unroll
+    for (int p = 0; p < Group::pieces; ++p) {
+      loaded[p].get(values[p]);
+#pragma unroll
+      for (int i = 0; i < Group::piece_items; ++i) {
+        const bool exists = group.column(0, p) + (Group::is_whole ? 0 : i) < num_columns;
+        // The rounded product, or `absent`: a sum with -0 has the bits of its other summand.
+        values[p][i] = fmaf(values[p][i], exists ? scale : 0, exists ? -0.0f : absent);
+      }
     }
   }
 };

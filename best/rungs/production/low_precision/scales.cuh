@@ -23,6 +23,14 @@ __device__ inline float divided_by(float magnitude, float divisor, float recipro
   return fmaf(fmaf(-quotient, divisor, magnitude), reciprocal, quotient);
 }
 
+// Correctly rounded 1 / value for 2^-126 <= value < 2^126, and NaN for NaN. __frcp_rn does the same there, on all GPUs
+// from sm_75 to sm_90, after a branch for other values.
+__device__ inline float reciprocal(float value) {
+  float estimate;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(estimate) : "f"(value));
+  return fmaf(estimate, -fmaf(value, estimate, -1.0f), estimate);
+}
+
 __device__ inline float nan_factor() { return __uint_as_float(0x7fffffffu); }
 
 // 2^(127 - code), for codes below 254.
@@ -58,8 +66,22 @@ struct e2m1_codes {
   template <class T>
   __device__ static uint2 encode(const row_piece<T>& piece, float factor) {
     typename row_piece<T>::floats magnitudes;
-    scaled(row_piece<T>{magnitudes_of<T>(piece.bits)}, factor, magnitudes);
+    piece.get_once(magnitudes);
+#pragma unroll
+    for (float& magnitude : magnitudes) magnitude = __fmul_rn(fabsf(magnitude), factor);
     return {as_e2m1<row_piece<T>::items>(magnitudes) | signs_for_e2m1<T>(piece.bits), 0};
+  }
+};
+
+// Of factors that are powers of two.
+struct e2m1_codes_by_powers : e2m1_codes {
+  template <class T>
+  __device__ static uint2 encode(const row_piece<T>& piece, float factor) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    if constexpr (std::is_same_v<T, __nv_bfloat16>)
+      return {as_e2m1_by_power(magnitudes_of<T>(piece.bits), factor) | signs_for_e2m1<T>(piece.bits), 0};
+#endif
+    return e2m1_codes::encode(piece, factor);
   }
 };
 
@@ -74,7 +96,7 @@ struct fp8_by_floats : e4m3_codes {
   using stored = float;
   __device__ scaling<float> of(float greatest) const {
     const float scale = fp8_scale(greatest);
-    return {scale, __frcp_rn(scale)};
+    return {scale, reciprocal(scale)};
   }
 };
 
@@ -100,9 +122,10 @@ struct mx_scales : Codes {
   }
 };
 using mxfp8 = mx_scales<e4m3_codes, exponent_e4m3>;
-using mxfp4 = mx_scales<e2m1_codes, exponent_e2m1>;
+using mxfp4 = mx_scales<e2m1_codes_by_powers, exponent_e2m1>;
 
-// greatest / 6 / global scale, to the nearest e4m3. Where that is 0, so are all codes.
+// greatest / 6 / global scale, to the nearest e4m3. Where that is 0, so are all codes. A step lies between 2^-109 and
+// 2^109, as a global scale lies between 2^-100 and 2^100.
 struct nvfp4 : e2m1_codes {
   using stored = unsigned char;
   float global_scale, global_inverse;
@@ -111,7 +134,7 @@ struct nvfp4 : e2m1_codes {
     const float wanted = divided_by(greatest, greatest_e2m1, 1 / greatest_e2m1) * global_inverse;
     const auto code = static_cast<unsigned char>(__nv_cvt_float_to_fp8(wanted, __NV_SATFINITE, __NV_E4M3));
     const float step = two_of_fp8<__NV_E4M3>(code).x * global_scale;
-    return {code, code == 0 ? 0.0f : __frcp_rn(step)};
+    return {code, code == 0 ? 0.0f : reciprocal(step)};
   }
 };
 
