@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "rungs/production/sampling/level_bins.cuh"
 #include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/pattern_clusters.cuh"
 #include "rungs/production/sampling/random.cuh"
@@ -59,14 +60,10 @@ struct sampling_plan {
   bool resident;                         // whether its blocks keep it in shared memory
   bool by_windows;                       // whether it is long enough for windows
   bool by_patterns;                      // whether its patterns are counted first (pattern_bins.cuh)
+  bool by_levels;                        // whether weights are added up by level first (level_bins.cuh)
+  unsigned num_held;                     // vectors of a block that stay in shared memory, where levels come first
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
-};
-
-// The last token of a cut, and the sum of the weights up to it.
-struct token_cut {
-  candidate last;
-  weight_sum up_to;
 };
 
 // What a block keeps beside its share and its lists. Peers write sizes.
@@ -91,19 +88,6 @@ struct sampling_memory {
 };
 static_assert(sizeof(window_search) <= sizeof(weight_bins));
 static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
-
-// The sum of weights that a draw has to reach, of tokens that have `sum`.
-__device__ inline weight_sum draw_target(weight_sum sum, weight_sum fraction) {
-  return rounded::upper_product(sum, fraction) + 1;
-}
-
-// What cuts are made of, in integers.
-struct window_targets {
-  unsigned top_k;  // 0: all
-  bool by_sum, cuts_by_sum, draws;
-  unsigned sum_share;
-  weight_sum fraction;
-};
 
 // Cuts of a row.
 template <class Share, bool of_logits>
@@ -516,6 +500,7 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
     return best;
   }
   gumbel_bound<of_logits> bound(levels);
+  candidate raised = 0;
   share.template for_each_vector<1>([&](const auto& values, unsigned first) {
 #pragma unroll
     for (unsigned four = 0; four < Share::vector_items; four += 4) {
@@ -532,7 +517,7 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
         compete(i < 2 ? low : high, first + four + i, words.word(i));
       }
     }
-    bound.raise(static_cast<unsigned>(best >> 32));
+    if (__any_sync(parts::full_mask, best > raised)) bound.raise(static_cast<unsigned>((raised = best) >> 32));
   });
   return best;
 }
@@ -669,6 +654,65 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
     group.settle();
   }
   if (is_first && threadIdx.x == 0) write_row(task, row, levels, kept, token);
+  return true;
+}
+
+// A row by bins of levels. False, and nothing is written, where too many tokens are in the bins of cuts.
+template <class T, bool of_logits>
+__device__ __forceinline__ bool sample_by_levels(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                                 unsigned char* shared) {
+  auto& own = *reinterpret_cast<level_memory*>(shared);
+  auto* const list = reinterpret_cast<candidate*>(shared + sizeof(level_memory));
+  row_blocks group(own.blocks, plan.num_blocks);
+  const bool is_first = group.rank() == 0, writes = is_first && threadIdx.x == 0;
+  const held_share<T> share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
+                            reinterpret_cast<uint4*>(list + level_memory::capacity(plan.num_blocks)),
+                            plan.num_held);
+  level_search<T, of_logits> search(share, own, list, group);
+  const row_levels<of_logits> levels(search.read(), task.logit_factor);
+  if (levels.is_none()) {
+    if (writes) {
+      task.tokens[row] = -1;
+      if (task.last_kept != nullptr) task.last_kept[row] = -1;
+      if (task.probabilities != nullptr) task.probabilities[row] = 0;
+    }
+    return true;
+  }
+  const random_source random = random_of(task);
+  const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
+  token_cut kept{0, 0};
+  unsigned token = 0;
+  if (cuts || draws || task.probabilities != nullptr) {
+    const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
+    if (!search.list(levels, task.least_level,
+                     {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}))
+      return false;
+    if (is_first) search.gather(levels);
+    group.arrive();
+    if (is_first) {
+      using search_t = level_search<T, of_logits>;
+      kept.up_to = search.total().sum;
+      if (task.top_k > 0) kept = search.find(search_t::of_count, min(task.top_k, search.total().count), levels);
+      if (cuts_again)
+        kept = search.find(search_t::of_sum,
+                           task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to, levels);
+      if (draws) token = column_of_token(search.find(search_t::of_draw, draw_target(kept.up_to, fraction), levels).last);
+    }
+  }
+  if (task.by_gumbel) {
+    if (cuts) {
+      group.settle();
+      if (is_first && threadIdx.x < plan.num_blocks) *group.of_rank(&own.last, threadIdx.x) = kept.last;
+      group.meet();
+    }
+    candidate best = best_score(share, levels, task.least_level, cuts ? own.last : 0, random, task.keys, row);
+    candidate unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+  }
+  if (writes) write_row(task, row, levels, kept, token);
+  group.settle();
   return true;
 }
 
@@ -816,6 +860,22 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 1)
 #endif
 }
 
+// What levels do not tell, as a call: registers of the kernel are those that levels need.
+template <class T, bool of_logits>
+__device__ __noinline__ void sample_row_again(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                              unsigned char* shared) {
+  sample_row<T, false, of_logits>(task, plan, row, shared);
+}
+template <class T, bool of_logits>
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+    sample_levels_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+  extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  const unsigned row = blockIdx.x / plan.num_blocks;
+  if (sample_by_levels<T, of_logits>(task, plan, row, sampling_shared_memory)) return;
+  __syncthreads();
+  sample_row_again<T, of_logits>(task, plan, row, sampling_shared_memory);
+}
+
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
@@ -869,6 +929,8 @@ struct sample_rows {
             resident,
             num_columns >= least_columns_of_windows,
             false,
+            false,
+            0,
             capacity,
             gathered_capacity,
             sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
@@ -880,6 +942,25 @@ struct sample_rows {
     plan.by_patterns = true;
     const std::size_t least = blocks > 1 ? sizeof(pattern_cluster_memory) : sizeof(pattern_memory);
     if (plan.dynamic_bytes < least) plan.dynamic_bytes = least;
+    return plan;
+  }
+
+  // `shared_bytes` are what a block may have.
+  template <class T>
+  static sampling_plan by_levels_of(std::size_t num_columns, int blocks, std::size_t shared_bytes) {
+    sampling_plan plan = of_blocks<T>(num_columns, blocks, false);
+    if (blocks == 1) {
+      plan.dynamic_bytes -= (plan.capacity - list_capacity) * sizeof(candidate);
+      plan.capacity = list_capacity;
+    }
+    plan.by_levels = true;
+    const std::size_t bytes =
+        sizeof(level_memory) + level_memory::capacity(plan.num_blocks) * sizeof(candidate);
+    const std::size_t places = row_share<T, false>::most_places(num_columns, plan.num_blocks),
+                      room = shared_bytes > bytes ? (shared_bytes - bytes) / sizeof(uint4) : 0;
+    plan.num_held = static_cast<unsigned>(places < room ? places : room);
+    const std::size_t all_bytes = bytes + plan.num_held * sizeof(uint4);
+    if (plan.dynamic_bytes < all_bytes) plan.dynamic_bytes = all_bytes;
     return plan;
   }
 
@@ -899,6 +980,8 @@ struct sample_rows {
       if (plan.by_patterns)
         return plan.num_blocks > 1 ? with(sample_pattern_clusters_kernel<T>) : with(sample_patterns_kernel<T>);
     }
+    if (plan.by_levels)
+      return task.of_logits ? with(sample_levels_kernel<T, true>) : with(sample_levels_kernel<T, false>);
     if (task.of_logits)
       return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
     return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);
