@@ -21,11 +21,11 @@ class held_share : public row_share<T, false> {
                         unsigned num_held)
       : all(row, num_columns, rank, num_blocks, shared), held_(num_held) {}
 
-  // take(values) for each of the thread's vectors, which it keeps. It has to come first. `meanwhile` is called while the
-  // first vectors come.
+  // take(values) for each of the thread's vectors, which it keeps. It has to come first. `meanwhile` is called while
+  // the first vectors come.
   template <class Meanwhile, class Take>
   __device__ void read_all(Meanwhile meanwhile, Take take) const {
-    constexpr unsigned at_once = 4;
+    constexpr unsigned at_once = 8;
     bool is_first = true;
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; is_first || tile < this->places_; tile += at_once * block_threads) {
@@ -47,7 +47,7 @@ class held_share : public row_share<T, false> {
     }
   }
   // take(values, column of the first) for each of the thread's vectors.
-  template <int loads_at_once = 2, class Take>
+  template <int loads_at_once = 4, class Take>
   __device__ void for_each_vector(Take take) const {
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; tile < this->places_; tile += loads_at_once * block_threads) {
@@ -67,7 +67,7 @@ class held_share : public row_share<T, false> {
       }
     }
   }
-  template <int loads_at_once = 2, class Take>
+  template <int loads_at_once = 4, class Take>
   __device__ void for_each(Take take) const {
     for_each_vector<loads_at_once>([&](const values_of_vector& values, unsigned first) {
 #pragma unroll

@@ -657,17 +657,16 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
   return true;
 }
 
-// A row by bins of levels. False, and nothing is written, where too many tokens are in the bins of cuts.
+// A row by bins of levels.
 template <class T, bool of_logits>
-__device__ __forceinline__ bool sample_by_levels(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+__device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
                                                  unsigned char* shared) {
   auto& own = *reinterpret_cast<level_memory*>(shared);
   auto* const list = reinterpret_cast<candidate*>(shared + sizeof(level_memory));
   row_blocks group(own.blocks, plan.num_blocks);
   const bool is_first = group.rank() == 0, writes = is_first && threadIdx.x == 0;
   const held_share<T> share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
-                            reinterpret_cast<uint4*>(list + level_memory::capacity(plan.num_blocks)),
-                            plan.num_held);
+                            reinterpret_cast<uint4*>(list + level_memory::capacity(plan.num_blocks)), plan.num_held);
   level_search<T, of_logits> search(share, own, list, group);
   const row_levels<of_logits> levels(search.read(), task.logit_factor);
   if (levels.is_none()) {
@@ -676,7 +675,7 @@ __device__ __forceinline__ bool sample_by_levels(const sampling_task<T>& task, c
       if (task.last_kept != nullptr) task.last_kept[row] = -1;
       if (task.probabilities != nullptr) task.probabilities[row] = 0;
     }
-    return true;
+    return;
   }
   const random_source random = random_of(task);
   const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
@@ -685,19 +684,24 @@ __device__ __forceinline__ bool sample_by_levels(const sampling_task<T>& task, c
   unsigned token = 0;
   if (cuts || draws || task.probabilities != nullptr) {
     const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
-    if (!search.list(levels, task.least_level,
-                     {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction}))
-      return false;
-    if (is_first) search.gather(levels);
-    group.arrive();
-    if (is_first) {
-      using search_t = level_search<T, of_logits>;
-      kept.up_to = search.total().sum;
-      if (task.top_k > 0) kept = search.find(search_t::of_count, min(task.top_k, search.total().count), levels);
-      if (cuts_again)
-        kept = search.find(search_t::of_sum,
-                           task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to, levels);
-      if (draws) token = column_of_token(search.find(search_t::of_draw, draw_target(kept.up_to, fraction), levels).last);
+    const bool is_listed = search.list(levels, task.least_level,
+                                       {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction});
+    if (is_listed && is_first) search.gather(levels);
+    if (is_listed) group.arrive_unordered();
+    using search_t = level_search<T, of_logits>;
+    kept.up_to = search.total().sum;
+#pragma unroll 1
+    for (unsigned w = search_t::of_count; w <= search_t::of_draw && (is_first || !is_listed); ++w) {
+      if (!(w == search_t::of_count ? task.top_k > 0 : w == search_t::of_sum ? cuts_again : draws)) continue;
+      weight_sum target = min(task.top_k, search.total().count);
+      if (w == search_t::of_sum) target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+      if (w == search_t::of_draw) target = draw_target(kept.up_to, fraction);
+      const token_cut found =
+          is_listed ? search.template find<false>(w, target, levels) : search.template find<true>(w, target, levels);
+      if (w == search_t::of_draw)
+        token = column_of_token(found.last);
+      else
+        kept = found;
     }
   }
   if (task.by_gumbel) {
@@ -713,7 +717,6 @@ __device__ __forceinline__ bool sample_by_levels(const sampling_task<T>& task, c
   }
   if (writes) write_row(task, row, levels, kept, token);
   group.settle();
-  return true;
 }
 
 template <class T, bool resident, bool of_logits>
@@ -860,27 +863,22 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 1)
 #endif
 }
 
-// What levels do not tell, as a call: registers of the kernel are those that levels need.
+// Logits or probabilities, a block a multiprocessor.
 template <class T, bool of_logits>
-__device__ __noinline__ void sample_row_again(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
-                                              unsigned char* shared) {
-  sample_row<T, false, of_logits>(task, plan, row, shared);
-}
-template <class T, bool of_logits>
-__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+__global__ void __launch_bounds__(weight_bins::block_threads, 1)
     sample_levels_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+#if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  const unsigned row = blockIdx.x / plan.num_blocks;
-  if (sample_by_levels<T, of_logits>(task, plan, row, sampling_shared_memory)) return;
-  __syncthreads();
-  sample_row_again<T, of_logits>(task, plan, row, sampling_shared_memory);
+  sample_by_levels<T, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+#endif
 }
 
 // How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
-  static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192;
+  static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192,
+                               least_columns_of_levels = 8000;  // of a block
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
@@ -900,7 +898,19 @@ struct sample_rows {
         if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
       }
     }
-    int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
+    int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_levels);
+    if (blocks == cluster::parts::greatest_cluster_blocks) {
+      const cudaError_t error =
+          cluster::parts::fit_cluster(sample_levels_kernel<T, true>, weight_bins::block_threads, blocks);
+      if (error != cudaSuccess) return error;
+    }
+    const std::size_t items = row_share<T, false>::most_places(num_columns, static_cast<std::size_t>(blocks)) *
+                              row_share<T, false>::vector_items;
+    if (blocks > 1 && items <= level_memory::most_items) {
+      plan = by_levels<T>(num_columns, blocks, limits.shared_bytes);
+      return cudaSuccess;
+    }
+    blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
@@ -947,20 +957,15 @@ struct sample_rows {
 
   // `shared_bytes` are what a block may have.
   template <class T>
-  static sampling_plan by_levels_of(std::size_t num_columns, int blocks, std::size_t shared_bytes) {
-    sampling_plan plan = of_blocks<T>(num_columns, blocks, false);
-    if (blocks == 1) {
-      plan.dynamic_bytes -= (plan.capacity - list_capacity) * sizeof(candidate);
-      plan.capacity = list_capacity;
-    }
+  static sampling_plan by_levels(std::size_t num_columns, int blocks, std::size_t shared_bytes) {
+    sampling_plan plan{};
+    plan.num_blocks = static_cast<unsigned>(blocks);
     plan.by_levels = true;
-    const std::size_t bytes =
-        sizeof(level_memory) + level_memory::capacity(plan.num_blocks) * sizeof(candidate);
+    plan.dynamic_bytes = sizeof(level_memory) + level_memory::capacity(plan.num_blocks) * sizeof(candidate);
     const std::size_t places = row_share<T, false>::most_places(num_columns, plan.num_blocks),
-                      room = shared_bytes > bytes ? (shared_bytes - bytes) / sizeof(uint4) : 0;
+                      room = (shared_bytes - plan.dynamic_bytes) / sizeof(uint4);
     plan.num_held = static_cast<unsigned>(places < room ? places : room);
-    const std::size_t all_bytes = bytes + plan.num_held * sizeof(uint4);
-    if (plan.dynamic_bytes < all_bytes) plan.dynamic_bytes = all_bytes;
+    plan.dynamic_bytes += plan.num_held * sizeof(uint4);
     return plan;
   }
 
