@@ -60,6 +60,22 @@ struct halved_bins {
     atomicAdd(high + bin, weight >> 16);
     if (counting) atomicAdd(counts + bin, 1u);
   }
+  // Of as many equal weights as fit 2^16.
+  __device__ void add_many(unsigned bin, unsigned weight, unsigned number) {
+    atomicAdd(low + bin, (weight & 0xffff) * number);
+    atomicAdd(high + bin, (weight >> 16) * number);
+    atomicAdd(counts + bin, number);
+  }
+  // By any lanes of a warp: at once, where all have one bin and one weight.
+  __device__ void add_alike(unsigned bin, unsigned weight) {
+    const unsigned lanes = __activemask();
+    int is_one_bin, is_one_weight;
+    __match_all_sync(lanes, bin, &is_one_bin);
+    __match_all_sync(lanes, weight, &is_one_weight);
+    if (!is_one_bin || !is_one_weight) return add(bin, weight, true);
+    if (static_cast<int>(threadIdx.x % parts::warp_threads) == __ffs(static_cast<int>(lanes)) - 1)
+      add_many(bin, weight, static_cast<unsigned>(__popc(lanes)));
+  }
   __device__ token_mass mass(unsigned bin) const {
     return {(static_cast<weight_sum>(high[bin]) << 16) + low[bin], counts[bin]};
   }
@@ -183,11 +199,18 @@ class level_search {
     const unsigned depth = most_level - max(levels.level(least_), least_level);
     shift_ = static_cast<unsigned>(max(32 - __clz(static_cast<int>(depth)) - weight_bins::digit_bits, 0));
     const bool counts = targets.top_k > 0;
-    share_.for_each([&](float value, unsigned) {
-      unsigned level;
-      const unsigned weight = levels.weight(value, level);
-      if (level >= least_level) own_.bins.add((most_level - level) >> shift_, weight, counts);
-    });
+    if (depth > 0) {
+      share_.for_each([&](float value, unsigned) {
+        unsigned level;
+        const unsigned weight = levels.weight(value, level);
+        if (level >= least_level) own_.bins.add((most_level - level) >> shift_, weight, counts);
+      });
+    } else {  // all tokens are equal
+      unsigned number = 0;
+      share_.for_each([&](float value, unsigned) { number += levels.level(value) >= least_level; });
+      number = of_lanes(number, plus{});
+      if (threadIdx.x % lanes == 0) own_.bins.add_many(0, most_weight, number);
+    }
     group_.meet();
     merge(counts);
     group_.meet();
@@ -205,7 +228,7 @@ class level_search {
         bool is_wanted = false;
 #pragma unroll
         for (unsigned w = 0; w < memory::num_windows; ++w) is_wanted |= own_.windows[w].has(level);
-        if (!is_wanted) continue;
+        if (!is_wanted || *static_cast<volatile unsigned*>(&own_.size) > capacity_) continue;
         const unsigned place = atomicAdd(&own_.size, 1u);
         if (place < capacity_) list_[place] = token_candidate(values[i], first + i);
       }
@@ -273,9 +296,11 @@ class level_search {
       }
     };
     const unsigned shift = fine_shift(window);
-    if (across) {
+    // Levels of equal items tell nothing.
+    const bool is_one_level = across && window.least == window.greatest;
+    if (across && !is_one_level) {
       for_each_token([&](candidate, unsigned level) {
-        fine.add((window.greatest - level) >> shift, weight_of_level<of_logits>(level), true);
+        fine.add_alike((window.greatest - level) >> shift, weight_of_level<of_logits>(level));
       });
       group_.meet();
     }
@@ -286,7 +311,7 @@ class level_search {
       sum_before += found.before.sum;
       return found.bin;
     };
-    const unsigned bin = look_through(), greatest = window.greatest - (bin << shift),
+    const unsigned bin = is_one_level ? 0 : look_through(), greatest = window.greatest - (bin << shift),
                    least = max(window.greatest - min(window.greatest, ((bin + 1) << shift) - 1), window.least);
     candidate low = 0, high = ~candidate{0};
     const auto for_each_left = [&](auto take) {
@@ -295,7 +320,7 @@ class level_search {
       });
     };
 #pragma unroll 1
-    while (own_.num_left > memory::few_tokens) {  // as of equal items
+    for (bool is_first = is_one_level; is_first || own_.num_left > memory::few_tokens; is_first = false) {
       candidate least_left = ~candidate{0}, greatest_left = 0;
       for_each_left([&](candidate token, unsigned) {
         if (token < least_left) least_left = token;
@@ -311,7 +336,7 @@ class level_search {
       const int span = 64 - __clzll(static_cast<long long>(high - low));
       const int finer = span > digit_bits ? span - digit_bits : 0;
       for_each_left([&](candidate token, unsigned level) {
-        fine.add(static_cast<unsigned>((high - token) >> finer), weight_of_level<of_logits>(level), true);
+        fine.add_alike(static_cast<unsigned>((high - token) >> finer), weight_of_level<of_logits>(level));
       });
       if (across)
         group_.meet();
