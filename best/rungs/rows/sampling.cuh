@@ -52,9 +52,9 @@
 // depend on the number of rows or on addresses.
 //
 // A block takes a row, or a cluster where there are few: see rungs/production/sampling/sample_rows.cuh. Rows are read
-// once, or twice where they do not stay in shared memory; more often where most of their values are equal. Rows of
-// 8,192 to 327,672 logits in __nv_bfloat16 are read once, and a part of them again. Logits of 127.5 and more, or
-// +inf or a NaN without a sign, cost further passes there.
+// once, or as far as they do not stay in shared memory, two or three times; more often where most of their values are
+// equal. Rows of 8,192 to 327,672 logits in __nv_bfloat16 are read once, and a part of them again. Logits of 127.5 and
+// more, or +inf or a NaN without a sign, cost further passes there.
 #pragma once
 
 #include <cfloat>

@@ -1,6 +1,9 @@
 // A token of every row, drawn from the first tokens of the order by falling weight, exactly.
 //
-// A block has a row, or the blocks of a cluster have it together, each a share. They
+// Few rows of 16,000 columns and more go by bins of levels (level_bins.cuh): while clusters give each row two
+// multiprocessors or more, which is to 66 rows on 132 multiprocessors. Weights are added up exactly in one read.
+//
+// Of others, a block has a row, or the blocks of a cluster have it together, each a share. They
 //   1. find the greatest item, and count values in bins of a range that a sample of the row tells,
 //   2. guess from the counts in which bins cuts and the draw will lie: their windows,
 //   3. add up the weights before each window, and list the tokens in windows,
@@ -873,7 +876,8 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 1)
 #endif
 }
 
-// How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
+// How many blocks take a row. Where levels come first, a block a multiprocessor keeps what fits its shared memory, and
+// reads the rest again. Else a row stays in shared memory where a block a multiprocessor is enough for that; if not, it
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
