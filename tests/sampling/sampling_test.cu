@@ -135,20 +135,23 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
   }
 }
 
-// Clusters of 16, 8, 4 and 2 blocks, and what is too short or too much for them, with 132 multiprocessors.
+// Clusters of 16, 8, 4 and 2 blocks, single blocks, and what is too short or too much for them, with 132
+// multiprocessors.
 TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
-  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{4, 128000},
-                                              {5, 128000},
-                                              {1, 127999},
-                                              {8, 64000},
-                                              {9, 64000},
-                                              {16, 64000},
-                                              {17, 64000},
-                                              {33, 32000},
-                                              {34, 32000},
-                                              {66, 16001},
-                                              {67, 16001},
-                                              {3, 15999}}) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{5, 57344},
+                                              {6, 57344},
+                                              {1, 57343},
+                                              {12, 57344},
+                                              {13, 57344},
+                                              {28, 16384},
+                                              {29, 16384},
+                                              {1, 16383},
+                                              {66, 8192},
+                                              {67, 8192},
+                                              {1, 8191},
+                                              {132, 2048},
+                                              {133, 2048},
+                                              {3, 2047}}) {
     const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 33);
     sampling how;
     how.top_p = 0.9f;
@@ -159,10 +162,10 @@ TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
   }
 }
 
-// Cuts and draws lie among more tokens than a list has room for. Clusters look through their shares then.
-TYPED_TEST(Sampling, RowsOfEqualTokensByClusters) {
+// Cuts and draws lie among more tokens than a list has room for. Blocks look through their shares then.
+TYPED_TEST(Sampling, RowsOfEqualTokensByLevels) {
   for (const auto& [num_rows, num_columns] :
-       {std::pair<std::size_t, std::size_t>{1, 128512}, {9, 70001}, {20, 33000}, {34, 40000}}) {
+       {std::pair<std::size_t, std::size_t>{1, 128512}, {9, 70001}, {20, 33000}, {34, 16500}, {70, 8200}}) {
     const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 35);
     const auto expect = [&](auto value_of) {
       std::vector<TypeParam> items(normal.size());
@@ -348,7 +351,7 @@ TEST_F(SamplingCalls, ARowIsTheSameInAnyBatch) {
     return tokens.read();
   };
   const auto all = call(0, num_rows);
-  for (const std::size_t count : {1, 2, 9, 30, 33, 34, 66, 67, 100, 200})
+  for (const std::size_t count : {1, 2, 9, 28, 29, 66, 67, 132, 133, 200})
     EXPECT_EQ(call(50, count),
               std::vector<int>(all.begin() + 50, all.begin() + 50 + static_cast<std::ptrdiff_t>(count)));
 }
@@ -366,16 +369,18 @@ TEST_F(SamplingCalls, ARowAloneIsTheSameAmongAHundred) {
         how.top_p = top_p;
         how.seed = 39;
         const auto call = [&](std::size_t count) {
-          const guarded<int> tokens(count), last(count);
+          const guarded<int> tokens(count), last(count), tokens_alone(count);
           const guarded<float> probabilities(count);
-          EXPECT_EQ(rows::sample(matrix{in.data(), count, num_columns}, tokens.data(), how, nullptr,
-                                 {last.data(), probabilities.data()}),
+          const matrix logits{in.data(), count, num_columns};
+          EXPECT_EQ(rows::sample(logits, tokens.data(), how, nullptr, {last.data(), probabilities.data()}),
                     cudaSuccess);
+          EXPECT_EQ(rows::sample(logits, tokens_alone.data(), how), cudaSuccess);
           EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+          EXPECT_EQ(tokens.read(), tokens_alone.read());
           return std::tuple(tokens.read(), last.read(), probabilities.read());
         };
         const auto [tokens, last, probabilities] = call(num_rows);
-        for (const std::size_t count : {1, 8, 16, 17, 33, 34, 66, 67}) {
+        for (const std::size_t count : {1, 5, 6, 12, 13, 28, 29, 44, 45, 66, 67}) {
           const auto [few_tokens, few_last, few_probabilities] = call(count);
           const auto n = static_cast<std::ptrdiff_t>(count);
           EXPECT_EQ(few_tokens, std::vector<int>(tokens.begin(), tokens.begin() + n));

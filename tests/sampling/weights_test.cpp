@@ -35,29 +35,6 @@ TEST(SamplingWeights, AllLevelsRiseAndAreExact) {
   }
 }
 
-// Lists of tokens leave out what is beyond these numbers.
-template <bool of_logits>
-void expect_values_near_levels(const row_levels<of_logits>& levels, std::mt19937& engine) {
-  std::uniform_int_distribution<unsigned> any(1, most_level), near(0, 40);
-  const auto has_level = [&](float value, unsigned least) { return levels.level(value) >= least; };
-  for (int i = 0; i < 2000; ++i) {
-    const unsigned least = any(engine), greatest = std::min(most_level, least + near(engine));
-    const float of_least = levels.about_value(least), of_greatest = levels.about_value(greatest),
-                error = levels.about_error(of_least, of_greatest);
-    EXPECT_FALSE(has_level(std::nextafter(of_least - error, -INFINITY), least)) << least;
-    const float above = std::nextafter(of_greatest + error, INFINITY);
-    EXPECT_TRUE(greatest == most_level || has_level(above, greatest + 1)) << greatest;
-  }
-}
-TEST(SamplingWeights, ValuesOfLevelsAreNearTheNumbersForThem) {
-  std::mt19937 engine(41);
-  for (const float greatest : {0.0f, 1e-3f, 3.7f, -120.5f, 1e6f, -1e30f, FLT_MAX, INFINITY})
-    for (const float temperature : {1.0f, 0.01f, 1e-30f, 50.0f, 1e20f})
-      expect_values_near_levels<true>({greatest, static_cast<float>(1.4426950408889634 / temperature)}, engine);
-  for (const float greatest : {1.0f, 0.3f, 0x1p-96f, 1e30f, FLT_MAX})
-    expect_values_near_levels<false>({greatest, 1.0f}, engine);
-}
-
 TEST(SamplingWeights, LevelsAreLogarithmsOfProbabilities) {
   std::mt19937 engine(5);
   std::uniform_real_distribution<float> below(0, 25);

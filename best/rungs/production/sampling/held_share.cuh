@@ -25,7 +25,7 @@ class held_share : public row_share<T, false> {
   // the first vectors come.
   template <class Meanwhile, class Take>
   __device__ void read_all(Meanwhile meanwhile, Take take) const {
-    constexpr unsigned at_once = 8;
+    constexpr unsigned at_once = 4;
     bool is_first = true;
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; is_first || tile < this->places_; tile += at_once * block_threads) {
@@ -47,7 +47,7 @@ class held_share : public row_share<T, false> {
     }
   }
   // take(values, column of the first) for each of the thread's vectors.
-  template <int loads_at_once = 4, class Take>
+  template <int loads_at_once = 2, class Take>
   __device__ void for_each_vector(Take take) const {
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; tile < this->places_; tile += loads_at_once * block_threads) {
@@ -67,7 +67,7 @@ class held_share : public row_share<T, false> {
       }
     }
   }
-  template <int loads_at_once = 4, class Take>
+  template <int loads_at_once = 2, class Take>
   __device__ void for_each(Take take) const {
     for_each_vector<loads_at_once>([&](const values_of_vector& values, unsigned first) {
 #pragma unroll

@@ -13,7 +13,6 @@
 // token's weight, so the draw has one bin or two.
 #pragma once
 
-#include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -89,22 +88,6 @@ struct level_window {
   __device__ bool has(unsigned level) const { return level - least <= greatest - least; }
 };
 
-// Values that a window may have: all that it has, and few others.
-struct value_bounds {
-  float middle, half;
-
-  template <bool of_logits>
-  __device__ value_bounds(const row_levels<of_logits>& levels, const level_window& window) : middle(0), half(-1) {
-    if (window.first > window.last) return;
-    const float least = levels.about_value(window.least), greatest = levels.about_value(window.greatest);
-    middle = 0.5f * least + 0.5f * greatest;
-    half = 0.5f * greatest - 0.5f * least + levels.about_error(least, greatest);
-    if (levels.greatest == FLT_MAX) half = INFINITY;  // +inf may have a level too
-  }
-  // NaN may be had.
-  __device__ bool may_have(float value) const { return !(fabsf(value - middle) > half); }
-};
-
 // Of a block. Peers read bins and the list. They write extremes, groups, sizes, few tokens, and the last token of the
 // cuts. The first block gathers listed tokens where its bins were.
 struct level_memory {
@@ -112,7 +95,6 @@ struct level_memory {
   static constexpr unsigned num_windows = 3, fine_bins = weight_bins::block_threads, few_tokens = 128;
   static constexpr unsigned most_blocks = cluster::parts::greatest_cluster_blocks, warps = weight_bins::warps;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 3072;
-  static_assert(sizeof(token_mass) * weight_bins::block_threads <= sizeof(candidate) * list_capacity);
   static constexpr std::size_t most_items = std::size_t{1} << 16;  // of a block
 
   union {
@@ -212,25 +194,23 @@ class level_search {
       if (threadIdx.x % lanes == 0) own_.bins.add_many(0, most_weight, number);
     }
     group_.meet();
-    merge(counts);
+    merge();
     group_.meet();
     if (threadIdx.x < lanes) find_windows(targets);
     __syncthreads();
     total_ = own_.found.before;
 
-    const value_bounds of_tokens(levels, own_.windows[of_count]), of_weights(levels, own_.windows[of_sum]),
-        of_one(levels, own_.windows[of_draw]);
+    level_window windows[memory::num_windows];
+    for (unsigned w = 0; w < memory::num_windows; ++w) windows[w] = own_.windows[w];
+    bool is_full = false;
     share_.for_each_vector([&](const float(&values)[vector_items], unsigned first) {
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) {
-        if (!(of_tokens.may_have(values[i]) | of_weights.may_have(values[i]) | of_one.may_have(values[i]))) continue;
         const unsigned level = levels.level(values[i]);
-        bool is_wanted = false;
-#pragma unroll
-        for (unsigned w = 0; w < memory::num_windows; ++w) is_wanted |= own_.windows[w].has(level);
-        if (!is_wanted || *static_cast<volatile unsigned*>(&own_.size) > capacity_) continue;
+        if (!(windows[0].has(level) | windows[1].has(level) | windows[2].has(level)) || is_full) continue;
         const unsigned place = atomicAdd(&own_.size, 1u);
-        if (place < capacity_) list_[place] = token_candidate(values[i], first + i);
+        is_full = place >= capacity_;
+        if (!is_full) list_[place] = token_candidate(values[i], first + i);
       }
     });
     __syncthreads();
@@ -276,29 +256,78 @@ class level_search {
     }
     __syncthreads();
   }
-  // The token of a window with which `target` is reached, of weights or of tokens. By the first block, among those
-  // gathered. Or by all blocks, among those of their shares.
-  template <bool across>
+  // By the first block: the token of a window with which `target` is reached, of weights or of tokens.
   __device__ token_cut find(unsigned w, weight_sum target, const row_levels<of_logits>& levels) {
     const bool by_count = w == of_count;
     const level_window window = own_.windows[w];
     halved_bins<memory::fine_bins>& fine = own_.fine[w];
-    const auto for_each_token = [&](auto take) {
-      if constexpr (across) {
-        share_.for_each([&](float value, unsigned column) {
-          const unsigned level = levels.level(value);
-          if (window.has(level)) take(token_candidate(value, column), level);
-        });
-      } else {
+    weight_sum needed = target - window.before.measure(by_count), sum_before = window.before.sum;
+    found_bin found = find_fine<false>(fine, by_count, needed);
+    unsigned num_left = fine.counts[found.bin];
+    needed -= found.before.measure(by_count);
+    sum_before += found.before.sum;
+    const unsigned shift = fine_shift(window), greatest = window.greatest - (found.bin << shift),
+                   least = max(window.greatest - min(window.greatest, ((found.bin + 1) << shift) - 1), window.least);
+    candidate low = 0, high = ~candidate{0};
+    const auto is_left = [&](candidate token) {
+      if (token < low || token > high) return false;
+      return levels.level(value_of_token(token)) - least <= greatest - least;
+    };
 #pragma unroll 1
-        for (unsigned i = threadIdx.x; i < num_tokens_; i += block_threads)
-          take(tokens_[i], levels.level(value_of_token(tokens_[i])));
-      }
+    while (num_left > memory::few_tokens) {  // as of equal items
+      candidate least_left = ~candidate{0}, greatest_left = 0;
+      for_each_token([&](candidate token) {
+        if (!is_left(token)) return;
+        if (token < least_left) least_left = token;
+        if (token > greatest_left) greatest_left = token;
+      });
+      group_.template share_extremes<false>(least_left, greatest_left);
+      fine.clear();
+      __syncthreads();
+      low = least_left;
+      high = greatest_left;
+      constexpr int digit_bits = 9;
+      static_assert(memory::fine_bins == 1 << digit_bits);
+      const int span = 64 - __clzll(static_cast<long long>(high - low));
+      const int finer = span > digit_bits ? span - digit_bits : 0;
+      for_each_token([&](candidate token) {
+        if (is_left(token))
+          fine.add(static_cast<unsigned>((high - token) >> finer),
+                   weight_of_level<of_logits>(levels.level(value_of_token(token))), true);
+      });
+      __syncthreads();
+      found = find_fine<false>(fine, by_count, needed);
+      num_left = fine.counts[found.bin];
+      needed -= found.before.measure(by_count);
+      sum_before += found.before.sum;
+      high -= static_cast<candidate>(found.bin) << finer;
+      const candidate width = (candidate{1} << finer) - 1;
+      if (high - low > width) low = high - width;
+    }
+    for_each_token([&](candidate token) {
+      if (!is_left(token)) return;
+      const unsigned place = atomicAdd(own_.num_few + w, 1u);
+      own_.few[place] = token;
+      own_.few_weights[place] = weight_of_level<of_logits>(levels.level(value_of_token(token)));
+    });
+    __syncthreads();
+    return among_few(num_left, by_count, needed, sum_before);
+  }
+  // The same by all blocks, among the tokens of their shares. Nothing has to be listed.
+  __device__ token_cut find_in_shares(unsigned w, weight_sum target, const row_levels<of_logits>& levels) {
+    const bool by_count = w == of_count;
+    const level_window window = own_.windows[w];
+    halved_bins<memory::fine_bins>& fine = own_.fine[w];
+    const auto for_each_token = [&](auto take) {
+      share_.for_each([&](float value, unsigned column) {
+        const unsigned level = levels.level(value);
+        if (window.has(level)) take(token_candidate(value, column), level);
+      });
     };
     const unsigned shift = fine_shift(window);
     // Levels of equal items tell nothing.
-    const bool is_one_level = across && window.least == window.greatest;
-    if (across && !is_one_level) {
+    const bool is_one_level = window.least == window.greatest;
+    if (!is_one_level) {
       for_each_token([&](candidate, unsigned level) {
         fine.add_alike((window.greatest - level) >> shift, weight_of_level<of_logits>(level));
       });
@@ -306,7 +335,7 @@ class level_search {
     }
     weight_sum needed = target - window.before.measure(by_count), sum_before = window.before.sum;
     const auto look_through = [&] {
-      const found_bin found = find_fine<across>(fine, by_count, needed);
+      const found_bin found = find_fine<true>(fine, by_count, needed);
       needed -= found.before.measure(by_count);
       sum_before += found.before.sum;
       return found.bin;
@@ -326,7 +355,7 @@ class level_search {
         if (token < least_left) least_left = token;
         if (token > greatest_left) greatest_left = token;
       });
-      group_.template share_extremes<across>(least_left, greatest_left);  // peers have read bins, too
+      group_.template share_extremes<true>(least_left, greatest_left);  // peers have read bins, too
       fine.clear();
       __syncthreads();
       low = least_left;
@@ -338,29 +367,22 @@ class level_search {
       for_each_left([&](candidate token, unsigned level) {
         fine.add_alike(static_cast<unsigned>((high - token) >> finer), weight_of_level<of_logits>(level));
       });
-      if (across)
-        group_.meet();
-      else
-        __syncthreads();
+      group_.meet();
       high -= static_cast<candidate>(look_through()) << finer;
       const candidate width = (candidate{1} << finer) - 1;
       if (high - low > width) low = high - width;
     }
     // Each block has the few, wherever they come from.
-    const unsigned num_blocks = across ? group_.num_blocks() : 1;
     for_each_left([&](candidate token, unsigned level) {
-      const unsigned place = atomicAdd(across ? group_.of_rank(own_.num_few + w, 0) : own_.num_few + w, 1u);
+      const unsigned place = atomicAdd(group_.of_rank(own_.num_few + w, 0), 1u);
       const unsigned weight = weight_of_level<of_logits>(level);
 #pragma unroll 1
-      for (unsigned rank = 0; rank < num_blocks; ++rank) {
-        *(across ? group_.of_rank(own_.few + place, rank) : own_.few + place) = token;
-        *(across ? group_.of_rank(own_.few_weights + place, rank) : own_.few_weights + place) = weight;
+      for (unsigned rank = 0; rank < group_.num_blocks(); ++rank) {
+        *group_.of_rank(own_.few + place, rank) = token;
+        *group_.of_rank(own_.few_weights + place, rank) = weight;
       }
     });
-    if (across)
-      group_.meet();
-    else
-      __syncthreads();
+    group_.meet();
     return among_few(own_.num_left, by_count, needed, sum_before);
   }
 
@@ -402,29 +424,17 @@ class level_search {
     return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(parts::full_mask, is_wanted)))) - 1;
   }
 
-  // Adds up all blocks' sums of the block's groups of bins, as sums up to each bin of a group. Where there are fewer
-  // groups than warps, some warps share a group: each adds up some of the blocks, and the list's place takes its sums.
-  __device__ void merge(bool counts) {
+  // Adds up all blocks' sums of the block's groups of bins, as sums up to each bin of a group.
+  __device__ void merge() {
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes, num_blocks = group_.num_blocks();
-    const unsigned of_block = memory::num_groups / num_blocks, sharing = of_block < warps ? warps / of_block : 1;
-    const unsigned part = warp % sharing, num_peers = num_blocks / sharing;
-    auto* const of_parts = reinterpret_cast<token_mass*>(list_);
+    const unsigned of_block = memory::num_groups / num_blocks;
 #pragma unroll 1
-    for (unsigned i = warp / sharing; i < of_block; i += warps / sharing) {
-      const unsigned g = group_.rank() * of_block + i, bin = g * memory::group_bins + lane;
+    for (unsigned g = group_.rank() * of_block + warp; g < (group_.rank() + 1) * of_block; g += warps) {
+      const unsigned bin = g * memory::group_bins + lane;
       token_mass mass{0, 0};
-#pragma unroll 4
-      for (unsigned p = 0; p < num_peers; ++p) {  // each block begins with another one
-        const auto& there = *group_.of_rank(&own_.bins, (group_.rank() + part * num_peers + p) & (num_blocks - 1));
-        add(mass, counts ? there.mass(bin) : token_mass{there.mass(bin).sum, 0});
-      }
-      if (sharing > 1) {
-        if (part > 0) of_parts[threadIdx.x] = mass;
-        __syncthreads();
-        if (part > 0) break;
-#pragma unroll 1
-        for (unsigned other = 1; other < sharing; ++other) add(mass, of_parts[threadIdx.x + other * lanes]);
-      }
+#pragma unroll 8
+      for (unsigned i = 0; i < num_blocks; ++i)  // each block begins with another one
+        add(mass, group_.of_rank(&own_.bins, (group_.rank() + i) & (num_blocks - 1))->mass(bin));
       mass = mass_up_to(mass);
       // As words of the sum from now on.
       own_.bins.low[bin] = static_cast<unsigned>(mass.sum);
@@ -467,7 +477,7 @@ class level_search {
   __device__ unsigned least_level(unsigned bin) const {
     return max(most_level - ((bin + 1) << shift_) + 1, least_level_);
   }
-  // Leaves the mass of all tokens in `found`. Sums before the draw are bounds, so these cuts need two bins each.
+  // Leaves the mass of all tokens in `found`.
   __device__ void find_windows(const window_targets& targets) {
     const unsigned lane = threadIdx.x % lanes;
     const token_mass first = own_.groups[2 * lane], second = own_.groups[2 * lane + 1];
@@ -475,42 +485,36 @@ class level_search {
     add(of_lane_pair, second);
     const token_mass up_to = mass_up_to(of_lane_pair), total = of_lane(up_to, lanes - 1);
     const token_mass before{up_to.sum - of_lane_pair.sum, up_to.count - of_lane_pair.count};
+    const auto find = [&](bool by_count, weight_sum target) { return reach(before, first, second, by_count, target); };
+    const auto note = [&](unsigned w, const reached_bin& from, const reached_bin& to) {
+      if (lane == 0) own_.windows[w] = {from.bin, to.bin, least_level(to.bin), greatest_level(from.bin), from.before};
+    };
+    const auto between = [&](unsigned w, weight_sum least, weight_sum most) {
+      const reached_bin from = find(false, least), to = most <= from.with.sum ? from : find(false, most);
+      note(w, from, to);
+      return from;
+    };
+    if (lane < memory::num_windows) own_.windows[lane] = {1, 0, most_level + 1, most_level + 1, {0, 0}};  // none
     if (lane == 0) own_.found.before = total;
+    __syncwarp();
     weight_sum least = total.sum, most = total.sum;  // what is kept
-#pragma unroll 1
-    for (unsigned w = of_count; w <= of_draw; ++w) {
-      const bool by_count = w == of_count;
-      if (!(by_count ? targets.top_k > 0 : w == of_sum ? targets.by_sum : targets.draws)) {
-        if (lane == 0) own_.windows[w] = {1, 0, most_level + 1, most_level + 1, {0, 0}};  // none
-        continue;
-      }
+    if (targets.top_k > 0) {
       const unsigned number = min(targets.top_k, total.count);
-      if (w == of_sum && targets.cuts_by_sum) {
+      const reached_bin at = find(true, number);
+      note(of_count, at, at);
+      const weight_sum needed = number - at.before.count;
+      least = at.before.sum + needed * weight_of_level<of_logits>(least_level(at.bin));
+      most = min(at.with.sum, at.before.sum + needed * weight_of_level<of_logits>(greatest_level(at.bin)));
+    }
+    if (targets.by_sum) {
+      if (targets.cuts_by_sum) {
         least = share_of_sum(least, targets.sum_share);
         most = share_of_sum(most, targets.sum_share);
-      } else if (w == of_draw) {
-        least = draw_target(least, targets.fraction);
-        most = draw_target(most, targets.fraction);
       }
-      reached_bin from{}, to{};
-      weight_sum target = by_count ? number : least;
-#pragma unroll 1
-      for (bool again = false;; again = true) {
-        to = reach(before, first, second, by_count, target);
-        if (!again) from = to;
-        if (again || by_count || most <= to.with.sum) break;
-        target = most;
-      }
-      if (lane == 0) own_.windows[w] = {from.bin, to.bin, least_level(to.bin), greatest_level(from.bin), from.before};
-      const unsigned greatest_weight = weight_of_level<of_logits>(greatest_level(from.bin));
-      if (by_count) {
-        const weight_sum needed = number - from.before.count;
-        least = from.before.sum + needed * weight_of_level<of_logits>(least_level(from.bin));
-        most = min(from.with.sum, from.before.sum + needed * greatest_weight);
-      } else {
-        most = min(total.sum, most - 1 + greatest_weight);
-      }
+      const reached_bin from = between(of_sum, least, most);
+      most = min(total.sum, most - 1 + weight_of_level<of_logits>(greatest_level(from.bin)));
     }
+    if (targets.draws) between(of_draw, draw_target(least, targets.fraction), draw_target(most, targets.fraction));
   }
 
   static __device__ unsigned fine_shift(const level_window& window) {
@@ -518,9 +522,10 @@ class level_search {
     constexpr int digit_bits = 9;
     return static_cast<unsigned>(max(bits - digit_bits, 0));
   }
-  // A thread a bin. Behind a barrier, and it leaves behind one. Leaves the number of the bin's tokens.
+  // A thread a bin. Behind a barrier, and it leaves behind one. Where all blocks look, it leaves the number of the
+  // bin's tokens.
   template <bool across>
-  __device__ found_bin find_fine(halved_bins<memory::fine_bins>& fine, bool by_count, weight_sum target) {
+  __device__ found_bin find_fine(const halved_bins<memory::fine_bins>& fine, bool by_count, weight_sum target) {
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     token_mass mass = fine.mass(threadIdx.x);
     if constexpr (across)
@@ -535,10 +540,15 @@ class level_search {
     add(before, {up_to.sum - mass.sum, up_to.count - mass.count});
     if (before.measure(by_count) < target && target <= before.measure(by_count) + mass.measure(by_count)) {
       own_.found = {threadIdx.x, before};
-      own_.num_left = mass.count;
+      if constexpr (across) own_.num_left = mass.count;
     }
     __syncthreads();
     return own_.found;
+  }
+  template <class Take>
+  __device__ void for_each_token(Take take) const {
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < num_tokens_; i += block_threads) take(tokens_[i]);
   }
   // Four lanes add up what comes up to a token.
   __device__ token_cut among_few(unsigned size, bool by_count, weight_sum needed, weight_sum sum_before) {

@@ -1,7 +1,7 @@
 // A token of every row, drawn from the first tokens of the order by falling weight, exactly.
 //
-// Few rows of 16,000 columns and more go by bins of levels (level_bins.cuh): while clusters give each row two
-// multiprocessors or more, which is to 66 rows on 132 multiprocessors. Weights are added up exactly in one read.
+// Rows of 2,048 columns and more go by bins of levels (level_bins.cuh) while each has a multiprocessor or more, and a
+// block no more than 2^16 columns. Weights are added up exactly in one read.
 //
 // Of others, a block has a row, or the blocks of a cluster have it together, each a share. They
 //   1. find the greatest item, and count values in bins of a range that a sample of the row tells,
@@ -689,22 +689,33 @@ __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, c
     const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
     const bool is_listed = search.list(levels, task.least_level,
                                        {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction});
-    if (is_listed && is_first) search.gather(levels);
-    if (is_listed) group.arrive_unordered();
     using search_t = level_search<T, of_logits>;
-    kept.up_to = search.total().sum;
+    const token_mass total = search.total();
+    kept.up_to = total.sum;
+    if (is_listed) {
+      if (is_first) search.gather(levels);
+      group.arrive_unordered();
+      if (is_first) {
+        if (task.top_k > 0) kept = search.find(search_t::of_count, min(task.top_k, total.count), levels);
+        if (cuts_again)
+          kept = search.find(search_t::of_sum, task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to,
+                             levels);
+        if (draws)
+          token = column_of_token(search.find(search_t::of_draw, draw_target(kept.up_to, fraction), levels).last);
+      }
+    } else {
 #pragma unroll 1
-    for (unsigned w = search_t::of_count; w <= search_t::of_draw && (is_first || !is_listed); ++w) {
-      if (!(w == search_t::of_count ? task.top_k > 0 : w == search_t::of_sum ? cuts_again : draws)) continue;
-      weight_sum target = min(task.top_k, search.total().count);
-      if (w == search_t::of_sum) target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
-      if (w == search_t::of_draw) target = draw_target(kept.up_to, fraction);
-      const token_cut found =
-          is_listed ? search.template find<false>(w, target, levels) : search.template find<true>(w, target, levels);
-      if (w == search_t::of_draw)
-        token = column_of_token(found.last);
-      else
-        kept = found;
+      for (unsigned w = search_t::of_count; w <= search_t::of_draw; ++w) {
+        if (!(w == search_t::of_count ? task.top_k > 0 : w == search_t::of_sum ? cuts_again : draws)) continue;
+        weight_sum target = min(task.top_k, total.count);
+        if (w == search_t::of_sum) target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+        if (w == search_t::of_draw) target = draw_target(kept.up_to, fraction);
+        const token_cut found = search.find_in_shares(w, target, levels);
+        if (w == search_t::of_draw)
+          token = column_of_token(found.last);
+        else
+          kept = found;
+      }
     }
   }
   if (task.by_gumbel) {
@@ -882,15 +893,16 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 1)
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
   static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192,
-                               least_columns_of_levels = 8000;  // of a block
+                               least_columns_of_levels = 2048;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
-                         bool may_count_patterns, sampling_plan& plan) {
+                         bool of_logits, bool has_sums, sampling_plan& plan) {
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-      if (may_count_patterns && num_columns >= least_columns_of_patterns && num_columns <= pattern_bins::most_columns) {
+      if (of_logits && has_sums && num_columns >= least_columns_of_patterns &&
+          num_columns <= pattern_bins::most_columns) {
         int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_patterns * 2);
         if (blocks < 4) blocks = 1;  // two took 1.1 times as long as one (64 rows of 128,512 on an H200)
         if (blocks == cluster::parts::greatest_cluster_blocks) {
@@ -902,17 +914,19 @@ struct sample_rows {
         if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
       }
     }
-    int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_levels);
+    int blocks = blocks_of_levels(limits, num_rows, num_columns, has_sums);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_levels_kernel<T, true>, weight_bins::block_threads, blocks);
       if (error != cudaSuccess) return error;
     }
-    const std::size_t items = row_share<T, false>::most_places(num_columns, static_cast<std::size_t>(blocks)) *
-                              row_share<T, false>::vector_items;
-    if (blocks > 1 && items <= level_memory::most_items) {
-      plan = by_levels<T>(num_columns, blocks, limits.shared_bytes);
-      return cudaSuccess;
+    if (blocks > 0) {
+      const std::size_t items = row_share<T, false>::most_places(num_columns, static_cast<std::size_t>(blocks)) *
+                                row_share<T, false>::vector_items;
+      if (items <= level_memory::most_items) {
+        plan = by_levels<T>(num_columns, blocks, limits.shared_bytes);
+        return cudaSuccess;
+      }
     }
     blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
@@ -957,6 +971,21 @@ struct sample_rows {
     const std::size_t least = blocks > 1 ? sizeof(pattern_cluster_memory) : sizeof(pattern_memory);
     if (plan.dynamic_bytes < least) plan.dynamic_bytes = least;
     return plan;
+  }
+
+  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. A cluster is within a
+  // GPC, which has up to eighteen multiprocessors. So larger clusters leave more of them out.
+  static int blocks_of_levels(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
+                              bool has_sums) {
+    const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    if (limits.cc < 90 || num_rows > multiprocessors || num_columns < least_columns_of_levels) return 0;
+    const std::size_t eighths_reached[] = {8, 8, 7, 6, 5};  // by 1, 2, 4, 8 and 16 blocks
+    const int doublings = num_columns < 8192 ? 0 : num_columns < 16384 ? 1 : num_columns < 57344 ? 2 : 4;
+    int d = 0;
+    while (d < doublings && (num_rows << (d + 1)) <= multiprocessors * eighths_reached[d + 1] / 8) ++d;
+    // Gumbel draws from all tokens need no bins. They are faster this way for short rows, and for many long ones.
+    const bool are_many_long = doublings == 4 && d == 1 && num_rows * 3 > multiprocessors;
+    return has_sums || doublings == 0 || are_many_long ? 1 << d : 0;
   }
 
   // `shared_bytes` are what a block may have.

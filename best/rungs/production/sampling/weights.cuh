@@ -161,21 +161,6 @@ struct row_levels {
     }
   }
 
-  // Where values of a level are, in floats of any rounding: those of levels from `least` to `greatest` are between the
-  // numbers for these, or within `about_error` of one.
-  __host__ __device__ float about_value(unsigned level) const {
-    if constexpr (of_logits)
-      return greatest + (static_cast<float>(level) * (1.0f / (1 << level_bits)) - 32) / factor;
-    else
-      return rounded::of_bits(rounded::bits_of(0.5f) + (level << (23 - level_bits))) / factor;
-  }
-  __host__ __device__ float about_error(float of_least, float of_greatest) const {
-    if constexpr (of_logits)
-      return 0x1p-16f / factor + (std::fabs(greatest) + std::fabs(of_least)) * 0x1p-20f;
-    else
-      return of_greatest * 0x1p-16f;
-  }
-
   // The level too, and weight_of_level(level) in fewer steps.
   __host__ __device__ unsigned weight(float value, unsigned& level) const {
     if constexpr (of_logits) {
