@@ -1,4 +1,6 @@
 // rungs::rows::sample against sorted rows on the host: cut sets and draws exactly, and draws by chi-square.
+#include <tuple>
+
 #include <rungs/rows/sampling.cuh>
 #include <rungs/sampling/01_cut_by_bins.cuh>
 
@@ -130,6 +132,57 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
     how.temperature = 3;
     how.top_k = 2000;
     this->expect_right(items, num_rows, num_columns, num_columns, how);
+  }
+}
+
+// Clusters of 16, 8, 4 and 2 blocks, single blocks, and what is too short or too much for them, with 132
+// multiprocessors.
+TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{5, 57344},
+                                              {6, 57344},
+                                              {1, 57343},
+                                              {12, 57344},
+                                              {13, 57344},
+                                              {28, 16384},
+                                              {29, 16384},
+                                              {1, 16383},
+                                              {66, 8192},
+                                              {67, 8192},
+                                              {1, 8191},
+                                              {132, 2048},
+                                              {133, 2048},
+                                              {3, 2047}}) {
+    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 33);
+    sampling how;
+    how.top_p = 0.9f;
+    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+    how.top_p = 1;
+    how.top_k = 50;
+    this->expect_right(items, num_rows, num_columns, num_columns, how);
+  }
+}
+
+// Cuts and draws lie among more tokens than a list has room for. Blocks look through their shares then.
+TYPED_TEST(Sampling, RowsOfEqualTokensByLevels) {
+  for (const auto& [num_rows, num_columns] :
+       {std::pair<std::size_t, std::size_t>{1, 128512}, {9, 70001}, {20, 33000}, {34, 16500}, {70, 8200}}) {
+    const auto normal = make_keys<float>(keys_are::random, num_rows * num_columns, 35);
+    const auto expect = [&](auto value_of) {
+      std::vector<TypeParam> items(normal.size());
+      for (std::size_t i = 0; i < items.size(); ++i) items[i] = TypeParam(static_cast<float>(value_of(i)));
+      for (const int top_k : {0, 12345})
+        for (const float top_p : {1.0f, 0.7f}) {
+          sampling how;
+          how.top_k = top_k;
+          how.top_p = top_p;
+          this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+        }
+    };
+    expect([](std::size_t) { return 1.5f; });
+    expect([&](std::size_t i) { return normal[i] > 0 ? 1.5f : -inf; });
+    expect([&](std::size_t i) { return normal[i] > 1 ? 0.5f : normal[i] < -1 ? nan : -0.0f; });
+    expect([&](std::size_t i) { return i % 11 == 3 ? 4 + normal[i] / 8 : i % 11 == 4 ? -inf : 2; });
+    expect([&](std::size_t i) { return i % 5 == 0 ? inf : normal[i]; });
   }
 }
 
@@ -298,9 +351,44 @@ TEST_F(SamplingCalls, ARowIsTheSameInAnyBatch) {
     return tokens.read();
   };
   const auto all = call(0, num_rows);
-  for (const std::size_t count : {1, 2, 9, 30, 100, 200})
+  for (const std::size_t count : {1, 2, 9, 28, 29, 66, 67, 132, 133, 200})
     EXPECT_EQ(call(50, count),
               std::vector<int>(all.begin() + 50, all.begin() + 50 + static_cast<std::ptrdiff_t>(count)));
+}
+
+// One row by a cluster of sixteen, and the first of a hundred.
+TEST_F(SamplingCalls, ARowAloneIsTheSameAmongAHundred) {
+  const std::size_t num_rows = 100, num_columns = 128512;
+  for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::special}) {
+    SCOPED_TRACE(name_of(kind));
+    const guarded<float> in(make_keys<float>(kind, num_rows * num_columns, 37));
+    for (const sampling_draw way : {sampling_draw::inverse, sampling_draw::gumbel})
+      for (const float top_p : {1.0f, 0.9f}) {
+        sampling how;
+        how.draw = way;
+        how.top_p = top_p;
+        how.seed = 39;
+        const auto call = [&](std::size_t count) {
+          const guarded<int> tokens(count), last(count), tokens_alone(count);
+          const guarded<float> probabilities(count);
+          const matrix logits{in.data(), count, num_columns};
+          EXPECT_EQ(rows::sample(logits, tokens.data(), how, nullptr, {last.data(), probabilities.data()}),
+                    cudaSuccess);
+          EXPECT_EQ(rows::sample(logits, tokens_alone.data(), how), cudaSuccess);
+          EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+          EXPECT_EQ(tokens.read(), tokens_alone.read());
+          return std::tuple(tokens.read(), last.read(), probabilities.read());
+        };
+        const auto [tokens, last, probabilities] = call(num_rows);
+        for (const std::size_t count : {1, 5, 6, 12, 13, 28, 29, 44, 45, 66, 67}) {
+          const auto [few_tokens, few_last, few_probabilities] = call(count);
+          const auto n = static_cast<std::ptrdiff_t>(count);
+          EXPECT_EQ(few_tokens, std::vector<int>(tokens.begin(), tokens.begin() + n));
+          EXPECT_EQ(few_last, std::vector<int>(last.begin(), last.begin() + n));
+          EXPECT_EQ(few_probabilities, std::vector<float>(probabilities.begin(), probabilities.begin() + n));
+        }
+      }
+  }
 }
 
 TEST_F(SamplingCalls, RowsWithoutATokenAndInfinities) {

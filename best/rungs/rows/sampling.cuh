@@ -52,9 +52,9 @@
 // depend on the number of rows or on addresses.
 //
 // A block takes a row, or a cluster where there are few: see rungs/production/sampling/sample_rows.cuh. Rows are read
-// once, or twice where they do not stay in shared memory; more often where most of their values are equal. Rows of
-// 8,192 to 327,672 logits in __nv_bfloat16 are read once, and a part of them again. Logits of 127.5 and more, or
-// +inf or a NaN without a sign, cost further passes there.
+// once, or as far as they do not stay in shared memory, two or three times; more often where most of their values are
+// equal. Rows of 8,192 to 327,672 logits in __nv_bfloat16 are read once, and a part of them again. Logits of 127.5 and
+// more, or +inf or a NaN without a sign, cost further passes there.
 #pragma once
 
 #include <cfloat>
@@ -128,14 +128,15 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
   task.cuts_by_sum = how.top_p < 1;
   task.sum_share = task.cuts_by_sum ? static_cast<unsigned>(std::ldexp(static_cast<double>(how.top_p), 32)) : 0;
 
-  const bool counts_patterns = task.of_logits && (!task.by_gumbel || task.top_k > 0 || task.cuts_by_sum ||
-                                                  also.d_last_kept != nullptr || also.d_probabilities != nullptr);
+  const bool has_sums = !task.by_gumbel || task.top_k > 0 || task.cuts_by_sum || also.d_last_kept != nullptr ||
+                        also.d_probabilities != nullptr;
 
   rungs::parts::device_limits limits;
   production::sampling_plan plan;
   cudaError_t error = limits.ask();
   if (error == cudaSuccess)
-    error = production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, counts_patterns, plan);
+    error =
+        production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, task.of_logits, has_sums, plan);
   return error == cudaSuccess ? production::sample_rows::launch(task, logits.num_rows, plan, stream) : error;
 }
 

@@ -133,31 +133,42 @@ __host__ __device__ unsigned gumbel_score(unsigned level, unsigned word) {
 //
 // Let binary be log2(p / greatest p), and 1 - u be (~word + 1/2) / 2^32. Then a score in powers of two is
 // 40 + binary - log2(-log2(u)), and -log2(u) >= (1 - u) log2(e). So a token cannot win where
-// ~word > 2^(72 + binary - log2(log2(e)) - best). Levels, noise, and what is rounded here are wrong by less than 2^-12
-// together. The bound is 2^-6 more than is due.
+// (~word + 1/2) / 2^32 > 2^(40 + binary - log2(log2(e)) - best). Levels, noise, and what is rounded here are wrong by
+// less than 2^-12 together, and rounding an exponent by 2^-8. The bound is 2^-6 and 2^-7 more than is due.
 template <bool of_logits>
 class gumbel_bound {
  public:
   __device__ explicit gumbel_bound(const row_levels<of_logits>& levels) : greatest_(levels.greatest) {
-    factor_ = of_logits ? levels.factor : 1 / levels.greatest;
+    factor_ = of_logits ? levels.factor / most_exponent : 1 / levels.greatest;
     raise(0);
   }
   __device__ bool may_win(float value, unsigned word) const {
-    const float most =
-        of_logits ? rounded::about_power(fmaf(value - greatest_, factor_, power_)) : value * factor_ * share_;
-    return static_cast<float>(~word) <= most;  // never of NaN
+    const float most = of_logits ? at_least_power(value) : value * factor_ * share_;
+    return rounded::of_bits(0x3f800000 | ~word >> 9) <= 1 + most;  // 1 + (1 - u), rounded down
   }
   // The best score of a thread. All threads of a warp call it, and learn from each other.
   __device__ void raise(unsigned best) {
 #if __CUDA_ARCH__ >= 800
     best = __reduce_max_sync(0xffffffff, best);
 #endif
-    power_ = 72 - 0.52876637f + 0x1p-6f - static_cast<float>(best) * 0x1p-25f;
-    if (!of_logits) share_ = rounded::about_power(power_);
+    const float power = 40 - 0.52876637f + 0x1p-6f - static_cast<float>(best) * 0x1p-25f;
+    if (of_logits)
+      exponent_ = (power + 127 + 0x1p-7f) / most_exponent;
+    else
+      share_ = rounded::about_power(power);
   }
 
  private:
-  float greatest_, factor_, power_, share_ = 1;
+  static constexpr float most_exponent = 255;  // of a float
+
+  // From 1 to 1.1 times the bound, without a conversion: exponents that are not whole become a float's fraction. The
+  // last bit of 2^16 and less than 2^8 is 2^-7, and 2^16 itself leaves the word. NaN becomes 0.
+  __device__ float at_least_power(float value) const {
+    const float exponent = rounded::saturated(value - greatest_, factor_, exponent_);
+    return rounded::of_bits(rounded::bits_of(rounded::fused(exponent, most_exponent, 0x1p16f)) << 16);
+  }
+
+  float greatest_, factor_, exponent_ = 0, share_ = 1;
 };
 
 }  // namespace rungs::RUNGS_ABI::production

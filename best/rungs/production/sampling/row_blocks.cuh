@@ -49,6 +49,15 @@ class row_blocks {
 #endif
     __syncthreads();
   }
+  // The same where peers have only read.
+  __device__ void arrive_unordered() {
+#if __CUDA_ARCH__ >= 900
+    if (num_blocks_ > 1) {
+      cluster::parts::arrive_started();
+      is_waiting_ = true;
+    }
+#endif
+  }
   __device__ void arrive() {
 #if __CUDA_ARCH__ >= 900
     if (num_blocks_ > 1) {

@@ -134,7 +134,7 @@ class row_share {
     });
   }
 
- private:
+ protected:
   // Of a vector's first item. Those before the row wrap to numbers beyond any size.
   __device__ unsigned column_of(unsigned place) const {
     return ((place / lanes * num_blocks_ + rank_) * lanes + place % lanes) * vector_items - before_;

@@ -1,6 +1,9 @@
 // A token of every row, drawn from the first tokens of the order by falling weight, exactly.
 //
-// A block has a row, or the blocks of a cluster have it together, each a share. They
+// Rows of 2,048 columns and more go by bins of levels (level_bins.cuh) while each has a multiprocessor or more, and a
+// block no more than 2^16 columns. Weights are added up exactly in one read.
+//
+// Of others, a block has a row, or the blocks of a cluster have it together, each a share. They
 //   1. find the greatest item, and count values in bins of a range that a sample of the row tells,
 //   2. guess from the counts in which bins cuts and the draw will lie: their windows,
 //   3. add up the weights before each window, and list the tokens in windows,
@@ -26,6 +29,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "rungs/production/sampling/level_bins.cuh"
 #include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/pattern_clusters.cuh"
 #include "rungs/production/sampling/random.cuh"
@@ -59,14 +63,10 @@ struct sampling_plan {
   bool resident;                         // whether its blocks keep it in shared memory
   bool by_windows;                       // whether it is long enough for windows
   bool by_patterns;                      // whether its patterns are counted first (pattern_bins.cuh)
+  bool by_levels;                        // whether weights are added up by level first (level_bins.cuh)
+  unsigned num_held;                     // vectors of a block that stay in shared memory, where levels come first
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
-};
-
-// The last token of a cut, and the sum of the weights up to it.
-struct token_cut {
-  candidate last;
-  weight_sum up_to;
 };
 
 // What a block keeps beside its share and its lists. Peers write sizes.
@@ -91,19 +91,6 @@ struct sampling_memory {
 };
 static_assert(sizeof(window_search) <= sizeof(weight_bins));
 static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
-
-// The sum of weights that a draw has to reach, of tokens that have `sum`.
-__device__ inline weight_sum draw_target(weight_sum sum, weight_sum fraction) {
-  return rounded::upper_product(sum, fraction) + 1;
-}
-
-// What cuts are made of, in integers.
-struct window_targets {
-  unsigned top_k;  // 0: all
-  bool by_sum, cuts_by_sum, draws;
-  unsigned sum_share;
-  weight_sum fraction;
-};
 
 // Cuts of a row.
 template <class Share, bool of_logits>
@@ -516,6 +503,7 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
     return best;
   }
   gumbel_bound<of_logits> bound(levels);
+  candidate raised = 0;
   share.template for_each_vector<1>([&](const auto& values, unsigned first) {
 #pragma unroll
     for (unsigned four = 0; four < Share::vector_items; four += 4) {
@@ -532,7 +520,7 @@ __device__ candidate best_score(const Share& share, const row_levels<of_logits>&
         compete(i < 2 ? low : high, first + four + i, words.word(i));
       }
     }
-    bound.raise(static_cast<unsigned>(best >> 32));
+    if (__any_sync(parts::full_mask, best > raised)) bound.raise(static_cast<unsigned>((raised = best) >> 32));
   });
   return best;
 }
@@ -670,6 +658,79 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
   }
   if (is_first && threadIdx.x == 0) write_row(task, row, levels, kept, token);
   return true;
+}
+
+// A row by bins of levels.
+template <class T, bool of_logits>
+__device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                                 unsigned char* shared) {
+  auto& own = *reinterpret_cast<level_memory*>(shared);
+  auto* const list = reinterpret_cast<candidate*>(shared + sizeof(level_memory));
+  row_blocks group(own.blocks, plan.num_blocks);
+  const bool is_first = group.rank() == 0, writes = is_first && threadIdx.x == 0;
+  const held_share<T> share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks,
+                            reinterpret_cast<uint4*>(list + level_memory::capacity(plan.num_blocks)), plan.num_held);
+  level_search<T, of_logits> search(share, own, list, group);
+  const row_levels<of_logits> levels(search.read(), task.logit_factor);
+  if (levels.is_none()) {
+    if (writes) {
+      task.tokens[row] = -1;
+      if (task.last_kept != nullptr) task.last_kept[row] = -1;
+      if (task.probabilities != nullptr) task.probabilities[row] = 0;
+    }
+    return;
+  }
+  const random_source random = random_of(task);
+  const bool draws = !task.by_gumbel, cuts = task.top_k > 0 || task.cuts_by_sum || task.last_kept != nullptr;
+  const bool cuts_again = task.cuts_by_sum || (cuts && task.top_k == 0);
+  token_cut kept{0, 0};
+  unsigned token = 0;
+  if (cuts || draws || task.probabilities != nullptr) {
+    const weight_sum fraction = draws ? draw_of(task, random, row) : 0;
+    const bool is_listed = search.list(levels, task.least_level,
+                                       {task.top_k, cuts_again, task.cuts_by_sum, draws, task.sum_share, fraction});
+    using search_t = level_search<T, of_logits>;
+    const token_mass total = search.total();
+    kept.up_to = total.sum;
+    if (is_listed) {
+      if (is_first) search.gather(levels);
+      group.arrive_unordered();
+      if (is_first) {
+        if (task.top_k > 0) kept = search.find(search_t::of_count, min(task.top_k, total.count), levels);
+        if (cuts_again)
+          kept = search.find(search_t::of_sum, task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to,
+                             levels);
+        if (draws)
+          token = column_of_token(search.find(search_t::of_draw, draw_target(kept.up_to, fraction), levels).last);
+      }
+    } else {
+#pragma unroll 1
+      for (unsigned w = search_t::of_count; w <= search_t::of_draw; ++w) {
+        if (!(w == search_t::of_count ? task.top_k > 0 : w == search_t::of_sum ? cuts_again : draws)) continue;
+        weight_sum target = min(task.top_k, total.count);
+        if (w == search_t::of_sum) target = task.cuts_by_sum ? share_of_sum(kept.up_to, task.sum_share) : kept.up_to;
+        if (w == search_t::of_draw) target = draw_target(kept.up_to, fraction);
+        const token_cut found = search.find_in_shares(w, target, levels);
+        if (w == search_t::of_draw)
+          token = column_of_token(found.last);
+        else
+          kept = found;
+      }
+    }
+  }
+  if (task.by_gumbel) {
+    if (cuts) {
+      group.settle();
+      if (is_first && threadIdx.x < plan.num_blocks) *group.of_rank(&own.last, threadIdx.x) = kept.last;
+      group.meet();
+    }
+    candidate best = best_score(share, levels, task.least_level, cuts ? own.last : 0, random, task.keys, row);
+    candidate unused = best;
+    group.template share_extremes<true>(unused, best);
+    token = column_of_token(best);
+  }
+  if (writes) write_row(task, row, levels, kept, token);
+  group.settle();
 }
 
 template <class T, bool resident, bool of_logits>
@@ -816,19 +877,32 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 1)
 #endif
 }
 
-// How many blocks take a row. A row stays in shared memory where a block a multiprocessor is enough for that; else it
+// Logits or probabilities, a block a multiprocessor.
+template <class T, bool of_logits>
+__global__ void __launch_bounds__(weight_bins::block_threads, 1)
+    sample_levels_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+#if __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
+  sample_by_levels<T, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
+#endif
+}
+
+// How many blocks take a row. Where levels come first, a block a multiprocessor keeps what fits its shared memory, and
+// reads the rest again. Else a row stays in shared memory where a block a multiprocessor is enough for that; if not, it
 // is read again from the second cache by two blocks a multiprocessor.
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
-  static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192;
+  static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192,
+                               least_columns_of_levels = 2048;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
-                         bool may_count_patterns, sampling_plan& plan) {
+                         bool of_logits, bool has_sums, sampling_plan& plan) {
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-      if (may_count_patterns && num_columns >= least_columns_of_patterns && num_columns <= pattern_bins::most_columns) {
+      if (of_logits && has_sums && num_columns >= least_columns_of_patterns &&
+          num_columns <= pattern_bins::most_columns) {
         int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_patterns * 2);
         if (blocks < 4) blocks = 1;  // two took 1.1 times as long as one (64 rows of 128,512 on an H200)
         if (blocks == cluster::parts::greatest_cluster_blocks) {
@@ -840,7 +914,21 @@ struct sample_rows {
         if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
       }
     }
-    int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
+    int blocks = blocks_of_levels(limits, num_rows, num_columns, has_sums);
+    if (blocks == cluster::parts::greatest_cluster_blocks) {
+      const cudaError_t error =
+          cluster::parts::fit_cluster(sample_levels_kernel<T, true>, weight_bins::block_threads, blocks);
+      if (error != cudaSuccess) return error;
+    }
+    if (blocks > 0) {
+      const std::size_t items = row_share<T, false>::most_places(num_columns, static_cast<std::size_t>(blocks)) *
+                                row_share<T, false>::vector_items;
+      if (items <= level_memory::most_items) {
+        plan = by_levels<T>(num_columns, blocks, limits.shared_bytes);
+        return cudaSuccess;
+      }
+    }
+    blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
@@ -869,6 +957,8 @@ struct sample_rows {
             resident,
             num_columns >= least_columns_of_windows,
             false,
+            false,
+            0,
             capacity,
             gathered_capacity,
             sizeof(sampling_memory) + lists * sizeof(candidate) + places * sizeof(uint4)};
@@ -880,6 +970,35 @@ struct sample_rows {
     plan.by_patterns = true;
     const std::size_t least = blocks > 1 ? sizeof(pattern_cluster_memory) : sizeof(pattern_memory);
     if (plan.dynamic_bytes < least) plan.dynamic_bytes = least;
+    return plan;
+  }
+
+  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. A cluster is within a
+  // GPC, which has up to eighteen multiprocessors. So larger clusters leave more of them out.
+  static int blocks_of_levels(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
+                              bool has_sums) {
+    const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+    if (limits.cc < 90 || num_rows > multiprocessors || num_columns < least_columns_of_levels) return 0;
+    const std::size_t eighths_reached[] = {8, 8, 7, 6, 5};  // by 1, 2, 4, 8 and 16 blocks
+    const int doublings = num_columns < 8192 ? 0 : num_columns < 16384 ? 1 : num_columns < 57344 ? 2 : 4;
+    int d = 0;
+    while (d < doublings && (num_rows << (d + 1)) <= multiprocessors * eighths_reached[d + 1] / 8) ++d;
+    // Gumbel draws from all tokens need no bins. They are faster this way for short rows, and for many long ones.
+    const bool are_many_long = doublings == 4 && d == 1 && num_rows * 3 > multiprocessors;
+    return has_sums || doublings == 0 || are_many_long ? 1 << d : 0;
+  }
+
+  // `shared_bytes` are what a block may have.
+  template <class T>
+  static sampling_plan by_levels(std::size_t num_columns, int blocks, std::size_t shared_bytes) {
+    sampling_plan plan{};
+    plan.num_blocks = static_cast<unsigned>(blocks);
+    plan.by_levels = true;
+    plan.dynamic_bytes = sizeof(level_memory) + level_memory::capacity(plan.num_blocks) * sizeof(candidate);
+    const std::size_t places = row_share<T, false>::most_places(num_columns, plan.num_blocks),
+                      room = (shared_bytes - plan.dynamic_bytes) / sizeof(uint4);
+    plan.num_held = static_cast<unsigned>(places < room ? places : room);
+    plan.dynamic_bytes += plan.num_held * sizeof(uint4);
     return plan;
   }
 
@@ -899,6 +1018,8 @@ struct sample_rows {
       if (plan.by_patterns)
         return plan.num_blocks > 1 ? with(sample_pattern_clusters_kernel<T>) : with(sample_patterns_kernel<T>);
     }
+    if (plan.by_levels)
+      return task.of_logits ? with(sample_levels_kernel<T, true>) : with(sample_levels_kernel<T, false>);
     if (task.of_logits)
       return plan.resident ? with(sample_rows_kernel<T, true, true>) : with(sample_rows_kernel<T, false, true>);
     return plan.resident ? with(sample_rows_kernel<T, true, false>) : with(sample_rows_kernel<T, false, false>);

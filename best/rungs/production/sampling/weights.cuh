@@ -161,27 +161,43 @@ struct row_levels {
     }
   }
 
-  // weight_of_level(level(value)) in fewer steps, where `greatest` was finite.
+  // The level too, and weight_of_level(level) in fewer steps.
+  __host__ __device__ unsigned weight(float value, unsigned& level) const {
+    if constexpr (of_logits) {
+      const float binary = rounded::multiply(rounded::add(value, -greatest), factor);
+      const float place = rounded::add(rounded::less(rounded::greater(binary, -32), 0), 96);
+      level = rounded::bits_of(place) - rounded::bits_of(64);
+      return weight_at(place);
+    } else {
+      level = this->level(value);
+      return weight_of_level<false>(level);
+    }
+  }
+  // The same without the level, where `greatest` was finite.
   __host__ __device__ unsigned weight(float value) const {
     if constexpr (of_logits) {
-      // The level as 64 + 2^-17 level, which is 64 + n + f. All of the polynomial is scaled by 2^-65, which is exact,
-      // and adding 64 + n to its exponent gives 2^(n - 1) 2^f. Bits of 2^23 leave the word when they are shifted.
       const float binary = rounded::multiply(rounded::add(value, -greatest), factor);
-      const float place = rounded::add(rounded::greater(binary, -32), 96);
-      const float whole = rounded::marked_whole(place);
-      const float f = rounded::add(place, -rounded::add(whole, -0x1p23f));
-      float power = rounded::fused(0x1.e974fap-75f, f, 0x1.277856p-72f);
-      power = rounded::fused(power, f, 0x1.c91ce6p-70f);
-      power = rounded::fused(power, f, 0x1.ebdb56p-68f);
-      power = rounded::fused(power, f, 0x1.62e4bap-66f);
-      power = rounded::fused(power, f, 0x1p-65f);
-      return rounded::to_unsigned(rounded::of_bits(rounded::bits_of(power) + (rounded::bits_of(whole) << 23)));
+      return weight_at(rounded::add(rounded::greater(binary, -32), 96));
     } else {
       // The level's bits are those of the rounded number. 0.5 and less, and NaN, become 0.
       constexpr unsigned unit = 1u << (23 - level_bits);
       const float scaled = rounded::greater(rounded::multiply(value, factor), 0.5f);
       return rounded::to_unsigned(rounded::of_bits((rounded::bits_of(scaled) + unit / 2) & ~(unit - 1)));
     }
+  }
+
+ private:
+  // Of a logit's level as 64 + 2^-17 level, which is 64 + n + f. All of the polynomial is scaled by 2^-65, which is
+  // exact, and adding 64 + n to its exponent gives 2^(n - 1) 2^f. Bits of 2^23 leave the word when they are shifted.
+  static __host__ __device__ unsigned weight_at(float place) {
+    const float whole = rounded::marked_whole(place);
+    const float f = rounded::add(place, -rounded::add(whole, -0x1p23f));
+    float power = rounded::fused(0x1.e974fap-75f, f, 0x1.277856p-72f);
+    power = rounded::fused(power, f, 0x1.c91ce6p-70f);
+    power = rounded::fused(power, f, 0x1.ebdb56p-68f);
+    power = rounded::fused(power, f, 0x1.62e4bap-66f);
+    power = rounded::fused(power, f, 0x1p-65f);
+    return rounded::to_unsigned(rounded::of_bits(rounded::bits_of(power) + (rounded::bits_of(whole) << 23)));
   }
 };
 
