@@ -29,12 +29,15 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "rungs/production/sampling/held_share.cuh"
 #include "rungs/production/sampling/level_bins.cuh"
+#include "rungs/production/sampling/level_memory.cuh"
 #include "rungs/production/sampling/pattern_bins.cuh"
 #include "rungs/production/sampling/pattern_clusters.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
 #include "rungs/production/sampling/row_share.cuh"
+#include "rungs/production/sampling/token_cuts.cuh"
 #include "rungs/production/sampling/value_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {

@@ -6,7 +6,7 @@
 
 #include "rungs/cluster/parts/launch.cuh"
 #include "rungs/cluster/parts/peers.cuh"
-#include "rungs/production/top_k/gathered_rows.cuh"
+#include "rungs/production/top_k/row_parts.cuh"
 #include "rungs/production/top_k/streamed_rows.cuh"
 
 namespace rungs::RUNGS_ABI::production {

@@ -1,0 +1,38 @@
+// Sums of token masses across the lanes of a warp, and reductions whose result all lanes get. All lanes of a warp call
+// each function but add().
+#pragma once
+
+#include "rungs/parts/warp.cuh"
+#include "rungs/production/sampling/weight_bins.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// The reduction of all lanes' numbers, in all lanes.
+template <class Number, class ReductionOpT>
+__device__ Number of_all_lanes(Number number, ReductionOpT reduction_op) {
+  return __shfl_sync(parts::full_mask, parts::warp_reduce(number, reduction_op), 0);
+}
+
+__device__ inline void add(token_mass& to, const token_mass& other) {
+  to.sum += other.sum;
+  to.count += other.count;
+}
+// The sum up to the lane, its own mass included.
+__device__ inline token_mass mass_up_to(token_mass mass) {
+#pragma unroll
+  for (unsigned distance = 1; distance < parts::warp_threads; distance *= 2) {
+    const weight_sum sum = __shfl_up_sync(parts::full_mask, mass.sum, distance);
+    const unsigned count = __shfl_up_sync(parts::full_mask, mass.count, distance);
+    if (threadIdx.x % parts::warp_threads >= distance) add(mass, {sum, count});
+  }
+  return mass;
+}
+__device__ inline token_mass mass_of_lane(const token_mass& mass, unsigned lane) {
+  return {__shfl_sync(parts::full_mask, mass.sum, lane), __shfl_sync(parts::full_mask, mass.count, lane)};
+}
+// The first lane for which it is true.
+__device__ inline unsigned first_lane(bool is_wanted) {
+  return static_cast<unsigned>(__ffs(static_cast<int>(__ballot_sync(parts::full_mask, is_wanted)))) - 1;
+}
+
+}  // namespace rungs::RUNGS_ABI::production
