@@ -60,8 +60,9 @@ __device__ float number_of_key(const Order& order, typename Order::Storage raw) 
   if constexpr (Order::is_float) {
     return __uint_as_float(static_cast<unsigned>(raw) << (32 - Order::bits) ^ (order.flip & 0x80000000));
   } else {
-    const int key = static_cast<int>(raw ^ order.flip ^ 0x80000000) >> 1;  // so that none is NaN
-    return __int_as_float(key ^ (key >> 31 & 0x7fffffff));
+    const auto word = raw ^ order.flip ^ 0x80000000;
+    const auto key = word >> 1 | (word & 0x80000000);  // so that none is NaN
+    return __uint_as_float(word >> 31 ? key ^ 0x7fffffff : key);
   }
 }
 

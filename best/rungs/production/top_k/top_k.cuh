@@ -50,7 +50,7 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
       return launch_first_of_rows(keys, output, num_rows, layout, static_cast<unsigned>(blocks), stream);
     }
   }
-  cluster_rows_plan clusters;
+  cluster_rows_plan clusters{};
   error = cluster_rows::fit<Order, Output>(limits, layout, num_rows, num_columns, k, clusters);
   if (error == cudaSuccess && k > 1 && (clusters.cluster_blocks == 0 || num_rows > cluster_rows::most_rows_of_choice))
     error = gathered_rows::fit<Order, Output>(limits, num_rows, num_columns, k, blocks);
