@@ -91,7 +91,8 @@ cudaError_t launch_rows(const Op& op, cudaStream_t stream) {
   // Of what a few threads hold, four pieces a thread are on their way.
   constexpr int rows_at_once = row_threads <= 8 && pieces < 4 ? 4 / pieces : 1;
   auto* kernel = row_kernel<Op, group, rows_at_once, held>;
-  if constexpr (takes_short_rows<Op> && held && row_threads > 8) {  // without the registers that odd addresses take
+  constexpr bool takes_short_rows = most_short_pieces<Op> != 0;
+  if constexpr (takes_short_rows && held && row_threads > 8) {  // without the registers that odd addresses take
     using whole = row_group<typename Op::item, row_threads, pieces, row_reach::block_of_whole_pieces>;
     if (op.aligned && op.num_columns % whole::piece_items == 0) kernel = row_kernel<Op, whole, rows_at_once, held>;
   }
@@ -107,13 +108,6 @@ cudaError_t launch_clustered_rows(const Op& op, int cluster_blocks, cudaStream_t
                                          {cluster_blocks, group::block_threads}, stream, op);
 }
 
-// How many pieces a thread has of rows of 4 to 16 KB.
-template <class Op>
-constexpr int long_row_pieces(int otherwise) {
-  if constexpr (takes_short_rows<Op>) return Op::long_row_pieces;
-  return otherwise;
-}
-
 // Runs `op` on all rows. Returns cudaErrorInvalidConfiguration where there are more blocks than a grid has.
 template <class Op>
 cudaError_t run_rows(const Op& op, cudaStream_t stream) {
@@ -126,23 +120,24 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   if (pieces <= 8) return launch_rows<Op, 8, 1>(op, stream);
   if (pieces <= 16) return launch_rows<Op, 8, 2>(op, stream);
   constexpr int most = Op::writes_rows ? 4 : 8;  // what is only read waits for more at once
-  if constexpr (takes_short_rows<Op>) {
-    if (pieces <= 32) return launch_short_rows<Op, 1>(op, stream);
-    if (pieces <= 64) return launch_short_rows<Op, 2>(op, stream);
-    if constexpr (Op::most_short_pieces == 4)
-      if (pieces <= 128) return launch_short_rows<Op, 4>(op, stream);
-  } else {
+  constexpr int most_short = most_short_pieces<Op>;
+  if constexpr (most_short > 0)
+    if (pieces <= most_short) return launch_short_rows(op, pieces, stream);
+  if constexpr (most_short == 0) {
     if (pieces <= 32) return launch_rows<Op, 8, 4>(op, stream);
     if (pieces <= 64) return launch_rows<Op, 64 / most, most>(op, stream);
+    if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
   }
-  if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
-  // Rows of up to 4 KB have more threads: few rows are faster so. Longer ones would have larger blocks, and many rows
-  // take longer then (989 rows of 8,192 bf16, softmax on an H200: 12.4 us instead of 11.5).
-  constexpr int few = takes_short_rows<Op> ? most / 2 : most, some = long_row_pieces<Op>(most);
-  if (pieces <= 256) return launch_rows<Op, 256 / few, few>(op, stream);
-  if (pieces <= 512) return launch_rows<Op, 512 / some, some>(op, stream);
-  if (pieces <= 1024) return launch_rows<Op, 1024 / some, some>(op, stream);
-  if (pieces <= 2048) return launch_rows<Op, 2048 / most, most>(op, stream);
+  if constexpr (most_short < 256) {
+    // Of rows of more than 2 KB, those that warps would hold if they were shorter have four pieces a thread, and two up
+    // to 4 KB: few rows are faster so. Longer ones would have larger blocks, and many rows take longer then (989 rows
+    // of 8,192 bf16, softmax on an H200: 12.4 us instead of 11.5).
+    constexpr int few = most_short > 0 ? most / 2 : most, some = most_short > 0 ? 4 : most;
+    if (pieces <= 256) return launch_rows<Op, 256 / few, few>(op, stream);
+    if (pieces <= 512) return launch_rows<Op, 512 / some, some>(op, stream);
+    if (pieces <= 1024) return launch_rows<Op, 1024 / some, some>(op, stream);
+    if (pieces <= 2048) return launch_rows<Op, 2048 / most, most>(op, stream);
+  }
 
   constexpr int most_cluster_blocks = cluster::parts::portable_cluster_blocks;
   int cc = 0;
