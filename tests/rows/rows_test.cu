@@ -89,9 +89,9 @@ struct Rows : OnAGpu {
         all.push_back({rows, columns, (columns / piece + 2) * piece, 0});
       }
     all.push_back({1, 1, 1, 0});
-    for (const std::size_t columns :
-         {2049 * piece, 3072 * piece, 4096 * piece, 4097 * piece, 8191 * piece, 8192 * piece + 1, 16384 * piece,
-          16385 * piece + 3, 32768 * piece, 32768 * piece + 5, 70001 * piece, 114688 * piece, 114688 * piece + 1})
+    for (const std::size_t columns : {2049 * piece, 3072 * piece, 4096 * piece - 1, 4096 * piece, 4097 * piece,
+                                      8191 * piece, 8192 * piece + 1, 16384 * piece, 16385 * piece + 3, 32768 * piece,
+                                      32768 * piece + 5, 70001 * piece, 114688 * piece, 114688 * piece + 1})
       for (const std::size_t offset : {0, 1}) all.push_back({2, columns, columns + 2 * offset, offset});
     return all;
   }
@@ -355,6 +355,47 @@ TYPED_TEST(Rows, BitsDependOnTheRowAlone) {
     ASSERT_EQ(rows::log_sum_exp(all, sum_among.data()), cudaSuccess);
     EXPECT_TRUE(same_bits(sum_alone.read().data(), &sum_among.read()[batch - 1], 1));
   }
+}
+
+// The same of norms with all that they take and tell, for each length that has a shape of launch of its own.
+TYPED_TEST(Rows, BitsOfNormsDependOnTheRowAlone) {
+  using T = TypeParam;
+  for (std::size_t pieces = 12; pieces <= 6144; pieces *= 2)
+    for (const std::size_t columns : {pieces * 16 / sizeof(T), pieces * 16 / sizeof(T) - 1})
+      for (const bool centred : {true, false}) {
+        SCOPED_TRACE(testing::Message() << columns << (centred ? " columns, layer norm" : " columns, RMS norm"));
+        const std::size_t batch = pieces < 500 ? 37 : 5, stride = columns + 3, last = (batch - 1) * stride;
+        const std::vector<T> many = random_items<T>(batch * stride, 21), added = random_items<T>(batch * stride, 22);
+        const std::vector<T> weights = random_items<T>(columns, 23, 1), biases = random_items<T>(columns, 24, 1);
+        const auto last_of = [&](const std::vector<T>& of) { return std::vector<T>(&of[last], &of[last] + columns); };
+        const auto norm = [&](const guarded<T>& in, const guarded<T>& residual, const guarded<T>& out,
+                              const guarded<float>& means, const guarded<float>& scales, std::size_t num_rows,
+                              std::size_t offset) {
+          const guarded<T> weight(weights, offset), bias(biases, 3 * offset);
+          rows::norm_options<T> options;
+          options.d_weight = weight.data();
+          options.d_bias = bias.data();
+          options.residual = rows::matrix{residual.data(), num_rows, columns, stride};
+          options.d_means = means.data();
+          options.d_scales = scales.data();
+          const rows::matrix source{in.data(), num_rows, columns, stride},
+              target{out.data(), num_rows, columns, stride};
+          ASSERT_EQ(centred ? rows::layer_norm(source, target, options) : rows::rms_norm(source, target, options),
+                    cudaSuccess);
+          ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        };
+        const guarded<T> alone(last_of(many)), residual_alone(last_of(added)), out_alone(columns);
+        const guarded<T> among(many, 1), residual_among(added, 3), out_among(many.size(), 1);
+        const guarded<float> mean(1), scale(1), means(batch), scales(batch);
+        norm(alone, residual_alone, out_alone, mean, scale, 1, 0);
+        norm(among, residual_among, out_among, means, scales, batch, 1);
+        EXPECT_TRUE(same_bits(out_alone.read().data(), &out_among.read()[last], columns));
+        EXPECT_TRUE(same_bits(residual_alone.read().data(), &residual_among.read()[last], columns));
+        EXPECT_TRUE(same_bits(scale.read().data(), &scales.read()[batch - 1], 1));
+        if (centred) {
+          EXPECT_TRUE(same_bits(mean.read().data(), &means.read()[batch - 1], 1));
+        }
+      }
 }
 
 TYPED_TEST(Rows, MergedAttention) {
