@@ -14,8 +14,8 @@
 // infinity becomes NaN in layer_norm, as in PyTorch.
 //
 // Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². The mean is that of the
-// row where registers hold it (more than 256 bytes, up to 32 KB; 64 KB of floats). Else a thread takes the mean of its
-// own items first; means and squares of threads are merged as Chan, Golub and LeVeque do (1979).
+// row where it has more than 256 bytes, and up to 4 KB (64 KB of floats). Else a thread takes the mean of its own items
+// first; means and squares of threads are merged as Chan, Golub and LeVeque do (1979).
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
@@ -70,16 +70,17 @@ struct norm_operation {
   static constexpr unsigned slice_chunks = !centred && sizeof(T) == 4 ? 2 : 4;
 
   using short_rows_of = norm_operation;
-  static constexpr int most_short_pieces = sizeof(T) == 4 ? 4096 : 2048;
-  // Where registers allow it, weights and biases are read ahead. Those of layer_norm take many: halves have fewer
-  // threads for that. RMS norm of 32,768 rows of 8,192 floats took 1.15 times as long so, on an H200.
+  // Up to 64 KB of floats and 32 KB of halves. layer_norm of longer halves than 4 KB was slower so with many rows: it
+  // computes most for each byte, and has one meeting of a block in the other kernel.
+  static constexpr int most_short_pieces = sizeof(T) == 4 ? 4096 : centred ? 256 : 2048;
+  // Weights and biases are read ahead where registers suffice. Some launches were slower so: RMS norm of 32,768 rows of
+  // 8,192 floats took 1.15 times as long on an H200.
   static constexpr production::row_shape shape_of(int row_pieces) {
-    constexpr bool floats = sizeof(T) == 4, is_heavy = centred && !floats;
+    constexpr bool floats = sizeof(T) == 4;
     if (row_pieces == 32) return {32, 1, 2048};
     if (row_pieces == 64 && floats) return {64, 1, 2048, true, 2};
-    if (row_pieces <= 512) return {row_pieces / 2, 2, is_heavy ? 1280 : 1536};
-    if (row_pieces == 1024) return {256, 4, 1024, !is_heavy};
-    if (row_pieces == 2048) return {512, 4, 1024, centred == floats};
+    if (row_pieces <= 512) return {row_pieces / 2, 2, centred && !floats ? 1280 : 1536};
+    if (row_pieces <= 2048) return {row_pieces / 4, 4, 1024, row_pieces == 1024 || centred || !floats};
     return {512, 8, 1024, false};
   }
   static constexpr auto first_is = centred ? production::row_merge::sum : production::row_merge::none,

@@ -14,8 +14,8 @@
 //   write(group, row, chunk, values, partial)  where it writes rows, once all is known
 //   conclude(row, partial)                     one thread of the row, at the end
 //
-// A warp holds a row of 256 bytes to 1 or 2 KB, where the operation has what that takes (short_row_kernel.cuh). The
-// registers of a block, or of a part of it, hold others that are written anew, up to 32 KB. The shared memory of a
+// Where the operation has what that takes, short_row_kernel.cuh has rows of more than 256 bytes and up to its limit.
+// The registers of a block, or of a part of it, hold others that are written anew, up to 32 KB. The shared memory of a
 // cluster holds longer ones, up to 1.75 MB (long_row_kernel.cuh). Still longer ones are read twice. The shape depends
 // on the number of columns and on the device alone, so a row has the same bits in any batch.
 #pragma once
@@ -128,12 +128,12 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
     if (pieces <= 64) return launch_rows<Op, 64 / most, most>(op, stream);
     if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
   }
-  if constexpr (most_short < 256) {
-    // Of rows of more than 2 KB, those that warps would hold if they were shorter have four pieces a thread, and two up
-    // to 4 KB: few rows are faster so. Longer ones would have larger blocks, and many rows take longer then (989 rows
-    // of 8,192 bf16, softmax on an H200: 12.4 us instead of 11.5).
+  if constexpr (most_short < 2048) {
+    // Few rows of up to 4 KB are faster with more threads. Longer ones would have larger blocks, and many rows take
+    // longer then (989 rows of 8,192 bf16, softmax on an H200: 12.4 us instead of 11.5).
     constexpr int few = most_short > 0 ? most / 2 : most, some = most_short > 0 ? 4 : most;
-    if (pieces <= 256) return launch_rows<Op, 256 / few, few>(op, stream);
+    if constexpr (most_short < 256)
+      if (pieces <= 256) return launch_rows<Op, 256 / few, few>(op, stream);
     if (pieces <= 512) return launch_rows<Op, 512 / some, some>(op, stream);
     if (pieces <= 1024) return launch_rows<Op, 1024 / some, some>(op, stream);
     if (pieces <= 2048) return launch_rows<Op, 2048 / most, most>(op, stream);
