@@ -237,7 +237,9 @@ struct norm_operation {
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const partial& known) const {
     const float mean = mean_of(known), scale = scale_of(known);
-    constexpr int at_once = Group::reads_parameters_ahead ? Group::pieces : (Group::pieces + 1) / 2;
+    // Of layer norm's halves at odd addresses, registers have no room for all of them.
+    constexpr bool all = Group::reads_parameters_ahead && (Group::is_whole || !centred || sizeof(T) == 4);
+    constexpr int at_once = all ? Group::pieces : (Group::pieces + 1) / 2;
 #pragma unroll
     for (int first = 0; first < Group::pieces; first += at_once) {
       typename Group::piece weights[at_once], biases[at_once];
