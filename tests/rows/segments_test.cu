@@ -135,7 +135,7 @@ TYPED_TEST(SegmentsOf, OneSize) {
 TYPED_TEST(SegmentsOf, AllSizesBetweenOffsets) {
   std::vector<std::size_t> all = {0};
   for (std::size_t size = 1; size <= 300; ++size) all.push_back(size);
-  for (std::size_t items = 512; items <= 16'384; items *= 2)
+  for (std::size_t items = 512; items <= 131'072; items *= 2)
     for (const std::size_t size : {items - 1, items, items + 1}) all.push_back(size);
   all.insert(all.end(), {70'001, 0, 0, 1'100'000, 0});
   std::shuffle(all.begin(), all.end(), std::mt19937(5));
@@ -372,12 +372,63 @@ TEST_F(Segments, FewHaveTheBitsOfMany) {
   }
 }
 
+// Segments of up to 128 KB, which blocks reduce uncut, and longer and shorter ones. Their bits are those of one alone,
+// at any alignment, in one launch and in two.
+TEST_F(Segments, UncutOnesHaveTheBitsOfOneAlone) {
+  const std::vector<std::size_t> sizes = {2048, 2049, 8191, 8192, 8193, 16'384, 20'001, 32'767, 32'768, 32'769};
+  constexpr std::size_t longest = 32'769, copies = 4, stride = longest + 4 - longest % 4;
+  std::mt19937 engine(16);
+  std::normal_distribution<float> normal;
+  std::vector<float> items(copies * (stride + 1));
+  for (std::size_t i = 0; i < longest; ++i) {
+    const float item = normal(engine);
+    for (std::size_t copy = 0; copy < copies; ++copy) items[copy * (stride + 1) + i] = item;
+  }
+  const device_vector<float> in(items);
+  // Segment s of n has size s / 4 of the sizes, and lies in copy s % 4, so that alignments differ.
+  const auto found = [&](std::size_t n) {
+    std::vector<long long> begins(n), ends(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      begins[s] = static_cast<long long>(s % copies * (stride + 1));
+      ends[s] = begins[s] + static_cast<long long>(sizes[s / copies % sizes.size()]);
+    }
+    const offsets offsets(begins, ends);
+    const auto sums = room<float>(n);
+    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
+                                      offsets.d_ends.items);
+              }),
+              cudaSuccess);
+    return sums.read(n);
+  };
+  std::vector<float> alone;
+  for (const std::size_t size : sizes) {
+    const offsets own = offsets::of({size});
+    const auto sum = room<float>(1);
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sum.items, 1, own.d_begins.items, own.d_ends.items);
+              }),
+              cudaSuccess);
+    alone.push_back(sum.front());
+    double exact = 0, magnitude = 0;
+    for (std::size_t i = 0; i < size; ++i) exact += items[i], magnitude += std::fabs(items[i]);
+    EXPECT_NEAR(alone.back(), exact, 50 * magnitude * std::ldexp(1.0, -24)) << size;
+  }
+  constexpr std::size_t most = production::few_offset_segments;
+  for (const std::size_t n : {std::size_t{40}, std::size_t{600}, std::size_t{2000}, most, most + 1, 5 * most}) {
+    SCOPED_TRACE(n);
+    const std::vector<float> sums = found(n);
+    for (std::size_t s = 0; s < n; ++s)
+      ASSERT_EQ(std::memcmp(&sums[s], &alone[s / copies % sizes.size()], sizeof(float)), 0) << s;
+  }
+}
+
 // Ties, zeros of both signs and NaN in segments of all mappings: the first extremum, and its own bits.
 TEST_F(Segments, FirstExtremaOfTiesZerosAndNaN) {
   constexpr std::size_t few = production::few_offset_segments;
   std::mt19937 engine(15);
   std::vector<std::size_t> sizes;
-  for (const std::size_t size : {3, 9, 40, 257, 2000, 2049, 8192, 8200, 16384, 40'000, 300'001})
+  for (const std::size_t size : {3, 9, 40, 257, 2000, 2049, 8192, 8200, 16384, 32'768, 40'000, 300'001})
     sizes.insert(sizes.end(), 3, size);
   for (const bool with_nan : {false, true}) {
     for (const std::size_t n : {sizes.size(), few + 7}) {
@@ -491,7 +542,7 @@ TEST_F(Segments, NanAndTies) {
 TEST_F(Segments, BitsDependOnTheSegmentAlone) {
   std::mt19937 engine(3);
   std::normal_distribution<float> normal;
-  for (const std::size_t size : {5, 100, 300, 2048, 4097, 100'001, 1'000'000}) {
+  for (const std::size_t size : {5, 100, 300, 2048, 4097, 16'387, 32'768, 32'769, 100'001, 1'000'000}) {
     SCOPED_TRACE(size);
     const std::size_t n = size < 10'000 ? 20'000 : 7;
     std::vector<float> segment(size), many(n * size + 1);

@@ -1,10 +1,11 @@
 // Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
 //
-// A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
-// chunks, so it knows its share by itself: as many in a row as the others have, and two at least. A block that has all
-// chunks of a segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its
-// last chunk merges them. That block waits for blocks of lower indices alone. These start first, and post before they
-// wait.
+// A warp reduces a segment of up to 8 KB, and a block one of up to 128 KB. If these may be few, blocks begin with the
+// segments of their own numbers. Longer ones are cut into chunks. Every block reads all offsets, and counts all chunks
+// and the items of segments for blocks. So it knows its share by itself: as many as the others have. A block that has
+// all chunks of a segment merges them. Chunks of a segment that lies in several shares are posted, and the block with
+// its last chunk merges them. That block waits for blocks of lower indices alone. These start first, and post before
+// they wait.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +55,10 @@ template <class T, class Reduction, class Offsets>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
   unsigned num_segments, tile_segments;  // of all, and of a block's warps
   unsigned sharing_blocks;               // the first ones, which are resident at once
-  double per_block;                      // 1 / their number
-  parts::mailboxes<T> mailboxes;         // of chunks
+  unsigned multiprocessors;
+  unsigned taken_at_once;         // segments, by the blocks of their numbers, if a block reduces such a segment
+  double per_block;               // 1 / the number of sharing blocks
+  parts::mailboxes<T> mailboxes;  // of chunks
   parts::tag of_call;
 };
 
@@ -69,8 +72,8 @@ struct chunk_counts {
   static __device__ chunk_counts of(typename Call::count size) {
     using cut = typename Call::cut;
     constexpr unsigned least_items = cut::template least_items<typename Call::item>;
-    if (size <= Call::most_warp_items) return {0};
-    const auto chunk_items = cut::template of<typename Call::item>(size).chunk_items;
+    if (size <= Call::most_block_items) return {0};
+    const auto chunk_items = cut::template of_longer<typename Call::item>(size).chunk_items;
     if (chunk_items == least_items) {
       const auto num_chunks = static_cast<unsigned>(size + least_items - 1) / least_items;
       return {static_cast<unsigned long long>(num_chunks) << chunk_bits | num_chunks};
@@ -99,10 +102,11 @@ struct few_segments_worker {
   struct shared {
     uint4 held[flight::held_pieces];
     unsigned long long of_warps_words[segment_block_warps];
+    unsigned of_warps_items[segment_block_warps];
     T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
-    unsigned num_cut, num_whole;
+    unsigned num_cut, num_whole, num_uncut;
     some_chunks cut[2];                         // of segments that others have chunks of, too
-    unsigned short whole[few_offset_segments];  // segments of which the block has all chunks
+    unsigned short whole[few_offset_segments];  // segments of which the block has all chunks; from the end, uncut ones
   };
 
   const Call& call;
@@ -114,22 +118,38 @@ struct few_segments_worker {
     const bool exists = warp < call.tile_segments && segment < call.num_segments;
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
-    unsigned long long sum = 0;  // of the thread's segments
-    if (shares()) for_own_segments([&](unsigned, typename Call::count, chunk_counts counts) { sum += counts.word; });
-    if (threadIdx.x == 0) own.num_cut = own.num_whole = 0;
+    if (threadIdx.x == 0) own.num_cut = own.num_whole = own.num_uncut = 0;
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(sum > 0)) {
-      take_share(sum);
-      reduce_share();
-    }
+    if (blockIdx.x < call.taken_at_once && threadIdx.x == 0 &&
+        is_uncut(call.offsets.size(blockIdx.x, call.offsets.begin(blockIdx.x))))
+      list_uncut(blockIdx.x);
+    unsigned long long sum = 0;  // of the thread's segments
+    unsigned uncut_items = 0;
+    if (shares())
+      for_own_segments([&](unsigned segment, typename Call::count size) {
+        sum += chunk_counts::of<Call>(size).word;
+        if (is_to_share(segment, size)) uncut_items += static_cast<unsigned>(size);
+      });
+    if (__syncthreads_or(uncut_items > 0)) take_uncut_share(uncut_items);
+    if (__syncthreads_or(sum > 0)) take_share(sum);
+    reduce_uncut();
+    reduce_share();
     parts::wait_until_cleared();
   }
 
  private:
   __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
 
-  // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
+  // Whether a block reduces a segment of such a size, and whether it is not taken at once.
+  static __device__ bool is_uncut(typename Call::count size) {
+    return size > Call::most_warp_items && size <= Call::most_block_items;
+  }
+  __device__ bool is_to_share(unsigned segment, typename Call::count size) const {
+    return segment >= call.taken_at_once && is_uncut(size);
+  }
+
+  // Calls of(segment, its size) for the segments that the thread looks after. Offsets of four come at once.
   template <class Of>
   __device__ void for_own_segments(const Of& of) const {
     constexpr unsigned at_once = 4;
@@ -145,8 +165,7 @@ struct few_segments_worker {
 #pragma unroll
       for (unsigned k = 0; k < at_once; ++k) {
         const unsigned segment = first + k * segment_block_threads;
-        if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
-          of(segment, sizes[k], chunk_counts::of<Call>(sizes[k]));
+        if (segment < call.num_segments && sizes[k] > Call::most_warp_items) of(segment, sizes[k]);
       }
     }
   }
@@ -172,6 +191,54 @@ struct few_segments_worker {
     if (lane == 0) write(segment, value, size > 0);
   }
 
+  // Lists the uncut segments that begin in the block's share of their items. Blocks of a multiprocessor have them side
+  // by side, so that multiprocessors have equally much. `items`: of the thread's segments.
+  __device__ void take_uncut_share(unsigned items) const {
+    const unsigned warp = threadIdx.x / parts::warp_threads;
+    const unsigned through = parts::warp_scan(items, plus{});
+    if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_items[warp] = through;
+    __syncthreads();
+    unsigned before = through - items, all = 0;
+#pragma unroll
+    for (unsigned w = 0; w < segment_block_warps; ++w) {
+      if (w < warp) before += own.of_warps_items[w];
+      all += own.of_warps_items[w];
+    }
+    const unsigned rank = blockIdx.x % call.multiprocessors * few_segment_blocks + blockIdx.x / call.multiprocessors;
+    const double share = all * call.per_block;
+    const auto from = static_cast<unsigned>(rank * share);
+    const unsigned to = rank + 1 < call.sharing_blocks ? static_cast<unsigned>((rank + 1) * share) : all;
+    if (!shares() || items == 0 || before >= to || before + items <= from) return;
+    for_own_segments([&](unsigned segment, typename Call::count size) {
+      if (!is_to_share(segment, size)) return;
+      if (before >= from && before < to) list_uncut(segment);
+      before += static_cast<unsigned>(size);
+    });
+  }
+  __device__ void list_uncut(unsigned segment) const {
+    own.whole[few_offset_segments - 1 - atomicAdd(&own.num_uncut, 1u)] = static_cast<unsigned short>(segment);
+  }
+
+  // The offsets of the next segment come while the block reduces one.
+  __device__ void reduce_uncut() const {
+    if (own.num_uncut == 0) return;
+    const auto segment_of = [&](unsigned i) { return own.whole[few_offset_segments - 1 - i]; };
+    auto begin = call.offsets.begin(segment_of(0));
+    auto size = static_cast<unsigned>(call.offsets.size(segment_of(0), begin));
+#pragma unroll 1
+    for (unsigned i = 0; i < own.num_uncut; ++i) {
+      const auto items = call.reduction.items.of_segment(begin);
+      const unsigned its_size = size;
+      if (i + 1 < own.num_uncut) {
+        begin = call.offsets.begin(segment_of(i + 1));
+        size = static_cast<unsigned>(call.offsets.size(segment_of(i + 1), begin));
+      }
+      const T value = reduce_by_block<T>(items, its_size, call.reduction.op, own.of_warps[i % 2]);
+      if (threadIdx.x == 0) write(segment_of(i), value);
+    }
+    __syncthreads();
+  }
+
   // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments.
   __device__ void take_share(unsigned long long sum) const {
     const unsigned warp = threadIdx.x / parts::warp_threads;
@@ -190,7 +257,9 @@ struct few_segments_worker {
     const unsigned long long from = begin_of(blockIdx.x);
     const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
     if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
-      for_own_segments([&](unsigned segment, typename Call::count size, chunk_counts each) {
+      for_own_segments([&](unsigned segment, typename Call::count size) {
+        const auto each = chunk_counts::of<Call>(size);
+        if (each.word == 0) return;
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {
           const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
@@ -201,7 +270,7 @@ struct few_segments_worker {
         const bool is_posted = first + each.num_chunks() <= most_posted_chunks;
         unsigned end = chunks_until(to);
         if (begin < end) {
-          const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
+          const unsigned num_chunks = cut_of_call::template of_longer<item>(size).num_chunks;
           if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
           if (begin == 0 && end == num_chunks)
             own.whole[atomicAdd(&own.num_whole, 1u)] = static_cast<unsigned short>(segment);
@@ -215,45 +284,48 @@ struct few_segments_worker {
   }
 
   __device__ cut_of_call cut_of(unsigned segment) const {
-    return cut_of_call::template of<item>(call.offsets.size(segment, call.offsets.begin(segment)));
+    return cut_of_call::template of_longer<item>(call.offsets.size(segment, call.offsets.begin(segment)));
   }
 
   // Chunks of a segment that is whole are merged by the threads that would merge posted ones; others are posted. Before
   // they are, the next chunk is begun.
   __device__ void reduce_share() {
     const auto& op = call.reduction.op;
-    const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
-    if (num_taken == 0) return;
-    const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
+    if (own.num_cut + own.num_whole == 0) return;
+    const auto segment_of = [&](unsigned i) {
+      return i < own.num_cut ? own.cut[i].segment : own.whole[i - own.num_cut];
+    };
     unsigned i = 0, turn = 0, chunk, end;
     cut_of_call cut;
-    iterator of_segment;
+    typename Call::offset begin_of_segment;
     const auto open = [&] {
       const unsigned segment = segment_of(i);
       const auto begin = call.offsets.begin(segment);
-      cut = cut_of_call::template of<item>(call.offsets.size(segment, begin));
-      of_segment = call.reduction.items.of_segment(begin);
-      chunk = i < num_cut ? own.cut[i].begin : 0;
-      end = i < num_cut ? own.cut[i].end : cut.num_chunks;
+      cut = cut_of_call::template of_longer<item>(call.offsets.size(segment, begin));
+      begin_of_segment = begin;
+      chunk = i < own.num_cut ? own.cut[i].begin : 0;
+      end = i < own.num_cut ? own.cut[i].end : cut.num_chunks;
     };
     flight in_flight{own.held};
     T partial;  // of a segment that is whole
     open();
-    iterator items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+    iterator items =
+        call.reduction.items.of_segment(begin_of_segment) + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
     in_flight.begin(items, cut.chunk_size(chunk));
-    for (; i < num_taken; turn ^= 1) {
+    for (; i < own.num_cut + own.num_whole; turn ^= 1) {
       const unsigned its = i, current = chunk, num_chunks = cut.num_chunks, size = cut.chunk_size(chunk);
       const bool is_last = chunk + 1 >= end;
       T value = in_flight.reduce(items, size, op);
       ++chunk;
-      if (is_last && ++i < num_taken) open();
-      if (i < num_taken) {
-        items = of_segment + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
+      if (is_last && ++i < own.num_cut + own.num_whole) open();
+      if (i < own.num_cut + own.num_whole) {
+        items =
+            call.reduction.items.of_segment(begin_of_segment) + static_cast<std::ptrdiff_t>(chunk * cut.chunk_items);
         in_flight.begin(items, cut.chunk_size(chunk));
       }
       value = merge_in_block(value, flight::share::num_valid(size), op, own.of_warps[turn]);
 
-      if (its < num_cut) {
+      if (its < own.num_cut) {
         if (threadIdx.x == 0) {
           parts::wait_until_cleared();
           call.mailboxes.post(own.cut[its].first + current, value, call.of_call);
@@ -274,7 +346,7 @@ struct few_segments_worker {
       if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
     // The segment whose last chunks the block has, and others the first.
-    for (i = 0; i < num_cut; ++i) {
+    for (i = 0; i < own.num_cut; ++i) {
       const some_chunks& last = own.cut[i];
       const unsigned num_chunks = cut_of(last.segment).num_chunks;
       if (last.begin == 0 || last.end < num_chunks) continue;
@@ -317,6 +389,8 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
                   static_cast<unsigned>(num_segments),
                   static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
                   static_cast<unsigned>(resident),
+                  static_cast<unsigned>(limits.multiprocessors),
+                  static_cast<unsigned>(num_segments <= 2 * resident ? parts::at_most(num_segments, resident) : 0),
                   1.0 / static_cast<double>(resident),
                   parts::mailboxes<T>(region),
                   storage.of_call};

@@ -1,9 +1,9 @@
 // Segments between offsets, reduced in two launches whatever their lengths. Few are one launch
 // (few_offset_segments.cuh).
 //
-// Lanes of a warp reduce up to 256 items, a warp up to 8 KB and a block up to 32 KB. Longer segments are cut into
-// chunks of so much, counted from their beginning. So a segment's size alone says how it is reduced, and it has the
-// same result wherever it lies.
+// Lanes of a warp reduce up to 256 items, a warp up to 8 KB and a block up to 128 KB. Longer segments are cut into
+// chunks of 32 KB, counted from their beginning. Iterators that are no pointers are read one by one, and what they give
+// is cut from 32 KB on. So a segment's size alone says how it is reduced, and it has the same result wherever it lies.
 //
 // In the first launch a block takes so many segments. What would take it too long it lists as jobs, which the blocks of
 // the second launch draw. So one long segment keeps the whole device busy. Nobody waits for a block that may not have

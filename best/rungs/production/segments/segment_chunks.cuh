@@ -32,17 +32,26 @@ struct segment_offsets {
   }
 };
 
-// How a segment is cut: chunks of 32 KB, or so many larger ones.
-template <class Count>
+// How a segment is cut: chunks of 32 KB, or so many larger ones. Up to four chunks of vectors are one: a block then
+// waits less often, and no thread adds up more than 32 pieces.
+template <class Count, bool in_vectors>
 struct segment_cut {
   static constexpr unsigned most_chunks = 4096;
   template <class Item>
   static constexpr unsigned least_items = sizeof(Item) <= 16 ? 32 * 1024 / sizeof(Item) : 2048;
+  template <class Item>
+  static constexpr unsigned most_uncut_items = (in_vectors ? 4 : 1) * least_items<Item>;
   Count size, chunk_items;
   unsigned num_chunks;
 
   template <class Item>
   static __device__ segment_cut of(Count size) {
+    if (size <= most_uncut_items<Item>) return {size, size, 1};
+    return of_longer<Item>(size);
+  }
+  // Of a segment that is cut.
+  template <class Item>
+  static __device__ segment_cut of_longer(Count size) {
     constexpr unsigned piece_items = 16;  // or more, of which chunks are whole
     if (size <= std::size_t{most_chunks} * least_items<Item>)
       return {size, least_items<Item>, (static_cast<unsigned>(size) + least_items<Item> - 1) / least_items<Item>};
@@ -54,16 +63,19 @@ struct segment_cut {
   }
 };
 
-// What calls with offsets have in common. A warp reduces a segment of up to most_warp_items; longer ones are cut.
+// What calls with offsets have in common. A warp reduces a segment of up to most_warp_items, and a block one of up to
+// most_block_items; longer ones are cut.
 template <class T_, class Reduction_, class Offsets>
 struct offset_segments_call {
   using T = T_;
   using Reduction = Reduction_;
   using offset = typename Offsets::offset;
   using count = typename Offsets::count;
-  using cut = segment_cut<count>;
-  using item = typename pieces_of<typename Reduction::Items::iterator>::item;
+  using pieces = pieces_of<typename Reduction::Items::iterator>;
+  using item = typename pieces::item;
+  using cut = segment_cut<count, pieces::in_vectors>;
   static constexpr unsigned most_warp_items = sizeof(item) <= 16 ? 8 * 1024 / sizeof(item) : 512;
+  static constexpr unsigned most_block_items = cut::template most_uncut_items<item>;
 
   Reduction reduction;
   Offsets offsets;

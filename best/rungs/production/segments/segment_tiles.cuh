@@ -25,7 +25,7 @@ template <class Call>
 struct segments_tile {
   using T = typename Call::T;
   using item = typename Call::item;
-  // What a warp's segments for the block may have together.
+  // What a warp's segments for the block may have together, if there are several.
   static constexpr unsigned most_long_items = 8 * Call::most_warp_items;
   static constexpr unsigned most_long_segments = segment_block_warps * (most_long_items / Call::most_warp_items);
 
@@ -73,7 +73,8 @@ struct segments_tile {
     if (__any_sync(parts::full_mask, is_long)) {
       unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks : 0;
       const unsigned its_items = num_chunks == 1 ? static_cast<unsigned>(size) : 0;
-      if (parts::warp_scan(its_items, plus{}) <= most_long_items && num_chunks == 1) {
+      const unsigned most = call.warp_segments == 1 ? Call::most_block_items : most_long_items;
+      if (parts::warp_scan(its_items, plus{}) <= most && num_chunks == 1) {
         shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, its_items};
         num_chunks = 0;
       }
