@@ -64,8 +64,8 @@ written_codes codes_at(unsigned char* data, std::size_t stride, std::size_t num_
 enum class rows_lie { packed, apart };
 
 // How many threads of a multiprocessor packed rows leave registers for. GPUs before sm_90 take more of them for the
-// same code. Those from sm_110 on, as some before, have room for 1,536 threads.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1100
+// same code, and newer ones may have room for 1,536 threads alone.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
 inline constexpr int resident_packed_threads = 2048;
 #else
 inline constexpr int resident_packed_threads = 1024;

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   auto* const held = reinterpret_cast<candidate*>(gathered_rows_memory + sizeof(gathered_memory));
   block_selection& selection = own.selection;
   const unsigned num_blocks = plan.cluster_blocks, rank = blockIdx.x % num_blocks;
-  const std::size_t row = blockIdx.x / num_blocks;
+  const unsigned row = blockIdx.x / num_blocks;
 #if __CUDA_ARCH__ >= 900
   if (num_blocks > 1) cluster::parts::arrive_started();
 #endif
@@ -82,7 +82,8 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     for (unsigned v = 0; v < most_vectors; ++v) {
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) sampled[v][i] = 0;
-      if (v < plan.vectors_per_thread) stream.sample(v, plan.vectors_per_thread, sampled[v], rank, num_blocks);
+      if (v == 0 || v < plan.vectors_per_thread)
+        stream.sample(v, plan.vectors_per_thread, sampled[v], rank, num_blocks);
     }
     begin_reading();
 #pragma unroll
