@@ -139,6 +139,7 @@ def parser() -> argparse.ArgumentParser:
     add = command(write_tables, "tune", "write the tables of the front door, best/rungs/tuning, from the results")
     add("--data", **results)
     add("--out", **folder, default=tune.folder(ROOT), help="where the tables are (default: best/rungs/tuning)")
+    add("--gpu", help="of GPUs with one compute capability, which share a row, this one: a folder of the results")
     add("--runs", nargs="+", metavar="RUN", help="make them from these runs (default: from all of the suite's and of the grid of histograms)")
     add("--check", action="store_true", help="write nothing; fail if a table is not what would be written from the runs that it names")
     add = command(run_tests, "test", "run the report's tests", "run the report's tests; what follows goes to pytest")
@@ -371,13 +372,14 @@ def _percent(text: str) -> float:
 
 def write_tables(options: argparse.Namespace) -> int:
     source, out = options.data, options.out
-    for folder in (source, out):
+    for folder in (source, out) if options.check else (source,):
         if not folder.is_dir():
             raise data.Unusable(f"{folder}: no such directory")
     runs = options.runs or (tune.named_runs(out) if options.check else None)
 
     def made(also_pending: bool) -> dict[str, str]:
-        return tune.files(data.read(source, earlier=runs is not None, also_pending=also_pending), runs)
+        found = data.read(source, earlier=runs is not None, also_pending=also_pending)
+        return tune.files(tune.preferring(found, options.gpu), runs)
 
     if options.check:
         # A table stands though a rung was edited after it was made; it may also have been made after that, without the rung.

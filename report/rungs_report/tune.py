@@ -232,7 +232,8 @@ def _measured(collection: data.Collection) -> list[tuple[int, Machine]]:
     found = [(int(machine.device["compute_capability"]), machine) for machine in collection.machines if machine.device]
     capabilities = [capability for capability, _ in found]
     if len(set(capabilities)) != len(capabilities):
-        raise Unusable("two GPUs of one compute capability, and a table has one row for both; name the runs of one with --runs, or its results with --data DIR")
+        names = words.listed([machine.gpu for _, machine in found])
+        raise Unusable(f"two GPUs of one compute capability, and a table has one row for both; name one with --gpu ({names})")
     return sorted(found, key=lambda pair: pair[0])
 
 
@@ -374,6 +375,17 @@ def named_runs(tables: Path) -> list[str]:
     """The runs that the tables in a folder say they were made from. A later run changes no table before tune is asked to: what the
     front door takes, and what was tested and measured of it, stays as it is."""
     return sorted({name for path in sorted(tables.glob("*.cuh")) for name in re.findall(r"^// Run [A-Z] is (\S+)\.$", path.read_text(), re.M)})
+
+
+def preferring(collection: data.Collection, gpu: str | None) -> data.Collection:
+    """Without the other GPUs of this one's compute capability."""
+    if gpu is None:
+        return collection
+    capabilities = {machine.gpu: machine.device["compute_capability"] for machine in collection.machines if machine.device}
+    if gpu not in capabilities:
+        raise Unusable(f"there are no results of {gpu}; there are those of {words.listed(sorted(capabilities))}")
+    kept = [machine for machine in collection.machines if machine.gpu == gpu or capabilities.get(machine.gpu) != capabilities[gpu]]
+    return replace(collection, machines=kept)
 
 
 def files(collection: data.Collection, runs: list[str] | None = None) -> dict[str, str]:

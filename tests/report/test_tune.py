@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -212,8 +214,34 @@ def test_of_distributions_the_worst_one_counts() -> None:
 
 def test_two_gpus_of_one_capability_are_refused() -> None:
     machine = next(m for m in data.read(REPOSITORY / "report" / "data").machines if m.device)
-    with pytest.raises(data.Unusable, match="two GPUs of one compute capability"):
+    with pytest.raises(data.Unusable, match="two GPUs of one compute capability.* --gpu"):
         tune.files(data.Collection([machine, machine], [], 0, 0))
+
+
+def test_one_of_two_gpus_of_one_capability_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "mine" / "rungs" / "tuning"  # made where it is not there
+    assert cli.main(["tune", "--gpu", "nvidia-h100-80gb-hbm3", "--out", str(out)]) == 0
+    table = (out / "scan.cuh").read_text()
+    assert "Measured on NVIDIA H100 80GB HBM3." in table and "H200" not in table
+    assert cli.main(["tune", "--gpu", "voodoo", "--out", str(out)]) == 2
+    assert "there are no results of voodoo; there are those of nvidia-h100-80gb-hbm3 and nvidia-h200" in capsys.readouterr().err
+
+
+def test_tables_before_the_library_on_the_include_path_are_taken(tmp_path: Path) -> None:
+    """No header includes a table by a relative path."""
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if nvcc is None:
+        pytest.skip("no nvcc")
+    own = [tmp_path / "rungs" / "tuning" / f"{name}.cuh" for name in ("histogram", "reduce", "scan")]
+    own[0].parent.mkdir(parents=True)
+    for table in own:
+        shutil.copy(tune.folder(REPOSITORY) / table.name, table)
+    source = tmp_path / "program.cu"
+    source.write_text("".join(f"#include <rungs/device/device_{table.stem}.cuh>\n" for table in own))
+    library = [REPOSITORY / folder for folder in ("best", "handwritten", "cluster")]
+    command = [nvcc, "-M", "-std=c++20", *(f"-I{folder}" for folder in (tmp_path, *library)), str(source)]
+    read = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert {path for path in read if "/tuning/" in path and not path.endswith("/table.cuh")} == set(map(str, own))
 
 
 def test_runs_that_lack_a_rung_meet_by_cub(repository) -> None:
