@@ -362,7 +362,9 @@ def losses(page: Page) -> list[str]:
     return [
         f"## {LOSSES}",
         "",
-        f"{brief_losses(found)}. A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
+        f"{brief_losses(found)}. These are of the calls on this page. Not on it are segments between offsets"
+        " ([rows](../../docs/rows.md#sums-extrema-and-any-other-operator-by-row)), and structs of odd sizes and iterators that compute"
+        " ([what is fast](../../docs/drop_in.md#what-is-fast)). A cell counts by the release that leaves us the lowest speed-up. Cells that differ in nothing but the type share a line,"
         f" whose times are those of the first type.{keys}{scans}",
         "",
         *table([">speed-up", "call", "type", "problem", ">n", ">ours, µs", ">CUB, µs", "CCCL"], rows),
