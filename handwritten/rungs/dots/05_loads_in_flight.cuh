@@ -4,19 +4,15 @@
 #pragma once
 
 #include "rungs/dots/04_vector_loads.cuh"
+#include "rungs/parts/pair_of_arrays.cuh"
 
 namespace rungs::RUNGS_ABI::dots {
-
-template <class Item>
-struct pair_of_arrays {
-  const Item *x, *y;
-};
 
 // Tiles of block_threads_ * vectors_per_thread vectors of each array, of which thread t owns the vectors t, t +
 // block_threads … The order of the additions follows from num_items and the grid alone.
 template <int block_threads_, int vectors_per_thread, bool aligned, class Item>
 struct tile_of_pairs {
-  using iterator = pair_of_arrays<Item>;
+  using iterator = parts::pair_of_arrays<Item>;
   static constexpr int block_threads = block_threads_;
   static constexpr int vector_items = parts::vector<Item>::num_items;
   static constexpr int tile_vectors = block_threads * vectors_per_thread, tile_items = tile_vectors * vector_items;
@@ -34,19 +30,10 @@ struct tile_of_pairs {
       const int left = static_cast<int>(num_vectors - first) - static_cast<int>(threadIdx.x);
       sum += dot_of_present<T>(d_in, first + threadIdx.x, [=](int k) { return k * block_threads < left; });
     }
-    return add_behind(sum, d_in, num_items, first_tile);
+    return parts::add_behind(sum, d_in, num_items, first_tile);
   }
 
  protected:
-  // What is behind the last whole vector: less than a vector, one pair for each of the first threads with tile 0.
-  template <class T>
-  static __device__ T add_behind(T sum, iterator d_in, std::size_t num_items, std::size_t tile) {
-    const unsigned num_behind = static_cast<unsigned>(num_items) % vector_items;
-    if (tile != 0 || threadIdx.x >= num_behind) return sum;
-    const std::size_t behind = num_items - num_behind + threadIdx.x;
-    return parts::add_product(sum, d_in.x[behind], d_in.y[behind]);
-  }
-
   // Of those of the thread's vectors that are present(k); `mine` is the first of them. All loads are issued before the
   // first of them is used.
   template <class T, class Present>
@@ -101,7 +88,8 @@ struct loads_in_flight {
     T* const sums = reinterpret_cast<T*>(region);
     const bool aligned = parts::is_aligned(d_x) && parts::is_aligned(d_y);
     const auto kernel = aligned ? loads_in_flight_kernel<tile, T> : loads_in_flight_kernel<unaligned, T>;
-    error = parts::launch(kernel, grid_blocks, block_threads, stream, pair_of_arrays<Item>{d_x, d_y}, num_items, sums);
+    error = parts::launch(kernel, grid_blocks, block_threads, stream, parts::pair_of_arrays<Item>{d_x, d_y}, num_items,
+                          sums);
     if (error != cudaSuccess) return error;
     return parts::launch(add_up_kernel<block_threads, T>, 1, block_threads, stream, static_cast<const T*>(sums),
                          static_cast<unsigned>(grid_blocks), d_out);

@@ -6,8 +6,8 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/dots/05_loads_in_flight.cuh"
+#include "rungs/parts/tagged_launch.cuh"
 #include "rungs/reductions/14_one_block.cuh"
-#include "rungs/reductions/18_tagged_aggregates.cuh"
 
 namespace rungs::RUNGS_ABI::dots {
 
@@ -17,13 +17,13 @@ struct one_tile_of_pairs : tile_of_pairs<block_threads, vectors_per_thread, true
   using tile = tile_of_pairs<block_threads, vectors_per_thread, true, Item>;
 
   template <class T>
-  static __device__ T reduce(pair_of_arrays<Item> d_in, std::size_t num_items, std::size_t first_tile, std::size_t,
-                             T sum, plus) {
+  static __device__ T reduce(parts::pair_of_arrays<Item> d_in, std::size_t num_items, std::size_t first_tile,
+                             std::size_t, T sum, plus) {
     const unsigned mine = static_cast<unsigned>(first_tile) * tile::tile_vectors + threadIdx.x;
     const unsigned num_vectors = static_cast<unsigned>(num_items) / tile::vector_items;
     const auto present = [=](int k) { return mine + k * block_threads < num_vectors; };
     sum += tile::template dot_of_present<T>(d_in, mine, present);
-    return tile::add_behind(sum, d_in, num_items, first_tile);
+    return parts::add_behind(sum, d_in, num_items, first_tile);
   }
 };
 
@@ -49,63 +49,42 @@ struct tagged_sums {
 
   template <class Item, class T>
   static cudaError_t dot(void* d_temp_storage, std::size_t& temp_storage_bytes, const Item* d_x, const Item* d_y,
-                         T* d_out, std::size_t num_items, cudaStream_t stream = nullptr);
-};
-
-template <class Item, class T>
-cudaError_t tagged_sums::dot(void* d_temp_storage, std::size_t& temp_storage_bytes, const Item* d_x, const Item* d_y,
-                             T* d_out, std::size_t num_items, cudaStream_t stream) {
-  using lone_tile = one_tile_of_pairs<lone_block_threads, lone_vectors_per_thread, Item>;
-  using small_tile = one_tile_of_pairs<small_block_threads, small_vectors_per_thread, Item>;
-  using large_tile = tile_of_pairs<block_threads, vectors_per_thread, true, Item>;
-  parts::device_limits limits;
-  char* region;
-  bool captured = false;
-  cudaError_t error = limits.ask();
-  if (error != cudaSuccess) return error;
-  const std::size_t num_multiprocessors = limits.multiprocessors;
-  const std::size_t most_small = parts::at_most(num_multiprocessors * blocks_per_multiprocessor, small_block_threads);
-  const std::size_t most_blocks = num_multiprocessors * many_blocks_per_multiprocessor;
-  const bool is_small = num_items <= most_small * small_tile::tile_items;
-  std::size_t grid_blocks = parts::ceil_div(num_items, is_small ? small_tile::tile_items : large_tile::tile_items);
-  if (grid_blocks == 0) grid_blocks = 1;
-  grid_blocks = grid_blocks < most_blocks ? parts::at_most(grid_blocks, num_multiprocessors * blocks_per_multiprocessor)
-                                          : most_blocks;
-  // Of few pairs as much as of many.
-  const std::size_t bytes = parts::mailboxes<T>::bytes(grid_blocks > most_small ? grid_blocks : most_small);
-  if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
-  const bool aligned = parts::is_aligned(d_x) && parts::is_aligned(d_y);
-  const pair_of_arrays<Item> pairs{d_x, d_y};
-  if (num_items <= lone_tile::tile_items) {
-    const auto launch_alone = [&](auto tile_type) {
-      using tile = typename decltype(tile_type)::named;
-      return parts::launch(reductions::one_block_kernel<tile, T*, plus, T>, 1, tile::block_threads, stream, pairs,
+                         T* d_out, std::size_t num_items, cudaStream_t stream = nullptr) {
+    using lone_tile = one_tile_of_pairs<lone_block_threads, lone_vectors_per_thread, Item>;
+    using lone_unaligned = tile_of_pairs<lone_block_threads, lone_vectors_per_thread, false, Item>;
+    using small_tile = one_tile_of_pairs<small_block_threads, small_vectors_per_thread, Item>;
+    using small_unaligned = tile_of_pairs<small_block_threads, small_vectors_per_thread, false, Item>;
+    using tile = tile_of_pairs<block_threads, vectors_per_thread, true, Item>;
+    using unaligned = tile_of_pairs<block_threads, vectors_per_thread, false, Item>;
+    parts::device_limits limits;
+    char* region;
+    cudaError_t error = limits.ask();
+    if (error != cudaSuccess) return error;
+    const std::size_t num_multiprocessors = limits.multiprocessors;
+    const std::size_t few_blocks = num_multiprocessors * blocks_per_multiprocessor;
+    const std::size_t most_blocks = num_multiprocessors * many_blocks_per_multiprocessor;
+    const std::size_t most_small = parts::at_most(few_blocks, small_block_threads);
+    const bool is_small = num_items <= most_small * small_tile::tile_items;
+    std::size_t grid_blocks = parts::ceil_div(num_items, is_small ? small_tile::tile_items : tile::tile_items);
+    if (grid_blocks == 0) grid_blocks = 1;
+    grid_blocks = grid_blocks < most_blocks ? parts::at_most(grid_blocks, few_blocks) : most_blocks;
+    // Of few pairs as much as of many.
+    const std::size_t bytes = parts::mailboxes<T>::bytes(grid_blocks > most_small ? grid_blocks : most_small);
+    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+    const bool aligned = parts::is_aligned(d_x) && parts::is_aligned(d_y);
+    const parts::pair_of_arrays<Item> pairs{d_x, d_y};
+    const auto launch_alone = [&](auto of) {
+      return parts::launch(reductions::one_block_kernel<decltype(of), T*, plus, T>, 1, of.block_threads, stream, pairs,
                            num_items, d_out, plus{}, T{});
     };
-    using unaligned = tile_of_pairs<lone_block_threads, lone_vectors_per_thread, false, Item>;
-    return aligned ? launch_alone(parts::type<lone_tile>{}) : launch_alone(parts::type<unaligned>{});
+    const auto launch = [&](auto of) {
+      return parts::launch_tagged<block_threads>(of, grid_blocks, stream, pairs, num_items, d_out, plus{}, T{}, region,
+                                                 limits);
+    };
+    if (num_items <= lone_tile::tile_items) return aligned ? launch_alone(lone_tile{}) : launch_alone(lone_unaligned{});
+    if (is_small) return aligned ? launch(small_tile{}) : launch(small_unaligned{});
+    return aligned ? launch(tile{}) : launch(unaligned{});
   }
-  parts::tag tag = reductions::no_tag;
-  if (grid_blocks - 1 <= std::size_t(is_small ? small_block_threads : block_threads)) {
-    error = parts::is_captured(stream, captured);
-    if (error != cudaSuccess) return error;
-    if (!captured) tag = parts::draw_tag();
-  }
-  const auto launch = [&](auto tile_type) {
-    using tile = typename decltype(tile_type)::named;
-    return parts::launch(reductions::tagged_aggregates_kernel<tile, T*, plus, T>, grid_blocks, tile::block_threads,
-                         stream, pairs, num_items, d_out, plus{}, T{}, region, tag);
-  };
-  if (is_small)
-    error = aligned ? launch(parts::type<small_tile>{})
-                    : launch(parts::type<tile_of_pairs<small_block_threads, small_vectors_per_thread, false, Item>>{});
-  else
-    error = aligned ? launch(parts::type<large_tile>{})
-                    : launch(parts::type<tile_of_pairs<block_threads, vectors_per_thread, false, Item>>{});
-  if (error != cudaSuccess || tag != reductions::no_tag) return error;
-  return parts::launch_overlapped(reductions::finish_kernel<block_threads, T*, plus, T>, 1, block_threads, 0,
-                                  limits.overlaps(), stream, reinterpret_cast<const T*>(region), grid_blocks, d_out,
-                                  plus{}, T{});
-}
+};
 
 }  // namespace rungs::RUNGS_ABI::dots

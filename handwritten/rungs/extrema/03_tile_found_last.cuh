@@ -4,25 +4,11 @@
 // of 64 bits. Where d_in is not aligned to 16 bytes, the items are read one by one.
 #pragma once
 
-#include <cstring>
-
 #include "rungs/extrema/01_warp_shuffle.cuh"
 #include "rungs/parts/pairs.cuh"
-#include "rungs/parts/tile.cuh"
+#include "rungs/parts/tile_vectors.cuh"
 
 namespace rungs::RUNGS_ABI::extrema {
-
-template <bool aligned, class T>
-__device__ parts::vector<T> vector_at(const T* d_in, std::size_t i) {
-  if constexpr (aligned) return parts::load_vector(d_in, i);
-  constexpr int num_items = parts::vector<T>::num_items;
-  T items[num_items];
-#pragma unroll
-  for (int k = 0; k < num_items; ++k) items[k] = d_in[i * num_items + k];
-  parts::vector<T> loaded;
-  memcpy(loaded.words, items, sizeof items);
-  return loaded;
-}
 
 // The calling thread's best pair of the tiles first_tile, first_tile + num_blocks … and of what is behind the last
 // whole tile, of which the threads of all blocks take turns.
@@ -31,19 +17,15 @@ __device__ parts::placed<T> best_of_tiles(const T* d_in, std::size_t num_items, 
                                           std::size_t num_blocks, ReductionOpT reduction_op) {
   constexpr int vector_items = parts::vector<T>::num_items;
   constexpr std::size_t tile_items = std::size_t(block_threads) * vectors_per_thread * vector_items;
-  const parts::first_of<ReductionOpT> first;
   const std::size_t num_tiles = num_items / tile_items;
   T best{};
   std::size_t best_tile = num_tiles;
   for (std::size_t tile = first_tile; tile < num_tiles; tile += num_blocks) {
-    const T* const items = d_in + tile * tile_items;
     parts::vector<T> loaded[vectors_per_thread];
-    T folded[vectors_per_thread];
 #pragma unroll
-    for (int k = 0; k < vectors_per_thread; ++k) loaded[k] = vector_at<aligned>(items, k * block_threads + threadIdx.x);
-#pragma unroll
-    for (int k = 0; k < vectors_per_thread; ++k) folded[k] = parts::fold_vector<T>(loaded[k], reduction_op);
-    const T of_tile = parts::fold<T, 0, vectors_per_thread>(folded, reduction_op);
+    for (int k = 0; k < vectors_per_thread; ++k)
+      loaded[k] = parts::vector_at<aligned>(d_in + tile * tile_items, k * block_threads + threadIdx.x);
+    const T of_tile = parts::fold_vectors(loaded, reduction_op);
     if (best_tile != num_tiles && !parts::is_better<ReductionOpT>(of_tile, best)) continue;
     best = of_tile;
     best_tile = tile;
@@ -55,7 +37,7 @@ __device__ parts::placed<T> best_of_tiles(const T* d_in, std::size_t num_items, 
     parts::vector<T> loaded[vectors_per_thread];
 #pragma unroll
     for (int k = 0; k < vectors_per_thread; ++k)
-      loaded[k] = vector_at<aligned>(d_in + best_tile * tile_items, k * block_threads + threadIdx.x);
+      loaded[k] = parts::vector_at<aligned>(d_in + best_tile * tile_items, k * block_threads + threadIdx.x);
 #pragma unroll
     for (int k = vectors_per_thread * vector_items - 1; k >= 0; --k) {
       const T item = loaded[k / vector_items][k % vector_items];
@@ -66,7 +48,7 @@ __device__ parts::placed<T> best_of_tiles(const T* d_in, std::size_t num_items, 
   }
   for (std::size_t i = num_tiles * tile_items + first_tile * block_threads + threadIdx.x; i < num_items;
        i += num_blocks * block_threads)
-    mine = first(mine, {d_in[i], static_cast<long long>(i)});
+    mine = parts::first_of<ReductionOpT>{}(mine, {d_in[i], static_cast<long long>(i)});
   return mine;
 }
 

@@ -6,27 +6,10 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/extrema/03_tile_found_last.cuh"
-#include "rungs/parts/plan.cuh"
-#include "rungs/reductions/18_tagged_aggregates.cuh"
+#include "rungs/parts/place_outputs.cuh"
+#include "rungs/parts/tagged_launch.cuh"
 
 namespace rungs::RUNGS_ABI::extrema {
-
-// Where a pair is written as an item and its index.
-template <class T>
-struct two_outputs {
-  struct reference {
-    two_outputs to;
-    __device__ const reference& operator=(const parts::placed<T>& found) const {
-      parts::write_place(found, to.d_item, to.d_index);
-      return *this;
-    }
-  };
-
-  T* d_item;
-  long long* d_index;
-
-  __device__ reference operator*() const { return {*this}; }
-};
 
 template <int block_threads_, int vectors_per_thread, bool aligned, class T, class ReductionOpT>
 struct tile_of_places {
@@ -54,56 +37,33 @@ struct tagged_places {
   template <class T, class ReductionOpT>
   static cudaError_t arg_extremum(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_item,
                                   long long* d_index, std::size_t num_items, ReductionOpT reduction_op,
-                                  cudaStream_t stream = nullptr);
-};
-
-template <class T, class ReductionOpT>
-cudaError_t tagged_places::arg_extremum(void* d_temp_storage, std::size_t& temp_storage_bytes, const T* d_in, T* d_item,
-                                        long long* d_index, std::size_t num_items, ReductionOpT, cudaStream_t stream) {
-  using pair = parts::placed<T>;
-  using first_of = parts::first_of<ReductionOpT>;
-  using small_tile = tile_of_places<small_block_threads, small_vectors_per_thread, true, T, ReductionOpT>;
-  using large_tile = tile_of_places<block_threads, vectors_per_thread, true, T, ReductionOpT>;
-  const pair nothing{ReductionOpT::template identity<T>(), parts::nowhere};
-  const two_outputs<T> d_out{d_item, d_index};
-  parts::device_limits limits;
-  char* region;
-  bool captured = false;
-  cudaError_t error = limits.ask();
-  if (error != cudaSuccess) return error;
-  const std::size_t most_blocks = std::size_t(limits.multiprocessors) * blocks_per_multiprocessor;
-  const std::size_t most_small = parts::at_most(most_blocks, small_block_threads);
-  const bool is_small = num_items <= most_small * small_tile::tile_items;
-  std::size_t grid_blocks = parts::ceil_div(num_items, is_small ? small_tile::tile_items : large_tile::tile_items);
-  grid_blocks = parts::at_most(grid_blocks > 0 ? grid_blocks : 1, is_small ? most_small : most_blocks);
-  // Of few items as much as of many.
-  if (parts::answered(d_temp_storage, temp_storage_bytes, parts::mailboxes<pair>::bytes(most_blocks), region, error))
-    return error;
-  parts::tag tag = reductions::no_tag;
-  if (grid_blocks - 1 <= std::size_t(is_small ? small_block_threads : block_threads)) {
-    error = parts::is_captured(stream, captured);
+                                  cudaStream_t stream = nullptr) {
+    using small_tile = tile_of_places<small_block_threads, small_vectors_per_thread, true, T, ReductionOpT>;
+    using small_unaligned = tile_of_places<small_block_threads, small_vectors_per_thread, false, T, ReductionOpT>;
+    using tile = tile_of_places<block_threads, vectors_per_thread, true, T, ReductionOpT>;
+    using unaligned = tile_of_places<block_threads, vectors_per_thread, false, T, ReductionOpT>;
+    const parts::placed<T> nothing{reduction_op.template identity<T>(), parts::nowhere};
+    parts::device_limits limits;
+    std::size_t grid_blocks;
+    char* region;
+    cudaError_t error = limits.ask();
     if (error != cudaSuccess) return error;
-    if (!captured) tag = parts::draw_tag();
+    const std::size_t most_blocks = std::size_t(limits.multiprocessors) * blocks_per_multiprocessor;
+    const std::size_t most_small = parts::at_most(most_blocks, small_block_threads);
+    const bool is_small = num_items <= most_small * small_tile::tile_items;
+    grid_blocks = parts::ceil_div(num_items, is_small ? small_tile::tile_items : tile::tile_items);
+    grid_blocks = parts::at_most(grid_blocks > 0 ? grid_blocks : 1, is_small ? most_small : most_blocks);
+    const std::size_t bytes = parts::mailboxes<parts::placed<T>>::bytes(most_blocks);  // of few items, too
+    if (parts::answered(d_temp_storage, temp_storage_bytes, bytes, region, error)) return error;
+    const auto launch = [&](auto of) {
+      return parts::launch_tagged<block_threads>(of, grid_blocks, stream, d_in, num_items,
+                                                 parts::place_outputs<T>{d_item, d_index},
+                                                 parts::first_of<ReductionOpT>{}, nothing, region, limits);
+    };
+    const bool aligned = parts::is_aligned(d_in);
+    if (is_small) return aligned ? launch(small_tile{}) : launch(small_unaligned{});
+    return aligned ? launch(tile{}) : launch(unaligned{});
   }
-  const auto launch = [&](auto tile_type) {
-    using tile = typename decltype(tile_type)::named;
-    return parts::launch(reductions::tagged_aggregates_kernel<tile, two_outputs<T>, first_of, pair>, grid_blocks,
-                         tile::block_threads, stream, d_in, num_items, d_out, first_of{}, nothing, region, tag);
-  };
-  if (is_small)
-    error =
-        parts::is_aligned(d_in)
-            ? launch(parts::type<small_tile>{})
-            : launch(
-                  parts::type<tile_of_places<small_block_threads, small_vectors_per_thread, false, T, ReductionOpT>>{});
-  else
-    error = parts::is_aligned(d_in)
-                ? launch(parts::type<large_tile>{})
-                : launch(parts::type<tile_of_places<block_threads, vectors_per_thread, false, T, ReductionOpT>>{});
-  if (error != cudaSuccess || tag != reductions::no_tag) return error;
-  return parts::launch_overlapped(reductions::finish_kernel<block_threads, two_outputs<T>, first_of, pair>, 1,
-                                  block_threads, 0, limits.overlaps(), stream, reinterpret_cast<const pair*>(region),
-                                  grid_blocks, d_out, first_of{}, nothing);
-}
+};
 
 }  // namespace rungs::RUNGS_ABI::extrema

@@ -5,6 +5,7 @@
 
 #include "rungs/contract.cuh"
 #include "rungs/extrema/03_tile_found_last.cuh"
+#include "rungs/parts/best_tile.cuh"
 
 namespace rungs::RUNGS_ABI::extrema {
 
@@ -25,55 +26,18 @@ __device__ both_places<T> no_items() {
   return {parts::no_item<minimum, T>(), parts::no_item<maximum, T>()};
 }
 
-// The best item of a thread's tiles so far, and the first tile that gave it.
-template <class T, class ReductionOpT>
-struct best_tile {
-  T item{};
-  std::size_t tile = ~std::size_t{0};  // none yet
-
-  template <class Vectors>
-  __device__ void look_at(const Vectors& loaded, std::size_t at) {
-    constexpr int num_vectors = sizeof(Vectors) / sizeof(loaded[0]);
-    T folded[num_vectors];
-#pragma unroll
-    for (int k = 0; k < num_vectors; ++k) folded[k] = parts::fold_vector<T>(loaded[k], ReductionOpT{});
-    const T of_tile = parts::fold<T, 0, num_vectors>(folded, ReductionOpT{});
-    if (tile != ~std::size_t{0} && !parts::is_better<ReductionOpT>(of_tile, item)) return;
-    item = of_tile;
-    tile = at;
-  }
-  // The tile is read once more, and its items are looked at backwards: what is found last stands first.
-  template <bool aligned, int block_threads, int vectors_per_thread>
-  __device__ parts::placed<T> found(const T* d_in) const {
-    constexpr int vector_items = parts::vector<T>::num_items;
-    parts::placed<T> place = parts::no_item<ReductionOpT, T>();
-    if (tile == ~std::size_t{0}) return place;
-    const std::size_t first = tile * (std::size_t(block_threads) * vectors_per_thread * vector_items);
-#pragma unroll
-    for (int k = vectors_per_thread - 1; k >= 0; --k) {
-      const int vector = k * block_threads + static_cast<int>(threadIdx.x);
-      const parts::vector<T> loaded = vector_at<aligned>(d_in + first, vector);
-#pragma unroll
-      for (int i = vector_items - 1; i >= 0; --i)
-        if (!parts::is_better<ReductionOpT>(item, loaded[i]))
-          place = {loaded[i], static_cast<long long>(first) + vector * vector_items + i};
-    }
-    return place;
-  }
-};
-
 template <bool aligned, int block_threads, int vectors_per_thread, class T>
 __global__ void __launch_bounds__(block_threads)
     both_at_once_kernel(const T* d_in, std::size_t num_items, both_places<T>* found) {
   constexpr std::size_t tile_items = std::size_t(block_threads) * vectors_per_thread * parts::vector<T>::num_items;
   const std::size_t num_tiles = num_items / tile_items;
-  best_tile<T, minimum> least;
-  best_tile<T, maximum> greatest;
+  parts::best_tile<T, minimum> least;
+  parts::best_tile<T, maximum> greatest;
   for (std::size_t tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {
     parts::vector<T> loaded[vectors_per_thread];
 #pragma unroll
     for (int k = 0; k < vectors_per_thread; ++k)
-      loaded[k] = vector_at<aligned>(d_in + tile * tile_items, k * block_threads + threadIdx.x);
+      loaded[k] = parts::vector_at<aligned>(d_in + tile * tile_items, k * block_threads + threadIdx.x);
     least.look_at(loaded, tile);
     greatest.look_at(loaded, tile);
   }

@@ -33,16 +33,15 @@ struct lanes_a_row : rungs::parts::row_calls<lanes_a_row> {
   template <class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
   static cudaError_t enqueue(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_rows, std::size_t num_columns,
                              ReductionOpT reduction_op, T init, cudaStream_t stream) {
-    const auto launch = [&](auto kernel, int lanes) {
-      return rungs::parts::launch(kernel, rungs::parts::ceil_div(num_rows, block_threads / lanes), block_threads,
+    const auto launch = [&](auto lanes) {
+      const auto kernel = lanes_a_row_kernel<lanes(), block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>;
+      return rungs::parts::launch(kernel, rungs::parts::ceil_div(num_rows, block_threads / lanes()), block_threads,
                                   stream, d_in, d_out, num_rows, num_columns, reduction_op, init);
     };
     const std::size_t row_bytes = num_columns * sizeof(*d_in);
-    if (row_bytes <= eight_lanes_bytes)
-      return launch(lanes_a_row_kernel<8, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>, 8);
-    if (row_bytes <= sixteen_lanes_bytes)
-      return launch(lanes_a_row_kernel<16, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>, 16);
-    return launch(lanes_a_row_kernel<32, block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>, 32);
+    if (row_bytes <= eight_lanes_bytes) return launch(std::integral_constant<int, 8>{});
+    if (row_bytes <= sixteen_lanes_bytes) return launch(std::integral_constant<int, 16>{});
+    return launch(std::integral_constant<int, 32>{});
   }
 };
 

@@ -5,18 +5,16 @@
 #pragma once
 
 #include "rungs/parts/row_calls.cuh"
-#include "rungs/parts/warp.cuh"
+#include "rungs/parts/warp_scan.cuh"
 #include "rungs/rows/04_vector_loads.cuh"
 
 namespace rungs::RUNGS_ABI::rows {
 
+inline constexpr int rows_at_once = 4;
+
 // Folds values[r] over a group of lanes for every r. The result of row r is valid in lane r * (lanes / num_rows).
 template <int lanes, int num_rows, class T, class ReductionOpT>
 __device__ T transposed_fold(T (&values)[num_rows], ReductionOpT reduction_op) {
-  const auto from_partner = [](const T& value, int distance) {
-    return rungs::parts::by_words(value,
-                                  [=](auto word) { return __shfl_xor_sync(rungs::parts::full_mask, word, distance); });
-  };
   int distance = lanes / 2;
 #pragma unroll
   for (int kept = num_rows / 2; kept > 0; kept /= 2, distance /= 2) {
@@ -24,21 +22,20 @@ __device__ T transposed_fold(T (&values)[num_rows], ReductionOpT reduction_op) {
 #pragma unroll
     for (int r = 0; r < kept; ++r) {
       const T given = upper ? values[r] : values[r + kept];
-      values[r] = reduction_op(upper ? values[r + kept] : values[r], from_partner(given, distance));
+      values[r] = reduction_op(upper ? values[r + kept] : values[r], rungs::parts::shuffle_xor(given, distance));
     }
   }
 #pragma unroll
-  for (; distance > 0; distance /= 2) values[0] = reduction_op(values[0], from_partner(values[0], distance));
+  for (; distance > 0; distance /= 2)
+    values[0] = reduction_op(values[0], rungs::parts::shuffle_xor(values[0], distance));
   return values[0];
 }
 
-template <int lanes, int rows_at_once, int block_threads, class InputIteratorT, class OutputIteratorT,
-          class ReductionOpT, class T>
+template <int lanes, int block_threads, class InputIteratorT, class OutputIteratorT, class ReductionOpT, class T>
 __global__ void __launch_bounds__(block_threads)
     transposed_shuffles_kernel(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_rows,
                                std::size_t num_columns, ReductionOpT reduction_op, T init) {
-  const std::size_t group = (std::size_t(blockIdx.x) * block_threads + threadIdx.x) / lanes;
-  const std::size_t first = group * rows_at_once;
+  const std::size_t first = (std::size_t(blockIdx.x) * block_threads + threadIdx.x) / lanes * rows_at_once;
   const unsigned lane = threadIdx.x % lanes;
   T values[rows_at_once];
 #pragma unroll
@@ -79,7 +76,7 @@ __global__ void __launch_bounds__(block_threads)
 
 struct transposed_shuffles : rungs::parts::row_calls<transposed_shuffles> {
   static constexpr auto idea = "four rows at once over the same lanes, folded by transposed shuffles";
-  static constexpr int block_threads = 256, rows_at_once = 4, items_per_thread = 16;
+  static constexpr int block_threads = 256, items_per_thread = 16;
   static constexpr std::size_t eight_lanes_bytes = 256, sixteen_lanes_bytes = 1024;  // of the longest such row
   static constexpr std::size_t summation_height(std::size_t num_columns) {
     return rungs::parts::ceil_div(num_columns, 4 * rungs::parts::warp_threads) + 24;
@@ -89,9 +86,9 @@ struct transposed_shuffles : rungs::parts::row_calls<transposed_shuffles> {
   static cudaError_t enqueue(InputIteratorT d_in, OutputIteratorT d_out, std::size_t num_rows, std::size_t num_columns,
                              ReductionOpT reduction_op, T init, cudaStream_t stream) {
     const auto launch = [&](auto lanes) {
-      return rungs::parts::launch(transposed_shuffles_kernel<lanes(), rows_at_once, block_threads, InputIteratorT,
-                                                             OutputIteratorT, ReductionOpT, T>,
-                                  rungs::parts::ceil_div(num_rows, block_threads / lanes() * rows_at_once),
+      const auto kernel =
+          transposed_shuffles_kernel<lanes(), block_threads, InputIteratorT, OutputIteratorT, ReductionOpT, T>;
+      return rungs::parts::launch(kernel, rungs::parts::ceil_div(num_rows, block_threads / lanes() * rows_at_once),
                                   block_threads, stream, d_in, d_out, num_rows, num_columns, reduction_op, init);
     };
     const std::size_t row_bytes = num_columns * sizeof(*d_in);

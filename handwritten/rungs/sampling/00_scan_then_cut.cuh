@@ -6,30 +6,12 @@
 // Source: Holtzman et al. 2020; a radix sort by counts and scans, Satish, Harris, Garland 2009.
 #pragma once
 
-#include "rungs/collectives/06_scan_of_warps.cuh"
+#include "rungs/parts/parts_of_threads.cuh"
 #include "rungs/parts/top_p_calls.cuh"
 
 namespace rungs::RUNGS_ABI::sampling {
 
-using parts::token;
-using parts::weight_sum;
-
-// The part of n items that is the calling thread's.
-template <int block_threads>
-struct own_part {
-  unsigned begin, end;
-  __device__ explicit own_part(unsigned n) {
-    const unsigned length = (n + block_threads - 1) / block_threads;
-    begin = min(threadIdx.x * length, n);
-    end = min(begin + length, n);
-  }
-};
-
-// All threads: what the values of the threads before the calling one sum up to.
-template <int block_threads, class T>
-__device__ T sum_before(T value) {
-  return collectives::scan_of_warps::collective<block_threads>(value, plus{}) - value;
-}
+using parts::first_to_reach, parts::own_part, parts::sum_before, parts::token, parts::weight_sum;
 
 // All threads: sorts n tokens by falling logit, by four bits of the rank at a time, the last ones first. A thread
 // counts the digits of its part, a scan makes places of all counts, and each token goes to its place. Equal digits stay
@@ -84,19 +66,6 @@ __device__ void sort_and_scan(const parts::top_p_rows<T>& row, float greatest, t
     sums[i] = parts::weight_of(row.at(parts::column_of(tokens[i])), greatest);
   __syncthreads();
   scan_sums<block_threads>(sums, n);
-}
-
-// The first of n sums that is not less than `target`; one of them is.
-__device__ inline unsigned first_to_reach(const weight_sum* sums, unsigned n, weight_sum target) {
-  unsigned low = 0, high = n - 1;
-  while (low < high) {
-    const unsigned middle = (low + high) / 2;
-    if (sums[middle] >= target)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
 }
 
 template <int block_threads, class T>

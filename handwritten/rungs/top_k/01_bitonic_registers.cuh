@@ -5,6 +5,7 @@
 // Source: bitonic sorting, Batcher 1968; one list a warp, Johnson, Douze, Jegou 2017.
 #pragma once
 
+#include "rungs/parts/sorted_candidates.cuh"
 #include "rungs/parts/top_k_calls.cuh"
 
 namespace rungs::RUNGS_ABI::top_k {
@@ -16,14 +17,8 @@ inline constexpr int lane_places = 2, warp_places = lane_places * parts::warp_th
 // where the bit `length` is 0.
 template <int distance, int length>
 __device__ void order_pairs(parts::candidate (&of)[lane_places], int lane) {
-  if constexpr (distance >= parts::warp_threads) {
-    static_assert(distance == parts::warp_threads && length == warp_places && lane_places == 2);
-    if (of[0] < of[1]) {
-      const parts::candidate greater = of[1];
-      of[1] = of[0];
-      of[0] = greater;
-    }
-  } else {
+  static_assert(lane_places == 2);
+  if constexpr (distance < parts::warp_threads) {
 #pragma unroll
     for (int r = 0; r < lane_places; ++r) {
       const int place = r * parts::warp_threads + lane;
@@ -31,6 +26,8 @@ __device__ void order_pairs(parts::candidate (&of)[lane_places], int lane) {
       const bool keeps_greater = ((place & distance) == 0) == ((place & length) == 0);
       of[r] = keeps_greater ? maximum{}(of[r], other) : minimum{}(of[r], other);
     }
+  } else if (of[0] < of[1]) {
+    parts::swap(of[0], of[1]);
   }
 }
 
@@ -65,14 +62,12 @@ __global__ void __launch_bounds__(block_threads) bitonic_registers_kernel(parts:
   parts::candidate best[lane_places] = {}, batch[lane_places];
   for (unsigned first = warp * warp_places; first < row.num_columns; first += num_warps * warp_places) {
     const parts::candidate least = __shfl_sync(parts::full_mask, best[lane_places - 1], 31);
-    bool enters = false;
 #pragma unroll
     for (int r = 0; r < lane_places; ++r) {
       const unsigned column = first + r * parts::warp_threads + lane;
       batch[r] = column < row.num_columns ? row.at(column) : 0;
-      enters = enters || batch[r] > least;
     }
-    if (!__any_sync(parts::full_mask, enters)) continue;
+    if (!__any_sync(parts::full_mask, batch[0] > least || batch[1] > least)) continue;
     sort_places(batch, lane);
     merge_best(best, batch, lane);
   }

@@ -6,6 +6,7 @@
 // Source: Alabi et al. 2012; several digits of a whole row, AIR top-k, Zhang et al. 2023.
 #pragma once
 
+#include "rungs/parts/sorted_candidates.cuh"
 #include "rungs/parts/top_k_calls.cuh"
 #include "rungs/parts/warp_scan.cuh"
 
@@ -56,28 +57,6 @@ __device__ parts::candidate find_bound(digit_memory& shared, unsigned rank, Each
   }
 }
 
-// All threads: writes the k chosen candidates, greatest first.
-template <int block_threads, class T>
-__device__ void write_sorted(digit_memory& shared, const parts::top_k_rows<T>& row) {
-  unsigned size = 1;
-  while (size < row.k) size *= 2;
-  for (unsigned i = row.k + threadIdx.x; i < size; i += block_threads) shared.chosen[i] = 0;
-  for (unsigned length = 2; length <= size; length *= 2) {
-    for (unsigned distance = length / 2; distance > 0; distance /= 2) {
-      __syncthreads();
-      for (unsigned i = threadIdx.x; i < size / 2; i += block_threads) {
-        const unsigned place = 2 * i - (i & (distance - 1));
-        const parts::candidate a = shared.chosen[place], b = shared.chosen[place + distance];
-        if ((a < b) != ((place & length) == 0)) continue;
-        shared.chosen[place] = b;
-        shared.chosen[place + distance] = a;
-      }
-    }
-  }
-  __syncthreads();
-  for (unsigned i = threadIdx.x; i < row.k; i += block_threads) row.write(i, shared.chosen[i]);
-}
-
 // All threads: the first k of what each() brings, to the row's outputs.
 template <int block_threads, class T, class Each>
 __device__ void choose_by_digits(digit_memory& shared, const parts::top_k_rows<T>& row, Each each) {
@@ -87,7 +66,7 @@ __device__ void choose_by_digits(digit_memory& shared, const parts::top_k_rows<T
     if (of >= bound) shared.chosen[atomicAdd(&shared.num_chosen, 1u)] = of;
   });
   __syncthreads();
-  write_sorted<block_threads>(shared, row);
+  parts::write_sorted<block_threads>(shared.chosen, row);
 }
 
 template <int block_threads, class T>

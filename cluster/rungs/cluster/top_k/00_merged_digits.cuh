@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(block_threads) merged_digits_kernel(top_k_rows
     if (of >= bound) first->chosen[atomicAdd(&first->num_chosen, 1u)] = of;
   });
   parts::meet();
-  if (rank == 0) rungs::top_k::write_sorted<block_threads>(shared, row);
+  if (rank == 0) rungs::parts::write_sorted<block_threads>(shared.chosen, row);
 #endif
 }
 
