@@ -269,7 +269,11 @@ constexpr std::size_t sizes[] = {0,
                                  4096,
                                  4097,
                                  8191,
+                                 8193,
                                  10'007,
+                                 16'385,
+                                 32'768,
+                                 32'769,
                                  65'537,
                                  300'007,
                                  most_items - 2,
@@ -310,9 +314,10 @@ TEST_P(Exact, EveryPairOfKinds) {
 }
 
 TEST_P(Exact, MillionsOfItems) {
-  constexpr std::size_t n = (1 << 24) - 1;
+  constexpr std::size_t n = (1 << 24) - 1, few = 132 * 8192;  // as many as are cut into levels on an H100
   for (const kind each : {kind::normal, kind::log_uniform, kind::outliers}) {
-    expect_right(make(each, kind::spread, 3, n), {{0, 0, n}, {1, 1, n - 1}}, {of_}, name(each));
+    expect_right(make(each, kind::spread, 3, n), {{0, 0, few}, {0, 0, few + 1}, {0, 0, n}, {1, 1, few}, {1, 1, n - 1}},
+                 {of_}, name(each));
     if (HasFailure()) return;
   }
 }
@@ -328,6 +333,11 @@ TEST_P(Exact, BesideTheMiddleOfTwoNumbers) {
 TEST_P(Exact, NotFiniteAndSignedZeros) {
   const list_of_inputs list = special_cases(of_);
   expect_right(list.all, list.ranges, all_numbers, "special");
+}
+
+TEST_P(Exact, EqualTermsOfEveryExponent) {
+  const list_of_inputs list = equal_cases(of_);
+  expect_right(list.all, list.ranges, {of_, number::f64}, "equal");
 }
 
 TEST_P(Exact, TenThousandRandomInputs) {
