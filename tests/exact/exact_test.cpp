@@ -313,6 +313,15 @@ TEST_P(Exact, EveryPairOfKinds) {
     }
 }
 
+// Blocks of ever more threads have ever more shared memory: the first with more than 48 KB has to be allowed it, also
+// where only what a block has beside its counters makes it more.
+TEST_P(Exact, BlocksOfEveryNumberOfThreads) {
+  constexpr std::size_t n = 5'000'000, step = 100'000;
+  std::vector<range> ranges;
+  for (std::size_t items = step; items <= n; items += step) ranges.push_back({0, 0, items});
+  expect_right(make(kind::normal, kind::uniform, 14, n), ranges, {of_}, "normal");
+}
+
 TEST_P(Exact, MillionsOfItems) {
   constexpr std::size_t n = (1 << 24) - 1, few = 132 * 8192;  // as many as are cut into levels on an H100
   for (const kind each : {kind::normal, kind::log_uniform, kind::outliers}) {

@@ -525,9 +525,13 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   if (grid_blocks - 1 > block_threads) finishes = true;
   const parts::tag tag = grid_blocks == 1 || finishes ? parts::tag{} : parts::draw_tag();
   const auto posts = exact_posts<Terms>::at(region, grid_blocks, tag);
+  // Counters of less than 48 KB are more with what else the block has. So that they are allowed, more is asked for.
+  std::size_t dynamic_bytes = block_threads * shape::thread_bytes;
+  if (dynamic_bytes <= parts::plain_shared_bytes && dynamic_bytes + of_the_block > parts::plain_shared_bytes)
+    dynamic_bytes = parts::plain_shared_bytes + 1;
   error = parts::launch_with_shared_memory(exact_kernel<Terms, OutputIteratorT>, grid_blocks,
-                                           static_cast<int>(block_threads), block_threads * shape::thread_bytes, stream,
-                                           terms, plan, d_out, posts, !finishes);
+                                           static_cast<int>(block_threads), dynamic_bytes, stream, terms, plan, d_out,
+                                           posts, !finishes);
   if (error != cudaSuccess || !finishes) return error;
   return parts::launch_overlapped(exact_finish_kernel<Terms, OutputIteratorT>, 1, exact_finish_threads, 0,
                                   limits.overlaps(), stream, posts, grid_blocks, d_out);
