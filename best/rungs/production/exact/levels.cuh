@@ -77,6 +77,7 @@ struct exact_levels {
     }
     // Two levels at a time, which most terms need. Below level 0 all that is finite is zero.
     bits left;
+#pragma unroll 1
     do {
       const long long sum = cut(terms, level, left), next = cut(terms, level - 1, left);
       if (static_cast<int>(lane) == level) of_lane += sum;

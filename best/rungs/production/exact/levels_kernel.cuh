@@ -1,10 +1,9 @@
 // An exactly rounded sum of few items: a tile a warp, cut into levels (levels.cuh).
 //
-// One block takes the least inputs. On sm_90 a cluster of up to eight small blocks takes more; its blocks store their
-// levels into the shared memory of the first. Still more items are spread over all multiprocessors, and blocks post
-// their levels to mailboxes (mailboxes.cuh). There the block of the highest index adds up what others post; it waits
-// only for blocks of lower indices, which start first. Of captured calls, whose tags would repeat, a second launch does
-// that.
+// One block takes the least inputs. On sm_90 a cluster of eight small blocks takes more; its blocks store their levels
+// into the shared memory of the first. Still more items are spread over the multiprocessors, and blocks post their
+// levels to mailboxes (mailboxes.cuh). There the block of the highest index adds up what others post; it waits only for
+// blocks of lower indices, which start first. Of captured calls, whose tags would repeat, a second launch does that.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -118,26 +117,20 @@ __device__ void load_tile(const Terms& terms, const levels_plan& plan, unsigned 
   }
 }
 
-// The levels of the warp's tiles. The next tile is on its way while one is cut.
+// The levels of the warp's tiles, of which most warps have one.
 template <class Terms>
 __device__ long long levels_of_tiles(const Terms& terms, const levels_plan& plan) {
   using levels = exact_levels<Terms>;
   const unsigned warp = threadIdx.x / parts::warp_threads;
   const unsigned num_warps = gridDim.x * (blockDim.x / parts::warp_threads);
-  unsigned tile = gridDim.x * warp + blockIdx.x;
   levels sum;
-  if (tile >= plan.num_tiles) return sum.total();
-  typename levels::term values[levels::thread_terms], next[levels::thread_terms];
-  load_tile(terms, plan, tile, next);
 #pragma unroll 1
-  while (true) {
-#pragma unroll
-    for (int i = 0; i < levels::thread_terms; ++i) values[i] = next[i];
-    tile += num_warps;
-    if (tile < plan.num_tiles) load_tile(terms, plan, tile, next);
+  for (unsigned tile = gridDim.x * warp + blockIdx.x; tile < plan.num_tiles; tile += num_warps) {
+    typename levels::term values[levels::thread_terms];
+    load_tile(terms, plan, tile, values);
     sum.add(values);
-    if (tile >= plan.num_tiles) return sum.total();
   }
+  return sum.total();
 }
 
 // Adds up what the first num_posts blocks have posted, and `own`, which the first warp has; writes it.
@@ -267,17 +260,16 @@ struct levels_launch {
 };
 
 inline levels_launch choose_levels(const levels_plan& plan, std::size_t multiprocessors, bool has_clusters) {
-  // One block has up to 16 tiles. A cluster's blocks are small enough for one multiprocessor to hold all of them. In a
-  // grid, 9 warps read the mailboxes of 132 blocks at once.
-  constexpr std::size_t most_alone = 16, most_in_cluster = 128, cluster_warps = 4, block_tiles = 4, least_warps = 9,
+  // A warp has one tile, if there are enough warps. Blocks of a cluster are small, so that they start soon. In a grid
+  // few blocks post, and 16 warps read the mailboxes of 128 blocks at once; some may have no tile.
+  constexpr std::size_t most_alone = 16, cluster_blocks = cluster::parts::portable_cluster_blocks, cluster_warps = 8,
+                        most_in_cluster = cluster_blocks * cluster_warps, block_tiles = 8, least_warps = 16,
                         most_warps = most_levels_threads / parts::warp_threads;
   const std::size_t tiles = plan.num_tiles;
   if (tiles <= 1) return {};
   if (tiles <= most_alone) return {levels_meet::block, 1, tiles};
-  if (has_clusters && tiles <= most_in_cluster) {
-    constexpr std::size_t num_blocks = cluster::parts::portable_cluster_blocks;
-    return {levels_meet::cluster, num_blocks, parts::at_most(parts::ceil_div(tiles, num_blocks), cluster_warps)};
-  }
+  if (has_clusters && tiles <= most_in_cluster)
+    return {levels_meet::cluster, cluster_blocks, parts::ceil_div(tiles, cluster_blocks)};
   const std::size_t num_blocks = parts::at_most(parts::ceil_div(tiles, block_tiles), multiprocessors),
                     num_warps = parts::at_most(parts::ceil_div(tiles, num_blocks), most_warps);
   return {levels_meet::grid, num_blocks, num_warps > least_warps ? num_warps : least_warps};
