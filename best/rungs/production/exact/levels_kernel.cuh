@@ -260,9 +260,10 @@ struct levels_launch {
 };
 
 inline levels_launch choose_levels(const levels_plan& plan, std::size_t multiprocessors, bool has_clusters) {
-  // A warp has one tile, if there are enough warps. Blocks of a cluster are small, so that they start soon. In a grid
-  // few blocks post, and 16 warps read the mailboxes of 128 blocks at once; some may have no tile.
-  constexpr std::size_t most_alone = 16, cluster_blocks = cluster::parts::portable_cluster_blocks, cluster_warps = 8,
+  // A warp has one tile, if there are enough warps. One multiprocessor holds all blocks of a cluster, so that it
+  // starts wherever a single block would. In a grid few blocks post, and 16 warps read the mailboxes of 128 blocks at
+  // once; some may have no tile.
+  constexpr std::size_t most_alone = 16, cluster_blocks = cluster::parts::portable_cluster_blocks, cluster_warps = 4,
                         most_in_cluster = cluster_blocks * cluster_warps, block_tiles = 8, least_warps = 16,
                         most_warps = most_levels_threads / parts::warp_threads;
   const std::size_t tiles = plan.num_tiles;
