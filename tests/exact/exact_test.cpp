@@ -269,9 +269,13 @@ constexpr std::size_t sizes[] = {0,
                                  4096,
                                  4097,
                                  8191,
+                                 8193,
                                  10'007,
+                                 16'384,
+                                 16'385,
+                                 32'769,
                                  65'537,
-                                 300'007,
+                                 270'337,
                                  most_items - 2,
                                  most_items - 1,
                                  most_items};
@@ -309,10 +313,20 @@ TEST_P(Exact, EveryPairOfKinds) {
     }
 }
 
+// Blocks of ever more threads have ever more shared memory: the first with more than 48 KB has to be allowed it, also
+// where only what a block has beside its counters makes it more.
+TEST_P(Exact, BlocksOfEveryNumberOfThreads) {
+  constexpr std::size_t n = 5'000'000, step = 100'000;
+  std::vector<range> ranges;
+  for (std::size_t items = step; items <= n; items += step) ranges.push_back({0, 0, items});
+  expect_right(make(kind::normal, kind::uniform, 14, n), ranges, {of_}, "normal");
+}
+
 TEST_P(Exact, MillionsOfItems) {
-  constexpr std::size_t n = (1 << 24) - 1;
+  constexpr std::size_t n = (1 << 24) - 1, few = 132 * 8192;  // as many as are cut into levels on an H100
   for (const kind each : {kind::normal, kind::log_uniform, kind::outliers}) {
-    expect_right(make(each, kind::spread, 3, n), {{0, 0, n}, {1, 1, n - 1}}, {of_}, name(each));
+    expect_right(make(each, kind::spread, 3, n), {{0, 0, few}, {0, 0, few + 1}, {0, 0, n}, {1, 1, few}, {1, 1, n - 1}},
+                 {of_}, name(each));
     if (HasFailure()) return;
   }
 }
@@ -328,6 +342,11 @@ TEST_P(Exact, BesideTheMiddleOfTwoNumbers) {
 TEST_P(Exact, NotFiniteAndSignedZeros) {
   const list_of_inputs list = special_cases(of_);
   expect_right(list.all, list.ranges, all_numbers, "special");
+}
+
+TEST_P(Exact, EqualTermsOfEveryExponent) {
+  const list_of_inputs list = equal_cases(of_);
+  expect_right(list.all, list.ranges, {of_, number::f64}, "equal");
 }
 
 TEST_P(Exact, TenThousandRandomInputs) {

@@ -262,4 +262,16 @@ inline list_of_inputs special_cases(number of) {
   return list;
 }
 
+// Of exponents from the least to the greatest, 700 equal numbers: as great a sum as one place can have.
+inline list_of_inputs equal_cases(number of) {
+  const float_format item = format_of(of);
+  const bits one = *encoded(item, false, 1, 0);
+  const int greatest = greatest_finite_field(item), step = greatest > 300 ? 7 : 1;
+  list_of_inputs list;
+  for (int field = 0; field <= greatest; field += step)
+    for (const bits mantissa : {bits{0}, bits{1}, ones(item) / 2 + 1, ones(item)})
+      list.append(items(700, with_field(item, field, mantissa, field % 2 != 0)), items(700, one));
+  return list;
+}
+
 }  // namespace rungs::tests::exact

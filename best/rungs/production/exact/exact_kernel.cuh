@@ -1,4 +1,5 @@
-// An exactly rounded sum in one read of the input.
+// An exactly rounded sum in one read of the input. Up to about a million floats, halves or pairs of them are added up
+// by another kernel (levels_kernel.cuh).
 //
 // A thread adds what it reads as integers, in a window of up to 104 bits in registers (window.cuh). Terms that do not
 // fit it go, one by one, to integers in shared memory that the thread has for itself (counters.cuh). Nothing is rounded
@@ -22,6 +23,7 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
 #include "rungs/production/exact/counters.cuh"
+#include "rungs/production/exact/levels_kernel.cuh"
 #include "rungs/production/exact/short_sum.cuh"
 #include "rungs/production/exact/terms.cuh"
 #include "rungs/production/exact/window.cuh"
@@ -489,6 +491,9 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   parts::device_limits limits;
   cudaError_t error = limits.ask();
   if (error != cudaSuccess) return error;
+  if constexpr (exact_levels<Terms>::fit)
+    if (num_items <= most_level_items(limits))
+      return add_levels(d_temp_storage, temp_storage_bytes, terms, d_out, num_items, limits, stream);
   exact_plan plan{num_items, 0, 0};
   if constexpr (Terms::in_vectors) {
     plan.before = parts::at_most(terms.items_before_vectors(), num_items);
@@ -520,9 +525,13 @@ cudaError_t add_exactly(void* d_temp_storage, std::size_t& temp_storage_bytes, c
   if (grid_blocks - 1 > block_threads) finishes = true;
   const parts::tag tag = grid_blocks == 1 || finishes ? parts::tag{} : parts::draw_tag();
   const auto posts = exact_posts<Terms>::at(region, grid_blocks, tag);
+  // Counters of less than 48 KB are more with what else the block has. So that they are allowed, more is asked for.
+  std::size_t dynamic_bytes = block_threads * shape::thread_bytes;
+  if (dynamic_bytes <= parts::plain_shared_bytes && dynamic_bytes + of_the_block > parts::plain_shared_bytes)
+    dynamic_bytes = parts::plain_shared_bytes + 1;
   error = parts::launch_with_shared_memory(exact_kernel<Terms, OutputIteratorT>, grid_blocks,
-                                           static_cast<int>(block_threads), block_threads * shape::thread_bytes, stream,
-                                           terms, plan, d_out, posts, !finishes);
+                                           static_cast<int>(block_threads), dynamic_bytes, stream, terms, plan, d_out,
+                                           posts, !finishes);
   if (error != cudaSuccess || !finishes) return error;
   return parts::launch_overlapped(exact_finish_kernel<Terms, OutputIteratorT>, 1, exact_finish_threads, 0,
                                   limits.overlaps(), stream, posts, grid_blocks, d_out);

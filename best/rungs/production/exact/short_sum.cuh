@@ -27,6 +27,31 @@ __device__ inline long long total_of_lanes(long long value) {
   return of_bits(0) + of_bits(16) + of_bits(32) + top * (1ll << 48);
 }
 
+// To nearest, ties to even: a number whose leading bit has the place `leading`, counted from that of a record's lowest
+// digit. That bit and the next 63 are kept_and_more, which is zero of a number that is; `rest`: whether any bit below
+// is one.
+template <class Result, class Total>
+__device__ Result rounded_number(std::uint64_t kept_and_more, bool rest, int leading, bool is_negative) {
+  using format = exact::format_of<Result>;
+  constexpr int finest = format::least_exponent + 1 - Total::lowest_exponent;
+  const int coarse = leading - format::mantissa_bits, last = coarse > finest ? coarse : finest;
+  const int dropped = 63 - leading + last;  // at least 11
+  std::uint64_t kept = dropped < 64 ? kept_and_more >> dropped : 0;
+  const std::uint64_t below = dropped < 64 ? kept_and_more << (64 - dropped) : dropped == 64 ? kept_and_more : 0;
+  if (below >> 63 != 0 && ((kept & 1) != 0 || below << 1 != 0 || rest)) ++kept;
+  if (last - finest >= format::greatest_field)
+    kept = format::infinity;
+  else
+    kept += static_cast<std::uint64_t>(last - finest) << format::mantissa_bits;
+  if (kept > format::infinity) kept = format::infinity;
+  const auto bits =
+      static_cast<typename format::bits>(kept_and_more == 0 ? 0 : kept | (is_negative ? format::sign : 0));
+  Result result;
+  static_assert(sizeof(result) == sizeof(bits));
+  memcpy(static_cast<void*>(&result), &bits, sizeof(bits));
+  return result;
+}
+
 // (words[0] + words[1] * 2^32 + …) * 2^(32 * first + lowest_exponent): digits of a record, from the first that may be
 // other than zero. The last word bears the sign.
 template <int num_words_>
@@ -73,7 +98,6 @@ struct short_sum {
   // As a record's.
   template <class Result, class Total>
   __device__ Result rounded() const {
-    using format = exact::format_of<Result>;
     const bool is_negative = sign() != 0;
     unsigned held[num_words];
 #pragma unroll
@@ -99,22 +123,7 @@ struct short_sum {
     }
     rest |= held[0] << by % 32;
     const std::uint64_t kept_and_more = std::uint64_t{top} << 32 | held[num_words - 2];
-    constexpr int finest = format::least_exponent + 1 - Total::lowest_exponent;
-    const int coarse = leading - format::mantissa_bits, last = coarse > finest ? coarse : finest;
-    const int dropped = 63 - leading + last;  // at least 11
-    std::uint64_t kept = dropped < 64 ? kept_and_more >> dropped : 0;
-    const std::uint64_t below = dropped < 64 ? kept_and_more << (64 - dropped) : dropped == 64 ? kept_and_more : 0;
-    if (below >> 63 != 0 && ((kept & 1) != 0 || below << 1 != 0 || rest != 0)) ++kept;
-    if (last - finest >= format::greatest_field)
-      kept = format::infinity;
-    else
-      kept += static_cast<std::uint64_t>(last - finest) << format::mantissa_bits;
-    if (kept > format::infinity) kept = format::infinity;
-    const auto bits = static_cast<typename format::bits>(top == 0 ? 0 : kept | (is_negative ? format::sign : 0));
-    Result result;
-    static_assert(sizeof(result) == sizeof(bits));
-    memcpy(static_cast<void*>(&result), &bits, sizeof(bits));
-    return result;
+    return rounded_number<Result, Total>(kept_and_more, rest != 0, leading, is_negative);
   }
 };
 

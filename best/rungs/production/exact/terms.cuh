@@ -45,6 +45,16 @@ __device__ void negate_if(bool is_negative, unsigned (&words)[num_words]) {
   }
 }
 
+// |number| to be compared: a float, which is no NaN where another number is compared with it; of a double the upper
+// half of its bits, where a NaN is above all numbers.
+__device__ inline float magnitude_of(float number) { return fabsf(number); }
+__device__ inline float larger(float a, float b) { return fmaxf(a, b); }
+__device__ inline unsigned magnitude_of(double number) { return __double2hiint(number) & 0x7fffffffu; }
+__device__ inline unsigned larger(unsigned a, unsigned b) { return a < b ? b : a; }
+// Of a magnitude, the upper 32 bits.
+__device__ inline unsigned upper_bits_of(float magnitude) { return __float_as_uint(magnitude); }
+__device__ inline unsigned upper_bits_of(unsigned magnitude) { return magnitude; }
+
 // The parts of a float or a double: mantissa * 2^exponent.
 template <class Number>
 struct number_parts {
