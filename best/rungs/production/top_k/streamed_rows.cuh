@@ -9,8 +9,11 @@
 // rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates:
 // the result is the same, but later.
 //
-// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and a
-// second launch chooses among those of a row.
+// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, the first
+// first, and a second launch chooses among those of a row.
+//
+// A loop that moves chunks from one place of an array of registers to the next waits for their loads. So each keeps its
+// place (for_each_chunk). Keys are compared by their bits, a few instructions for 16 bytes (screen).
 #pragma once
 
 #include <cmath>
@@ -559,8 +562,8 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
     write_kept(held, plan.k, true, to_part);
 }
 
-// A bound that at least k candidates of a row's parts reach, from the first few of each. These are the greatest ones of
-// most parts. Leaves a size of 0 behind a barrier.
+// A bound that at least k candidates of a row's parts reach, from the first few of each. Leaves a size of 0 behind a
+// barrier.
 __device__ inline unsigned bound_of_parts(const candidate* candidates, const streamed_plan& plan,
                                           block_selection& selection) {
   const unsigned of_part = (2 * plan.k + plan.num_parts - 1) / plan.num_parts, num_firsts = of_part * plan.num_parts;
