@@ -154,10 +154,10 @@ TYPED_TEST(TopK, FirstKeysOfRows) {
       for (const bool greatest : {true, false}) this->expect_right(of, kind, greatest);
 }
 
-// More candidates of parts than the last block has room for. Parts that find theirs by a sample, or anew.
+// More candidates of parts than the last block has room for. Parts that find theirs by a sample, or anew, unsorted.
 TYPED_TEST(TopK, MergedParts) {
-  for (const keys_are kind :
-       {keys_are::random, keys_are::equal, keys_are::few, keys_are::one_share, keys_are::ascending, keys_are::clumpy})
+  for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few, keys_are::one_share,
+                              keys_are::ascending, keys_are::clumpy, keys_are::parted})
     for (const shape& of : {shape{1, (1 << 20) + 9, 2000, 0, 1}, shape{1, 1'300'003, 1000, 1, 2}})
       this->expect_right(of, kind, kind != keys_are::few);
 }

@@ -34,13 +34,20 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 
   const unsigned num_columns = layout.last + 1;
   const stream_type stream = part_of_row(keys, layout, row, rank, num_blocks);
+  const unsigned num_chunks = stream.num_chunks();
+  constexpr int on_their_way = stream_type::chunks_on_their_way;
+  typename stream_type::chunk pending[on_their_way];
+#pragma unroll
+  for (int i = 0; i < on_their_way; ++i)
+    if (static_cast<unsigned>(i) < num_chunks) pending[i] = stream.load(i);
   unsigned best = 0, best_column = num_columns;
-  typename stream_type::chunk pending[stream_type::chunks_on_their_way];
-  stream.begin_reading(pending);
-  stream.for_each_chunk(pending, [&](const auto& loaded, unsigned index) {
+  for (unsigned index = 0; index < num_chunks; ++index) {
+    const typename stream_type::chunk loaded = pending[0];
+#pragma unroll
+    for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
+    if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
     stream.improve(loaded, index, best, best_column);
-    return true;
-  });
+  }
   const candidate own = greatest_of_warp(best_column < num_columns ? layout.make(best, best_column) : 0);
 
 #if __CUDA_ARCH__ >= 900

@@ -26,14 +26,12 @@ __device__ candidate bound_of_digits(const key_stream<Order>& part, const gather
     shift -= width;
     distance_bins::clear(selection);
     __syncthreads();
-    part.for_each_chunk([&](const auto& loaded, unsigned index) {
-      part.for_each_key(loaded, index, [&](unsigned key, unsigned place) {
+    for (unsigned index = 0; index < part.num_chunks(); ++index)
+      part.for_each_key(part.load(index), index, [&](unsigned key, unsigned place) {
         const candidate each = part.candidate_of(key, place);
         if (seen == bits || each >> seen == prefix)
           atomicAdd(selection.bins + (static_cast<unsigned>(each >> shift) & ((1u << width) - 1)), 1u);
       });
-      return true;
-    });
     meet_blocks(plan.cluster_blocks);
 #if __CUDA_ARCH__ >= 900
     if (plan.cluster_blocks > 1) {
@@ -62,13 +60,11 @@ template <class Order>
 __device__ void hold_from(const key_stream<Order>& part, candidate bound, candidate* held, block_selection& selection) {
   if (threadIdx.x == 0) selection.size = 0;
   __syncthreads();
-  part.for_each_chunk([&](const auto& loaded, unsigned index) {
-    part.for_each_key(loaded, index, [&](unsigned key, unsigned place) {
+  for (unsigned index = 0; index < part.num_chunks(); ++index)
+    part.for_each_key(part.load(index), index, [&](unsigned key, unsigned place) {
       const candidate each = part.candidate_of(key, place);
       if (each >= bound) held[atomicAdd(&selection.size, 1u)] = each;
     });
-    return true;
-  });
 }
 
 // Tells all blocks how many keys of the part are above the bound, and how many are equal to it.
@@ -78,13 +74,11 @@ __device__ void count_beside(const key_stream<Order>& part, unsigned bound, unsi
   if (threadIdx.x == 0) own.num_above = own.num_equal = 0;
   __syncthreads();
   unsigned above = 0, equal = 0;
-  part.for_each_chunk([&](const auto& loaded, unsigned index) {
-    part.for_each_key(loaded, index, [&](unsigned key, unsigned) {
+  for (unsigned index = 0; index < part.num_chunks(); ++index)
+    part.for_each_key(part.load(index), index, [&](unsigned key, unsigned) {
       above += key > bound;
       equal += key == bound;
     });
-    return true;
-  });
 #pragma unroll
   for (int distance = 1; distance < parts::warp_threads; distance *= 2) {
     above += __shfl_xor_sync(parts::full_mask, above, distance);
@@ -109,23 +103,21 @@ __device__ void hold_above(const key_stream<Order>& part, unsigned bound, bool h
                            candidate* held, gathered_memory& own) {
   if (threadIdx.x == 0) own.selection.size = own.num_equal = 0;
   __syncthreads();
-  if (!has_above && num_equal == 0) return;
   unsigned taken = 0;
-  part.for_each_chunk([&](const auto& loaded, unsigned index) {
+  for (unsigned index = 0; index < part.num_chunks() && (has_above || taken < num_equal); ++index) {
     const bool takes_equal = taken < num_equal;
     unsigned equal = 0;
-    part.for_each_key(loaded, index, [&](unsigned key, unsigned place) {
+    part.for_each_key(part.load(index), index, [&](unsigned key, unsigned place) {
       if (key < bound + !takes_equal) return;
       equal += key == bound;
       held[atomicAdd(&own.selection.size, 1u)] = part.candidate_of(key, place);
     });
-    if (!takes_equal) return has_above;
+    if (!takes_equal) continue;
     if (equal > 0) atomicAdd(&own.num_equal, equal);
     __syncthreads();
     taken = own.num_equal;
     __syncthreads();  // all have read it
-    return has_above || taken < num_equal;
-  });
+  }
 }
 
 }  // namespace rungs::RUNGS_ABI::production

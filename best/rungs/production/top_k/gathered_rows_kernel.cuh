@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
                          const __grid_constant__ gathered_plan plan) {
   using stream_type = key_stream<Order>;
   constexpr unsigned vector_items = stream_type::sampled_items;
-  constexpr unsigned num_chunks_held = is_held ? stream_type::chunks_held : stream_type::chunks_shared;
+  constexpr unsigned num_chunks_held = stream_type::chunks_on_their_way;
   extern __shared__ __align__(16) unsigned char gathered_rows_memory[];
   auto& own = reinterpret_cast<gathered_memory&>(*gathered_rows_memory);
   auto* const held = reinterpret_cast<candidate*>(gathered_rows_memory + sizeof(gathered_memory));
@@ -114,18 +114,19 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 #endif
 
   // Phase 3: the block holds its keys that reach the bound.
-  const typename stream_type::screen screen = stream.screen_of(bound);
   if constexpr (is_held) {
+    float number = 0;
+    if constexpr (stream_type::compares_numbers) number = stream.number_below(bound);
 #pragma unroll
     for (unsigned i = 0; i < num_chunks_held; ++i)
-      if (i < num_chunks)
-        stream.template hold_reaching<false>(pending[i], i, screen, held, plan.capacity, selection.size);
+      if (i < num_chunks) stream.hold_ordered(pending[i], i, bound, number, held, plan.capacity, selection.size);
   } else {
+    const typename stream_type::screen screen = stream.screen_of(bound);
     stream.for_each_chunk(pending, [&](const auto& loaded, unsigned index) {
-      return stream.template hold_reaching<true>(loaded, index, screen, held, plan.capacity, selection.size);
+      return stream.hold_reaching(loaded, index, screen, held, plan.capacity, selection.size);
     });
     __syncthreads();
-    stream.order_held(held, min(selection.size, plan.capacity));
+    if (selection.size <= plan.capacity) stream.order_held(held, selection.size);
   }
 
   // Phase 4: blocks tell each other how many keys they hold. If there is no room for all, or there are fewer than k,

@@ -9,8 +9,8 @@
 // rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates:
 // the result is the same, but later.
 //
-// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, the first
-// first, and a second launch chooses among those of a row.
+// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, mostly
+// sorted, and a second launch chooses among those of a row.
 //
 // A loop that moves chunks from one place of an array of registers to the next waits for their loads. So each keeps its
 // place (for_each_chunk). Keys are compared by their bits, a few instructions for 16 bytes (screen).
@@ -40,7 +40,7 @@ inline constexpr unsigned chunk_items = block_selection::block_threads * chunk_t
 
 // The keys of one part of a row, by 16 bytes where they lie at multiples of 16. Chunks are counted from such a multiple
 // at or before the first key. Where blocks share them, their warps take turns, 512 bytes each. So shares of sorted keys
-// are alike, too.
+// are alike, too. The number of blocks is a power of two.
 template <class Order>
 class key_stream {
   using Storage = typename Order::Storage;
@@ -48,9 +48,10 @@ class key_stream {
   static constexpr int num_vectors = chunk_thread_items / vector_items;
 
  public:
-  static constexpr int chunks_held = 4 / num_vectors;             // in registers: 64 bytes a thread
-  static constexpr int chunks_on_their_way = 4;                   // where they stream: 128 bytes a thread, or 64
-  static constexpr int chunks_shared = num_vectors == 1 ? 3 : 2;  // where blocks share a row and registers are scarce
+  static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
+  // Whether keys that are in registers are compared as floats first, with an instruction each. Two bytes of a __half
+  // are no float of its order.
+  static constexpr bool compares_numbers = Order::is_float && Order::bits == 32;
   struct chunk {
     uint4 vectors[num_vectors];
   };
@@ -79,9 +80,7 @@ class key_stream {
   }
 
   // Of each block.
-  __device__ unsigned num_chunks() const {
-    return (size_ + before_ + num_blocks_ * chunk_items - 1) / (num_blocks_ * chunk_items);
-  }
+  __device__ unsigned num_chunks() const { return (size_ + before_ + num_blocks_ * chunk_items - 1) >> log_chunk(); }
 
   __device__ chunk load(unsigned index) const {
     chunk loaded;
@@ -121,7 +120,7 @@ class key_stream {
   // registers, since a move would wait for its load.
   template <int ring, class Take>
   __device__ void for_each_chunk(chunk (&pending)[ring], Take take) const {
-    const unsigned whole = (size_ + before_) / (num_blocks_ * chunk_items), all = num_chunks();
+    const unsigned whole = (size_ + before_) >> log_chunk(), all = num_chunks();
     unsigned index = 0;
     while (index + 2 * ring <= whole) {
 #pragma unroll
@@ -140,19 +139,6 @@ class key_stream {
         }
         ++index;
       }
-    }
-  }
-  // The same from the beginning, by two chunks at a time.
-  template <class Take>
-  __device__ void for_each_chunk(Take take) const {
-    const unsigned all = num_chunks();
-#pragma unroll 1
-    for (unsigned index = 0; index < all; index += 2) {
-      const bool are_two = index + 1 < all;
-      chunk loaded[2];
-      loaded[0] = load(index);
-      if (are_two) loaded[1] = load(index + 1);
-      if (!take(loaded[0], index) || (are_two && !take(loaded[1], index + 1))) return;
     }
   }
   // Calls take(exceeds, candidate) for each of the thread's keys in the chunk, by whole warps, if one of the warp's
@@ -185,7 +171,7 @@ class key_stream {
   }
   __device__ screen screen_of(unsigned bound) const {
     constexpr int above = 32 - Order::bits;
-    screen made;
+    screen made{};
     if constexpr (Order::is_float) {
       const unsigned ordered = (bound << above ^ order_.flip) >> above << above;
       const bool least_first = order_.flip >> 31 != 0;
@@ -228,9 +214,8 @@ class key_stream {
              most >> 16 > of.behind || (most & 0xffff) > of.behind;
     }
   }
-  // Adds the thread's keys in the chunk that reach the bound to those held; counts also those that it has no room for.
-  // Returns whether there was room. as_read: keys are held by their bits and columns, until order_held.
-  template <bool as_read>
+  // Adds the thread's keys in the chunk that reach the bound to those held, by their bits and columns until order_held.
+  // Counts also those that it has no room for. Returns whether there was room.
   __device__ bool hold_reaching(const chunk& loaded, unsigned index, const screen& of, candidate* held,
                                 unsigned capacity, unsigned& size) const {
     bool passing[num_vectors], any = false;
@@ -256,7 +241,7 @@ class key_stream {
       for (unsigned i = 0; i < vector_items; ++i) {
         if (reaching[i] && to < capacity) {
           const unsigned column = first_column_ + first + i;
-          held[to] = as_read ? candidate{items[i]} << 32 | column : layout_.make(order_(items[i]), column);
+          held[to] = candidate{items[i]} << 32 | column;
         }
         to += reaching[i];
       }
@@ -270,6 +255,42 @@ class key_stream {
       const candidate each = held[i];
       held[i] = layout_.make(order_(static_cast<Storage>(each >> 32)), static_cast<unsigned>(each));
     }
+  }
+  // What keys are compared with first: no key below it reaches the bound.
+  __device__ float number_below(unsigned bound) const {
+    Storage raw;
+    if (bits_of(order_, bound, raw)) return number_of_key(order_, raw);
+    if (bound == (0x80000000 ^ order_.flip)) return 0;
+    return bound >= 0x80000000 ? INFINITY : -INFINITY;
+  }
+  // As hold_reaching, for keys that are in registers: by their order, and as candidates.
+  __device__ bool hold_ordered(const chunk& loaded, unsigned index, unsigned bound, float number, candidate* held,
+                               unsigned capacity, unsigned& size) const {
+    Storage items[chunk_thread_items];
+    memcpy(items, &loaded, sizeof(loaded));
+    if constexpr (compares_numbers) {
+      float greatest = number_of_key(order_, items[0]);
+#pragma unroll
+      for (int i = 1; i < chunk_thread_items; ++i) greatest = maximum_or_nan(greatest, number_of_key(order_, items[i]));
+      if (greatest < number) return true;
+    }
+    unsigned keys[chunk_thread_items], reaching = 0;
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i) {
+      keys[i] = order_(items[i]);
+      const bool exists = place(index, i / vector_items) + i % vector_items < size_;
+      reaching |= static_cast<unsigned>(keys[i] >= bound && exists) << i;
+    }
+    if (reaching == 0) return true;
+    unsigned to = atomicAdd(&size, static_cast<unsigned>(__popc(reaching)));
+#pragma unroll
+    for (int i = 0; i < chunk_thread_items; ++i) {
+      if ((reaching >> i & 1) == 0) continue;
+      if (to < capacity)
+        held[to] = layout_.make(keys[i], first_column_ + place(index, i / vector_items) + i % vector_items);
+      ++to;
+    }
+    return to <= capacity;
   }
   // Calls take(keys, column of the first) for each of the thread's vectors in the chunk, with 0 for keys that do not
   // exist.
@@ -342,6 +363,7 @@ class key_stream {
     const unsigned segment = (index * num_vectors + vector) * block_selection::warps + threadIdx.x / lanes;
     return ((segment * num_blocks_ + rank_) * lanes + threadIdx.x % lanes) * vector_items - before_;
   }
+  __device__ int log_chunk() const { return __ffs(static_cast<int>(num_blocks_ * chunk_items)) - 1; }
 
   const Order order_;
   const candidate_layout layout_;
@@ -361,7 +383,7 @@ class candidate_stream {
     bool is_set;
   };
 
-  static constexpr int chunks_held = 1;
+  static constexpr int chunks_on_their_way = 1;
 
   __device__ candidate_stream(const candidate* candidates, unsigned size) : candidates_(candidates), size_(size) {}
 
@@ -403,7 +425,7 @@ __device__ void keep_greatest_of(const Stream& stream, candidate* held, block_se
   __syncthreads();
   const unsigned num_chunks = stream.num_chunks();
   typename Stream::threshold least{0, false};
-  constexpr int on_their_way = Stream::chunks_held;
+  constexpr int on_their_way = Stream::chunks_on_their_way;
   typename Stream::chunk pending[on_their_way];
 #pragma unroll
   for (int i = 0; i < on_their_way; ++i)
@@ -466,11 +488,11 @@ __device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* h
   stream.begin_reading(pending);
   const typename key_stream<Order>::screen screen = stream.screen_of(bound);
   stream.for_each_chunk(pending, [&](const auto& loaded, unsigned index) {
-    return stream.template hold_reaching<true>(loaded, index, screen, held, capacity, selection.size);
+    return stream.hold_reaching(loaded, index, screen, held, capacity, selection.size);
   });
   __syncthreads();
   size = selection.size;
-  stream.order_held(held, min(size, capacity));
+  if (size <= capacity) stream.order_held(held, size);
   __syncthreads();
   return size < k || size > capacity ? 0 : bound;
 }
@@ -519,6 +541,13 @@ __device__ void write_kept(candidate* held, unsigned k, bool sorted, Write write
   for (unsigned i = threadIdx.x; i < k; i += block_selection::block_threads) write(i, held[i]);
 }
 
+// The same without their order: the second comes before the first, unlike in a sorted part.
+template <class Write>
+__device__ void write_unsorted(const candidate* held, unsigned k, Write write) {
+  const bool swaps = k > 1 && held[0] > held[1];
+  for (unsigned i = threadIdx.x; i < k; i += block_selection::block_threads) write(i < 2 && swaps ? 1 - i : i, held[i]);
+}
+
 // The same for the greatest k of `size` candidates, whose keys reach the bound; or returns false, having done nothing.
 // All threads call it behind a barrier.
 template <class Write>
@@ -559,7 +588,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   if (plan.num_parts == 1)
     write_kept(held, plan.k, plan.sorted, to_row);
   else
-    write_kept(held, plan.k, true, to_part);
+    write_unsorted(held, plan.k, to_part);
 }
 
 // A bound that at least k candidates of a row's parts reach, from the first few of each. Leaves a size of 0 behind a
@@ -579,31 +608,41 @@ __device__ inline unsigned bound_of_parts(const candidate* candidates, const str
 }
 
 // Holds those that reach the bound, until there is no room. Leaves their number, or a greater one than there is room
-// for, in selection.size behind a barrier. The candidates of a part are sorted, so a lane stops at the first of its own
-// that does not reach the bound.
+// for, in selection.size behind a barrier. The candidates of most parts are sorted, so a lane stops at the first of its
+// own that does not reach the bound (write_unsorted tells the others).
 __device__ inline void hold_of_parts(const candidate* candidates, unsigned bound, const streamed_plan& plan,
                                      candidate* held, block_selection& selection) {
   constexpr unsigned lanes = 8, at_once = 5, groups = block_selection::block_threads / lanes;
-  const unsigned lane = threadIdx.x % lanes;
+  constexpr unsigned warp_groups = parts::warp_threads / lanes;
+  const unsigned lane = threadIdx.x % lanes, group = threadIdx.x / lanes;
   bool has_room = true;
 #pragma unroll 1
-  for (unsigned tile = threadIdx.x / lanes; has_room && tile < plan.num_parts; tile += at_once * groups) {
+  for (unsigned first_part = 0; first_part + group / warp_groups * warp_groups < plan.num_parts;
+       first_part += at_once * groups) {  // by whole warps
     candidate firsts[at_once];
+    bool are_sorted[at_once];
 #pragma unroll
     for (unsigned i = 0; i < at_once; ++i) {
-      const unsigned part = tile + i * groups;
+      const unsigned part = first_part + group + i * groups;
       firsts[i] = part < plan.num_parts && lane < plan.k ? candidates[part * plan.k + lane] : 0;
     }
 #pragma unroll
+    for (unsigned i = 0; i < at_once; ++i)
+      are_sorted[i] =
+          __shfl_sync(parts::full_mask, firsts[i], 0, lanes) > __shfl_sync(parts::full_mask, firsts[i], 1, lanes);
+#pragma unroll
     for (unsigned i = 0; i < at_once; ++i) {
-      const unsigned part = tile + i * groups;
+      const unsigned part = first_part + group + i * groups;
       candidate each = firsts[i];
 #pragma unroll 1
       for (unsigned place = lane; has_room && part < plan.num_parts && place < plan.k;) {
-        if (plan.layout.key_of(each) < bound) break;
-        const unsigned to = atomicAdd(&selection.size, 1u);
-        has_room = to < plan.capacity;
-        if (has_room) held[to] = each;
+        if (plan.layout.key_of(each) >= bound) {
+          const unsigned to = atomicAdd(&selection.size, 1u);
+          has_room = to < plan.capacity;
+          if (has_room) held[to] = each;
+        } else if (are_sorted[i]) {
+          break;
+        }
         place += lanes;
         if (place < plan.k) each = candidates[part * plan.k + place];
       }
