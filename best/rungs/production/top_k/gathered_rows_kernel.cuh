@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
                          const __grid_constant__ gathered_plan plan) {
   using stream_type = key_stream<Order>;
   constexpr unsigned vector_items = stream_type::sampled_items;
-  constexpr unsigned num_chunks_held = stream_type::chunks_on_their_way;
+  constexpr unsigned num_chunks_held = is_held ? stream_type::chunks_on_their_way : stream_type::chunks_shared;
   extern __shared__ __align__(16) unsigned char gathered_rows_memory[];
   auto& own = reinterpret_cast<gathered_memory&>(*gathered_rows_memory);
   auto* const held = reinterpret_cast<candidate*>(gathered_rows_memory + sizeof(gathered_memory));

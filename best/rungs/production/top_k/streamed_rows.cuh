@@ -48,7 +48,8 @@ class key_stream {
   static constexpr int num_vectors = chunk_thread_items / vector_items;
 
  public:
-  static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
+  static constexpr int chunks_on_their_way = 4 / num_vectors;     // 64 bytes a thread
+  static constexpr int chunks_shared = num_vectors == 1 ? 3 : 2;  // where blocks share a row and registers are scarce
   // Whether keys that are in registers are compared as floats first, with an instruction each. Two bytes of a __half
   // are no float of its order.
   static constexpr bool compares_numbers = Order::is_float && Order::bits == 32;
