@@ -158,7 +158,8 @@ TYPED_TEST(TopK, FirstKeysOfRows) {
 TYPED_TEST(TopK, MergedParts) {
   for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few, keys_are::one_share,
                               keys_are::ascending, keys_are::clumpy, keys_are::parted})
-    for (const shape& of : {shape{1, (1 << 20) + 9, 2000, 0, 1}, shape{1, 1'300'003, 1000, 1, 2}})
+    for (const shape& of :
+         {shape{1, (1 << 20) + 9, 2000, 0, 1}, shape{1, 1'300'003, 1000, 1, 2}, shape{1, (1 << 20) + 3, 64, 0, 1}})
       this->expect_right(of, kind, kind != keys_are::few);
 }
 

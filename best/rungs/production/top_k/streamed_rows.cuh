@@ -9,8 +9,8 @@
 // rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates:
 // the result is the same, but later.
 //
-// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, mostly
-// sorted, and a second launch chooses among those of a row.
+// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and
+// a second launch chooses among those of a row. Parts that began anew leave them unsorted; then it reads all.
 //
 // A loop that moves chunks from one place of an array of registers to the next waits for their loads. So each keeps its
 // place (for_each_chunk). Keys are compared by their bits, a few instructions for 16 bytes (screen).
@@ -49,6 +49,7 @@ class key_stream {
 
  public:
   static constexpr int chunks_on_their_way = 4 / num_vectors;     // 64 bytes a thread
+  static constexpr int chunks_streamed = 4;                       // where a block streams its part: 128 bytes, or 64
   static constexpr int chunks_shared = num_vectors == 1 ? 3 : 2;  // where blocks share a row and registers are scarce
   // Whether keys that are in registers are compared as floats first, with an instruction each. Two bytes of a __half
   // are no float of its order.
@@ -485,7 +486,7 @@ __device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* h
   });
   if (bound == 0) return 0;
 
-  typename key_stream<Order>::chunk pending[key_stream<Order>::chunks_on_their_way];
+  typename key_stream<Order>::chunk pending[key_stream<Order>::chunks_streamed];
   stream.begin_reading(pending);
   const typename key_stream<Order>::screen screen = stream.screen_of(bound);
   stream.for_each_chunk(pending, [&](const auto& loaded, unsigned index) {
@@ -608,45 +609,69 @@ __device__ inline unsigned bound_of_parts(const candidate* candidates, const str
   return distance_bins::bound(plan.k, greatest, selection, for_each);
 }
 
+// Whether the candidates of all parts are sorted (write_unsorted tells). All threads call it.
+__device__ inline bool are_sorted(const candidate* candidates, const streamed_plan& plan) {
+  bool is_unsorted = false;
+  if (plan.k > 1)
+    for (unsigned part = threadIdx.x; part < plan.num_parts; part += block_selection::block_threads)
+      is_unsorted |= candidates[part * plan.k] < candidates[part * plan.k + 1];
+  return !__syncthreads_or(is_unsorted);
+}
+
 // Holds those that reach the bound, until there is no room. Leaves their number, or a greater one than there is room
-// for, in selection.size behind a barrier. The candidates of most parts are sorted, so a lane stops at the first of its
-// own that does not reach the bound (write_unsorted tells the others).
-__device__ inline void hold_of_parts(const candidate* candidates, unsigned bound, const streamed_plan& plan,
-                                     candidate* held, block_selection& selection) {
+// for, in selection.size behind a barrier. The candidates of a part are sorted, so a lane stops at the first of its own
+// that does not reach the bound.
+__device__ inline void hold_of_sorted_parts(const candidate* candidates, unsigned bound, const streamed_plan& plan,
+                                            candidate* held, block_selection& selection) {
   constexpr unsigned lanes = 8, at_once = 5, groups = block_selection::block_threads / lanes;
-  constexpr unsigned warp_groups = parts::warp_threads / lanes;
-  const unsigned lane = threadIdx.x % lanes, group = threadIdx.x / lanes;
+  const unsigned lane = threadIdx.x % lanes;
   bool has_room = true;
 #pragma unroll 1
-  for (unsigned first_part = 0; first_part + group / warp_groups * warp_groups < plan.num_parts;
-       first_part += at_once * groups) {  // by whole warps
+  for (unsigned tile = threadIdx.x / lanes; has_room && tile < plan.num_parts; tile += at_once * groups) {
     candidate firsts[at_once];
-    bool are_sorted[at_once];
 #pragma unroll
     for (unsigned i = 0; i < at_once; ++i) {
-      const unsigned part = first_part + group + i * groups;
+      const unsigned part = tile + i * groups;
       firsts[i] = part < plan.num_parts && lane < plan.k ? candidates[part * plan.k + lane] : 0;
     }
 #pragma unroll
-    for (unsigned i = 0; i < at_once; ++i)
-      are_sorted[i] =
-          __shfl_sync(parts::full_mask, firsts[i], 0, lanes) > __shfl_sync(parts::full_mask, firsts[i], 1, lanes);
-#pragma unroll
     for (unsigned i = 0; i < at_once; ++i) {
-      const unsigned part = first_part + group + i * groups;
+      const unsigned part = tile + i * groups;
       candidate each = firsts[i];
 #pragma unroll 1
       for (unsigned place = lane; has_room && part < plan.num_parts && place < plan.k;) {
-        if (plan.layout.key_of(each) >= bound) {
-          const unsigned to = atomicAdd(&selection.size, 1u);
-          has_room = to < plan.capacity;
-          if (has_room) held[to] = each;
-        } else if (are_sorted[i]) {
-          break;
-        }
+        if (plan.layout.key_of(each) < bound) break;
+        const unsigned to = atomicAdd(&selection.size, 1u);
+        has_room = to < plan.capacity;
+        if (has_room) held[to] = each;
         place += lanes;
         if (place < plan.k) each = candidates[part * plan.k + place];
       }
+    }
+  }
+  __syncthreads();
+}
+
+// The same for parts of which one or more are not sorted: reads all their candidates.
+__device__ inline void hold_of_parts(const candidate* candidates, unsigned size, unsigned bound,
+                                     const streamed_plan& plan, candidate* held, block_selection& selection) {
+  constexpr unsigned at_once = 8, tile_items = at_once * block_selection::block_threads;
+  bool has_room = true;
+#pragma unroll 1
+  for (unsigned tile = threadIdx.x; has_room && tile < size; tile += tile_items) {
+    candidate read[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned from = tile + i * block_selection::block_threads;
+      read[i] = from < size ? candidates[from] : 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned from = tile + i * block_selection::block_threads;
+      if (from >= size || plan.layout.key_of(read[i]) < bound) continue;
+      const unsigned to = atomicAdd(&selection.size, 1u);
+      has_room = to < plan.capacity;
+      if (has_room) held[to] = read[i];
     }
   }
   __syncthreads();
@@ -682,7 +707,10 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
   } else {
     bound = bound_of_parts(candidates, plan, selection);
-    hold_of_parts(candidates, bound, plan, held, selection);
+    if (are_sorted(candidates, plan))
+      hold_of_sorted_parts(candidates, bound, plan, held, selection);
+    else
+      hold_of_parts(candidates, size, bound, plan, held, selection);
     num_held = selection.size;
   }
   if (num_held <= plan.capacity) {
