@@ -21,10 +21,10 @@
 
 namespace rungs::tests {
 
-enum class keys_are { random, equal, few, ascending, descending, special, bits, one_share, clumpy };
+enum class keys_are { random, equal, few, ascending, descending, special, bits, one_share, clumpy, parted };
 inline const char* name_of(keys_are kind) {
   constexpr const char* names[] = {"random",  "equal", "few",       "ascending", "descending",
-                                   "special", "bits",  "one_share", "clumpy"};
+                                   "special", "bits",  "one_share", "clumpy",    "parted"};
   return names[static_cast<int>(kind)];
 }
 
@@ -90,6 +90,11 @@ std::vector<T> make_keys(keys_are kind, std::size_t n, unsigned seed) {
         keys[i] = key_of_value<T>((engine() % 4 == 0 ? 7 + engine() % 4096 / 65536.0 : engine() % 8'192 / 1024.0) *
                                   (is_float ? 1 : 1 << 20));
         break;
+      case keys_are::parted: {  // the first third are equal but for few, the others random
+        const double value = normal(engine) * (is_float ? 1 : 4e-6);
+        keys[i] = key_of_value<T>((i >= n / 3 ? value : i % 997 == 5 ? 13 : 12) * (is_float ? 1 : 1 << 20));
+        break;
+      }
       case keys_are::bits:
         keys[i] = key_of_bits<T>(engine());
         break;

@@ -93,11 +93,18 @@ TYPED_TEST(TopK, ManyShortRows) {
         this->expect_right({4101, columns, k, k % 3, columns % 2}, kind, k == 8);
 }
 
+// A thread a key, up to 256 columns.
+TYPED_TEST(TopK, ShortRowsOfManyResults) {
+  for (const shape& of : {shape{3, 33, 33}, shape{300, 40, 34, 1, 1}, shape{3, 100, 64, 1, 1}, shape{5, 255, 255, 0, 1},
+                          shape{7, 256, 200, 3, 2}, shape{2, 257, 100, 1, 1}})
+    for (const keys_are kind : all_kinds)
+      for (const bool greatest : {true, false}) this->expect_right(of, kind, greatest);
+}
+
 TYPED_TEST(TopK, RowsOfABlock) {
-  for (const shape& of :
-       {shape{3, 33, 33}, shape{3, 100, 64, 1, 1}, shape{2, 1024, 33}, shape{2, 1024, 1024}, shape{3, 1025, 1, 2, 3},
-        shape{3, 1500, 1024, 1, 1}, shape{3, 2999, 100, 0, 5}, shape{2, 4095, 4095, 1, 1}, shape{2, 4096, 4096},
-        shape{2, 4097, 4096, 0, 1}, shape{3, 8191, 1000, 3, 2}})
+  for (const shape& of : {shape{2, 1024, 33}, shape{2, 1024, 1024}, shape{3, 1025, 1, 2, 3}, shape{3, 1500, 1024, 1, 1},
+                          shape{3, 2999, 100, 0, 5}, shape{2, 4095, 4095, 1, 1}, shape{2, 4096, 4096},
+                          shape{2, 4097, 4096, 0, 1}, shape{3, 8191, 1000, 3, 2}})
     for (const keys_are kind : all_kinds)
       for (const bool greatest : {true, false}) this->expect_right(of, kind, greatest);
 }
@@ -147,11 +154,13 @@ TYPED_TEST(TopK, FirstKeysOfRows) {
       for (const bool greatest : {true, false}) this->expect_right(of, kind, greatest);
 }
 
-// More candidates of parts than the last block has room for.
+// More candidates of parts than the last block has room for. Parts that find theirs by a sample, or anew, unsorted.
 TYPED_TEST(TopK, MergedParts) {
-  for (const keys_are kind :
-       {keys_are::random, keys_are::equal, keys_are::few, keys_are::one_share, keys_are::ascending, keys_are::clumpy})
-    this->expect_right({1, (1 << 20) + 9, 2000, 0, 1}, kind, kind != keys_are::few);
+  for (const keys_are kind : {keys_are::random, keys_are::equal, keys_are::few, keys_are::one_share,
+                              keys_are::ascending, keys_are::clumpy, keys_are::parted})
+    for (const shape& of :
+         {shape{1, (1 << 20) + 9, 2000, 0, 1}, shape{1, 1'300'003, 1000, 1, 2}, shape{1, (1 << 20) + 3, 64, 0, 1}})
+      this->expect_right(of, kind, kind != keys_are::few);
 }
 
 // A threshold from a sample: right, too low, or none.

@@ -25,8 +25,8 @@
 // number: it comes first among the greatest and last among the least, as in torch.topk. All NaN are equal, and -0
 // equals 0. Keys come out with the bits that they came in with.
 //
-// The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where k
-// exceeds 32 or a row has more than 1,024 keys:
+// The forms of storage, errors and capture are as in <rungs/device/device_reduce.cuh>. Storage is needed where a
+// row has more than 1,024 keys, or more than 256 and k exceeds 32:
 //   few rows, k to 4,096    8 k bytes for each part of a row; of all rows up to two parts a multiprocessor
 //                           None where a block or a cluster takes the row as a whole (docs/top_k.md)
 //   greater k               8 bytes a result, 16 where sorted, and 1 KB for each such part, or for each row

@@ -1,9 +1,9 @@
 // The greatest k of a row by the blocks of a cluster, which read it once. One of them ranks what all have found.
 //
-// Blocks take turns at the chunks of a row, so their shares are alike. Where a share fits registers, a block knows a
-// bound that k / C of its keys reach, C being the number of blocks. At least k keys of the row reach the least bound.
-// Otherwise a bound comes from a sample of each block, and they agree on the middle one. Each block holds its keys that
-// reach the bound. They gather in the first block, which ranks them (ranked_bins.cuh).
+// Warps of all blocks take turns at a row, 512 bytes each, so the blocks' shares are alike. Where a share fits
+// registers, a block knows a bound that k / C of its keys reach, C being the number of blocks. At least k keys of the
+// row reach the least bound. Otherwise a bound comes from a sample of each block, and they agree on the middle one.
+// Each block holds its keys that reach the bound. They gather in the first block, which ranks them (ranked_bins.cuh).
 //
 // Where many keys equal the bound, there is no room for all. Then the blocks count those above it and those equal to
 // it. They hold those above, and of the equal ones the first in the row. In all other cases they find a bound digit by

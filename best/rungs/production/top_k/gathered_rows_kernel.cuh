@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
                          const __grid_constant__ gathered_plan plan) {
   using stream_type = key_stream<Order>;
   constexpr unsigned vector_items = stream_type::sampled_items;
-  constexpr unsigned num_chunks_held = stream_type::chunks_on_their_way;
+  constexpr unsigned num_chunks_held = is_held ? stream_type::chunks_on_their_way : stream_type::chunks_shared;
   extern __shared__ __align__(16) unsigned char gathered_rows_memory[];
   auto& own = reinterpret_cast<gathered_memory&>(*gathered_rows_memory);
   auto* const held = reinterpret_cast<candidate*>(gathered_rows_memory + sizeof(gathered_memory));
@@ -33,16 +33,11 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
   if (num_blocks > 1) cluster::parts::arrive_started();
 #endif
 
-  // Phase 1: the block's bound. The block has every num_blocks-th chunk of the row.
-  const stream_type stream(keys, plan.layout, row, 0, plan.num_columns);
+  // Phase 1: the block's bound. Blocks take turns at the row.
+  const stream_type stream(keys, plan.layout, row, 0, plan.num_columns, rank, num_blocks);
   const unsigned num_chunks = stream.num_chunks();
   typename stream_type::chunk pending[num_chunks_held];
-  const auto begin_reading = [&] {
-#pragma unroll
-    for (unsigned i = 0; i < num_chunks_held; ++i)
-      if (rank + i * num_blocks < num_chunks) pending[i] = stream.load(rank + i * num_blocks);
-  };
-  if constexpr (is_held) begin_reading();
+  if constexpr (is_held) stream.begin_reading(pending);
   distance_bins::clear(selection);
   if (threadIdx.x == 0) selection.size = 0;
   unsigned bound;
@@ -50,7 +45,7 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     const auto for_each_vector = [&](auto take) {
 #pragma unroll
       for (unsigned i = 0; i < num_chunks_held; ++i)
-        if (rank + i * num_blocks < num_chunks) stream.for_each_vector(pending[i], rank + i * num_blocks, take);
+        if (i < num_chunks) stream.for_each_vector(pending[i], i, take);
     };
     unsigned greatest = 0;
     for_each_vector([&](const auto& of_vector, unsigned) {
@@ -82,10 +77,9 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     for (unsigned v = 0; v < most_vectors; ++v) {
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) sampled[v][i] = 0;
-      if (v == 0 || v < plan.vectors_per_thread)
-        stream.sample(v, plan.vectors_per_thread, sampled[v], rank, num_blocks);
+      if (v == 0 || v < plan.vectors_per_thread) stream.sample(v, plan.vectors_per_thread, sampled[v]);
     }
-    begin_reading();
+    stream.begin_reading(pending);
 #pragma unroll
     for (unsigned v = 0; v < most_vectors; ++v)
 #pragma unroll
@@ -120,23 +114,19 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
 #endif
 
   // Phase 3: the block holds its keys that reach the bound.
-  float number = 0;
-  if constexpr (stream_type::compares_numbers) number = stream.number_below(bound);
   if constexpr (is_held) {
+    float number = 0;
+    if constexpr (stream_type::compares_numbers) number = stream.number_below(bound);
 #pragma unroll
     for (unsigned i = 0; i < num_chunks_held; ++i)
-      if (rank + i * num_blocks < num_chunks)
-        stream.hold_reaching(pending[i], rank + i * num_blocks, bound, number, held, plan.capacity, selection.size);
+      if (i < num_chunks) stream.hold_ordered(pending[i], i, bound, number, held, plan.capacity, selection.size);
   } else {
-    bool has_room = true;
-    for (unsigned index = rank; has_room && index < num_chunks; index += num_blocks) {
-      const typename stream_type::chunk loaded = pending[0];
-#pragma unroll
-      for (unsigned i = 1; i < num_chunks_held; ++i) pending[i - 1] = pending[i];
-      const unsigned next = index + num_chunks_held * num_blocks;
-      if (next < num_chunks) pending[num_chunks_held - 1] = stream.load(next);
-      has_room = stream.hold_reaching(loaded, index, bound, number, held, plan.capacity, selection.size);
-    }
+    const typename stream_type::screen screen = stream.screen_of(bound);
+    stream.for_each_chunk(pending, [&](const auto& loaded, unsigned index) {
+      return stream.hold_reaching(loaded, index, screen, held, plan.capacity, selection.size);
+    });
+    __syncthreads();
+    if (selection.size <= plan.capacity) stream.order_held(held, selection.size);
   }
 
   // Phase 4: blocks tell each other how many keys they hold. If there is no room for all, or there are fewer than k,

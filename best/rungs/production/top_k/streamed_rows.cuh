@@ -9,14 +9,18 @@
 // rises. Of random keys a row of n has about k (1 + ln(n / k)) candidates then. Of ascending ones all are candidates:
 // the result is the same, but later.
 //
-// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and a
-// second launch chooses among those of a row.
+// Where there are fewer rows than blocks fit the device, a row has several parts. Each leaves k candidates, and
+// a second launch chooses among those of a row. Parts that began anew leave them unsorted; then it reads all.
+//
+// A loop that moves chunks from one place of an array of registers to the next waits for their loads. So each keeps its
+// place (for_each_chunk). Keys are compared by their bits, a few instructions for 16 bytes (screen).
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "rungs/parts/shared_launch.cuh"
 #include "rungs/production/top_k/block_selection.cuh"
@@ -35,7 +39,8 @@ inline constexpr int chunk_thread_items = 8;
 inline constexpr unsigned chunk_items = block_selection::block_threads * chunk_thread_items;
 
 // The keys of one part of a row, by 16 bytes where they lie at multiples of 16. Chunks are counted from such a multiple
-// at or before the first key.
+// at or before the first key. Where blocks share them, their warps take turns, 512 bytes each. So shares of sorted keys
+// are alike, too. The number of blocks is a power of two.
 template <class Order>
 class key_stream {
   using Storage = typename Order::Storage;
@@ -43,9 +48,11 @@ class key_stream {
   static constexpr int num_vectors = chunk_thread_items / vector_items;
 
  public:
-  static constexpr int chunks_on_their_way = 4 / num_vectors;  // 64 bytes a thread
-  // Whether keys are compared as floats first, with an instruction each. Two bytes of a __half are no float of its
-  // order.
+  static constexpr int chunks_on_their_way = 4 / num_vectors;     // 64 bytes a thread
+  static constexpr int chunks_streamed = 4;                       // where a block streams its part: 128 bytes, or 64
+  static constexpr int chunks_shared = num_vectors == 1 ? 3 : 2;  // where blocks share a row and registers are scarce
+  // Whether keys that are in registers are compared as floats first, with an instruction each. Two bytes of a __half
+  // are no float of its order.
   static constexpr bool compares_numbers = Order::is_float && Order::bits == 32;
   struct chunk {
     uint4 vectors[num_vectors];
@@ -54,14 +61,28 @@ class key_stream {
     unsigned key;
     bool is_set;
   };
+  // A test of the bits of keys, without their order. A key reaches a bound if (bits ^ flip) >= least, signed, and its
+  // bits are at most `most`; or if they are greater than `behind`. These two are for negative NaN.
+  struct screen {
+    unsigned flip;
+    int least;
+    unsigned most, behind;
+  };
 
   __device__ key_stream(const keys_of_rows<Order>& keys, const candidate_layout& layout, std::size_t row,
-                        unsigned begin, unsigned end)
-      : order_(keys.order), layout_(layout), begin_(keys.row(row) + begin), first_column_(begin), size_(end - begin) {
+                        unsigned begin, unsigned end, unsigned rank = 0, unsigned num_blocks = 1)
+      : order_(keys.order),
+        layout_(layout),
+        begin_(keys.row(row) + begin),
+        first_column_(begin),
+        size_(end - begin),
+        rank_(rank),
+        num_blocks_(num_blocks) {
     before_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(begin_) % 16 / sizeof(Storage));
   }
 
-  __device__ unsigned num_chunks() const { return (size_ + before_ + chunk_items - 1) / chunk_items; }
+  // Of each block.
+  __device__ unsigned num_chunks() const { return (size_ + before_ + num_blocks_ * chunk_items - 1) >> log_chunk(); }
 
   __device__ chunk load(unsigned index) const {
     chunk loaded;
@@ -81,6 +102,47 @@ class key_stream {
     return loaded;
   }
 
+  // The same where the chunk lies in the stream as a whole.
+  __device__ chunk load_whole(unsigned index) const {
+    chunk loaded;
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v)
+      loaded.vectors[v] = __ldcs(reinterpret_cast<const uint4*>(begin_ + place(index, v)));
+    return loaded;
+  }
+  // Begins to read the first chunks.
+  template <int ring>
+  __device__ void begin_reading(chunk (&pending)[ring]) const {
+    const unsigned all = num_chunks();
+#pragma unroll
+    for (int i = 0; i < ring; ++i)
+      if (static_cast<unsigned>(i) < all) pending[i] = load(i);
+  }
+  // Calls take(chunk, index) for each chunk, of which the first are pending, until it returns false. A chunk keeps its
+  // registers, since a move would wait for its load.
+  template <int ring, class Take>
+  __device__ void for_each_chunk(chunk (&pending)[ring], Take take) const {
+    const unsigned whole = (size_ + before_) >> log_chunk(), all = num_chunks();
+    unsigned index = 0;
+    while (index + 2 * ring <= whole) {
+#pragma unroll
+      for (int i = 0; i < ring; ++i) {
+        if (!take(pending[i], index)) return;
+        pending[i] = load_whole(index + ring);
+        ++index;
+      }
+    }
+    while (index < all) {
+#pragma unroll
+      for (int i = 0; i < ring; ++i) {
+        if (index < all) {
+          if (!take(pending[i], index)) return;
+          if (index + ring < all) pending[i] = load(index + ring);
+        }
+        ++index;
+      }
+    }
+  }
   // Calls take(exceeds, candidate) for each of the thread's keys in the chunk, by whole warps, if one of the warp's
   // exceeds the threshold. Returns whether one did.
   template <class Take>
@@ -109,21 +171,91 @@ class key_stream {
     }
     return true;
   }
-  // Calls take(candidate) for each of the thread's keys in the chunk that is at least `bound`.
-  template <class Take>
-  __device__ void select_reaching(const chunk& loaded, unsigned index, unsigned bound, Take take) const {
+  __device__ screen screen_of(unsigned bound) const {
+    constexpr int above = 32 - Order::bits;
+    screen made{};
+    if constexpr (Order::is_float) {
+      const unsigned ordered = (bound << above ^ order_.flip) >> above << above;
+      const bool least_first = order_.flip >> 31 != 0;
+      const bool is_positive = ordered > 0x80000000 - least_first;
+      const unsigned word =
+          is_positive ? min(ordered - 0x80000000, order_.infinity + (least_first ? 0 : 1u << above)) : 0u - ordered;
+      const unsigned last = (0x80000000 | order_.infinity) >> above;
+      const unsigned flip = (is_positive ? 0 : 0x7fffffff) ^ (least_first ? 0xffffffff : 0);
+      made = {above > 0 ? flip >> above | (flip >> above << above) : flip, static_cast<int>(word ^ flip) >> above,
+              least_first ? last : 0xffffffff, least_first ? 0xffffffff : last};
+    } else {
+      made = {order_.flip ^ 0x80000000, static_cast<int>(bound ^ 0x80000000), 0xffffffff, 0xffffffff};
+    }
+    asm volatile("" : "+r"(made.flip), "+r"(made.least));  // or each chunk finds them anew
+    return made;
+  }
+  static __device__ bool reaches(Storage item, const screen& of) {
+    using Signed = std::conditional_t<Order::bits == 32, int, short>;
+    const bool is_enough = static_cast<Signed>(item ^ of.flip) >= of.least;
+    return Order::is_float ? (is_enough && item <= of.most) || item > of.behind : is_enough;
+  }
+  // Whether a key of the vector may reach the bound.
+  static __device__ bool passes(const uint4& vector, const screen& of) {
+    const unsigned words[] = {vector.x, vector.y, vector.z, vector.w};
+    if constexpr (Order::bits == 32) {
+      int greatest = static_cast<int>(words[0] ^ of.flip);
+      unsigned most = words[0];
+#pragma unroll
+      for (int i = 1; i < 4; ++i) {
+        greatest = max(greatest, static_cast<int>(words[i] ^ of.flip));
+        most = max(most, words[i]);
+      }
+      return greatest >= of.least || (Order::is_float && most > of.behind);
+    } else {
+      const unsigned last = words[3] ^ of.flip;
+      const unsigned greatest =
+          __vimax3_s16x2(__vimax3_s16x2(words[0] ^ of.flip, words[1] ^ of.flip, words[2] ^ of.flip), last, last);
+      const unsigned most = __vimax3_u16x2(__vimax3_u16x2(words[0], words[1], words[2]), words[3], words[3]);
+      return static_cast<int>(greatest) >> 16 >= of.least || static_cast<short>(greatest) >= of.least ||
+             most >> 16 > of.behind || (most & 0xffff) > of.behind;
+    }
+  }
+  // Adds the thread's keys in the chunk that reach the bound to those held, by their bits and columns until order_held.
+  // Counts also those that it has no room for. Returns whether there was room.
+  __device__ bool hold_reaching(const chunk& loaded, unsigned index, const screen& of, candidate* held,
+                                unsigned capacity, unsigned& size) const {
+    bool passing[num_vectors], any = false;
+#pragma unroll
+    for (int v = 0; v < num_vectors; ++v) any |= passing[v] = passes(loaded.vectors[v], of);
+    if (!any) return true;
+    bool has_room = true;
 #pragma unroll
     for (int v = 0; v < num_vectors; ++v) {
-      const unsigned first = place(index, v);
+      if (!passing[v]) continue;
       Storage items[vector_items];
       memcpy(items, &loaded.vectors[v], sizeof(uint4));
-      unsigned keys[vector_items], greatest = 0;
+      const unsigned first = place(index, v);
+      bool reaching[vector_items];
+      unsigned count = 0;
 #pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i) greatest = max(greatest, keys[i] = order_(items[i]));
-      if (greatest < bound) continue;
+      for (unsigned i = 0; i < vector_items; ++i) {
+        reaching[i] = reaches(items[i], of) && first + i < size_;
+        count += reaching[i];
+      }
+      unsigned to = atomicAdd(&size, count);
 #pragma unroll
-      for (unsigned i = 0; i < vector_items; ++i)
-        if (keys[i] >= bound && first + i < size_) take(layout_.make(keys[i], first_column_ + first + i));
+      for (unsigned i = 0; i < vector_items; ++i) {
+        if (reaching[i] && to < capacity) {
+          const unsigned column = first_column_ + first + i;
+          held[to] = candidate{items[i]} << 32 | column;
+        }
+        to += reaching[i];
+      }
+      has_room &= to <= capacity;
+    }
+    return has_room;
+  }
+  // Makes candidates of keys that are held as they were read.
+  __device__ void order_held(candidate* held, unsigned size) const {
+    for (unsigned i = threadIdx.x; i < size; i += block_selection::block_threads) {
+      const candidate each = held[i];
+      held[i] = layout_.make(order_(static_cast<Storage>(each >> 32)), static_cast<unsigned>(each));
     }
   }
   // What keys are compared with first: no key below it reaches the bound.
@@ -133,10 +265,9 @@ class key_stream {
     if (bound == (0x80000000 ^ order_.flip)) return 0;
     return bound >= 0x80000000 ? INFINITY : -INFINITY;
   }
-  // Adds the thread's keys in the chunk that are at least `bound` to those held; counts also those that it has no room
-  // for. Returns whether there was room.
-  __device__ bool hold_reaching(const chunk& loaded, unsigned index, unsigned bound, float number, candidate* held,
-                                unsigned capacity, unsigned& size) const {
+  // As hold_reaching, for keys that are in registers: by their order, and as candidates.
+  __device__ bool hold_ordered(const chunk& loaded, unsigned index, unsigned bound, float number, candidate* held,
+                               unsigned capacity, unsigned& size) const {
     Storage items[chunk_thread_items];
     memcpy(items, &loaded, sizeof(loaded));
     if constexpr (compares_numbers) {
@@ -207,15 +338,14 @@ class key_stream {
   }
 
   // The thread's vector of the `index`-th part of a sample: pieces of 64 bytes, spread evenly over the stream. Those
-  // that do not lie in it as a whole are none. Of `num_blocks` that sample a row, block `rank` takes every such piece.
+  // that do not lie in it as a whole are none. Blocks take turns.
   static constexpr unsigned sampled_items = vector_items;
-  __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items], unsigned rank = 0,
-                         unsigned num_blocks = 1) const {
+  __device__ bool sample(unsigned index, unsigned vectors_per_thread, unsigned (&keys)[vector_items]) const {
     constexpr unsigned piece = 4, block_pieces = block_selection::block_threads / piece;
     unsigned thread;  // read anew, or what follows from it stays in registers until candidates are sorted
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    const unsigned step = size_ / (vector_items * piece * vectors_per_thread * block_pieces * num_blocks);
-    const unsigned at = (index * block_pieces + thread / piece) * num_blocks + rank;
+    const unsigned step = size_ / (vector_items * piece * vectors_per_thread * block_pieces * num_blocks_);
+    const unsigned at = (index * block_pieces + thread / piece) * num_blocks_ + rank_;
     const unsigned first = (at * step * piece + thread % piece) * vector_items - before_;
     if (first >= size_ || size_ - first < vector_items) return false;
     const uint4 vector = *reinterpret_cast<const uint4*>(begin_ + first);
@@ -231,13 +361,16 @@ class key_stream {
  private:
   // Of a vector's first key, counted from the stream's first. Those before it wrap to numbers beyond any size.
   __device__ unsigned place(unsigned index, int vector) const {
-    return index * chunk_items + (vector * block_selection::block_threads + threadIdx.x) * vector_items - before_;
+    constexpr unsigned lanes = parts::warp_threads;
+    const unsigned segment = (index * num_vectors + vector) * block_selection::warps + threadIdx.x / lanes;
+    return ((segment * num_blocks_ + rank_) * lanes + threadIdx.x % lanes) * vector_items - before_;
   }
+  __device__ int log_chunk() const { return __ffs(static_cast<int>(num_blocks_ * chunk_items)) - 1; }
 
   const Order order_;
   const candidate_layout layout_;
   const Storage* const begin_;
-  const unsigned first_column_, size_;
+  const unsigned first_column_, size_, rank_, num_blocks_;
   unsigned before_;  // places from a multiple of 16 bytes to the first key
 };
 
@@ -353,32 +486,21 @@ __device__ unsigned hold_by_sample(const key_stream<Order>& stream, candidate* h
   });
   if (bound == 0) return 0;
 
-  using chunk = typename key_stream<Order>::chunk;
-  constexpr int on_their_way = key_stream<Order>::chunks_on_their_way;
-  const unsigned num_chunks = stream.num_chunks();
-  chunk pending[on_their_way];
-#pragma unroll
-  for (int i = 0; i < on_their_way; ++i)
-    if (static_cast<unsigned>(i) < num_chunks) pending[i] = stream.load(i);
-  bool has_room = true;
-  for (unsigned index = 0; has_room && index < num_chunks; ++index) {
-    const chunk loaded = pending[0];
-#pragma unroll
-    for (int i = 1; i < on_their_way; ++i) pending[i - 1] = pending[i];
-    if (index + on_their_way < num_chunks) pending[on_their_way - 1] = stream.load(index + on_their_way);
-    stream.select_reaching(loaded, index, bound, [&](candidate each) {
-      const unsigned place = atomicAdd(&selection.size, 1u);
-      has_room = place < capacity;
-      if (has_room) held[place] = each;
-    });
-  }
+  typename key_stream<Order>::chunk pending[key_stream<Order>::chunks_streamed];
+  stream.begin_reading(pending);
+  const typename key_stream<Order>::screen screen = stream.screen_of(bound);
+  stream.for_each_chunk(pending, [&](const auto& loaded, unsigned index) {
+    return stream.hold_reaching(loaded, index, screen, held, capacity, selection.size);
+  });
   __syncthreads();
   size = selection.size;
-  __syncthreads();  // all have read it
+  if (size <= capacity) stream.order_held(held, size);
+  __syncthreads();
   return size < k || size > capacity ? 0 : bound;
 }
 
 struct streamed_plan {
+  static constexpr unsigned part_unit = 64;  // so that parts begin at multiples of 128 bytes where rows do
   candidate_layout layout;
   std::size_t num_rows;
   unsigned num_columns, k, num_parts, capacity;
@@ -387,7 +509,9 @@ struct streamed_plan {
   candidate* d_candidates;  // k of each part of each row, where a row has several
 
   __device__ unsigned begin_of(unsigned part) const {
-    return static_cast<unsigned>(static_cast<unsigned long long>(num_columns) * part / num_parts);
+    if (part == num_parts) return num_columns;
+    return static_cast<unsigned>(static_cast<unsigned long long>(num_columns / part_unit) * part / num_parts) *
+           part_unit;
   }
   __device__ candidate* of_part(std::size_t row, unsigned part) const {
     return d_candidates + (row * num_parts + part) * k;
@@ -417,6 +541,13 @@ template <class Write>
 __device__ void write_kept(candidate* held, unsigned k, bool sorted, Write write) {
   if (sorted) sort_candidates(held, held + k, k);  // the room is k + chunk_items
   for (unsigned i = threadIdx.x; i < k; i += block_selection::block_threads) write(i, held[i]);
+}
+
+// The same without their order: the second comes before the first, unlike in a sorted part.
+template <class Write>
+__device__ void write_unsorted(const candidate* held, unsigned k, Write write) {
+  const bool swaps = k > 1 && held[0] > held[1];
+  for (unsigned i = threadIdx.x; i < k; i += block_selection::block_threads) write(i < 2 && swaps ? 1 - i : i, held[i]);
 }
 
 // The same for the greatest k of `size` candidates, whose keys reach the bound; or returns false, having done nothing.
@@ -459,11 +590,11 @@ __global__ void __launch_bounds__(block_selection::block_threads, resident_strea
   if (plan.num_parts == 1)
     write_kept(held, plan.k, plan.sorted, to_row);
   else
-    write_kept(held, plan.k, false, to_part);
+    write_unsorted(held, plan.k, to_part);
 }
 
-// A bound that at least k candidates of a row's parts reach, from the first few of each. These are the greatest ones of
-// most parts. Leaves a size of 0 behind a barrier.
+// A bound that at least k candidates of a row's parts reach, from the first few of each. Leaves a size of 0 behind a
+// barrier.
 __device__ inline unsigned bound_of_parts(const candidate* candidates, const streamed_plan& plan,
                                           block_selection& selection) {
   const unsigned of_part = (2 * plan.k + plan.num_parts - 1) / plan.num_parts, num_firsts = of_part * plan.num_parts;
@@ -478,8 +609,50 @@ __device__ inline unsigned bound_of_parts(const candidate* candidates, const str
   return distance_bins::bound(plan.k, greatest, selection, for_each);
 }
 
+// Whether the candidates of all parts are sorted (write_unsorted tells). All threads call it.
+__device__ inline bool are_sorted(const candidate* candidates, const streamed_plan& plan) {
+  bool is_unsorted = false;
+  if (plan.k > 1)
+    for (unsigned part = threadIdx.x; part < plan.num_parts; part += block_selection::block_threads)
+      is_unsorted |= candidates[part * plan.k] < candidates[part * plan.k + 1];
+  return !__syncthreads_or(is_unsorted);
+}
+
 // Holds those that reach the bound, until there is no room. Leaves their number, or a greater one than there is room
-// for, in selection.size behind a barrier.
+// for, in selection.size behind a barrier. The candidates of a part are sorted, so a lane stops at the first of its own
+// that does not reach the bound.
+__device__ inline void hold_of_sorted_parts(const candidate* candidates, unsigned bound, const streamed_plan& plan,
+                                            candidate* held, block_selection& selection) {
+  constexpr unsigned lanes = 8, at_once = 5, groups = block_selection::block_threads / lanes;
+  const unsigned lane = threadIdx.x % lanes;
+  bool has_room = true;
+#pragma unroll 1
+  for (unsigned tile = threadIdx.x / lanes; has_room && tile < plan.num_parts; tile += at_once * groups) {
+    candidate firsts[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned part = tile + i * groups;
+      firsts[i] = part < plan.num_parts && lane < plan.k ? candidates[part * plan.k + lane] : 0;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned part = tile + i * groups;
+      candidate each = firsts[i];
+#pragma unroll 1
+      for (unsigned place = lane; has_room && part < plan.num_parts && place < plan.k;) {
+        if (plan.layout.key_of(each) < bound) break;
+        const unsigned to = atomicAdd(&selection.size, 1u);
+        has_room = to < plan.capacity;
+        if (has_room) held[to] = each;
+        place += lanes;
+        if (place < plan.k) each = candidates[part * plan.k + place];
+      }
+    }
+  }
+  __syncthreads();
+}
+
+// The same for parts of which one or more are not sorted: reads all their candidates.
 __device__ inline void hold_of_parts(const candidate* candidates, unsigned size, unsigned bound,
                                      const streamed_plan& plan, candidate* held, block_selection& selection) {
   constexpr unsigned at_once = 8, tile_items = at_once * block_selection::block_threads;
@@ -534,7 +707,10 @@ __global__ void __launch_bounds__(block_selection::block_threads, 2)
     for (int w = 0; w < block_selection::warps; ++w) bound = min(bound, selection.of_warps[w]);
   } else {
     bound = bound_of_parts(candidates, plan, selection);
-    hold_of_parts(candidates, size, bound, plan, held, selection);
+    if (are_sorted(candidates, plan))
+      hold_of_sorted_parts(candidates, bound, plan, held, selection);
+    else
+      hold_of_parts(candidates, size, bound, plan, held, selection);
     num_held = selection.size;
   }
   if (num_held <= plan.capacity) {

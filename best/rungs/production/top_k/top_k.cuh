@@ -12,6 +12,7 @@
 #include "rungs/production/top_k/gathered_rows.cuh"
 #include "rungs/production/top_k/group_rows.cuh"
 #include "rungs/production/top_k/long_results.cuh"
+#include "rungs/production/top_k/ranked_rows.cuh"
 #include "rungs/production/top_k/streamed_rows.cuh"
 #include "rungs/production/top_k/warp_rows.cuh"
 
@@ -34,6 +35,10 @@ cudaError_t top_k(void* d_temp_storage, std::size_t& temp_storage_bytes, const k
     if (group_rows::fit(num_rows, num_columns, k))
       return launch_group_rows(keys, output, num_rows, num_columns, k, stream);
     return launch_warp_rows(keys, output, num_rows, num_columns, k, stream);
+  }
+  if (num_columns <= ranked_rows::most_columns) {
+    if (parts::answered(d_temp_storage, temp_storage_bytes, 0, region, error)) return error;
+    return launch_ranked_rows(keys, output, num_rows, num_columns, k, stream);
   }
 
   parts::device_limits limits;
