@@ -135,6 +135,23 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
   }
 }
 
+// Rising logits, so that each token may win when it is read, and logits whose scores are beyond what is compared. Lists
+// of tokens overflow, or do not prove a draw.
+TYPED_TEST(Sampling, GumbelDrawsThatListsDoNotTell) {
+  constexpr std::size_t num_rows = 3, num_columns = 20011;
+  std::vector<TypeParam> rising(num_rows * num_columns), great(num_rows * num_columns);
+  for (std::size_t i = 0; i < rising.size(); ++i) {
+    rising[i] = static_cast<TypeParam>(static_cast<float>(i % num_columns) * 0x1p-10f);
+    great[i] = static_cast<TypeParam>(30000 + 16 * static_cast<float>(i % 7));
+  }
+  for (const float temperature : {1.0f, 0.01f, 1e-3f, 1e-36f}) {
+    sampling how;
+    how.temperature = temperature;
+    this->expect_right(rising, num_rows, num_columns, num_columns, how);
+    this->expect_right(great, num_rows, num_columns, num_columns, how, 1);
+  }
+}
+
 // Clusters of 16, 8, 4 and 2 blocks, single blocks, and what is too short or too much for them, with 132
 // multiprocessors.
 TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
