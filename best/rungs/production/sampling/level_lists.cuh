@@ -31,24 +31,13 @@ class level_lists : public level_windows<T, of_logits> {
     for (unsigned w = 0; w < memory::num_windows; ++w) windows[w] = own_.windows[w];
     bool is_full = false;
     share_.for_each_vector([&](const float(&values)[vector_items], unsigned first) {
-      unsigned mask = 0;
 #pragma unroll
       for (unsigned i = 0; i < vector_items; ++i) {
         const unsigned level = levels.level(values[i]);
-        if (windows[0].has(level) | windows[1].has(level) | windows[2].has(level)) mask |= 1u << i;
-      }
-      if (is_full) mask = 0;
-#pragma unroll 1
-      for (; mask != 0; mask &= mask - 1) {
-        const unsigned index = static_cast<unsigned>(__ffs(static_cast<int>(mask))) - 1;
-        float value = values[0];
-#pragma unroll
-        for (unsigned i = 1; i < vector_items; ++i)
-          if (i == index) value = values[i];
+        if (!(windows[0].has(level) | windows[1].has(level) | windows[2].has(level)) || is_full) continue;
         const unsigned place = atomicAdd(&own_.size, 1u);
         is_full = place >= capacity_;
-        if (is_full) break;
-        list_[place] = token_candidate(value, first + index);
+        if (!is_full) list_[place] = token_candidate(values[i], first + i);
       }
     });
     __syncthreads();

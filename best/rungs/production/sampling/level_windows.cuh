@@ -41,19 +41,10 @@ class level_windows : public level_extremes<T, of_logits> {
     shift_ = static_cast<unsigned>(max(32 - __clz(static_cast<int>(depth)) - weight_bins::digit_bits, 0));
     const bool counts = targets.top_k > 0;
     if (depth > 0) {
-      // All of a vector's tokens are weighed before one is added, so that no step waits for another token's.
-      constexpr unsigned vector_items = held_share<T>::vector_items, none = memory::num_bins;
-      share_.for_each_vector([&](const float(&values)[vector_items], unsigned) {
-        unsigned bins[vector_items], weights[vector_items];
-#pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i) {
-          unsigned level;
-          weights[i] = levels.weight(values[i], level);
-          bins[i] = level >= least_level ? (most_level - level) >> shift_ : none;
-        }
-#pragma unroll
-        for (unsigned i = 0; i < vector_items; ++i)
-          if (bins[i] != none) own_.bins.add(bins[i], weights[i], counts);
+      share_.for_each([&](float value, unsigned) {
+        unsigned level;
+        const unsigned weight = levels.weight(value, level);
+        if (level >= least_level) own_.bins.add((most_level - level) >> shift_, weight, counts);
       });
     } else {  // all tokens are equal
       unsigned number = 0;
