@@ -204,18 +204,28 @@ class row_blocks {
   bool is_waiting_ = false;
 };
 
-// The most blocks of a row, a power of two, so that those of all rows fit `slots`. A cluster of sixteen needs most of a
-// GPC, so it is for few rows.
-inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_rows, std::size_t slots,
+// Of places for blocks, those that clusters of 2^doublings blocks get at once. A cluster is within a GPC, which has up
+// to eighteen multiprocessors, and not all have sixteen. So larger clusters leave more of them out. On an H200, 33
+// clusters of four wait for each other with a block a multiprocessor, as do 64 with two.
+inline std::size_t places_reached(std::size_t places, int doublings) {
+  constexpr std::size_t eighths[] = {8, 8, 7, 6, 5};
+  return places * eighths[doublings] / 8;
+}
+
+// The most blocks of a row, a power of two, so that those of all rows have places at once, so many a multiprocessor.
+// Clusters of sixteen are for few rows.
+inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_rows, std::size_t per_multiprocessor,
                            std::size_t most_blocks) {
   using namespace cluster::parts;
   if (limits.cc < 90) return 1;
-  const bool are_few = num_rows * greatest_cluster_blocks <= static_cast<std::size_t>(limits.multiprocessors) / 2;
+  const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+  const bool are_few = num_rows * greatest_cluster_blocks <= multiprocessors / 2;
   const int most = are_few ? greatest_cluster_blocks : portable_cluster_blocks;
-  int blocks = 1;
-  while (2 * blocks <= most && num_rows * 2 * blocks <= slots && 2 * static_cast<std::size_t>(blocks) <= most_blocks)
-    blocks *= 2;
-  return blocks;
+  int d = 0;
+  while (2 << d <= most && std::size_t{2} << d <= most_blocks &&
+         num_rows << (d + 1) <= places_reached(per_multiprocessor * multiprocessors, d + 1))
+    ++d;
+  return 1 << d;
 }
 
 }  // namespace rungs::RUNGS_ABI::production

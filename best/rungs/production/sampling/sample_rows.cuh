@@ -936,15 +936,18 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
   static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192,
-                               least_columns_of_levels = 2048;
+                               least_columns_of_levels = 2048, least_columns_of_lists = 49152,
+                               least_columns_of_few_lists = 2048;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                          bool of_logits, bool has_sums, bool has_least, sampling_plan& plan) {
-    const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
-    if (of_logits && !has_sums && !has_least) {
-      int blocks = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
+    // Lists cost a row about five microseconds behind the read.
+    const bool are_long = num_columns >= least_columns_of_lists,
+               are_few = num_rows * 4 <= static_cast<std::size_t>(limits.multiprocessors);
+    if (of_logits && !has_sums && !has_least && (are_long || (are_few && num_columns >= least_columns_of_few_lists))) {
+      int blocks = blocks_of_a_row(limits, num_rows, 2, num_columns / least_columns);
       if (blocks == cluster::parts::greatest_cluster_blocks) {
         const cudaError_t error =
             cluster::parts::fit_cluster(draw_from_lists_kernel<T>, weight_bins::block_threads, blocks);
@@ -958,7 +961,7 @@ struct sample_rows {
     if constexpr (std::is_same_v<T, __nv_bfloat16>) {
       if (of_logits && has_sums && num_columns >= least_columns_of_patterns &&
           num_columns <= pattern_bins::most_columns) {
-        int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_patterns * 2);
+        int blocks = blocks_of_a_row(limits, num_rows, 2, num_columns / least_columns_of_patterns * 2);
         if (blocks < 4) blocks = 1;  // two took 1.1 times as long as one (64 rows of 128,512 on an H200)
         if (blocks == cluster::parts::greatest_cluster_blocks) {
           const cudaError_t error =
@@ -983,7 +986,7 @@ struct sample_rows {
         return cudaSuccess;
       }
     }
-    blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
+    blocks = blocks_of_a_row(limits, num_rows, 1, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
@@ -992,7 +995,7 @@ struct sample_rows {
     plan = of_blocks<T>(num_columns, blocks, true);
     // Rows of one block may leave room for another one's.
     if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
-    const int more = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
+    const int more = blocks_of_a_row(limits, num_rows, 2, num_columns / least_columns);
     plan = of_blocks<T>(num_columns, more, false);
     if (more == 1 && plan.dynamic_bytes > limits.shared_bytes) {
       plan.dynamic_bytes -= (plan.capacity - list_capacity) * sizeof(candidate);
@@ -1029,16 +1032,14 @@ struct sample_rows {
     return plan;
   }
 
-  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. A cluster is within a
-  // GPC, which has up to eighteen multiprocessors. So larger clusters leave more of them out.
+  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once.
   static int blocks_of_levels(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                               bool has_sums) {
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     if (limits.cc < 90 || num_rows > multiprocessors || num_columns < least_columns_of_levels) return 0;
-    const std::size_t eighths_reached[] = {8, 8, 7, 6, 5};  // by 1, 2, 4, 8 and 16 blocks
     const int doublings = num_columns < 8192 ? 0 : num_columns < 16384 ? 1 : num_columns < 57344 ? 2 : 4;
     int d = 0;
-    while (d < doublings && (num_rows << (d + 1)) <= multiprocessors * eighths_reached[d + 1] / 8) ++d;
+    while (d < doublings && (num_rows << (d + 1)) <= places_reached(multiprocessors, d + 1)) ++d;
     // Gumbel draws from all tokens need no bins. They are faster this way for short rows, and for many long ones.
     const bool are_many_long = doublings == 4 && d == 1 && num_rows * 3 > multiprocessors;
     return has_sums || doublings == 0 || are_many_long ? 1 << d : 0;

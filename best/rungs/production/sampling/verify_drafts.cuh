@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "rungs/operators.cuh"
 #include "rungs/parts/warp.cuh"
@@ -56,23 +58,30 @@ struct verification_task {
   unsigned num_blocks, segment_columns;
 };
 
-// Four neighbours of a row, as they are read. Those that are not in it are 0.
+// Four neighbours of a row. Those that are not in it are 0. They stay as they are read until each is asked for: where
+// halves were taken apart at once, each read waited for the one before.
 template <class T>
-struct alignas(4 * sizeof(T)) four_items {
-  T items[4];
+struct four_items {
+  using vector = std::conditional_t<sizeof(T) == 4, uint4, uint2>;
+  vector read_items;
 
   static __device__ four_items read(const T* row, unsigned first, unsigned num_columns) {
     const T* const from = row + first;
-    if (first < num_columns && num_columns - first >= 4 &&
-        reinterpret_cast<std::uintptr_t>(from) % sizeof(four_items) == 0)
-      return *reinterpret_cast<const four_items*>(from);
-    four_items read{};
+    if (first < num_columns && num_columns - first >= 4 && reinterpret_cast<std::uintptr_t>(from) % sizeof(vector) == 0)
+      return {*reinterpret_cast<const vector*>(from)};
+    T items[4] = {};
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i)
-      if (first + i < num_columns) read.items[i] = from[i];
+      if (first + i < num_columns) items[i] = from[i];
+    four_items read{};
+    memcpy(&read.read_items, items, sizeof(vector));
     return read;
   }
-  __device__ float value(unsigned i) const { return to_float(items[i]); }
+  __device__ float value(unsigned i) const {
+    T items[4];
+    memcpy(items, &read_items, sizeof(vector));
+    return to_float(items[i]);
+  }
 };
 
 struct verification_memory {
@@ -290,8 +299,7 @@ cudaError_t launch_over_rows(Kernel kernel, Task task, std::size_t num_rows, cud
   parts::device_limits limits;
   cudaError_t error = limits.ask();
   if (error != cudaSuccess) return error;
-  int blocks = blocks_of_a_row(limits, num_rows, 2 * static_cast<std::size_t>(limits.multiprocessors),
-                               task.num_columns / least_columns);
+  int blocks = blocks_of_a_row(limits, num_rows, 2, task.num_columns / least_columns);
   if (blocks > cluster::parts::portable_cluster_blocks)
     error = cluster::parts::fit_cluster(kernel, block_threads, blocks);
   if (error != cudaSuccess) return error;
