@@ -179,6 +179,24 @@ TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
   }
 }
 
+// Clusters of patterns by 8, 4 and single blocks, and Gumbel draws by lists and by other ways, with 132
+// multiprocessors.
+TYPED_TEST(Sampling, RowsAtBothSidesOfClustersOfPatternsAndOfLists) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{24, 32768},
+                                              {25, 32768},
+                                              {57, 16384},
+                                              {58, 16384},
+                                              {33, 2047},
+                                              {33, 2048},
+                                              {34, 2048},
+                                              {34, 49151},
+                                              {34, 49152},
+                                              {58, 49152}}) {
+    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 37);
+    this->expect_right(items, num_rows, num_columns, num_columns, sampling(), 1);
+  }
+}
+
 // Cuts and draws lie among more tokens than a list has room for. Blocks look through their shares then.
 TYPED_TEST(Sampling, RowsOfEqualTokensByLevels) {
   for (const auto& [num_rows, num_columns] :
