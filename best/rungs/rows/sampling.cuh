@@ -132,7 +132,7 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
                         also.d_probabilities != nullptr;
 
   rungs::parts::device_limits limits;
-  production::sampling_plan plan;
+  production::sampling_plan plan{};
   cudaError_t error = limits.ask();
   if (error == cudaSuccess)
     error = production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, task.of_logits, has_sums,

@@ -943,7 +943,8 @@ struct sample_rows {
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                          bool of_logits, bool has_sums, bool has_least, sampling_plan& plan) {
-    // Lists cost a row about five microseconds behind the read.
+    // What lists do behind the read takes about five microseconds. With fewer than four multiprocessors a row, that is
+    // more than they save where rows are short.
     const bool are_long = num_columns >= least_columns_of_lists,
                are_few = num_rows * 4 <= static_cast<std::size_t>(limits.multiprocessors);
     if (of_logits && !has_sums && !has_least && (are_long || (are_few && num_columns >= least_columns_of_few_lists))) {

@@ -19,7 +19,6 @@
 namespace rungs::RUNGS_ABI::production {
 
 // A probability in units of 2^-40, rounded. NaN is 0, and so is what is less; what is more than 1 is 1.
-inline constexpr int probability_bits = 40;
 //
 // A float from 2^23 to 2^24 has its whole number in its last bits. So a part of 17 bits and one of 23 are found without
 // a conversion.
