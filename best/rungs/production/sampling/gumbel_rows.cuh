@@ -145,7 +145,8 @@ class gumbel_share : public row_share<T, false> {
     read_ahead(threadIdx.x, ahead);
     __syncthreads();
     begin(ahead[0]);
-    __syncthreads();
+    // No list tells the draw of a row with infinity. Where there is one at its beginning, none is made.
+    if (__syncthreads_or(greatest_of_vectors<T>(ahead) == INFINITY)) return INFINITY;
 #pragma unroll 1
     for (unsigned tile = threadIdx.x; tile < this->places_;) {
       uint4 now[groups_at_once][group_vectors];

@@ -204,15 +204,16 @@ class row_blocks {
   bool is_waiting_ = false;
 };
 
-// Of places for blocks, those that clusters of 2^doublings blocks get at once. A cluster is within a GPC, which has up
-// to eighteen multiprocessors, and not all have sixteen. So larger clusters leave more of them out. On an H200, 33
-// clusters of four wait for each other with a block a multiprocessor, as do 64 with two.
-inline std::size_t places_reached(std::size_t places, int doublings) {
-  constexpr std::size_t eighths[] = {8, 8, 7, 6, 5};
-  return places * eighths[doublings] / 8;
+// The places that clusters of 2^doublings blocks get at once, of one or two on each multiprocessor. A cluster is within
+// a GPC, which has up to eighteen multiprocessors, and not all have sixteen. So larger clusters leave more of them out.
+// On an H200, 30 clusters of four and 14 of eight have theirs, with a block a multiprocessor. 32 and 16 wait for each
+// other.
+inline std::size_t places_reached(std::size_t multiprocessors, std::size_t per_multiprocessor, int doublings) {
+  constexpr std::size_t sixteenths[2][5] = {{16, 16, 15, 14, 10}, {16, 16, 14, 12, 10}};
+  return multiprocessors * per_multiprocessor * sixteenths[per_multiprocessor - 1][doublings] / 16;
 }
 
-// The most blocks of a row, a power of two, so that those of all rows have places at once, so many a multiprocessor.
+// The most blocks of a row, a power of two, so that those of all rows have places at once, one or two a multiprocessor.
 // Clusters of sixteen are for few rows.
 inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_rows, std::size_t per_multiprocessor,
                            std::size_t most_blocks) {
@@ -223,7 +224,7 @@ inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_r
   const int most = are_few ? greatest_cluster_blocks : portable_cluster_blocks;
   int d = 0;
   while (2 << d <= most && std::size_t{2} << d <= most_blocks &&
-         num_rows << (d + 1) <= places_reached(per_multiprocessor * multiprocessors, d + 1))
+         num_rows << (d + 1) <= places_reached(multiprocessors, per_multiprocessor, d + 1))
     ++d;
   return 1 << d;
 }

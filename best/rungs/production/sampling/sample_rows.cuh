@@ -936,24 +936,14 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
 struct sample_rows {
   static constexpr std::size_t least_columns = 2048;  // of a block of a cluster
   static constexpr std::size_t least_columns_of_windows = 2048, least_columns_of_patterns = 8192,
-                               least_columns_of_levels = 2048, least_columns_of_lists = 49152,
-                               least_columns_of_few_lists = 2048;
+                               least_columns_of_levels = 2048;
   static constexpr unsigned list_capacity = 1536, gathered_capacity = 4096;
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                          bool of_logits, bool has_sums, bool has_least, sampling_plan& plan) {
-    // What lists do behind the read takes about five microseconds. With fewer than four multiprocessors a row, that is
-    // more than they save where rows are short.
-    const bool are_long = num_columns >= least_columns_of_lists,
-               are_few = num_rows * 4 <= static_cast<std::size_t>(limits.multiprocessors);
-    if (of_logits && !has_sums && !has_least && (are_long || (are_few && num_columns >= least_columns_of_few_lists))) {
-      int blocks = blocks_of_a_row(limits, num_rows, 2, num_columns / least_columns);
-      if (blocks == cluster::parts::greatest_cluster_blocks) {
-        const cudaError_t error =
-            cluster::parts::fit_cluster(draw_from_lists_kernel<T>, weight_bins::block_threads, blocks);
-        if (error != cudaSuccess) return error;
-      }
+    int blocks = of_logits && !has_sums && !has_least ? blocks_of_lists<T>(limits, num_rows, num_columns) : 0;
+    if (blocks > 0) {
       plan = {};
       plan.num_blocks = static_cast<unsigned>(blocks);
       plan.by_list = true;
@@ -962,8 +952,7 @@ struct sample_rows {
     if constexpr (std::is_same_v<T, __nv_bfloat16>) {
       if (of_logits && has_sums && num_columns >= least_columns_of_patterns &&
           num_columns <= pattern_bins::most_columns) {
-        int blocks = blocks_of_a_row(limits, num_rows, 2, num_columns / least_columns_of_patterns * 2);
-        if (blocks < 4) blocks = 1;  // two took 1.1 times as long as one (64 rows of 128,512 on an H200)
+        blocks = blocks_of_patterns(limits, num_rows, num_columns);
         if (blocks == cluster::parts::greatest_cluster_blocks) {
           const cudaError_t error =
               cluster::parts::fit_cluster(sample_pattern_clusters_kernel<T>, weight_bins::block_threads, blocks);
@@ -973,7 +962,7 @@ struct sample_rows {
         if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
       }
     }
-    int blocks = blocks_of_levels(limits, num_rows, num_columns, has_sums);
+    blocks = blocks_of_levels(limits, num_rows, num_columns, has_sums);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_levels_kernel<T, true>, weight_bins::block_threads, blocks);
@@ -1033,14 +1022,42 @@ struct sample_rows {
     return plan;
   }
 
-  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once.
+  // Of a row by lists, or 0 where another way is faster. Behind the read, lists take about five microseconds. They save
+  // less than that where rows are few or short. Floats are compared sooner than shorter items.
+  template <class T>
+  static int blocks_of_lists(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns) {
+    constexpr std::size_t least_of_four = 49152, least_of_two = sizeof(T) == 4 ? 8192 : 49152,
+                          least_of_one = sizeof(T) == 4 ? 8192 : 24576, least_to_share = 24576;
+    switch (blocks_of_a_row(limits, num_rows, 1, num_columns)) {
+      case 4:
+        return num_columns >= least_of_four ? 4 : 0;
+      case 2:
+        return num_columns < least_of_two ? 0 : num_columns < least_to_share ? 1 : 2;
+      case 1:
+        return num_columns >= least_of_one ? 1 : 0;
+    }
+    return 0;
+  }
+
+  // Of a row by patterns. Eight or more share a multiprocessor by two. Four are faster than one only where each has a
+  // multiprocessor, and two never are.
+  static int blocks_of_patterns(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns) {
+    const std::size_t most = num_columns >= 65536 ? 16 : num_columns >= 16384 ? 8 : 1;
+    const int blocks = blocks_of_a_row(limits, num_rows, 2, most);
+    if (blocks >= 8) return blocks;
+    return blocks_of_a_row(limits, num_rows, 1, num_columns / least_columns_of_patterns) >= 4 ? 4 : 1;
+  }
+
+  // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. A cluster is within a
+  // GPC, which has up to eighteen multiprocessors. So larger clusters leave more of them out.
   static int blocks_of_levels(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
                               bool has_sums) {
     const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
     if (limits.cc < 90 || num_rows > multiprocessors || num_columns < least_columns_of_levels) return 0;
+    const std::size_t eighths_reached[] = {8, 8, 7, 6, 5};  // by 1, 2, 4, 8 and 16 blocks
     const int doublings = num_columns < 8192 ? 0 : num_columns < 16384 ? 1 : num_columns < 57344 ? 2 : 4;
     int d = 0;
-    while (d < doublings && (num_rows << (d + 1)) <= places_reached(multiprocessors, d + 1)) ++d;
+    while (d < doublings && (num_rows << (d + 1)) <= multiprocessors * eighths_reached[d + 1] / 8) ++d;
     // Gumbel draws from all tokens need no bins. They are faster this way for short rows, and for many long ones.
     const bool are_many_long = doublings == 4 && d == 1 && num_rows * 3 > multiprocessors;
     return has_sums || doublings == 0 || are_many_long ? 1 << d : 0;
