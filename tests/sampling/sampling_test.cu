@@ -135,6 +135,39 @@ TYPED_TEST(Sampling, RowsOfAVocabularyInEveryNumber) {
   }
 }
 
+// Four blocks and one have a row, with 132 multiprocessors; the latter for floats alone.
+TYPED_TEST(Sampling, GumbelDrawsByLists) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{16, 49153}, {67, 8193}})
+    for (const keys_are kind :
+         {keys_are::random, keys_are::equal, keys_are::few, keys_are::ascending, keys_are::special, keys_are::bits}) {
+      SCOPED_TRACE(name_of(kind));
+      const std::size_t stride = num_columns + 2;
+      const auto items = make_keys<TypeParam>(kind, num_rows * stride, 39);
+      this->expect_right(items, num_rows, num_columns, stride, sampling(), 1);
+    }
+}
+
+// Rising logits, so that each token may win when it is read, logits whose scores are beyond what is compared, and one
+// infinity at a row's beginning, its middle or its end. Lists of tokens overflow, or do not prove a draw.
+TYPED_TEST(Sampling, GumbelDrawsThatListsDoNotTell) {
+  constexpr std::size_t num_rows = 16, num_columns = 49153;
+  std::vector<TypeParam> rising(num_rows * num_columns), great(num_rows * num_columns);
+  for (std::size_t i = 0; i < rising.size(); ++i) {
+    rising[i] = static_cast<TypeParam>(static_cast<float>(i % num_columns) * 0x1p-11f);
+    great[i] = static_cast<TypeParam>(30000 + 16 * static_cast<float>(i % 7));
+  }
+  auto infinite = rising;
+  for (std::size_t row = 0; row < num_rows; ++row)
+    infinite[row * num_columns + row % 3 * (num_columns / 2)] = static_cast<TypeParam>(inf);
+  for (const float temperature : {1.0f, 0.01f, 1e-3f, 1e-36f}) {
+    sampling how;
+    how.temperature = temperature;
+    this->expect_right(rising, num_rows, num_columns, num_columns, how);
+    this->expect_right(great, num_rows, num_columns, num_columns, how, 1);
+    this->expect_right(infinite, num_rows, num_columns, num_columns, how);
+  }
+}
+
 // Clusters of 16, 8, 4 and 2 blocks, single blocks, and what is too short or too much for them, with 132
 // multiprocessors.
 TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
@@ -159,6 +192,37 @@ TYPED_TEST(Sampling, RowsAtBothSidesOfEachSizeOfClusters) {
     how.top_p = 1;
     how.top_k = 50;
     this->expect_right(items, num_rows, num_columns, num_columns, how);
+  }
+}
+
+// Patterns by clusters of 16, 8 and 4 blocks and by single blocks. Gumbel draws by lists of 4, 2 and single blocks, and
+// by other ways. All with 132 multiprocessors.
+TYPED_TEST(Sampling, RowsAtBothSidesOfClustersOfPatternsAndOfLists) {
+  for (const auto& [num_rows, num_columns] : {std::pair<std::size_t, std::size_t>{24, 32768},
+                                              {25, 32768},
+                                              {30, 32768},
+                                              {31, 32768},
+                                              {25, 32767},
+                                              {24, 16384},
+                                              {24, 16383},
+                                              {4, 65536},
+                                              {4, 65535},
+                                              {14, 49152},
+                                              {15, 49152},
+                                              {15, 49151},
+                                              {31, 49152},
+                                              {31, 49151},
+                                              {66, 24576},
+                                              {66, 24575},
+                                              {67, 24576},
+                                              {67, 24575},
+                                              {67, 8192},
+                                              {67, 8191}}) {
+    const auto items = make_keys<TypeParam>(keys_are::random, num_rows * num_columns, 37);
+    sampling how;
+    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
+    how.top_p = 0.9f;
+    this->expect_right(items, num_rows, num_columns, num_columns, how, 1);
   }
 }
 

@@ -235,5 +235,18 @@ TEST_F(VerificationCalls, WhatIsRefused) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
+TEST(VerificationUnits, AreThoseOfRoundedProbabilities) {
+  std::size_t wrong = 0;
+  for (std::uint32_t bits = 0; bits < 0xffffff00; bits += 251) {
+    const float probability = production::rounded::of_bits(bits);
+    wrong += production::fixed_probability(probability) != in_units(probability);
+  }
+  for (std::uint32_t below_one = 0; below_one < 100000; ++below_one) {
+    const float probability = production::rounded::of_bits(0x3f800000 - below_one);
+    wrong += production::fixed_probability(probability) != in_units(probability);
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
 }  // namespace
 }  // namespace rungs::tests

@@ -132,11 +132,11 @@ cudaError_t sample(const matrix<const T>& logits, int* d_tokens, const sampling&
                         also.d_probabilities != nullptr;
 
   rungs::parts::device_limits limits;
-  production::sampling_plan plan;
+  production::sampling_plan plan{};
   cudaError_t error = limits.ask();
   if (error == cudaSuccess)
-    error =
-        production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, task.of_logits, has_sums, plan);
+    error = production::sample_rows::fit<T>(limits, logits.num_rows, logits.num_columns, task.of_logits, has_sums,
+                                            task.least_level > 1, plan);
   return error == cudaSuccess ? production::sample_rows::launch(task, logits.num_rows, plan, stream) : error;
 }
 

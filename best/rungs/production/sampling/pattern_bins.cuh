@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "rungs/production/sampling/random.cuh"
+#include "rungs/production/sampling/warp_masses.cuh"
 #include "rungs/production/sampling/weight_bins.cuh"
 
 namespace rungs::RUNGS_ABI::production {
@@ -20,7 +21,8 @@ namespace rungs::RUNGS_ABI::production {
 struct pattern_bins {
   static constexpr unsigned of_sign = 32 * 128, num = 2 * of_sign, block_threads = weight_bins::block_threads;
   static constexpr unsigned least = (127 - 25) << 7, greatest = least + of_sign - 1;  // of magnitudes
-  static constexpr unsigned vector_items = 8, tile_items = block_threads * vector_items, tiles_at_once = 2;
+  static constexpr unsigned vector_items = 8, tile_items = block_threads * vector_items, tiles_at_once = 2,
+                            tiles_of_part_at_once = 8;
   static constexpr unsigned most_parts = 5, most_tiles_of_part = 16;
   static constexpr unsigned most_columns = most_parts * most_tiles_of_part * tile_items - vector_items;
   static constexpr unsigned per_thread = num / block_threads, warps = weight_bins::warps;
@@ -177,12 +179,9 @@ class pattern_search {
     const unsigned not_in_row = read_tiles * bins::tile_items - row_.size;
     if (own_.counts[bins::num - 1] > not_in_row && levels.level(-beyond) > 0) return false;
     token_mass mass{0, 0};
-#pragma unroll 4
-    for (unsigned i = 0; i < bins::per_thread; ++i) {
-      const token_mass each = mass_at(threadIdx.x * bins::per_thread + i, levels, least_level);
-      mass.sum += each.sum;
-      mass.count += each.count;
-    }
+    for_each_position([&](unsigned position, unsigned count) {
+      if (count > 0) add(mass, mass_of(position, count, levels, least_level));
+    });
     token_mass up_to = mass;
     const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
 #pragma unroll
@@ -216,19 +215,21 @@ class pattern_search {
   __device__ pattern_cut find(unsigned slot, bool by_count, weight_sum target, const row_levels<true>& levels,
                               unsigned least_level) {
     const weight_sum reached = before_own_.measure(by_count);
-    if (reached < target && target <= reached + own_mass_.measure(by_count)) {
-      token_mass before = before_own_;
-      unsigned position = threadIdx.x * bins::per_thread;
-      token_mass each = mass_at(position, levels, least_level);
-#pragma unroll 1
-      while (before.measure(by_count) + each.measure(by_count) < target) {
-        before.sum += each.sum;
-        before.count += each.count;
-        each = mass_at(++position, levels, least_level);
+    const unsigned owners =
+        __ballot_sync(parts::full_mask, reached < target && target <= reached + own_mass_.measure(by_count));
+    if (owners != 0) {  // the lanes share the positions of the thread that the target lies in
+      const unsigned lane = threadIdx.x % lanes, owner = static_cast<unsigned>(__ffs(static_cast<int>(owners))) - 1;
+      const unsigned position = (threadIdx.x - lane + owner) * bins::per_thread + lane % bins::per_thread;
+      const unsigned count = lane < bins::per_thread ? count_at_position(position) : 0;
+      const token_mass each = mass_of(position, count, levels, least_level);
+      token_mass up_to = mass_up_to(each);
+      add(up_to, mass_of_lane(before_own_, owner));
+      if (lane == first_lane(target <= up_to.measure(by_count))) {
+        const weight_sum needed = target - (up_to.measure(by_count) - each.measure(by_count)),
+                         weight = each.sum / each.count;
+        const auto number = static_cast<unsigned>(by_count ? needed : (needed + weight - 1) / weight);
+        own_.found[slot] = {bins::bin_at(position), number, each.count, up_to.sum - each.sum + number * weight};
       }
-      const weight_sum needed = target - before.measure(by_count), weight = each.sum / each.count;
-      const auto number = static_cast<unsigned>(by_count ? needed : (needed + weight - 1) / weight);
-      own_.found[slot] = {bins::bin_at(position), number, each.count, before.sum + number * weight};
     }
     __syncthreads();
     return own_.found[slot];
@@ -251,11 +252,11 @@ class pattern_search {
     for (unsigned i = threadIdx.x; i < bins::most_tiles_of_part * bins::warps; i += bins::block_threads)
       if (i >= num * bins::warps) own_.matches[i] = 0;
 #pragma unroll 1
-    for (unsigned tile = 0; tile < num; tile += bins::tiles_at_once) {
-      uint4 vectors[bins::tiles_at_once];
+    for (unsigned tile = 0; tile < num; tile += bins::tiles_of_part_at_once) {
+      uint4 vectors[bins::tiles_of_part_at_once];
       read_tiles(first + tile, vectors);
 #pragma unroll
-      for (unsigned i = 0; i < bins::tiles_at_once; ++i) {
+      for (unsigned i = 0; i < bins::tiles_of_part_at_once; ++i) {
         const unsigned matches = sum_up_to(static_cast<unsigned>(__popc(row_.mask_of(vectors[i], pattern))));
         if (lane == lanes - 1 && tile + i < num) own_.matches[(tile + i) * bins::warps + warp] = matches;
       }
@@ -286,10 +287,10 @@ class pattern_search {
   }
 
  private:
-  __device__ void read_tiles(unsigned tile, uint4 (&vectors)[bins::tiles_at_once]) const {
+  template <unsigned num>
+  __device__ void read_tiles(unsigned tile, uint4 (&vectors)[num]) const {
 #pragma unroll
-    for (unsigned i = 0; i < bins::tiles_at_once; ++i)
-      vectors[i] = row_.read((tile + i) * bins::block_threads + threadIdx.x);
+    for (unsigned i = 0; i < num; ++i) vectors[i] = row_.read((tile + i) * bins::block_threads + threadIdx.x);
   }
 
   __device__ void note_counts(unsigned part) {
@@ -310,8 +311,25 @@ class pattern_search {
     const unsigned count = own_.counts[bins::bin_at(position)];
     return position == bins::of_sign - 1 ? count + own_.counts[bins::of_sign] : count;
   }
-  __device__ token_mass mass_at(unsigned position, const row_levels<true>& levels, unsigned least_level) const {
-    const unsigned count = count_at_position(position);
+  // take(position, count) for each of the thread's positions. Neighbours begin at different fours, so that their loads
+  // are from different banks.
+  template <class Take>
+  __device__ void for_each_position(Take take) const {
+#pragma unroll 1
+    for (unsigned i = 0; i < bins::per_thread / 4; ++i) {
+      const unsigned first = threadIdx.x * bins::per_thread + (i + threadIdx.x / 2) % (bins::per_thread / 4) * 4;
+      const bool is_negative = first >= bins::of_sign;
+      const uint4 four = reinterpret_cast<const uint4*>(own_.counts)[bins::bin_at(is_negative ? first : first + 3) / 4];
+      unsigned counts[4] = {is_negative ? four.x : four.w, is_negative ? four.y : four.z, is_negative ? four.z : four.y,
+                            is_negative ? four.w : four.x};
+      if (first == bins::of_sign) counts[0] = 0;
+      if (first == bins::of_sign - 4) counts[3] += own_.counts[bins::of_sign];
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j) take(first + j, counts[j]);
+    }
+  }
+  static __device__ token_mass mass_of(unsigned position, unsigned count, const row_levels<true>& levels,
+                                       unsigned least_level) {
     if (count == 0 || position == bins::num - 1) return {0, 0};
     const unsigned level = levels.level(bins::value_of(bins::bin_at(position)));
     if (level < least_level) return {0, 0};
@@ -319,9 +337,9 @@ class pattern_search {
   }
   __device__ bool find_greatest(float& greatest) {
     unsigned first = bins::num;
-#pragma unroll 4
-    for (unsigned i = bins::per_thread; i-- > 0;)
-      if (count_at_position(threadIdx.x * bins::per_thread + i) > 0) first = threadIdx.x * bins::per_thread + i;
+    for_each_position([&](unsigned position, unsigned count) {
+      if (count > 0) first = min(first, position);
+    });
 #pragma unroll
     for (unsigned distance = 1; distance < lanes; distance *= 2)
       first = min(first, __shfl_xor_sync(parts::full_mask, first, distance));

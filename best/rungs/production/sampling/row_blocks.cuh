@@ -204,18 +204,29 @@ class row_blocks {
   bool is_waiting_ = false;
 };
 
-// The most blocks of a row, a power of two, so that those of all rows fit `slots`. A cluster of sixteen needs most of a
-// GPC, so it is for few rows.
-inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_rows, std::size_t slots,
+// The places that clusters of 2^doublings blocks get at once, of one or two on each multiprocessor. A cluster is within
+// a GPC, which has up to eighteen multiprocessors, and not all have sixteen. So larger clusters leave more of them out.
+// On an H200, 30 clusters of four and 14 of eight have theirs, with a block a multiprocessor. 32 and 16 wait for each
+// other.
+inline std::size_t places_reached(std::size_t multiprocessors, std::size_t per_multiprocessor, int doublings) {
+  constexpr std::size_t sixteenths[2][5] = {{16, 16, 15, 14, 10}, {16, 16, 14, 12, 10}};
+  return multiprocessors * per_multiprocessor * sixteenths[per_multiprocessor - 1][doublings] / 16;
+}
+
+// The most blocks of a row, a power of two, so that those of all rows have places at once, one or two a multiprocessor.
+// Clusters of sixteen are for few rows.
+inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_rows, std::size_t per_multiprocessor,
                            std::size_t most_blocks) {
   using namespace cluster::parts;
   if (limits.cc < 90) return 1;
-  const bool are_few = num_rows * greatest_cluster_blocks <= static_cast<std::size_t>(limits.multiprocessors) / 2;
+  const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+  const bool are_few = num_rows * greatest_cluster_blocks <= multiprocessors / 2;
   const int most = are_few ? greatest_cluster_blocks : portable_cluster_blocks;
-  int blocks = 1;
-  while (2 * blocks <= most && num_rows * 2 * blocks <= slots && 2 * static_cast<std::size_t>(blocks) <= most_blocks)
-    blocks *= 2;
-  return blocks;
+  int d = 0;
+  while (2 << d <= most && std::size_t{2} << d <= most_blocks &&
+         num_rows << (d + 1) <= places_reached(multiprocessors, per_multiprocessor, d + 1))
+    ++d;
+  return 1 << d;
 }
 
 }  // namespace rungs::RUNGS_ABI::production

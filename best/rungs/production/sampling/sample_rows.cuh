@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "rungs/production/sampling/gumbel_rows.cuh"
 #include "rungs/production/sampling/held_share.cuh"
 #include "rungs/production/sampling/level_bins.cuh"
 #include "rungs/production/sampling/level_memory.cuh"
@@ -67,6 +68,7 @@ struct sampling_plan {
   bool by_windows;                       // whether it is long enough for windows
   bool by_patterns;                      // whether its patterns are counted first (pattern_bins.cuh)
   bool by_levels;                        // whether weights are added up by level first (level_bins.cuh)
+  bool by_list;                          // whether tokens that may win a Gumbel draw are listed (gumbel_rows.cuh)
   unsigned num_held;                     // vectors of a block that stay in shared memory, where levels come first
   unsigned capacity, gathered_capacity;  // of a block's tokens of a bin, and of all blocks'
   std::size_t dynamic_bytes;
@@ -663,6 +665,30 @@ __device__ bool sample_by_pattern_cluster(const sampling_task<T>& task, const sa
   return true;
 }
 
+// A Gumbel draw from all logits of a row.
+template <class T>
+__device__ void draw_from_list(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                               gumbel_memory& own) {
+  row_blocks group(own.blocks, plan.num_blocks);
+  const random_source random = random_of(task);
+  const gumbel_share<T> share(task.data + row * task.stride, task.num_columns, group.rank(), plan.num_blocks, own,
+                              task.logit_factor, random.counter(row, 0), task.keys);
+  candidate greatest = token_candidate(share.list(), 0), unused = greatest;
+  group.template share_extremes<true>(unused, greatest);
+  const row_levels<true> levels(value_of_token(greatest), task.logit_factor);
+  const bool writes = group.rank() == 0 && threadIdx.x == 0;
+  if (levels.is_none()) {
+    if (writes) task.tokens[row] = -1;
+    return group.settle();
+  }
+  candidate best;
+  if (!share.best_of_list(levels, task.least_level, group, best))
+    best = best_score(share, levels, task.least_level, 0, random, task.keys, row);
+  group.template share_extremes<true>(unused, best);
+  if (writes) task.tokens[row] = static_cast<int>(column_of_token(best));
+  group.settle();
+}
+
 // A row by bins of levels.
 template <class T, bool of_logits>
 __device__ __forceinline__ void sample_by_levels(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
@@ -856,27 +882,33 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
   sample_row<T, resident, of_logits>(task, plan, blockIdx.x / plan.num_blocks, sampling_shared_memory);
 }
 
+// For rows that patterns do not tell, out of the way of others.
+template <class T>
+__device__ __noinline__ void sample_untold_row(const sampling_task<T>& task, const sampling_plan& plan, unsigned row,
+                                               unsigned char* shared) {
+  __syncthreads();
+  sample_row<T, false, true>(task, plan, row, shared);
+}
+
 // Logits alone, a block a row.
 template <class T>
 __global__ void __launch_bounds__(weight_bins::block_threads, 2)
     sample_patterns_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
-  if (sample_by_patterns(task, blockIdx.x, sampling_shared_memory)) return;
-  __syncthreads();
-  sample_row<T, false, true>(task, plan, blockIdx.x, sampling_shared_memory);
+  if (!sample_by_patterns(task, blockIdx.x, sampling_shared_memory))
+    sample_untold_row(task, plan, blockIdx.x, sampling_shared_memory);
 }
 
 // The same, a cluster a row.
 template <class T>
-__global__ void __launch_bounds__(weight_bins::block_threads, 1)
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
     sample_pattern_clusters_kernel(const __grid_constant__ sampling_task<T> task,
                                    const __grid_constant__ sampling_plan plan) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(16) unsigned char sampling_shared_memory[];
   const unsigned row = blockIdx.x / plan.num_blocks;
-  if (sample_by_pattern_cluster(task, plan, row, sampling_shared_memory)) return;
-  __syncthreads();
-  sample_row<T, false, true>(task, plan, row, sampling_shared_memory);
+  if (!sample_by_pattern_cluster(task, plan, row, sampling_shared_memory))
+    sample_untold_row(task, plan, row, sampling_shared_memory);
 #endif
 }
 
@@ -890,6 +922,14 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 1)
 #endif
 }
 
+// Logits alone, for Gumbel draws from all of them.
+template <class T>
+__global__ void __launch_bounds__(weight_bins::block_threads, 2)
+    draw_from_lists_kernel(const __grid_constant__ sampling_task<T> task, const __grid_constant__ sampling_plan plan) {
+  __shared__ gumbel_memory own;
+  draw_from_list(task, plan, blockIdx.x / plan.num_blocks, own);
+}
+
 // How many blocks take a row. Where levels come first, a block a multiprocessor keeps what fits its shared memory, and
 // reads the rest again. Else a row stays in shared memory where a block a multiprocessor is enough for that; if not, it
 // is read again from the second cache by two blocks a multiprocessor.
@@ -901,13 +941,18 @@ struct sample_rows {
 
   template <class T>
   static cudaError_t fit(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns,
-                         bool of_logits, bool has_sums, sampling_plan& plan) {
-    const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
+                         bool of_logits, bool has_sums, bool has_least, sampling_plan& plan) {
+    int blocks = of_logits && !has_sums && !has_least ? blocks_of_lists<T>(limits, num_rows, num_columns) : 0;
+    if (blocks > 0) {
+      plan = {};
+      plan.num_blocks = static_cast<unsigned>(blocks);
+      plan.by_list = true;
+      return cudaSuccess;
+    }
     if constexpr (std::is_same_v<T, __nv_bfloat16>) {
       if (of_logits && has_sums && num_columns >= least_columns_of_patterns &&
           num_columns <= pattern_bins::most_columns) {
-        int blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns_of_patterns * 2);
-        if (blocks < 4) blocks = 1;  // two took 1.1 times as long as one (64 rows of 128,512 on an H200)
+        blocks = blocks_of_patterns(limits, num_rows, num_columns);
         if (blocks == cluster::parts::greatest_cluster_blocks) {
           const cudaError_t error =
               cluster::parts::fit_cluster(sample_pattern_clusters_kernel<T>, weight_bins::block_threads, blocks);
@@ -917,7 +962,7 @@ struct sample_rows {
         if (plan.dynamic_bytes <= limits.shared_bytes) return cudaSuccess;
       }
     }
-    int blocks = blocks_of_levels(limits, num_rows, num_columns, has_sums);
+    blocks = blocks_of_levels(limits, num_rows, num_columns, has_sums);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_levels_kernel<T, true>, weight_bins::block_threads, blocks);
@@ -931,7 +976,7 @@ struct sample_rows {
         return cudaSuccess;
       }
     }
-    blocks = blocks_of_a_row(limits, num_rows, multiprocessors, num_columns / least_columns);
+    blocks = blocks_of_a_row(limits, num_rows, 1, num_columns / least_columns);
     if (blocks == cluster::parts::greatest_cluster_blocks) {
       const cudaError_t error =
           cluster::parts::fit_cluster(sample_rows_kernel<T, true, true>, weight_bins::block_threads, blocks);
@@ -940,7 +985,7 @@ struct sample_rows {
     plan = of_blocks<T>(num_columns, blocks, true);
     // Rows of one block may leave room for another one's.
     if (plan.dynamic_bytes <= (blocks > 1 ? limits.shared_bytes : limits.shared_bytes / 2)) return cudaSuccess;
-    const int more = blocks_of_a_row(limits, num_rows, 2 * multiprocessors, num_columns / least_columns);
+    const int more = blocks_of_a_row(limits, num_rows, 2, num_columns / least_columns);
     plan = of_blocks<T>(num_columns, more, false);
     if (more == 1 && plan.dynamic_bytes > limits.shared_bytes) {
       plan.dynamic_bytes -= (plan.capacity - list_capacity) * sizeof(candidate);
@@ -961,6 +1006,7 @@ struct sample_rows {
             num_columns >= least_columns_of_windows,
             false,
             false,
+            false,
             0,
             capacity,
             gathered_capacity,
@@ -974,6 +1020,32 @@ struct sample_rows {
     const std::size_t least = blocks > 1 ? sizeof(pattern_cluster_memory) : sizeof(pattern_memory);
     if (plan.dynamic_bytes < least) plan.dynamic_bytes = least;
     return plan;
+  }
+
+  // Of a row by lists, or 0 where another way is faster. Behind the read, lists take about five microseconds. They save
+  // less than that where rows are few or short. Floats are compared sooner than shorter items.
+  template <class T>
+  static int blocks_of_lists(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns) {
+    constexpr std::size_t least_of_four = 49152, least_of_two = sizeof(T) == 4 ? 8192 : 49152,
+                          least_of_one = sizeof(T) == 4 ? 8192 : 24576, least_to_share = 24576;
+    switch (blocks_of_a_row(limits, num_rows, 1, num_columns)) {
+      case 4:
+        return num_columns >= least_of_four ? 4 : 0;
+      case 2:
+        return num_columns < least_of_two ? 0 : num_columns < least_to_share ? 1 : 2;
+      case 1:
+        return num_columns >= least_of_one ? 1 : 0;
+    }
+    return 0;
+  }
+
+  // Of a row by patterns. Eight or more share a multiprocessor by two. Four are faster than one only where each has a
+  // multiprocessor, and two never are.
+  static int blocks_of_patterns(const parts::device_limits& limits, std::size_t num_rows, std::size_t num_columns) {
+    const std::size_t most = num_columns >= 65536 ? 16 : num_columns >= 16384 ? 8 : 1;
+    const int blocks = blocks_of_a_row(limits, num_rows, 2, most);
+    if (blocks >= 8) return blocks;
+    return blocks_of_a_row(limits, num_rows, 1, num_columns / least_columns_of_patterns) >= 4 ? 4 : 1;
   }
 
   // Of a row by levels, or 0 where another way is faster. All rows have their blocks at once. A cluster is within a
@@ -1021,6 +1093,7 @@ struct sample_rows {
       if (plan.by_patterns)
         return plan.num_blocks > 1 ? with(sample_pattern_clusters_kernel<T>) : with(sample_patterns_kernel<T>);
     }
+    if (plan.by_list) return with(draw_from_lists_kernel<T>);
     if (plan.by_levels)
       return task.of_logits ? with(sample_levels_kernel<T, true>) : with(sample_levels_kernel<T, false>);
     if (task.of_logits)

@@ -7,7 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
+#include "rungs/operators.cuh"
+#include "rungs/parts/warp.cuh"
 #include "rungs/production/rows/row_group.cuh"
 #include "rungs/production/sampling/random.cuh"
 #include "rungs/production/sampling/row_blocks.cuh"
@@ -15,21 +19,22 @@
 namespace rungs::RUNGS_ABI::production {
 
 // A probability in units of 2^-40, rounded. NaN is 0, and so is what is less; what is more than 1 is 1.
-inline constexpr int probability_bits = 40;
+//
+// A float from 2^23 to 2^24 has its whole number in its last bits. So a part of 17 bits and one of 23 are found without
+// a conversion.
 __host__ __device__ inline weight_sum fixed_probability(float probability) {
-  if (!(probability > 0)) return 0;
-  if (probability >= 1) return weight_sum{1} << probability_bits;
-  const float scaled = rounded::multiply(probability, 0x1p40f);
-#ifdef __CUDA_ARCH__
-  return __float2ull_rn(scaled);
-#else
-  return static_cast<weight_sum>(std::nearbyint(scaled));
-#endif
+  constexpr float mark = 0x1p23f;
+  constexpr unsigned mark_bits = 0x4b000000;
+  const float within = rounded::less(probability > 0 ? probability : 0.0f, 1);
+  const float high = rounded::marked_whole(rounded::multiply(within, 0x1p17f));
+  const float rest = rounded::fused(rounded::add(high, -mark), -mark, rounded::multiply(within, 0x1p40f));
+  const float low = rounded::add(rest, mark);
+  return (static_cast<weight_sum>(rounded::bits_of(high) - mark_bits) << 23) + (rounded::bits_of(low) - mark_bits);
 }
 // What is left of a target's probability at the first draft that is refused.
 __host__ __device__ inline weight_sum residual_of(float target, float draft) {
-  const weight_sum of_target = fixed_probability(target), of_draft = fixed_probability(draft);
-  return of_target > of_draft ? of_target - of_draft : 0;
+  const auto left = static_cast<long long>(fixed_probability(target) - fixed_probability(draft));
+  return left < 0 ? 0 : static_cast<weight_sum>(left);
 }
 // Whether a draft stays. The product of floats is exact in double precision.
 __host__ __device__ inline bool is_accepted(double uniform, float target, float draft) {
@@ -52,22 +57,31 @@ struct verification_task {
   unsigned num_blocks, segment_columns;
 };
 
-// Four neighbours of a row. Those that are not in it are 0.
+// Four neighbours of a row. Those that are not in it are 0. They stay as they are read until each is asked for: where
+// halves were taken apart at once, each read waited for the one before.
 template <class T>
-__device__ void load_four(const T* row, unsigned first, unsigned num_columns, float (&values)[4]) {
-  struct alignas(4 * sizeof(T)) four {
-    T items[4];
-  };
-  const T* const from = row + first;
-  if (first + 4 <= num_columns && reinterpret_cast<std::uintptr_t>(from) % sizeof(four) == 0) {
-    const four loaded = *reinterpret_cast<const four*>(from);
+struct four_items {
+  using vector = std::conditional_t<sizeof(T) == 4, uint4, uint2>;
+  vector read_items;
+
+  static __device__ four_items read(const T* row, unsigned first, unsigned num_columns) {
+    const T* const from = row + first;
+    if (first < num_columns && num_columns - first >= 4 && reinterpret_cast<std::uintptr_t>(from) % sizeof(vector) == 0)
+      return {*reinterpret_cast<const vector*>(from)};
+    T items[4] = {};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) values[i] = to_float(loaded.items[i]);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) values[i] = first + i < num_columns ? to_float(from[i]) : 0;
+    for (unsigned i = 0; i < 4; ++i)
+      if (first + i < num_columns) items[i] = from[i];
+    four_items read{};
+    memcpy(&read.read_items, items, sizeof(vector));
+    return read;
   }
-}
+  __device__ float value(unsigned i) const {
+    T items[4];
+    memcpy(items, &read_items, sizeof(vector));
+    return to_float(items[i]);
+  }
+};
 
 struct verification_memory {
   weight_bins segments;
@@ -78,19 +92,23 @@ struct verification_memory {
 };
 
 struct verify_drafts {
-  static constexpr unsigned lanes = parts::warp_threads, step_columns = 4 * lanes;
+  static constexpr unsigned lanes = parts::warp_threads, step_columns = 4 * lanes, at_once = 4;
   static constexpr std::size_t most_drafts = 8, most_columns = std::size_t{1} << 22;
 
-  // What a lane has of the 128 columns from `first` on.
+  // The sum of all lanes' parts, each less than 2^47, in the first lane.
+  static __device__ weight_sum sum_of_warp(weight_sum of_lane) {
+    constexpr unsigned low_bits = 26;  // 32 of such numbers have a word
+    const unsigned low = parts::warp_reduce(static_cast<unsigned>(of_lane) & ((1u << low_bits) - 1), plus{}),
+                   high = parts::warp_reduce(static_cast<unsigned>(of_lane >> low_bits), plus{});
+    return (static_cast<weight_sum>(high) << low_bits) + low;
+  }
+  // What is left of four neighbours, and the sum of it.
   template <class T>
-  static __device__ weight_sum four_residuals(const T* target, const T* draft, unsigned first, unsigned num_columns,
-                                              weight_sum (&each)[4]) {
-    float of_target[4], of_draft[4] = {0, 0, 0, 0};
-    load_four(target, first, num_columns, of_target);
-    if (draft != nullptr) load_four(draft, first, num_columns, of_draft);
+  static __device__ weight_sum residuals_of(const four_items<T>& target, const four_items<T>& draft,
+                                            weight_sum (&each)[4]) {
     weight_sum sum = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) sum += each[i] = residual_of(of_target[i], of_draft[i]);
+    for (int i = 0; i < 4; ++i) sum += each[i] = residual_of(target.value(i), draft.value(i));
     return sum;
   }
 
@@ -138,19 +156,33 @@ struct verify_drafts {
     weight_sum sum = 0, before = 0, own_sum = 0;
     group.settle();
     for (int pass = 0; pass < 2; ++pass) {
-#pragma unroll 4
-      for (unsigned s = warp; s < own_segments; s += weight_bins::warps) {
-        weight_sum of_segment = 0;
+#pragma unroll 1
+      for (unsigned s = warp; s < own_segments; s += at_once * weight_bins::warps) {
+        weight_sum of_lane[at_once] = {};
 #pragma unroll 1
         for (unsigned column = 0; column < task.segment_columns; column += step_columns) {
-          weight_sum each[4];
-          const unsigned first = (first_segment + s) * task.segment_columns + column + 4 * lane;
-          if (first < task.num_columns) of_segment += four_residuals(target, draft, first, task.num_columns, each);
+          four_items<T> of_target[at_once], of_draft[at_once];
+#pragma unroll
+          for (unsigned i = 0; i < at_once; ++i) {
+            const unsigned segment = s + i * weight_bins::warps;
+            const unsigned first = segment < own_segments
+                                       ? (first_segment + segment) * task.segment_columns + column + 4 * lane
+                                       : task.num_columns;
+            of_target[i] = four_items<T>::read(target, first, task.num_columns);
+            of_draft[i] = draft != nullptr ? four_items<T>::read(draft, first, task.num_columns) : four_items<T>{};
+          }
+#pragma unroll
+          for (unsigned i = 0; i < at_once; ++i) {
+            weight_sum each[4];
+            of_lane[i] += residuals_of(of_target[i], of_draft[i], each);
+          }
         }
 #pragma unroll
-        for (unsigned distance = 1; distance < lanes; distance *= 2)
-          of_segment += __shfl_xor_sync(parts::full_mask, of_segment, distance);
-        if (lane == 0) own.segments.set(s, {of_segment, 0});
+        for (unsigned i = 0; i < at_once; ++i) {
+          const weight_sum of_segment = sum_of_warp(of_lane[i]);
+          if (lane == 0 && s + i * weight_bins::warps < own_segments)
+            own.segments.set(s + i * weight_bins::warps, {of_segment, 0});
+        }
       }
       __syncthreads();
       own.scan.find(own.segments, false, 0);  // for the total
@@ -180,9 +212,11 @@ struct verify_drafts {
     needed -= before + segment.before.sum;
     const unsigned begin = (first_segment + segment.bin) * task.segment_columns;
     for (unsigned column = begin;; column += step_columns) {
-      weight_sum each[4] = {0, 0, 0, 0};
+      weight_sum each[4];
       const unsigned first = column + 4 * lane;
-      weight_sum up_to = first < task.num_columns ? four_residuals(target, draft, first, task.num_columns, each) : 0;
+      const auto of_target = four_items<T>::read(target, first, task.num_columns);
+      const auto of_draft = draft != nullptr ? four_items<T>::read(draft, first, task.num_columns) : four_items<T>{};
+      weight_sum up_to = residuals_of(of_target, of_draft, each);
       const weight_sum own_four = up_to;
 #pragma unroll
       for (unsigned distance = 1; distance < lanes; distance *= 2) {
@@ -236,11 +270,11 @@ __device__ void greatest_ratio(const ratio_task<T>& task, unsigned pair, row_blo
 #pragma unroll 4
   for (unsigned first = 4 * thread; first < task.num_columns;
        first += 4 * weight_bins::block_threads * task.num_blocks) {
-    float of_target[4], of_draft[4];
-    load_four(target, first, task.num_columns, of_target);
-    load_four(draft, first, task.num_columns, of_draft);
+    const auto of_target = four_items<T>::read(target, first, task.num_columns),
+               of_draft = four_items<T>::read(draft, first, task.num_columns);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) greatest = rounded::greater(greatest, rounded::divide(of_target[i], of_draft[i]));
+    for (int i = 0; i < 4; ++i)
+      greatest = rounded::greater(greatest, rounded::divide(of_target.value(i), of_draft.value(i)));
   }
   candidate best = rounded::bits_of(greatest), unused = best;
   group.template share_extremes<true>(unused, best);
@@ -264,8 +298,7 @@ cudaError_t launch_over_rows(Kernel kernel, Task task, std::size_t num_rows, cud
   parts::device_limits limits;
   cudaError_t error = limits.ask();
   if (error != cudaSuccess) return error;
-  int blocks = blocks_of_a_row(limits, num_rows, 2 * static_cast<std::size_t>(limits.multiprocessors),
-                               task.num_columns / least_columns);
+  int blocks = blocks_of_a_row(limits, num_rows, 2, task.num_columns / least_columns);
   if (blocks > cluster::parts::portable_cluster_blocks)
     error = cluster::parts::fit_cluster(kernel, block_threads, blocks);
   if (error != cudaSuccess) return error;
