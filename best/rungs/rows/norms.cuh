@@ -14,8 +14,8 @@
 // infinity becomes NaN in layer_norm, as in PyTorch.
 //
 // Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². The mean is that of the
-// row where registers hold it (up to 64 KB of floats, 32 KB of halves). Elsewhere a thread takes the mean of its own
-// items first; means and squares of threads are merged as Chan, Golub and LeVeque do (1979).
+// row where registers hold it as floats (shapes_of). Elsewhere a thread takes the mean of its own items first; means
+// and squares of threads are merged as Chan, Golub and LeVeque do (1979).
 #pragma once
 
 #include "rungs/production/rows/row_kernel.cuh"
