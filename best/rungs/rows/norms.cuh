@@ -66,8 +66,8 @@ struct norm_operation {
   using partial = std::conditional_t<centred, moments, float>;
   static constexpr bool writes_rows = true;
   static constexpr bool halves = sizeof(T) == 2;
-  // On an H200, one row of 32 Ki halves took 11.1 us in layer_norm with slices of 64 KB, and 8.5 with 32 KB; 16,384 rows
-  // 603 and 580. But 989 rows of 64 Ki halves took 76 and 81, and 989 rows of 32 Ki floats 74 and 75. rms_norm of
+  // On an H200, one row of 32 Ki halves took 11.1 us in layer_norm with slices of 64 KB, and 8.5 with 32 KB; 16,384
+  // rows 603 and 580. But 989 rows of 64 Ki halves took 76 and 81, and 989 rows of 32 Ki floats 74 and 75. rms_norm of
   // floats has smaller slices at every length.
   static constexpr unsigned slice_chunks(std::size_t row_pieces) {
     if (centred) return halves && row_pieces <= 4096 ? 2 : 4;
