@@ -129,40 +129,54 @@ struct norm_operation {
   __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
     if (options.residual.data == nullptr)
       group.load(in.row(row), chunk, pieces, 0);
+    else if constexpr (Group::is_whole && !Group::is_clustered)
+      read_sums_together(group, row, pieces);
     else
-      read_sums<again, !Group::is_whole ? 1 : Group::pieces <= 4 ? Group::pieces : 2>(group, row, chunk, pieces);
+      read_sums<again>(group, row, chunk, pieces);
     if constexpr (!again && !Group::reads_parameters_ahead && Group::row_threads > 8) {
       if (row == 0) prefetch_parameters(group, chunk);
     }
   }
-  template <bool again, int at_once = 1, class Group>
+  template <bool again, class Group>
   __device__ void read_sums(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
-    constexpr bool all_first = again || at_once == 1;
-    if constexpr (all_first) group.load(options.residual.row(row), chunk, pieces, 0);
+    group.load(options.residual.row(row), chunk, pieces, 0);
     if constexpr (!again) {
-      // No load passes a store that may be to the same place: those of several pieces come first.
 #pragma unroll
-      for (int first = 0; first < Group::pieces; first += at_once) {
-        const auto column = [&](int p) { return group.column(chunk, first + p); };
-        typename Group::piece added[at_once];
-        if constexpr (!all_first) {
+      for (int p = 0; p < Group::pieces; ++p) {
+        const unsigned column = group.column(chunk, p);
+        typename Group::floats sums, added;
+        pieces[p].get(sums);
+        group.load(in.row(row), column, 0).get(added);
 #pragma unroll
-          for (int p = 0; p < at_once; ++p) {
-            pieces[first + p] = group.load(options.residual.row(row), column(p), 0);
-            added[p] = group.load(in.row(row), column(p), 0);
-          }
-        }
+        for (int i = 0; i < Group::piece_items; ++i) sums[i] += added[i];
+        pieces[p].set(sums);
+        group.store(options.residual.row(row), column, pieces[p]);
+      }
+    }
+  }
+
+  // The same of whole pieces. No load passes a store that may be to the same place: those of several pieces come first.
+  template <class Group>
+  __device__ void read_sums_together(const Group& group, std::size_t row, typename Group::held& pieces) const {
+    constexpr int at_once = Group::pieces <= 4 ? Group::pieces : 2;
 #pragma unroll
-        for (int p = 0; p < at_once; ++p) {
-          typename Group::floats sums, summands;
-          pieces[first + p].get(sums);
-          if constexpr (all_first) added[p] = group.load(in.row(row), column(p), 0);
-          added[p].get(summands);
+    for (int first = 0; first < Group::pieces; first += at_once) {
+      const auto column = [&](int p) { return group.column(0, first + p); };
+      typename Group::piece added[at_once];
 #pragma unroll
-          for (int i = 0; i < Group::piece_items; ++i) sums[i] += summands[i];
-          pieces[first + p].set(sums);
-          group.store(options.residual.row(row), column(p), pieces[first + p]);
-        }
+      for (int p = 0; p < at_once; ++p) {
+        pieces[first + p] = group.load(options.residual.row(row), column(p), 0);
+        added[p] = group.load(in.row(row), column(p), 0);
+      }
+#pragma unroll
+      for (int p = 0; p < at_once; ++p) {
+        typename Group::floats sums, summands;
+        pieces[first + p].get(sums);
+        added[p].get(summands);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) sums[i] += summands[i];
+        pieces[first + p].set(sums);
+        group.store(options.residual.row(row), column(p), pieces[first + p]);
       }
     }
   }
