@@ -84,7 +84,7 @@ struct norm_operation {
     using production::row_shape;
     constexpr bool ahead = true, late = false;
     constexpr int folded = 2;
-    const row_shape two_pieces{row_pieces / 2, 2, row_pieces < 512 ? 1280 : 1024, ahead};
+    const row_shape two_pieces{row_pieces / 2, 2, row_pieces == 64 ? 1280 : 1024, ahead};
     const row_shape four_pieces{row_pieces / 4, 4, 1024, late, folded};
     switch (row_pieces) {
       case 32:
