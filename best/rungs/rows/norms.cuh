@@ -66,14 +66,10 @@ struct norm_operation {
   using partial = std::conditional_t<centred, moments, float>;
   static constexpr bool writes_rows = true;
   static constexpr bool halves = sizeof(T) == 2;
-  // On an H200, one row of 32 Ki halves took 11.1 us in layer_norm with slices of 64 KB, and 8.5 with 32 KB; 16,384
-  // rows 603 and 580. But 989 rows of 64 Ki halves took 76 and 81, and 989 rows of 32 Ki floats 74 and 75. rms_norm of
-  // floats has smaller slices at every length.
-  static constexpr unsigned slice_chunks(std::size_t row_pieces) {
-    if (centred) return halves && row_pieces <= 4096 ? 2 : 4;
-    return halves ? 4 : 2;
-  }
-  static constexpr bool four_slices = centred == halves;
+  // On an H200 rms_norm of 16 Ki floats reached 0.83 of a copy's speed with slices of 64 KB, and 1.04 with 32 KB;
+  // layer_norm 1.04 and 0.97.
+  static constexpr bool four_slices = !centred && !halves;
+  static constexpr unsigned slice_chunks = four_slices ? 2 : 4;
 
   using short_rows_of = norm_operation;
   static constexpr int long_row_pieces = halves ? 4 : 2;
@@ -84,17 +80,17 @@ struct norm_operation {
     using production::row_shape;
     constexpr bool ahead = true, late = false;
     constexpr int folded = 2;
-    const row_shape two_pieces{row_pieces / 2, 2, row_pieces == 64 ? 1280 : 1024, ahead};
+    const row_shape two_pieces{row_pieces / 2, 2, 1024, ahead};
     const row_shape four_pieces{row_pieces / 4, 4, 1024, late, folded};
     switch (row_pieces) {
       case 32:
-        return {{32, 1, 2048, ahead}};
+        return {{32, 1, 1024, ahead}};
       case 64:
+        if (centred && halves) return {{32, 2, 1280, ahead}, two_pieces};
         return {two_pieces};
       case 128:
-        if (!centred) return {{64, 2, 1536, ahead}};
-        if (!halves) return {};
-        return {{32, 4, 768, ahead, folded}, two_pieces};
+        if (centred && !halves) return {};
+        return {{32, 4, halves ? 768 : 1024, ahead, folded}, two_pieces};
       case 256:
         return {{128, 2, centred && !halves ? 2048 : 1536, late}, two_pieces};
       case 512:
@@ -124,12 +120,17 @@ struct norm_operation {
   bool aligned;
 
   bool reads_one_matrix() const { return options.residual.data == nullptr; }
+  // Not where many threads of few registers read weights and biases late: one register more, and a block less fits.
+  template <class Group>
+  static constexpr bool reads_together =
+      Group::is_whole && !Group::is_clustered &&
+      (Group::reads_parameters_ahead || Group::pieces > 2 || Group::row_threads < 512);
 
   template <bool again, class Group>
   __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
     if (options.residual.data == nullptr)
       group.load(in.row(row), chunk, pieces, 0);
-    else if constexpr (Group::is_whole && !Group::is_clustered)
+    else if constexpr (reads_together<Group>)
       read_sums_together(group, row, pieces);
     else
       read_sums<again>(group, row, chunk, pieces);
@@ -313,7 +314,7 @@ struct norm_operation {
   template <class Group>
   struct parameters {
     static constexpr bool ahead = Group::reads_parameters_ahead;
-    static constexpr int at_once = ahead ? Group::pieces : Group::is_whole && Group::pieces == 4 ? 2 : 1;
+    static constexpr int at_once = ahead ? Group::pieces : Group::pieces == 4 && (Group::is_whole || !halves) ? 2 : 1;
     static constexpr bool reads_biases = !ahead || centred;  // for all of them at once
     typename Group::piece weights[at_once], biases[reads_biases ? at_once : 1];
 
@@ -358,7 +359,7 @@ struct norm_operation {
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
       const unsigned column = group.column(0, p);
-      if (column >= num_columns) break;
+      if ((centred || Group::row_threads > 64) && column >= num_columns) break;  // else they are 0, too
       const int valid = Group::is_whole || !centred ? Group::piece_items : num_valid(column, Group::piece_items);
       typename Group::floats values;
       production::get_floats(pieces[p], values);

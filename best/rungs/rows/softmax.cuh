@@ -33,7 +33,7 @@ namespace parts {
 template <class T, bool logarithm>
 struct softmax_operation : log_sum_operation<T> {
   static constexpr bool writes_rows = true;
-  static constexpr unsigned slice_chunks(std::size_t) { return 4; }
+  static constexpr unsigned slice_chunks = 4;
   using short_rows_of = softmax_operation;
   static constexpr auto first_is = production::row_merge::greatest, second_is = production::row_merge::sum;
   template <class Group>

@@ -206,7 +206,7 @@ struct quantise_row_operation {
   using item = T;
   using partial = unsigned;  // the greatest magnitude, as bits
   static constexpr bool writes_rows = true;
-  static constexpr unsigned slice_chunks(std::size_t) { return 4; }
+  static constexpr unsigned slice_chunks = 4;
 
   rows::matrix<const T> in;
   written_codes codes;

@@ -49,16 +49,15 @@ struct row_slices {
   }
 };
 
-// The threads of a row, and their columns. `by_bulk` says that the row is there by bulk copies. A multiprocessor has
-// resident_blocks at least: four leave registers for weights and biases of floats, not of halves.
-template <class T, bool by_bulk, int resident_blocks>
+// The threads of a row, and their columns. `by_bulk` says that the row is there by bulk copies.
+template <class T, bool by_bulk>
 struct row_slice : row_group<T, row_slices::block_threads, row_slices::pieces,
                              by_bulk ? row_reach::cluster_of_whole_pieces : row_reach::cluster> {
   using base = row_group<T, row_slices::block_threads, row_slices::pieces,
                          by_bulk ? row_reach::cluster_of_whole_pieces : row_reach::cluster>;
   using typename base::held;
   using typename base::piece;
-  static constexpr bool reads_parameters_ahead = resident_blocks < 4 || sizeof(T) == 4;
+  static constexpr bool reads_parameters_ahead = true;
 
   unsigned first_piece, num_pieces;  // of the block's slice
   piece* slots;                      // of the warp, in the first chunk
@@ -142,14 +141,14 @@ struct row_exchange {
   }
 };
 
-template <bool by_bulk, int resident_blocks, class Op>
+template <bool by_bulk, class Op>
 __device__ void take_long_row(const Op& op) {
   namespace cp = cluster::parts;
   using Partial = typename Op::partial;
   extern __shared__ __align__(128) unsigned char dynamic_memory[];
   __shared__ __align__(16) unsigned char exchange_memory[sizeof(row_exchange<Partial>)];
   auto& exchange = reinterpret_cast<row_exchange<Partial>&>(exchange_memory);
-  using slice = row_slice<typename Op::item, by_bulk, resident_blocks>;
+  using slice = row_slice<typename Op::item, by_bulk>;
   const slice group(op.num_columns, op.aligned, dynamic_memory);
   const std::size_t row = blockIdx.x / cp::num_blocks();
   const unsigned chunks = group.num_chunks();
@@ -197,7 +196,7 @@ template <class Op, bool by_bulk, int resident_blocks>
 __global__ void __launch_bounds__(row_slices::block_threads, resident_blocks)
     long_row_kernel(const __grid_constant__ Op op) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  take_long_row<by_bulk, resident_blocks>(op);
+  take_long_row<by_bulk>(op);
 #endif
 }
 
@@ -213,7 +212,7 @@ template <class Op>
 cudaError_t launch_long_rows(const Op& op, std::size_t row_pieces, cudaStream_t stream) {
   const bool by_bulk = op.aligned && op.reads_one_matrix() && op.num_columns % row_piece<typename Op::item>::items == 0;
   auto* kernel = by_bulk ? long_row_kernel<Op, true, 3> : long_row_kernel<Op, false, 3>;
-  int blocks = static_cast<int>(row_slices::blocks(row_pieces, Op::slice_chunks(row_pieces)));
+  int blocks = static_cast<int>(row_slices::blocks(row_pieces, Op::slice_chunks));
   if constexpr (takes_four_slices<Op>) {
     int num_multiprocessors = 0;
     if (const cudaError_t error = parts::multiprocessors(num_multiprocessors)) return error;

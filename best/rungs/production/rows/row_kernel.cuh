@@ -5,7 +5,7 @@
 //   num_rows, num_columns  their shape
 //   aligned                whether every row of every matrix begins at a multiple of 16 bytes
 //   writes_rows            whether it writes a row, or only one result a row
-//   slice_chunks(pieces)   where it writes a row: of 16 KB each, how many a block should hold of a long one
+//   slice_chunks           where it writes a row: of 16 KB each, how many a block should hold of a long one
 //   reads_one_matrix()     where it writes a row: whether it reads nothing but the row of `in` before it does so
 //   partial                what a thread knows of its columns
 //   read<again>(group, row, chunk, values)     the thread's columns of the chunk, for the first time or the second
@@ -155,7 +155,7 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   if constexpr (Op::writes_rows) {
     std::size_t shared_bytes = 0;
     if (const cudaError_t error = parts::most_shared_bytes(shared_bytes)) return error;
-    if (row_slices::fit(pieces, Op::slice_chunks(pieces), shared_bytes)) return launch_long_rows(op, pieces, stream);
+    if (row_slices::fit(pieces, Op::slice_chunks, shared_bytes)) return launch_long_rows(op, pieces, stream);
   }
   // Eight chunks a block make little of what the exchange in a cluster takes.
   const int streamed_by = static_cast<int>(parts::at_most(pieces / (8 * 1024), most_cluster_blocks));

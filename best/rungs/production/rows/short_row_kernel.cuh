@@ -181,8 +181,10 @@ template <class Op, int row_pieces>
 cudaError_t launch_short_rows(const Op& op, cudaStream_t stream) {
   constexpr row_shape few = shapes_of_rows<Op, row_pieces>().few;
   const bool is_whole = op.aligned && op.num_columns % row_piece<typename Op::item>::items == 0;
-  // At odd addresses, registers have no room for eight pieces.
-  using any = short_row_group<Op, row_pieces, (shapes_of_rows<Op, row_pieces>().many.pieces > 4), false>;
+  // At odd addresses, pieces are read one after another: threads have few of them. Large blocks would wait, however,
+  // unless registers have no room for as many pieces as others hold.
+  constexpr bool has_few = few.row_threads != 0, many_fit = shapes_of_rows<Op, row_pieces>().many.pieces <= 4;
+  using any = short_row_group<Op, row_pieces, has_few && (few.row_threads <= 512 || !many_fit), false>;
   if (!is_whole) return launch_short_rows_as<Op, any>(op, stream);
   if constexpr (few.row_threads != 0) {
     bool are_few = false;

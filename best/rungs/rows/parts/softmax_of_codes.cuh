@@ -16,7 +16,7 @@ namespace rungs::RUNGS_ABI::rows::parts {
 template <class Out, bool logarithm, class F>
 struct softmax_of_codes : log_sum_operation<float> {
   static constexpr bool writes_rows = true;
-  static constexpr unsigned slice_chunks(std::size_t) { return 4; }
+  static constexpr unsigned slice_chunks = 4;
   using precision = std::conditional_t<std::is_same_v<Out, float>, float, flushed>;
 
   production::scaled_codes<F> codes;
