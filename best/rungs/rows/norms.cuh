@@ -310,12 +310,12 @@ struct norm_operation {
   }
 
   // A row that registers hold: its mean first, then the squares of what differs from it. Biases of an RMS norm are
-  // rare, and are never read ahead.
+  // rare, and are read ahead by single warps only.
   template <class Group>
   struct parameters {
     static constexpr bool ahead = Group::reads_parameters_ahead;
     static constexpr int at_once = ahead ? Group::pieces : Group::pieces == 4 && (Group::is_whole || !halves) ? 2 : 1;
-    static constexpr bool reads_biases = !ahead || centred;  // for all of them at once
+    static constexpr bool reads_biases = !ahead || centred || Group::row_warps == 1;  // for all of them at once
     typename Group::piece weights[at_once], biases[reads_biases ? at_once : 1];
 
     __device__ parameters(const norm_operation& op, const Group& group) {
