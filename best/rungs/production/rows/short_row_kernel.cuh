@@ -181,8 +181,8 @@ template <class Op, int row_pieces>
 cudaError_t launch_short_rows(const Op& op, cudaStream_t stream) {
   constexpr row_shape few = shapes_of_rows<Op, row_pieces>().few;
   const bool is_whole = op.aligned && op.num_columns % row_piece<typename Op::item>::items == 0;
-  // At odd addresses, pieces are read one after another: threads have few of them. Large blocks would wait, however,
-  // unless registers have no room for as many pieces as others hold.
+  // At odd addresses a thread reads its pieces one after another, and should have few: those of the shape for few rows.
+  // A block of 1,024 threads is too large, unless registers have no room for the pieces of the other shape.
   constexpr bool has_few = few.row_threads != 0, many_fit = shapes_of_rows<Op, row_pieces>().many.pieces <= 4;
   using any = short_row_group<Op, row_pieces, has_few && (few.row_threads <= 512 || !many_fit), false>;
   if (!is_whole) return launch_short_rows_as<Op, any>(op, stream);
