@@ -89,19 +89,22 @@ struct norm_operation {
         if (centred && halves) return {{32, 2, 1280, ahead}, two_pieces};
         return {two_pieces};
       case 128:
-        if (centred && !halves) return {};
-        return {{32, 4, halves ? 768 : 1024, ahead, folded}, two_pieces};
+        if (!centred) return {{64, 2, halves ? 1536 : 2048, ahead}};
+        if (halves) return {{32, 4, 768, ahead, folded}, two_pieces};
+        return {};
       case 256:
         return {{128, 2, centred && !halves ? 2048 : 1536, late}, two_pieces};
       case 512:
         if (centred && halves) return {four_pieces, two_pieces};
         return {{256, 2, 2048, late}, two_pieces};
       case 1024:
-      case 2048:
         if (centred) return {four_pieces, two_pieces};
-        if (halves) return {{row_pieces / 4, 4, 1024, ahead}};
-        if (row_pieces == 2048) return {{512, 4, 1024, late}};
-        return {};
+        if (halves) return {{256, 4, 1024, ahead}};
+        return {{512, 2, 2048, late}, two_pieces};
+      case 2048:
+        if (!halves) return {{512, 4, 1024, late}};
+        if (centred) return {four_pieces, two_pieces};
+        return {{512, 4, 1024, ahead}};
       case 4096:
         if (centred && halves) return {};
         return {{512, 8, 1024, late, folded}, {1024, 4, 1024, late}};
