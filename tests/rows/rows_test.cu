@@ -357,6 +357,67 @@ TYPED_TEST(Rows, BitsDependOnTheRowAlone) {
   }
 }
 
+// The same of norms with all that they take and tell. Few rows have other launches than many, and whole pieces than
+// others. Lengths are on both sides of every change of shape.
+TYPED_TEST(Rows, BitsOfNormsDependOnTheRowAlone) {
+  using T = TypeParam;
+  struct launch {
+    std::size_t num_rows, odd;
+  };
+  int multiprocessors = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
+  const std::size_t piece = 16 / sizeof(T), many = 4 * std::size_t(multiprocessors) + 3;
+  for (std::size_t pieces = 12; pieces <= 6144; pieces *= 2)
+    for (const std::size_t columns : {pieces * piece, pieces * 4 / 3 * piece, pieces * piece - 1})
+      for (const bool centred : {true, false}) {
+        const std::vector<T> row = random_items<T>(columns, 21), before = random_items<T>(columns, 22);
+        const std::vector<T> weights = random_items<T>(columns, 23, 1), biases = random_items<T>(columns, 24, 1);
+        const guarded<T> weight(weights), odd_weight(weights, 1), bias(biases), odd_bias(biases, 3);
+        const guarded<T> in(many * (columns + piece)), residual(in.size()), out(in.size());
+        const guarded<float> means(many), scales(many);
+        std::vector<T> alone(columns), sums_alone(columns), items(columns);
+        float mean_alone = 0, scale_alone = 0;
+        for (const launch of : std::vector<launch>{{1, 0}, {3, 0}, {many, 0}, {1, 1}, {many, 1}}) {
+          SCOPED_TRACE(testing::Message()
+                       << of.num_rows << " x " << columns << (centred ? ", layer norm" : ", RMS norm")
+                       << (of.odd ? ", odd addresses" : ""));
+          const std::size_t stride = (columns + piece - 1) / piece * piece + of.odd;
+          const std::size_t last = of.odd + (of.num_rows - 1) * stride, bytes = columns * sizeof(T);
+          const auto rows_of = [&](const guarded<T>& memory) {
+            return rows::matrix{memory.data() + of.odd, of.num_rows, columns, stride};
+          };
+          in.fill(0);
+          residual.fill(0);
+          ASSERT_EQ(cudaMemcpy(in.data() + last, row.data(), bytes, cudaMemcpyDefault), cudaSuccess);
+          ASSERT_EQ(cudaMemcpy(residual.data() + last, before.data(), bytes, cudaMemcpyDefault), cudaSuccess);
+          rows::norm_options<T> options;
+          options.d_weight = of.odd ? odd_weight.data() : weight.data();
+          options.d_bias = of.odd ? odd_bias.data() : bias.data();
+          options.residual = rows_of(residual);
+          options.d_means = means.data();
+          options.d_scales = scales.data();
+          ASSERT_EQ(centred ? rows::layer_norm(rows_of(in), rows_of(out), options)
+                            : rows::rms_norm(rows_of(in), rows_of(out), options),
+                    cudaSuccess);
+
+          const auto expect_same = [&](const guarded<T>& memory, std::vector<T>& expected) {
+            ASSERT_EQ(cudaMemcpy(items.data(), memory.data() + last, bytes, cudaMemcpyDefault), cudaSuccess);
+            if (of.num_rows == 1 && !of.odd) expected = items;
+            EXPECT_TRUE(same_bits(items.data(), expected.data(), columns));
+          };
+          const auto expect_same_float = [&](const guarded<float>& memory, float& expected) {
+            const float found = memory.read()[of.num_rows - 1];
+            if (of.num_rows == 1 && !of.odd) expected = found;
+            EXPECT_TRUE(same_bits(&found, &expected, 1));
+          };
+          expect_same(out, alone);
+          expect_same(residual, sums_alone);
+          expect_same_float(scales, scale_alone);
+          if (centred) expect_same_float(means, mean_alone);
+        }
+      }
+}
+
 TYPED_TEST(Rows, MergedAttention) {
   using T = TypeParam;
   for (const std::size_t columns : {64, 128, 7})

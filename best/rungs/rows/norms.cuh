@@ -14,7 +14,7 @@
 // infinity becomes NaN in layer_norm, as in PyTorch.
 //
 // Accuracy: the variance is the mean of squared differences from the mean, never E[x²] - mean². The mean is that of the
-// row where a warp holds it (up to 2 KB; 1 KB of floats). Else a thread takes the mean of its own items first; means
+// row where registers hold it as floats (shapes_of). Elsewhere a thread takes the mean of its own items first; means
 // and squares of threads are merged as Chan, Golub and LeVeque do (1979).
 #pragma once
 
@@ -65,14 +65,53 @@ struct norm_operation {
   using item = T;
   using partial = std::conditional_t<centred, moments, float>;
   static constexpr bool writes_rows = true;
+  static constexpr bool halves = sizeof(T) == 2;
   // On an H200 rms_norm of 16 Ki floats reached 0.83 of a copy's speed with slices of 64 KB, and 1.04 with 32 KB;
   // layer_norm 1.04 and 0.97.
-  static constexpr unsigned slice_chunks = !centred && sizeof(T) == 4 ? 2 : 4;
+  static constexpr bool four_slices = !centred && !halves;
+  static constexpr unsigned slice_chunks = four_slices ? 2 : 4;
 
   using short_rows_of = norm_operation;
-  // Registers hold weights and biases beside the row: of floats, four pieces of each leave room for too few warps.
-  static constexpr int most_short_pieces = centred && sizeof(T) == 4 ? 2 : 4;
-  static constexpr int long_row_pieces = sizeof(T) == 4 ? 2 : 4;
+  static constexpr int long_row_pieces = halves ? 4 : 2;
+  static constexpr bool may_pack = true;
+  // What was fastest on an H200 for 1 to 65,536 rows. Few rows wait for weights and biases, and read them ahead. Many
+  // need threads, or pieces, in flight.
+  static constexpr production::row_shapes shapes_of(int row_pieces) {
+    using production::row_shape;
+    constexpr bool ahead = true, late = false;
+    constexpr int folded = 2;
+    const row_shape two_pieces{row_pieces / 2, 2, 1024, ahead};
+    const row_shape four_pieces{row_pieces / 4, 4, 1024, late, folded};
+    switch (row_pieces) {
+      case 32:
+        return {{32, 1, 1024, ahead}};
+      case 64:
+        if (centred && halves) return {{32, 2, 1280, ahead}, two_pieces};
+        return {two_pieces};
+      case 128:
+        if (!centred) return {{64, 2, halves ? 1536 : 2048, ahead}};
+        if (halves) return {{32, 4, 768, ahead, folded}, two_pieces};
+        return {};
+      case 256:
+        return {{128, 2, centred && !halves ? 2048 : 1536, late}, two_pieces};
+      case 512:
+        if (centred && halves) return {four_pieces, two_pieces};
+        return {{256, 2, 2048, late}, two_pieces};
+      case 1024:
+        if (centred) return {four_pieces, two_pieces};
+        if (halves) return {{256, 4, 1024, ahead}};
+        return {{512, 2, 2048, late}, two_pieces};
+      case 2048:
+        if (!halves) return {{512, 4, 1024, late}};
+        if (centred) return {four_pieces, two_pieces};
+        return {{512, 4, 1024, ahead}};
+      case 4096:
+        if (centred && halves) return {};
+        return {{512, 8, 1024, late, folded}, {1024, 4, 1024, late}};
+      default:
+        return {};
+    }
+  }
   static constexpr auto first_is = centred ? production::row_merge::sum : production::row_merge::none,
                         second_is = production::row_merge::sum;
 
@@ -84,11 +123,18 @@ struct norm_operation {
   bool aligned;
 
   bool reads_one_matrix() const { return options.residual.data == nullptr; }
+  // Not where many threads of few registers read weights and biases late: one register more, and a block less fits.
+  template <class Group>
+  static constexpr bool reads_together =
+      Group::is_whole && !Group::is_clustered &&
+      (Group::reads_parameters_ahead || Group::pieces > 2 || Group::row_threads < 512);
 
   template <bool again, class Group>
   __device__ void read(const Group& group, std::size_t row, unsigned chunk, typename Group::held& pieces) const {
     if (options.residual.data == nullptr)
       group.load(in.row(row), chunk, pieces, 0);
+    else if constexpr (reads_together<Group>)
+      read_sums_together(group, row, pieces);
     else
       read_sums<again>(group, row, chunk, pieces);
     if constexpr (!again && !Group::reads_parameters_ahead && Group::row_threads > 8) {
@@ -109,6 +155,32 @@ struct norm_operation {
         for (int i = 0; i < Group::piece_items; ++i) sums[i] += added[i];
         pieces[p].set(sums);
         group.store(options.residual.row(row), column, pieces[p]);
+      }
+    }
+  }
+
+  // The same of whole pieces. No load passes a store that may be to the same place: those of several pieces come first.
+  template <class Group>
+  __device__ void read_sums_together(const Group& group, std::size_t row, typename Group::held& pieces) const {
+    constexpr int at_once = Group::pieces <= 4 ? Group::pieces : 2;
+#pragma unroll
+    for (int first = 0; first < Group::pieces; first += at_once) {
+      const auto column = [&](int p) { return group.column(0, first + p); };
+      typename Group::piece added[at_once];
+#pragma unroll
+      for (int p = 0; p < at_once; ++p) {
+        pieces[first + p] = group.load(options.residual.row(row), column(p), 0);
+        added[p] = group.load(in.row(row), column(p), 0);
+      }
+#pragma unroll
+      for (int p = 0; p < at_once; ++p) {
+        typename Group::floats sums, summands;
+        pieces[first + p].get(sums);
+        added[p].get(summands);
+#pragma unroll
+        for (int i = 0; i < Group::piece_items; ++i) sums[i] += summands[i];
+        pieces[first + p].set(sums);
+        group.store(options.residual.row(row), column(p), pieces[first + p]);
       }
     }
   }
@@ -183,12 +255,14 @@ struct norm_operation {
   }
   // A thread's piece of weights and biases. Where there are none, weights are 1, and biases are not read.
   template <class Group>
-  __device__ void load_parameters(const Group& group, unsigned column, typename Group::piece& weights,
-                                  typename Group::piece& biases) const {
+  __device__ void load_weights(const Group& group, unsigned column, typename Group::piece& weights) const {
     if (options.d_weight != nullptr)
       weights = group.load(options.d_weight, column, 1);
     else
       weights.fill(1);
+  }
+  template <class Group>
+  __device__ void load_biases(const Group& group, unsigned column, typename Group::piece& biases) const {
     if (options.d_bias != nullptr) biases = group.load(options.d_bias, column, 0);
   }
   template <class Piece>
@@ -209,12 +283,17 @@ struct norm_operation {
   __device__ void write(const Group& group, std::size_t row, unsigned chunk, const typename Group::held& pieces,
                         const partial& known) const {
     const float mean = mean_of(known), scale = scale_of(known);
-    constexpr int at_once = Group::reads_parameters_ahead ? Group::pieces : (Group::pieces + 1) / 2;
+    // Of layer norm's halves at odd addresses, registers have no room for all of them.
+    constexpr bool all = Group::reads_parameters_ahead && (Group::is_whole || !centred || !halves);
+    constexpr int at_once = all ? Group::pieces : (Group::pieces + 1) / 2;
 #pragma unroll
     for (int first = 0; first < Group::pieces; first += at_once) {
       typename Group::piece weights[at_once], biases[at_once];
 #pragma unroll
-      for (int p = 0; p < at_once; ++p) load_parameters(group, group.column(chunk, first + p), weights[p], biases[p]);
+      for (int p = 0; p < at_once; ++p) {
+        load_weights(group, group.column(chunk, first + p), weights[p]);
+        load_biases(group, group.column(chunk, first + p), biases[p]);
+      }
 #pragma unroll
       for (int p = 0; p < at_once; ++p) {
         typename Group::piece result;
@@ -233,67 +312,94 @@ struct norm_operation {
     if (options.d_scales != nullptr) options.d_scales[row] = scale_of(known);
   }
 
-  // A row that a warp holds: its mean first, then the squares of what differs from it.
+  // A row that registers hold: its mean first, then the squares of what differs from it. Biases of an RMS norm are
+  // rare, and are read ahead by single warps only.
   template <class Group>
   struct parameters {
-    typename Group::held weights, biases;
+    static constexpr bool ahead = Group::reads_parameters_ahead;
+    static constexpr int at_once = ahead ? Group::pieces : Group::pieces == 4 && (Group::is_whole || !halves) ? 2 : 1;
+    static constexpr bool reads_biases = !ahead || centred || Group::row_warps == 1;  // for all of them at once
+    typename Group::piece weights[at_once], biases[reads_biases ? at_once : 1];
+
     __device__ parameters(const norm_operation& op, const Group& group) {
+      if constexpr (ahead) load(op, group, 0);
+    }
+    __device__ void load(const norm_operation& op, const Group& group, int first) {
 #pragma unroll
-      for (int p = 0; p < Group::pieces; ++p) op.load_parameters(group, group.column(0, p), weights[p], biases[p]);
+      for (int p = 0; p < at_once; ++p) {
+        op.load_weights(group, group.column(0, first + p), weights[p]);
+        if constexpr (reads_biases) op.load_biases(group, group.column(0, first + p), biases[p]);
+      }
+    }
+    __device__ void apply(const norm_operation& op, const Group& group, int first, int p,
+                          typename Group::floats& values) {
+      if constexpr (!reads_biases) op.load_biases(group, group.column(0, first + p), biases[0]);
+      op.apply(weights[p], biases[reads_biases ? p : 0], values);
     }
   };
   template <class Group>
   __device__ float first(const Group&, const typename Group::values& pieces) const {
-    float sum = 0;
+    float sums[Group::folds] = {};
     if constexpr (centred) {
 #pragma unroll
-      for (const auto& values : pieces)
+      for (int p = 0; p < Group::pieces; ++p) {
+        typename Group::floats values;
+        production::get_floats(pieces[p], values);
 #pragma unroll
-        for (const float value : values) sum += value;
+        for (const float value : values) sums[p % Group::folds] += value;
+      }
     }
-    return sum;
+    return production::sum_of_folds(sums);
   }
   // Never fused with what follows, so that all kernels find the same mean.
   __device__ float mean_of_row(float sum) const {
     return __fmul_rn(sum, __fdividef(1, static_cast<float>(num_columns)));
   }
   template <class Group>
-  __device__ float second(const Group& group, typename Group::values& pieces, float sum) const {
-    const float mean = mean_of_row(sum);
-    float squares = 0;
+  __device__ float second(const Group& group, const typename Group::values& pieces, float sum) const {
+    const float mean = centred ? mean_of_row(sum) : 0;
+    float squares[Group::folds] = {};
 #pragma unroll
     for (int p = 0; p < Group::pieces; ++p) {
-      if constexpr (centred) {
+      const unsigned column = group.column(0, p);
+      if ((centred || Group::row_threads > 64) && column >= num_columns) break;  // else they are 0, too
+      const int valid = Group::is_whole || !centred ? Group::piece_items : num_valid(column, Group::piece_items);
+      typename Group::floats values;
+      production::get_floats(pieces[p], values);
 #pragma unroll
-        for (float& value : pieces[p]) value -= mean;
-        const int valid = num_valid(group.column(0, p), Group::piece_items);
-        if (valid < Group::piece_items) {
-#pragma unroll
-          for (int i = 0; i < Group::piece_items; ++i)
-            if (i >= valid) pieces[p][i] = 0;
-        }
+      for (int i = 0; i < Group::piece_items; ++i) {
+        const float difference = i < valid ? values[i] - mean : 0;
+        squares[p % Group::folds] = fmaf(difference, difference, squares[p % Group::folds]);
       }
-#pragma unroll
-      for (const float value : pieces[p]) squares += value * value;
     }
-    return squares;
+    return production::sum_of_folds(squares);
+  }
+  __device__ static float scaled(float value, float mean, float scale) {
+    if (!centred) return value * scale;
+    return halves ? fmaf(value, scale, -mean * scale) : (value - mean) * scale;
   }
   template <class Group>
   __device__ void finish(const Group& group, std::size_t row, const typename Group::values& pieces, float sum,
-                         float squares, const parameters<Group>& parameters) const {
-    const float scale = rsqrtf(mean_of_row(squares) + options.epsilon);
+                         float squares, parameters<Group>& parameters) const {
+    const float mean = mean_of_row(sum), scale = rsqrtf(mean_of_row(squares) + options.epsilon);
+    constexpr int at_once = norm_operation::parameters<Group>::at_once;
 #pragma unroll
-    for (int p = 0; p < Group::pieces; ++p) {
-      typename Group::piece result;
-      typename Group::floats values;
+    for (int first = 0; first < Group::pieces; first += at_once) {
+      if constexpr (!Group::reads_parameters_ahead) parameters.load(*this, group, first);
 #pragma unroll
-      for (int i = 0; i < Group::piece_items; ++i) values[i] = pieces[p][i] * scale;
-      apply(parameters.weights[p], parameters.biases[p], values);
-      result.set(values);
-      group.store(out.row(row), group.column(0, p), result);
+      for (int p = 0; p < at_once; ++p) {
+        typename Group::piece result;
+        typename Group::floats values;
+        production::get_floats(pieces[first + p], values);
+#pragma unroll
+        for (float& value : values) value = scaled(value, mean, scale);
+        parameters.apply(*this, group, first, p, values);
+        result.set(values);
+        group.store(out.row(row), group.column(0, first + p), result);
+      }
     }
     if (group.thread() == 0) {
-      if (centred && options.d_means != nullptr) options.d_means[row] = mean_of_row(sum);
+      if (centred && options.d_means != nullptr) options.d_means[row] = mean;
       if (options.d_scales != nullptr) options.d_scales[row] = scale;
     }
   }

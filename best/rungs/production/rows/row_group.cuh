@@ -92,9 +92,13 @@ enum class row_reach { block, block_of_whole_pieces, cluster, cluster_of_whole_p
 
 // `row_threads` of each block hold a row, each of them `pieces` pieces of 16 bytes at a time. In a cluster, row_threads
 // are all threads of the block.
-template <class T, int row_threads_, int pieces_, row_reach reach>
+//
+// Folded in two, half as many threads have what twice as many would have: a lane has the pieces of a lane and of the
+// one 16 lanes further. They alternate, and neighbouring lanes have neighbouring pieces among 16 lanes only.
+template <class T, int row_threads_, int pieces_, row_reach reach, int folds_ = 1>
 struct row_group {
-  static constexpr int row_threads = row_threads_, pieces = pieces_;
+  static constexpr int row_threads = row_threads_, pieces = pieces_, folds = folds_;
+  static constexpr unsigned neighbours = parts::warp_threads / folds;
   static constexpr bool is_clustered = reach == row_reach::cluster || reach == row_reach::cluster_of_whole_pieces;
   static constexpr bool is_whole =
       reach == row_reach::block_of_whole_pieces || reach == row_reach::cluster_of_whole_pieces;
@@ -108,6 +112,7 @@ struct row_group {
   static constexpr int lanes = row_threads < parts::warp_threads ? row_threads : parts::warp_threads;
   static constexpr int row_warps = row_threads / lanes;
   static_assert(!is_clustered || row_threads == block_threads, "a clustered row has whole blocks");
+  static_assert(folds == 1 || (!is_clustered && lanes == parts::warp_threads && pieces % folds == 0));
 
   unsigned num_columns;
   bool aligned;  // whether pieces lie at multiples of 16 bytes
@@ -129,6 +134,10 @@ struct row_group {
 
   // The first column of the thread's piece `index` of a chunk; num_columns or more where there is none.
   __device__ unsigned column(unsigned chunk, int index) const {
+    if constexpr (folds > 1) {
+      const unsigned first = thread() / neighbours * parts::warp_threads + thread() % neighbours;
+      return (index / folds * folds * row_threads + index % folds * neighbours + first) * piece_items;
+    }
     return ((chunk * pieces + index) * num_threads() + thread()) * piece_items;
   }
 
@@ -185,8 +194,8 @@ struct row_group {
     piece vector = stored;
     if (behind != 0) {
       const unsigned full_lanes = __ballot_sync(parts::full_mask, is_full);
-      begin_is_written = is_full && lane > 0;
-      end_is_written = lane + 1 < parts::warp_threads && full_lanes >> (lane + 1) & 1;
+      begin_is_written = is_full && lane % neighbours > 0;
+      end_is_written = lane % neighbours + 1 < neighbours && full_lanes >> (lane + 1) & 1;
       unsigned words[8];
       memcpy(words + 4, &stored.bits, piece::bytes);
 #pragma unroll

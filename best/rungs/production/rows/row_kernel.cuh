@@ -14,10 +14,10 @@
 //   write(group, row, chunk, values, partial)  where it writes rows, once all is known
 //   conclude(row, partial)                     one thread of the row, at the end
 //
-// A warp holds a row of 256 bytes to 1 or 2 KB, where the operation has what that takes (short_row_kernel.cuh). The
-// registers of a block, or of a part of it, hold others that are written anew, up to 32 KB. The shared memory of a
-// cluster holds longer ones, up to 1.75 MB (long_row_kernel.cuh). Still longer ones are read twice. The shape depends
-// on the number of columns and on the device alone, so a row has the same bits in any batch.
+// Where the operation has shapes for them, short_row_kernel.cuh has rows of more than 256 bytes. The registers of a
+// block, or of a part of it, hold others that are written anew, up to 32 KB. The shared memory of a cluster holds
+// longer ones, up to 1.75 MB (long_row_kernel.cuh). Still longer ones are read twice. The order of additions depends on
+// the number of columns and on the device alone, so a row has the same bits in any batch.
 #pragma once
 
 #include "rungs/cluster/parts/launch.cuh"
@@ -99,19 +99,28 @@ cudaError_t launch_rows(const Op& op, cudaStream_t stream) {
                        stream, op);
 }
 
+// How many pieces a thread has of rows of 4 to 16 KB.
+template <class Op>
+constexpr int long_row_pieces(int otherwise) {
+  if constexpr (takes_short_rows<Op>) return Op::long_row_pieces;
+  return otherwise;
+}
+
+// Rows of up to row_threads * pieces, and of more than half as many.
+template <class Op, int row_threads, int pieces>
+cudaError_t launch_held_rows(const Op& op, cudaStream_t stream) {
+  if constexpr (are_short_rows<Op, row_threads * pieces>)
+    return launch_short_rows<Op, row_threads * pieces>(op, stream);
+  else
+    return launch_rows<Op, row_threads, pieces>(op, stream);
+}
+
 // Rows that no registers hold.
 template <class Op>
 cudaError_t launch_clustered_rows(const Op& op, int cluster_blocks, cudaStream_t stream) {
   using group = row_group<typename Op::item, 256, 4, row_reach::cluster>;
   return cluster::parts::launch_clusters(row_kernel<Op, group, 1, false>, op.num_rows,
                                          {cluster_blocks, group::block_threads}, stream, op);
-}
-
-// How many pieces a thread has of rows of 4 to 16 KB.
-template <class Op>
-constexpr int long_row_pieces(int otherwise) {
-  if constexpr (takes_short_rows<Op>) return Op::long_row_pieces;
-  return otherwise;
 }
 
 // Runs `op` on all rows. Returns cudaErrorInvalidConfiguration where there are more blocks than a grid has.
@@ -126,23 +135,18 @@ cudaError_t run_rows(const Op& op, cudaStream_t stream) {
   if (pieces <= 8) return launch_rows<Op, 8, 1>(op, stream);
   if (pieces <= 16) return launch_rows<Op, 8, 2>(op, stream);
   constexpr int most = Op::writes_rows ? 4 : 8;  // what is only read waits for more at once
-  if constexpr (takes_short_rows<Op>) {
-    if (pieces <= 32) return launch_short_rows<Op, 1>(op, stream);
-    if (pieces <= 64) return launch_short_rows<Op, 2>(op, stream);
-    if constexpr (Op::most_short_pieces == 4)
-      if (pieces <= 128) return launch_short_rows<Op, 4>(op, stream);
-  } else {
-    if (pieces <= 32) return launch_rows<Op, 8, 4>(op, stream);
-    if (pieces <= 64) return launch_rows<Op, 64 / most, most>(op, stream);
-  }
-  if (pieces <= 128) return launch_rows<Op, 128 / most, most>(op, stream);
+  if (pieces <= 32) return launch_held_rows<Op, 8, 4>(op, stream);
+  if (pieces <= 64) return launch_held_rows<Op, 64 / most, most>(op, stream);
+  if (pieces <= 128) return launch_held_rows<Op, 128 / most, most>(op, stream);
   // Rows of up to 4 KB have more threads: few rows are faster so. Longer ones would have larger blocks, and many rows
   // take longer then (989 rows of 8,192 bf16, softmax on an H200: 12.4 us instead of 11.5).
   constexpr int few = takes_short_rows<Op> ? most / 2 : most, some = long_row_pieces<Op>(most);
-  if (pieces <= 256) return launch_rows<Op, 256 / few, few>(op, stream);
-  if (pieces <= 512) return launch_rows<Op, 512 / some, some>(op, stream);
-  if (pieces <= 1024) return launch_rows<Op, 1024 / some, some>(op, stream);
-  if (pieces <= 2048) return launch_rows<Op, 2048 / most, most>(op, stream);
+  if (pieces <= 256) return launch_held_rows<Op, 256 / few, few>(op, stream);
+  if (pieces <= 512) return launch_held_rows<Op, 512 / some, some>(op, stream);
+  if (pieces <= 1024) return launch_held_rows<Op, 1024 / some, some>(op, stream);
+  if (pieces <= 2048) return launch_held_rows<Op, 2048 / most, most>(op, stream);
+  if constexpr (are_short_rows<Op, 4096>)
+    if (pieces <= 4096) return launch_short_rows<Op, 4096>(op, stream);
 
   constexpr int most_cluster_blocks = cluster::parts::portable_cluster_blocks;
   int cc = 0;

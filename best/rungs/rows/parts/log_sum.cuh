@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "rungs/production/rows/row_group.cuh"
+#include "rungs/production/rows/short_row_kernel.cuh"
 #include "rungs/rows/matrix.cuh"
 
 namespace rungs::RUNGS_ABI::rows::parts {
@@ -108,7 +109,14 @@ template <class T>
 struct log_sum_operation {
   using item = T;
   using partial = log_sum;
-  static constexpr int most_short_pieces = 4, long_row_pieces = 4;
+  static constexpr int long_row_pieces = 4;
+  static constexpr bool may_pack = false;
+  static constexpr production::row_shapes shapes_of(int row_pieces) {
+    constexpr int warp_threads = rungs::parts::warp_threads;
+    const int pieces = row_pieces / warp_threads;
+    if (pieces > 4) return {};
+    return {{warp_threads, pieces, pieces * production::row_piece<T>::items <= 16 ? 1024 : 768}};
+  }
 
   matrix<const T> in;
   std::size_t num_rows;
