@@ -273,7 +273,8 @@ struct few_segments_worker {
       }
       if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
-    // The segment whose last chunks the block has, and others the first.
+    // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
+    // last, so this one takes the other memory.
     for (i = 0; i < num_cut; ++i) {
       const some_chunks& last = own.cut[i];
       const unsigned num_chunks = cut_of(last.segment).num_chunks;
@@ -281,7 +282,7 @@ struct few_segments_worker {
       parts::wait_until_cleared();
       const T value =
           reduce_by_block<T>(posted_chunks<T>{call.mailboxes, call.of_call, static_cast<std::ptrdiff_t>(last.first)},
-                             num_chunks, op, own.of_merge);
+                             num_chunks, op, own.of_warps[turn]);
       if (threadIdx.x == 0) write(last.segment, value);
     }
   }
