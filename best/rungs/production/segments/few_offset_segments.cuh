@@ -1,10 +1,12 @@
 // Few segments between offsets, reduced in one launch, to the bits of two (offset_segments.cuh).
 //
 // A warp reduces a segment of up to 8 KB. Longer ones are cut into chunks. Every block reads all offsets and counts all
-// chunks, so it knows its share by itself: as many in a row as the others have, and two at least. A block that has all
-// chunks of a segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its
-// last chunk merges them. That block waits for blocks of lower indices alone. These start first, and post before they
-// wait.
+// chunks, so it knows its share by itself: as many in a row as the others have. A block that has all chunks of a
+// segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
+// merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
+//
+// Segments of up to four chunks are cheaper for one block (chunks_at_once). If shares are large, the block where such a
+// segment begins has all of it. If there are no more segments than blocks, each block begins with that of its number.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +30,9 @@ inline constexpr unsigned few_segment_blocks = 4;
 
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
 inline constexpr unsigned most_posted_chunks = 64 * 1024;
+
+// In shares of at least so many chunks, blocks have whole segments of up to four.
+inline constexpr double chunks_of_large_share = 8;
 
 // What blocks have posted of a segment's chunks, or will have.
 template <class T>
@@ -54,6 +59,7 @@ template <class T, class Reduction, class Offsets>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
   unsigned num_segments, tile_segments;  // of all, and of a block's warps
   unsigned sharing_blocks;               // the first ones, which are resident at once
+  bool begins_with_own;                  // each block, with the segment of its number
   double per_block;                      // 1 / their number
   parts::mailboxes<T> mailboxes;         // of chunks
   parts::tag of_call;
@@ -91,6 +97,8 @@ struct few_segments_worker {
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
 
   using flight = chunks_in_flight<T, iterator, op_of_call>;
+  using at_once = chunks_at_once<T>;
+  static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
 
   // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
   struct some_chunks {
@@ -99,10 +107,11 @@ struct few_segments_worker {
   struct shared {
     uint4 held[flight::held_pieces];
     unsigned long long of_warps_words[segment_block_warps];
-    T of_warps[2][segment_block_warps], of_merge[segment_block_warps], of_chunk;
-    unsigned num_cut, num_whole;
-    some_chunks cut[2];                         // of segments that others have chunks of, too
-    unsigned short whole[few_offset_segments];  // segments of which the block has all chunks
+    T of_warps[2][at_once::num_kept], of_merge[segment_block_warps], of_chunk;
+    unsigned num_cut, num_whole, num_at_once;
+    some_chunks cut[2];  // of segments that others have chunks of, too
+    // Segments of which the block has all chunks. Those at once are listed from the end.
+    unsigned short whole[few_offset_segments];
   };
 
   const Call& call;
@@ -116,36 +125,43 @@ struct few_segments_worker {
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
     unsigned long long sum = 0;  // of the thread's segments
     if (shares()) for_own_segments([&](unsigned, typename Call::count, chunk_counts counts) { sum += counts.word; });
-    if (threadIdx.x == 0) own.num_cut = own.num_whole = 0;
+    if (threadIdx.x == 0) {  // which has the size of the block's first segment
+      own.num_cut = own.num_whole = own.num_at_once = 0;
+      if (call.begins_with_own && is_at_once(size)) list_at_once(segment);
+    }
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(sum > 0)) {
-      take_share(sum);
-      reduce_share();
-    }
+    if (__syncthreads_or(sum > 0)) take_share(sum);
+    reduce_share();
     parts::wait_until_cleared();
   }
 
  private:
   __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
 
-  // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
+  static __device__ bool is_at_once(typename Call::count size) {
+    return size > Call::most_warp_items && size <= at_once::most * chunk_items;
+  }
+
+  // Calls of(segment, its size, its counts) for the segments to be shared that the thread looks after. Offsets of four
+  // come at once.
   template <class Of>
   __device__ void for_own_segments(const Of& of) const {
-    constexpr unsigned at_once = 4;
+    constexpr unsigned loads = 4;
 #pragma unroll 1
-    for (unsigned first = threadIdx.x; first < call.num_segments; first += at_once * segment_block_threads) {
-      typename Call::count sizes[at_once];
+    for (unsigned first = threadIdx.x; first < call.num_segments; first += loads * segment_block_threads) {
+      typename Call::count sizes[loads];
 #pragma unroll
-      for (unsigned k = 0; k < at_once; ++k) {
+      for (unsigned k = 0; k < loads; ++k) {
         const unsigned segment = first + k * segment_block_threads;
         const unsigned each = segment < call.num_segments ? segment : first;
         sizes[k] = call.offsets.size(each, call.offsets.begin(each));
       }
 #pragma unroll
-      for (unsigned k = 0; k < at_once; ++k) {
+      for (unsigned k = 0; k < loads; ++k) {
         const unsigned segment = first + k * segment_block_threads;
-        if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
+        if (segment < call.num_segments && sizes[k] > Call::most_warp_items &&
+            !(call.begins_with_own && is_at_once(sizes[k])))
           of(segment, sizes[k], chunk_counts::of<Call>(sizes[k]));
       }
     }
@@ -200,10 +216,14 @@ struct few_segments_worker {
         const unsigned first = before.num_chunks(), begin = chunks_until(from);
         const bool is_posted = first + each.num_chunks() <= most_posted_chunks;
         unsigned end = chunks_until(to);
-        if (begin < end) {
+        if (share >= chunks_of_large_share && is_at_once(size)) {
+          if (before.weight() >= from && before.weight() < to) list_at_once(segment);
+        } else if (begin < end) {
           const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
           if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
-          if (begin == 0 && end == num_chunks)
+          if (begin == 0 && end == num_chunks && is_at_once(size))
+            list_at_once(segment);
+          else if (begin == 0 && end == num_chunks)
             own.whole[atomicAdd(&own.num_whole, 1u)] = static_cast<unsigned short>(segment);
           else if (is_posted && begin < end)
             own.cut[atomicAdd(&own.num_cut, 1u)] = {segment, first, begin, end};
@@ -214,18 +234,22 @@ struct few_segments_worker {
     __syncthreads();
   }
 
+  __device__ void list_at_once(unsigned segment) const {
+    own.whole[few_offset_segments - 1 - atomicAdd(&own.num_at_once, 1u)] = static_cast<unsigned short>(segment);
+  }
+
   __device__ cut_of_call cut_of(unsigned segment) const {
     return cut_of_call::template of<item>(call.offsets.size(segment, call.offsets.begin(segment)));
   }
 
   // Chunks of a segment that is whole are merged by the threads that would merge posted ones; others are posted. Before
   // they are, the next chunk is begun.
-  __device__ void reduce_share() {
+  __device__ void reduce_chunks(unsigned& turn) const {
     const auto& op = call.reduction.op;
     const unsigned num_cut = own.num_cut, num_taken = num_cut + own.num_whole;
     if (num_taken == 0) return;
     const auto segment_of = [&](unsigned i) { return i < num_cut ? own.cut[i].segment : own.whole[i - num_cut]; };
-    unsigned i = 0, turn = 0, chunk, end;
+    unsigned i = 0, chunk, end;
     cut_of_call cut;
     iterator of_segment;
     const auto open = [&] {
@@ -273,9 +297,34 @@ struct few_segments_worker {
       }
       if (is_last && threadIdx.x == 0) write(segment_of(its), value);
     }
+  }
+
+  __device__ void reduce_share() const {
+    const auto& op = call.reduction.op;
+    unsigned turn = 0;
+    reduce_chunks(turn);
+    // The offsets of the next segment come while the block reduces one.
+    typename Call::offset next_begin{};
+    unsigned next_size = 0;
+    const auto look_at = [&](unsigned i) {
+      if (i >= own.num_at_once) return;
+      const unsigned segment = own.whole[few_offset_segments - 1 - i];
+      next_begin = call.offsets.begin(segment);
+      next_size = static_cast<unsigned>(call.offsets.size(segment, next_begin));
+    };
+    look_at(0);
+#pragma unroll 1
+    for (unsigned i = 0; i < own.num_at_once; turn ^= 1) {
+      const auto items = call.reduction.items.of_segment(next_begin);
+      const unsigned size = next_size;
+      look_at(++i);
+      at_once::template collect<chunk_items>(items, size, op, own.of_warps[turn]);
+      const T value = at_once::template merge<chunk_items, iterator>(size, op, own.of_warps[turn]);
+      if (threadIdx.x == 0) write(own.whole[few_offset_segments - i], value);
+    }
     // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
     // last, so this one takes the other memory.
-    for (i = 0; i < num_cut; ++i) {
+    for (unsigned i = 0; i < own.num_cut; ++i) {
       const some_chunks& last = own.cut[i];
       const unsigned num_chunks = cut_of(last.segment).num_chunks;
       if (last.begin == 0 || last.end < num_chunks) continue;
@@ -318,6 +367,7 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
                   static_cast<unsigned>(num_segments),
                   static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
                   static_cast<unsigned>(resident),
+                  num_segments <= resident,
                   1.0 / static_cast<double>(resident),
                   parts::mailboxes<T>(region),
                   storage.of_call};

@@ -10,17 +10,18 @@
 #include "rungs/parts/storage.cuh"
 #include "rungs/parts/tags.cuh"
 #include "rungs/parts/warp_scan.cuh"
+#include "rungs/production/segments/segment_chunks.cuh"
 
 namespace rungs::RUNGS_ABI::production {
 
 // Jobs that are listed: chunk c of a segment whose first job is b is job b + c. There is room for one job a segment and
-// extra_jobs more; where those are taken, a long segment is one job.
+// extra_jobs more; where those are taken, a long segment is one job. So is one of chunks that are reduced at once.
 //
 // Storage may hold anything. Who lists first finds another word than the call's tag, and sets the counters to zero.
 template <class T>
 struct segment_jobs {
   static constexpr unsigned extra_jobs = 64 * 1024;
-  static constexpr unsigned most_of_one_job = 2;  // of a segment's chunks
+  static constexpr unsigned most_of_one_job = chunks_at_once<T>::most > 2 ? chunks_at_once<T>::most : 2;
   static constexpr unsigned chunk_bits = 24, all_chunks = (1u << chunk_bits) - 1;
   struct counters {
     parts::tag of_call;  // or its complement while they are being set
