@@ -135,7 +135,7 @@ TYPED_TEST(SegmentsOf, OneSize) {
 TYPED_TEST(SegmentsOf, AllSizesBetweenOffsets) {
   std::vector<std::size_t> all = {0};
   for (std::size_t size = 1; size <= 300; ++size) all.push_back(size);
-  for (std::size_t items = 512; items <= 16'384; items *= 2)
+  for (std::size_t items = 512; items <= 131'072; items *= 2)
     for (const std::size_t size : {items - 1, items, items + 1}) all.push_back(size);
   all.insert(all.end(), {70'001, 0, 0, 1'100'000, 0});
   std::shuffle(all.begin(), all.end(), std::mt19937(5));
@@ -372,12 +372,101 @@ TEST_F(Segments, FewHaveTheBitsOfMany) {
   }
 }
 
+// Segments of up to five chunks among shorter ones, in all numbers that the calls tell apart: most of them, a few
+// neighbours among many, and one in ten where the others are empty. Their bits are those of one alone, at any
+// alignment.
+TEST_F(Segments, AFewChunksHaveTheBitsOfOneAlone) {
+  const std::vector<std::size_t> sizes = {2049,   8191,   8192,   8193,   16'384, 16'385,
+                                          20'001, 24'577, 32'767, 32'768, 32'769, 40'961};
+  constexpr std::size_t longest = 40'961, copies = 4, stride = longest + 4 - longest % 4;
+  std::mt19937 engine(16);
+  std::normal_distribution<float> normal;
+  std::vector<float> items(copies * (stride + 1));
+  for (std::size_t i = 0; i < longest; ++i) {
+    const float item = normal(engine);
+    for (std::size_t copy = 0; copy < copies; ++copy) items[copy * (stride + 1) + i] = item;
+  }
+  const device_vector<float> in(items);
+  const auto sums_of = [&](const std::vector<std::size_t>& all) {
+    const std::size_t n = all.size();
+    std::vector<long long> begins(n), ends(n);
+    for (std::size_t s = 0; s < n; ++s) {
+      begins[s] = static_cast<long long>(s % copies * (stride + 1));
+      ends[s] = begins[s] + static_cast<long long>(all[s]);
+    }
+    const offsets offsets(begins, ends);
+    const auto sums = room<float>(n);
+    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
+                                      offsets.d_ends.items);
+              }),
+              cudaSuccess);
+    return sums.read(n);
+  };
+  std::vector<float> alone(longest + 1);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{10}}) alone[size] = sums_of({size})[0];
+  for (const std::size_t size : sizes) {
+    alone[size] = sums_of({size})[0];
+    double exact = 0, magnitude = 0;
+    for (std::size_t i = 0; i < size; ++i) exact += items[i], magnitude += std::fabs(items[i]);
+    EXPECT_NEAR(alone[size], exact, 50 * magnitude * std::ldexp(1.0, -24)) << size;
+  }
+  const auto expect_same = [&](const std::vector<std::size_t>& all) {
+    const std::vector<float> sums = sums_of(all);
+    for (std::size_t s = 0; s < all.size(); ++s)
+      ASSERT_EQ(std::memcmp(&sums[s], &alone[all[s]], sizeof(float)), 0) << s << " of size " << all[s];
+  };
+  constexpr std::size_t most = production::few_offset_segments;
+  for (const std::size_t n : {std::size_t{40}, std::size_t{500}, std::size_t{600}, std::size_t{2000}, most, most + 1,
+                              5 * most, std::size_t{100'000}}) {
+    SCOPED_TRACE(n);
+    std::vector<std::size_t> mostly(n), neighbours(n, 10), sparse(n, 0);
+    for (std::size_t s = 0; s < n; ++s) mostly[s] = sizes[engine() % sizes.size()];
+    for (std::size_t s = 0; s < 8; ++s) neighbours[n / 2 + s] = sizes[sizes.size() - 3];
+    for (std::size_t s = 0; s < n; ++s)
+      if (engine() % 10 == 0) sparse[s] = sizes[engine() % sizes.size()];
+    if (n <= 5 * most) expect_same(mostly);
+    expect_same(neighbours);
+    expect_same(sparse);
+  }
+}
+
+// Blocks that merge a segment of more than 32 chunks, and then one that lower blocks have begun. Uneven lengths bring
+// such blocks about in great number, and calls are repeated, because what could go wrong is a matter of time.
+TEST_F(Segments, LongOnesOfUnevenLengths) {
+  constexpr std::size_t num_items = 8 << 20, n = 1000;
+  std::mt19937 engine(17);
+  const std::vector<int> items = small_items<int>(num_items, 18);
+  std::vector<int> through(num_items + 1);
+  for (std::size_t i = 0; i < num_items; ++i) through[i + 1] = through[i] + items[i];
+  std::vector<long long> begins(n), ends(n);
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::size_t size = engine() % 524'288;
+    begins[s] = static_cast<long long>(engine() % (num_items - size));
+    ends[s] = begins[s] + static_cast<long long>(size);
+  }
+  const device_vector<int> in(items);
+  const offsets offsets(begins, ends);
+  const auto sums = room<int>(n);
+  for (int repetition = 0; repetition < 100; ++repetition) {
+    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
+                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
+                                      offsets.d_ends.items);
+              }),
+              cudaSuccess);
+    const auto found = sums.read(n);
+    for (std::size_t s = 0; s < n; ++s)
+      ASSERT_EQ(found[s], through[static_cast<std::size_t>(ends[s])] - through[static_cast<std::size_t>(begins[s])])
+          << s << " in repetition " << repetition;
+  }
+}
+
 // Ties, zeros of both signs and NaN in segments of all mappings: the first extremum, and its own bits.
 TEST_F(Segments, FirstExtremaOfTiesZerosAndNaN) {
   constexpr std::size_t few = production::few_offset_segments;
   std::mt19937 engine(15);
   std::vector<std::size_t> sizes;
-  for (const std::size_t size : {3, 9, 40, 257, 2000, 2049, 8192, 8200, 16384, 40'000, 300'001})
+  for (const std::size_t size : {3, 9, 40, 257, 2000, 2049, 8192, 8200, 16384, 32'768, 40'000, 300'001})
     sizes.insert(sizes.end(), 3, size);
   for (const bool with_nan : {false, true}) {
     for (const std::size_t n : {sizes.size(), few + 7}) {
@@ -491,7 +580,7 @@ TEST_F(Segments, NanAndTies) {
 TEST_F(Segments, BitsDependOnTheSegmentAlone) {
   std::mt19937 engine(3);
   std::normal_distribution<float> normal;
-  for (const std::size_t size : {5, 100, 300, 2048, 4097, 100'001, 1'000'000}) {
+  for (const std::size_t size : {5, 100, 300, 2048, 4097, 16'387, 24'577, 32'768, 32'769, 100'001, 1'000'000}) {
     SCOPED_TRACE(size);
     const std::size_t n = size < 10'000 ? 20'000 : 7;
     std::vector<float> segment(size), many(n * size + 1);
