@@ -5,12 +5,13 @@
 // segment merges them. Chunks of a segment that lies in several shares are posted, and the block with its last chunk
 // merges them. That block waits for blocks of lower indices alone. These start first, and post before they wait.
 //
-// Segments of up to four chunks are cheaper for one block (chunks_at_once). If shares are large, the block where such a
-// segment begins has all of it. If there are no more segments than blocks, each block begins with that of its number.
+// Segments of up to four chunks are cheaper for one block (chunks_at_once). If there are no more segments than blocks,
+// and not too few of these, each block begins with that of its number.
 #pragma once
 
 #include <cstddef>
 #include <iterator>
+#include <type_traits>
 
 #include "rungs/parts/mailboxes.cuh"
 #include "rungs/parts/shared_launch.cuh"
@@ -31,8 +32,8 @@ inline constexpr unsigned few_segment_blocks = 4;
 // Chunks that can be posted. Segments whose chunks come behind these lie in one share each.
 inline constexpr unsigned most_posted_chunks = 64 * 1024;
 
-// In shares of at least so many chunks, blocks have whole segments of up to four.
-inline constexpr double chunks_of_large_share = 8;
+// Fewer segments of up to four chunks are shared out, since most blocks would have none.
+inline constexpr int fewest_own_segments = 64;
 
 // What blocks have posted of a segment's chunks, or will have.
 template <class T>
@@ -55,13 +56,14 @@ struct posted_chunks {
   __device__ posted_chunks operator+(std::ptrdiff_t i) const { return {mailboxes, of_call, first + i}; }
 };
 
-template <class T, class Reduction, class Offsets>
+template <class T, class Reduction, class Offsets, bool some_at_once>
 struct few_segments_call : offset_segments_call<T, Reduction, Offsets> {
-  unsigned num_segments, tile_segments;  // of all, and of a block's warps
-  unsigned sharing_blocks;               // the first ones, which are resident at once
-  bool begins_with_own;                  // each block, with the segment of its number
-  double per_block;                      // 1 / their number
-  parts::mailboxes<T> mailboxes;         // of chunks
+  static constexpr bool takes_at_once = some_at_once;  // segments of a few chunks
+  unsigned num_segments, tile_segments;                // of all, and of a block's warps
+  unsigned sharing_blocks;                             // the first ones, which are resident at once
+  bool may_begin_with_own;                             // each block, with the segment of its number
+  double per_block;                                    // 1 / their number
+  parts::mailboxes<T> mailboxes;                       // of chunks
   parts::tag of_call;
 };
 
@@ -97,7 +99,7 @@ struct few_segments_worker {
   using op_of_call = std::decay_t<decltype(std::declval<const Call&>().reduction.op)>;
 
   using flight = chunks_in_flight<T, iterator, op_of_call>;
-  using at_once = chunks_at_once<T>;
+  using at_once = chunks_at_once<T, item>;
   static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
 
   // Chunks of a segment: from `begin` to `end`. The segment's chunk 0 is chunk `first` of all.
@@ -107,7 +109,8 @@ struct few_segments_worker {
   struct shared {
     uint4 held[flight::held_pieces];
     unsigned long long of_warps_words[segment_block_warps];
-    T of_warps[2][at_once::num_kept], of_merge[segment_block_warps], of_chunk;
+    T of_warps[2][Call::takes_at_once ? at_once::num_kept : segment_block_warps], of_merge[segment_block_warps],
+        of_chunk;
     unsigned num_cut, num_whole, num_at_once;
     some_chunks cut[2];  // of segments that others have chunks of, too
     // Segments of which the block has all chunks. Those at once are listed from the end.
@@ -123,16 +126,24 @@ struct few_segments_worker {
     const bool exists = warp < call.tile_segments && segment < call.num_segments;
     const auto begin = exists ? call.offsets.begin(segment) : 0;
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
-    unsigned long long sum = 0;  // of the thread's segments
-    if (shares()) for_own_segments([&](unsigned, typename Call::count, chunk_counts counts) { sum += counts.word; });
+    unsigned long long sum = 0, sum_at_once = 0;  // of the thread's segments
+    if (shares())
+      for_own_segments([&](unsigned, typename Call::count size, chunk_counts counts) {
+        (is_at_once(size) ? sum_at_once : sum) += counts.word;
+      });
+    bool begins_with_own = false;
+    if constexpr (Call::takes_at_once)
+      begins_with_own = call.may_begin_with_own && __syncthreads_count(sum_at_once > 0) >= fewest_own_segments;
+    if (!begins_with_own) sum += sum_at_once;
     if (threadIdx.x == 0) {  // which has the size of the block's first segment
       own.num_cut = own.num_whole = own.num_at_once = 0;
-      if (call.begins_with_own && is_at_once(size)) list_at_once(segment);
+      if (begins_with_own && is_at_once(size)) list_at_once(segment);
     }
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    if (__syncthreads_or(sum > 0)) take_share(sum);
-    reduce_share();
+    const bool has_share = __syncthreads_or(sum > 0);
+    if (has_share) take_share(sum, begins_with_own);
+    if (has_share || begins_with_own) reduce_share();
     parts::wait_until_cleared();
   }
 
@@ -140,11 +151,10 @@ struct few_segments_worker {
   __device__ bool shares() const { return blockIdx.x < call.sharing_blocks; }
 
   static __device__ bool is_at_once(typename Call::count size) {
-    return size > Call::most_warp_items && size <= at_once::most * chunk_items;
+    return Call::takes_at_once && size > Call::most_warp_items && size <= at_once::most * chunk_items;
   }
 
-  // Calls of(segment, its size, its counts) for the segments to be shared that the thread looks after. Offsets of four
-  // come at once.
+  // Calls of(segment, its size, its counts) for the segments that the thread looks after. Offsets of four come at once.
   template <class Of>
   __device__ void for_own_segments(const Of& of) const {
     constexpr unsigned loads = 4;
@@ -160,8 +170,7 @@ struct few_segments_worker {
 #pragma unroll
       for (unsigned k = 0; k < loads; ++k) {
         const unsigned segment = first + k * segment_block_threads;
-        if (segment < call.num_segments && sizes[k] > Call::most_warp_items &&
-            !(call.begins_with_own && is_at_once(sizes[k])))
+        if (segment < call.num_segments && sizes[k] > Call::most_warp_items)
           of(segment, sizes[k], chunk_counts::of<Call>(sizes[k]));
       }
     }
@@ -188,8 +197,9 @@ struct few_segments_worker {
     if (lane == 0) write(segment, value, size > 0);
   }
 
-  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments.
-  __device__ void take_share(unsigned long long sum) const {
+  // Lists what the block has of all chunks, in any order. `sum`: of the thread's segments, less those that blocks begin
+  // with.
+  __device__ void take_share(unsigned long long sum, bool begins_with_own) const {
     const unsigned warp = threadIdx.x / parts::warp_threads;
     const unsigned long long through = parts::warp_scan(sum, plus{});
     if (threadIdx.x % parts::warp_threads == parts::warp_threads - 1) own.of_warps_words[warp] = through;
@@ -207,6 +217,7 @@ struct few_segments_worker {
     const unsigned long long to = blockIdx.x + 1 < call.sharing_blocks ? begin_of(blockIdx.x + 1) : all.weight();
     if (sum > 0 && before.weight() < to && (before.word + sum) >> chunk_counts::chunk_bits > from) {
       for_own_segments([&](unsigned segment, typename Call::count size, chunk_counts each) {
+        if (begins_with_own && is_at_once(size)) return;
         const auto of_chunk = static_cast<unsigned>(each.weight() / cut_of_call::most_chunks);
         const auto chunks_until = [&](unsigned long long end) {
           const unsigned long long begin = before.weight(), distance = end > begin ? end - begin : 0;
@@ -216,9 +227,7 @@ struct few_segments_worker {
         const unsigned first = before.num_chunks(), begin = chunks_until(from);
         const bool is_posted = first + each.num_chunks() <= most_posted_chunks;
         unsigned end = chunks_until(to);
-        if (share >= chunks_of_large_share && is_at_once(size)) {
-          if (before.weight() >= from && before.weight() < to) list_at_once(segment);
-        } else if (begin < end) {
+        if (begin < end) {
           const unsigned num_chunks = cut_of_call::template of<item>(size).num_chunks;
           if (end > num_chunks || (!is_posted && begin == 0)) end = num_chunks;
           if (begin == 0 && end == num_chunks && is_at_once(size))
@@ -299,10 +308,8 @@ struct few_segments_worker {
     }
   }
 
-  __device__ void reduce_share() const {
+  __device__ void reduce_at_once(unsigned& turn) const {
     const auto& op = call.reduction.op;
-    unsigned turn = 0;
-    reduce_chunks(turn);
     // The offsets of the next segment come while the block reduces one.
     typename Call::offset next_begin{};
     unsigned next_size = 0;
@@ -322,6 +329,13 @@ struct few_segments_worker {
       const T value = at_once::template merge<chunk_items, iterator>(size, op, own.of_warps[turn]);
       if (threadIdx.x == 0) write(own.whole[few_offset_segments - i], value);
     }
+  }
+
+  __device__ void reduce_share() const {
+    const auto& op = call.reduction.op;
+    unsigned turn = 0;
+    reduce_chunks(turn);
+    if constexpr (Call::takes_at_once) reduce_at_once(turn);
     // The segment whose last chunks the block has, and others the first. The first warp may still read what it merged
     // last, so this one takes the other memory.
     for (unsigned i = 0; i < own.num_cut; ++i) {
@@ -362,17 +376,25 @@ cudaError_t reduce_few_offset_segments(void* d_temp_storage, std::size_t& temp_s
   const std::size_t resident = std::size_t{few_segment_blocks} * limits.multiprocessors;
   const std::size_t for_warps = parts::ceil_div(num_segments, segment_block_warps);
   const std::size_t blocks = for_warps > resident ? for_warps : resident;
-  using call = few_segments_call<T, Reduction, Offsets>;
-  const call made{{reduction, offsets},
-                  static_cast<unsigned>(num_segments),
-                  static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
-                  static_cast<unsigned>(resident),
-                  num_segments <= resident,
-                  1.0 / static_cast<double>(resident),
-                  parts::mailboxes<T>(region),
-                  storage.of_call};
-  return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
-                                  stream, made);
+  const auto launch = [&](auto takes_at_once) {
+    using call = few_segments_call<T, Reduction, Offsets, takes_at_once>;
+    const call made{{reduction, offsets},
+                    static_cast<unsigned>(num_segments),
+                    static_cast<unsigned>(parts::ceil_div(num_segments, blocks)),
+                    static_cast<unsigned>(resident),
+                    num_segments <= resident,
+                    1.0 / static_cast<double>(resident),
+                    parts::mailboxes<T>(region),
+                    storage.of_call};
+    return parts::launch_overlapped(few_offset_segments_kernel<call>, blocks, segment_block_threads, 0, storage.clears,
+                                    stream, made);
+  };
+  // Large aggregates gain by chunks at once only where blocks begin with their own segments.
+  using item = typename offset_segments_call<T, Reduction, Offsets>::item;
+  constexpr bool can = chunks_at_once<T, item>::most > 0, always = can && sizeof(T) <= 8;
+  if constexpr (can && !always)
+    if (num_segments <= resident) return launch(std::true_type{});
+  return launch(std::bool_constant<always>{});
 }
 
 }  // namespace rungs::RUNGS_ABI::production

@@ -91,11 +91,12 @@ __device__ T reduce_by_block(const InputIteratorT& items, unsigned size, const O
   return merge_in_block(share::reduce(items, size, threadIdx.x, op), share::num_valid(size), op, of_warps);
 }
 
-// Segments of up to so many chunks are reduced by one block with one barrier, where their aggregates are not large. The
-// warps keep what they have of each chunk, so the bits are those of chunks that are merged one by one.
-template <class T>
+// Segments of up to so many chunks are reduced by one block with one barrier, where items and aggregates are not large.
+// Items of eight bytes gain nothing by it. The warps keep what they have of each chunk, so the bits are those of chunks
+// that are merged one by one.
+template <class T, class Item>
 struct chunks_at_once {
-  static constexpr unsigned most = sizeof(T) <= 64 ? 4 : 0;
+  static constexpr unsigned most = sizeof(T) <= 64 && sizeof(Item) < 8 ? 4 : 0;
   static constexpr unsigned num_kept = (most > 0 ? most : 1) * segment_block_warps;  // by the warps
 
   // Keeps what the caller's warp has of the chunks of a segment.

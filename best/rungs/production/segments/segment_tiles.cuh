@@ -20,37 +20,25 @@ __device__ T reduce_by_warp(const InputIteratorT& items, unsigned size, const Op
 }
 
 // What a block of the first launch does: short segments by lanes, longer ones by warps, and some of those for a block.
-// It lists the rest. Neighbours of several chunks may all lie in one tile, and are few then for all blocks. So a block
-// has but few of them itself.
+// It lists the rest.
 template <class Call>
 struct segments_tile {
   using T = typename Call::T;
   using item = typename Call::item;
-  using iterator = typename Call::Reduction::Items::iterator;
   // What a warp's segments for the block may have together.
   static constexpr unsigned most_long_items = 8 * Call::most_warp_items;
-  // What segments of several chunks may have together that the block reduces at once.
-  using at_once = chunks_at_once<T>;
-  static constexpr unsigned chunk_items = Call::cut::template least_items<item>;
-  static constexpr unsigned most_items_at_once = 4 * chunk_items;
-  static constexpr unsigned most_long_segments =
-      segment_block_warps * (most_long_items / Call::most_warp_items) + most_items_at_once / chunk_items;
+  static constexpr unsigned most_long_segments = segment_block_warps * (most_long_items / Call::most_warp_items);
 
   struct long_segment {
     std::size_t segment;
     typename Call::offset begin;
     unsigned size;
   };
-  struct listed_segment {
-    std::size_t segment;
-    unsigned num_chunks;
-  };
   struct shared {
     unsigned char orders[segment_block_warps][parts::warp_threads];
-    T of_warps[2][at_once::num_kept];
-    unsigned num_long, num_listed, items_at_once;
+    T of_warps[2][segment_block_warps];
+    unsigned num_long;
     long_segment long_segments[most_long_segments];
-    listed_segment listed[segment_block_threads];
   };
 
   static __device__ void run(const Call& call, shared& shared) {
@@ -65,7 +53,7 @@ struct segments_tile {
     const auto size = exists ? call.offsets.size(segment, begin) : 0;
     const bool is_short = size <= short_segments<T>::most_items;
     const bool is_for_warp = !is_short && size <= Call::most_warp_items;
-    if (threadIdx.x == 0) shared.num_long = shared.num_listed = shared.items_at_once = 0;
+    if (threadIdx.x == 0) shared.num_long = 0;
     __syncthreads();
 
     if (exists && size == 0) reduction.write(segment, T{}, false);
@@ -83,36 +71,22 @@ struct segments_tile {
 
     const bool is_long = !is_short && !is_for_warp;
     if (__any_sync(parts::full_mask, is_long)) {
-      const unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks : 0;
+      unsigned num_chunks = is_long ? Call::cut::template of<item>(size).num_chunks : 0;
       const unsigned its_items = num_chunks == 1 ? static_cast<unsigned>(size) : 0;
-      bool is_own = parts::warp_scan(its_items, plus{}) <= most_long_items && num_chunks == 1;
-      if (num_chunks > 1 && num_chunks <= at_once::most) {
-        const auto items = static_cast<unsigned>(size);
-        is_own = atomicAdd(&shared.items_at_once, items) + items <= most_items_at_once;
+      if (parts::warp_scan(its_items, plus{}) <= most_long_items && num_chunks == 1) {
+        shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, its_items};
+        num_chunks = 0;
       }
-      if (is_own)
-        shared.long_segments[atomicAdd(&shared.num_long, 1u)] = {segment, begin, static_cast<unsigned>(size)};
-      else if (is_long)
-        shared.listed[atomicAdd(&shared.num_listed, 1u)] = {segment, num_chunks};
+      parts::wait_until_cleared();
+      if (__any_sync(parts::full_mask, num_chunks > 0))
+        list_jobs<chunks_at_once<T, item>::most>(call.jobs, call.of_call, segment, num_chunks);
     }
     parts::wait_until_cleared();
     __syncthreads();
-    if (warp == segment_block_warps - 1)
-      for (unsigned i = 0; i < shared.num_listed; i += parts::warp_threads) {
-        const auto listed = i + lane < shared.num_listed ? shared.listed[i + lane] : listed_segment{};
-        list_jobs(call.jobs, call.of_call, listed.segment, listed.num_chunks);
-      }
     for (unsigned i = 0; i < shared.num_long; ++i) {
       const long_segment& taken = shared.long_segments[i];
       const auto its_items = reduction.items.of_segment(taken.begin);
-      T* const of_warps = shared.of_warps[i % 2];
-      T value;
-      if constexpr (at_once::most > 0) {
-        at_once::template collect<chunk_items>(its_items, taken.size, op, of_warps);
-        value = at_once::template merge<chunk_items, iterator>(taken.size, op, of_warps);
-      } else {
-        value = reduce_by_block<T>(its_items, taken.size, op, of_warps);
-      }
+      const T value = reduce_by_block<T>(its_items, taken.size, op, shared.of_warps[i % 2]);
       if (threadIdx.x == 0) reduction.write(taken.segment, value, true);
     }
   }

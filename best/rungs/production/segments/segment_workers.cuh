@@ -39,7 +39,7 @@ struct segments_worker {
   };
   static constexpr unsigned num_jobs_kept = 8, none = ~0u;
   using flight = chunks_in_flight<T, iterator, op_of_call>;
-  using at_once = chunks_at_once<T>;
+  using at_once = chunks_at_once<T, item>;
   static constexpr unsigned chunk_items = cut_of_call::template least_items<item>;  // of chunks that are not larger
   struct shared {
     uint4 held[flight::held_pieces];
@@ -147,7 +147,7 @@ struct segments_worker {
 
  private:
   static __device__ bool is_at_once(const job& its, const cut_of_call& cut) {
-    return its.chunk == list::all_chunks && cut.num_chunks <= at_once::most;
+    return at_once::most > 0 && its.chunk == list::all_chunks && cut.num_chunks <= at_once::most;
   }
   static __device__ cut_of_call cut_of(const job& its) { return cut_of_call::template of<item>(its.size); }
   __device__ void write(std::size_t segment, const T& aggregate) const {
