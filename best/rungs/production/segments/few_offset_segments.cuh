@@ -141,9 +141,8 @@ struct few_segments_worker {
     }
     if (exists && size <= Call::most_warp_items)
       reduce_short(segment, call.reduction.items.of_segment(begin), static_cast<unsigned>(size));
-    const bool has_share = __syncthreads_or(sum > 0);
-    if (has_share) take_share(sum, begins_with_own);
-    if (has_share || begins_with_own) reduce_share();
+    if (__syncthreads_or(sum > 0)) take_share(sum, begins_with_own);
+    reduce_share();
     parts::wait_until_cleared();
   }
 
