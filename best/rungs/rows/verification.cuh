@@ -98,7 +98,7 @@ cudaError_t verify(const matrix<const T>& target, const matrix<const T>& draft, 
   const unsigned steps = (task.num_columns + verify_drafts::step_columns - 1) / verify_drafts::step_columns;
   task.segment_columns =
       (steps + production::weight_bins::num_bins - 1) / production::weight_bins::num_bins * verify_drafts::step_columns;
-  return production::launch_over_rows<false>(production::verify_drafts_kernel<T>, task, num_requests, stream);
+  return production::launch_over_rows(production::verify_drafts_kernel<T>, task, num_requests, true, stream);
 }
 
 template <class T>
@@ -116,8 +116,8 @@ cudaError_t greatest_ratios(const matrix<const T>& target, const matrix<const T>
   task.num_drafts = static_cast<unsigned>(num_drafts);
   task.ratios = ratios.data;
   task.ratios_stride = ratios.stride;
-  return production::launch_over_rows<true>(production::greatest_ratios_kernel<T>, task, num_requests * num_drafts,
-                                            stream);
+  return production::launch_over_rows(production::greatest_ratios_kernel<T>, task, num_requests * num_drafts, false,
+                                      stream);
 }
 
 }  // namespace parts

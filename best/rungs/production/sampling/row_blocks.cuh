@@ -213,19 +213,22 @@ inline std::size_t places_reached(std::size_t multiprocessors, std::size_t per_m
   return multiprocessors * per_multiprocessor * sixteenths[per_multiprocessor - 1][doublings] / 16;
 }
 
-// The most blocks of a row, a power of two, so that those of all rows have places at once, one or two a multiprocessor.
-// Clusters of sixteen are for few rows.
+// The most blocks of a row, a power of two, one or two a multiprocessor. Clusters of sixteen are for few rows.
+// `at_once`: those of all rows have places at once. Where rows are read once, more blocks gain more than it costs that
+// some wait.
 inline int blocks_of_a_row(const parts::device_limits& limits, std::size_t num_rows, std::size_t per_multiprocessor,
-                           std::size_t most_blocks) {
+                           std::size_t most_blocks, bool at_once = true) {
   using namespace cluster::parts;
   if (limits.cc < 90) return 1;
   const auto multiprocessors = static_cast<std::size_t>(limits.multiprocessors);
   const bool are_few = num_rows * greatest_cluster_blocks <= multiprocessors / 2;
   const int most = are_few ? greatest_cluster_blocks : portable_cluster_blocks;
+  const auto places = [&](int doublings) {
+    return at_once ? places_reached(multiprocessors, per_multiprocessor, doublings)
+                   : multiprocessors * per_multiprocessor;
+  };
   int d = 0;
-  while (2 << d <= most && std::size_t{2} << d <= most_blocks &&
-         num_rows << (d + 1) <= places_reached(multiprocessors, per_multiprocessor, d + 1))
-    ++d;
+  while (2 << d <= most && std::size_t{2} << d <= most_blocks && num_rows << (d + 1) <= places(d + 1)) ++d;
   return 1 << d;
 }
 

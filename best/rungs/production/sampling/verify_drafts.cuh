@@ -290,21 +290,15 @@ __global__ void __launch_bounds__(weight_bins::block_threads, 2)
   greatest_ratio(task, blockIdx.x / task.num_blocks, own);
 }
 
-// Launches either kernel with the blocks that its rows get. Where rows are read once, more blocks gain more than it
-// costs that some begin late.
-template <bool reads_once, class Kernel, class Task>
-cudaError_t launch_over_rows(Kernel kernel, Task task, std::size_t num_rows, cudaStream_t stream) {
+// Launches either kernel with the blocks that its rows get, all at once or not.
+template <class Kernel, class Task>
+cudaError_t launch_over_rows(Kernel kernel, Task task, std::size_t num_rows, bool at_once, cudaStream_t stream) {
   constexpr std::size_t least_columns = 4096;  // of a block of a cluster
   constexpr int block_threads = weight_bins::block_threads;
   parts::device_limits limits;
   cudaError_t error = limits.ask();
   if (error != cudaSuccess) return error;
-  const std::size_t most_blocks = task.num_columns / least_columns;
-  int blocks = blocks_of_a_row(limits, num_rows, 2, most_blocks);
-  if (reads_once && limits.cc >= 90)
-    while (blocks < cluster::parts::portable_cluster_blocks && 2 * static_cast<std::size_t>(blocks) <= most_blocks &&
-           num_rows * static_cast<std::size_t>(blocks) <= static_cast<std::size_t>(limits.multiprocessors))
-      blocks *= 2;
+  int blocks = blocks_of_a_row(limits, num_rows, 2, task.num_columns / least_columns, at_once);
   if (blocks > cluster::parts::portable_cluster_blocks)
     error = cluster::parts::fit_cluster(kernel, block_threads, blocks);
   if (error != cudaSuccess) return error;
