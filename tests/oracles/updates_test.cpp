@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "right_updates.hpp"
+#include "host_bench/right_updates.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -33,6 +33,7 @@ TEST(Updates, WhatIsDoneOneByOneIsRightAndNothingElse) {
         ++combinations;
         for (const std::size_t num_operations : {0u, 1u, 33u, 1000u, 40000u, 1u << 20}) {
           for (const std::size_t num_addresses : {1u, 2u, 32u, 1000u, 65536u}) {
+            if (num_operations > 40000 && num_addresses != 1000) continue;  // by many threads
             const update_call of{which, type, num_operations, num_addresses, 11};
             auto values = done_one_by_one<Op, T>(of);
             const auto expected = values_after(of);
