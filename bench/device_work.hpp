@@ -8,7 +8,6 @@
 
 #include "histogram_oracle.hpp"
 #include "scan_oracle.hpp"
-#include "update_oracle.hpp"
 #include "workload.hpp"
 
 namespace rungs::bench::device_work {
@@ -55,13 +54,6 @@ inline std::size_t num_copies(const histogram_question& of) {
 }
 cudaError_t count_samples(const histogram_question& of, const void* samples, std::uint64_t* counts,
                           cudaStream_t stream);
-// As fold_updates in update_oracle.hpp: folds onto num_copies(of) sets of words and counts. The caller has set all
-// counts to 0 and all words to nothing_folded().
-inline std::size_t num_copies(const update_question& of) {
-  const std::size_t copies = 65536 / of.num_addresses;
-  return copies < 1 ? 1 : copies > 64 ? 64 : copies;
-}
-cudaError_t fold_updates(const update_question& of, std::uint64_t* words, std::uint32_t* counts, cudaStream_t stream);
 // Adds to *into, which the caller has set to zero. `bytes` is aligned to 4.
 cudaError_t hash(const void* bytes, std::size_t num_bytes, std::uint64_t* into, cudaStream_t stream);
 

@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "check.hpp"
-#include "norm_oracle.hpp"
 
 namespace rungs::bench {
 namespace {
@@ -29,6 +28,8 @@ bool chooses_greatest(const contender& one) { return one.record->operation == ca
 bool counts(const contender& one) { return catalog::is_histogram(one.record->operation); }
 bool updates(const contender& one) { return one.record->operation == catalog::operation::atomics; }
 bool chains(const contender& one) { return catalog::is_chain(one.record->operation); }
+
+judgement judged(const std::optional<std::string>& wrong) { return {.right = !wrong, .why = wrong.value_or("")}; }
 
 // A scan's output begins as far behind an allocation as its input does, in items.
 std::size_t bytes_before_output(const contender& one, std::size_t offset) {
@@ -99,14 +100,18 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   if (about.operation == catalog::operation::atomics) {
     updating_ = {about.op, about.output_type, from.num_items, about.shape["addresses"],
                  static_cast<unsigned>(from.seed)};
-    expected_values_ = fold(updating_);
+    expected_bytes_ = tests::values_after(updating_);
     return;
   }
   if (catalog::is_chain(about.operation)) {
-    chain_ = {about.operation,        about.op,
-              from.num_items,         std::max<std::size_t>(1, about.shape["blocks"]),
-              about.shape["threads"], static_cast<unsigned>(from.seed)};
-    expected_words_ = words_of(chain_);
+    chain_ = {about.operation,
+              about.op,
+              about.input_type,
+              from.num_items,
+              std::max<std::size_t>(1, about.shape["blocks"]),
+              about.shape["threads"],
+              static_cast<unsigned>(from.seed)};
+    expected_bytes_ = tests::bytes_after(chain_);
     return;
   }
   if (about.operation == catalog::operation::select_if) {
@@ -143,7 +148,8 @@ void place::fill(const problem& about, const workload& from, int init_offset) {
   if (about.operation == catalog::operation::top_k) {
     question_ = question_of_rows(about.op, about.output_type, from, about.shape["columns"]);
     k_ = about.shape["k"];
-    greatest_ = choose_greatest(from, question_.chunk_items, k_);
+    greatest_ =
+        tests::greatest_of_rows(from.type, read<std::uint32_t>(input(), from.num_items), question_.chunk_items, k_);
     return;
   }
   const running before = before_all(*about.contenders.front(), init_offset);  // the contenders are called alike
@@ -186,14 +192,12 @@ judgement place::verify(const contender& one) {
     return judge_histogram(counting_, expected_, read_output<std::uint32_t>(one));
   }
   if (updates(one)) {
-    if (!has_oracle_of_atomics(*one.record)) return {.why = "no oracle for atomics of this kind"};
-    std::string wrong = find_wrong(updating_, expected_values_, read_output<unsigned char>(one).data());
-    return {.right = wrong.empty(), .why = std::move(wrong)};
+    if (!tests::has_reference(updating_)) return {.why = "no oracle for atomics of this kind"};
+    return judged(tests::disagreement(updating_, expected_bytes_, read_output<unsigned char>(one).data()));
   }
   if (chains(one)) {
-    if (!has_oracle_of_chains(*one.record)) return {.why = "no oracle for a chain of this kind"};
-    std::string wrong = find_wrong(chain_, expected_words_, read_output<unsigned char>(one).data());
-    return {.right = wrong.empty(), .why = std::move(wrong)};
+    if (!tests::has_reference(chain_)) return {.why = "no oracle for a chain of this kind"};
+    return judged(tests::disagreement(chain_, expected_bytes_, read_output<unsigned char>(one).data()));
   }
   if (finds_place(one)) {
     const auto found = read_output<std::uint64_t>(one);
@@ -213,11 +217,12 @@ judgement place::verify(const contender& one) {
     if (got.count == chosen_.count) got.hash = hash_of(one.arguments.d_out, got.count * size);
     return judge_selection(chosen_, got);
   }
-  if (chooses_greatest(one)) return judge_top_k(greatest_, read_output<std::uint32_t>(one), k_);
+  if (chooses_greatest(one)) return judged(tests::disagreement(greatest_, read_output<std::uint32_t>(one), k_));
   if (normalises(one)) {
     if (one.record->input_type != catalog::scalar::f32) return {.why = "no oracle for norms of this type"};
-    return judge_norms(*one.record, read<float>(input(), from_.num_items),
-                       read<float>(second_input(), question_.chunk_items), read_output<float>(one));
+    const auto found = tests::judge_norms(*one.record, read<float>(input(), from_.num_items),
+                                          read<float>(second_input(), question_.chunk_items), read_output<float>(one));
+    return {.right = !found.wrong, .error_ulps = found.error_ulps, .why = found.wrong.value_or("")};
   }
   if (!has_many_values(one))
     return judge(*one.record, facts_, from_.num_items, one.record->takes_init ? init_offset_ : 0, from_.whole,
@@ -319,18 +324,6 @@ const void* device_place::bring(const std::vector<std::uint64_t>& levels) {
   grow(levels_, num_bytes);
   copy_in(levels_.get(), levels.data(), num_bytes);
   return levels_.get();
-}
-
-updated device_place::fold(const update_question& of) {
-  const std::size_t num_words = device_work::num_copies(of) * of.num_addresses;
-  const std::size_t word_bytes = num_words * sizeof(std::uint64_t), time_bytes = num_words * sizeof(std::uint32_t);
-  grow(counts_, word_bytes + time_bytes);
-  auto* const words = static_cast<std::uint64_t*>(counts_.get());
-  auto* const times = reinterpret_cast<std::uint32_t*>(words + num_words);
-  set(words, nothing_folded(how_folded(of)) == 0 ? 0 : 0xff, word_bytes);
-  set(times, 0, time_bytes);
-  check(device_work::fold_updates(of, words, times, stream()));
-  return merge(of, read<std::uint64_t>(words, num_words), read<std::uint32_t>(times, num_words));
 }
 
 summary_of_items device_place::summarise(const workload& from) {

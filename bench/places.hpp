@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "chain_oracle.hpp"
 #include "contender.hpp"
 #include "instruments.hpp"
+#include "oracles/chain_reference.hpp"
+#include "oracles/rows_reference.hpp"
+#include "oracles/update_reference.hpp"
 #include "planner.hpp"
 #include "selection_oracle.hpp"
-#include "top_k_oracle.hpp"
 #include "verify.hpp"
 
 namespace rungs::bench {
@@ -28,8 +29,7 @@ class place {
   void fill(const problem& about, const workload& from, int init_offset);
   // Judges the output as it stands, a scan's from the first element to the last.
   judgement verify(const contender& one);
-  const summary_of_items& facts() const { return facts_; }             // of a reduction's items, or of pairs' products
-  const updated& expected_values() const { return expected_values_; }  // of atomics
+  const summary_of_items& facts() const { return facts_; }  // of a reduction's items, or of pairs' products
 
   // Gives contenders that have a record, items and init their buffers. Where a buffer lies can cost more than the noise
   // (atomics of histograms: up to 40 %), so all contenders have the same ones: one input, one output, and one workspace
@@ -66,9 +66,6 @@ class place {
   virtual void generate(const sample_source& from) = 0;
   virtual counted count(histogram_question of, const std::vector<double>& edges) = 0;
   virtual const void* bring(const std::vector<std::uint64_t>& levels) = 0;
-
-  // Of the study of atomics: what the oracle says.
-  virtual updated fold(const update_question& of) = 0;
 
   // The place's memory: where the input, one output and all workspaces begin; set to a byte, later than all calls so
   // far; and copied to the host, which waits.
@@ -123,10 +120,9 @@ class place {
   counted expected_;
   std::vector<std::uint64_t> levels_;
   const void* brought_levels_ = nullptr;
-  update_question updating_;
-  updated expected_values_;
-  chain_question chain_;
-  std::vector<std::uint32_t> expected_words_;
+  tests::update_call updating_;
+  tests::chain_call chain_;
+  std::vector<unsigned char> expected_bytes_;  // of the study of atomics, or of chains
 };
 
 class device_place : public place {
@@ -163,7 +159,6 @@ class device_place : public place {
   void generate(const sample_source& from) override;
   counted count(histogram_question of, const std::vector<double>& edges) override;
   const void* bring(const std::vector<std::uint64_t>& levels) override;
-  updated fold(const update_question& of) override;
   void* input() override { return first_item(input_.get()); }
   buffers make_room(std::size_t output_bytes, std::size_t workspace_bytes) override;
   void set(void* memory, int byte, std::size_t num_bytes) override;
@@ -196,7 +191,6 @@ class host_place : public place {
   void generate(const sample_source& from) override;
   counted count(histogram_question of, const std::vector<double>& edges) override;
   const void* bring(const std::vector<std::uint64_t>& levels) override { return levels.data(); }
-  updated fold(const update_question& of) override { return fold_updates(of); }
   void* input() override { return first_item(input_.data()); }
   buffers make_room(std::size_t output_bytes, std::size_t workspace_bytes) override;
   void set(void* memory, int byte, std::size_t num_bytes) override { std::memset(memory, byte, num_bytes); }

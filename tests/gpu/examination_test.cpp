@@ -15,11 +15,14 @@
 
 #include "gpu/checkers.hpp"
 #include "gpu/library_faults.hpp"
+#include "host_bench/fake_records.hpp"
 #include "oracles/plain_scan.hpp"
 
 namespace rungs::tests {
 namespace {
 
+using bench::fakes::choice_slip, bench::fakes::norm_slip, bench::fakes::pair_slip, bench::fakes::place_slip,
+    bench::fakes::row_slip, bench::fakes::top_k_slip;
 using catalog::arguments;
 using catalog::op;
 using catalog::record;
@@ -130,15 +133,9 @@ record host_record(catalog::operation operation, catalog::call_t call, op which 
 }
 
 // Of what works without storage and takes no initial value.
-template <void (*work)(const arguments&)>
-cudaError_t without_storage_of(void*, std::size_t& temp_storage_bytes, const arguments& a, cudaStream_t) {
-  if (temp_storage_bytes != 0) work(a);
-  temp_storage_bytes = 16;
-  return cudaSuccess;
-}
-template <class Input, class Output, void (*work)(const arguments&)>
-record without_storage(catalog::operation operation, op which = op::none) {
-  record r = host_record<Input, Output>(operation, without_storage_of<work>, which);
+template <class Input, class Output>
+record without_storage(catalog::operation operation, catalog::call_t call, op which = op::none) {
+  record r = host_record<Input, Output>(operation, call, which);
   r.temp_storage = contents::none;
   r.takes_init = false;
   return r;
@@ -230,203 +227,91 @@ TEST(examination, refuses_every_planted_bug) {
 }
 
 // The rows of a matrix.
-enum class row_bug {
-  none,
-  last_column_left_out,
-  column_of_the_next_row,
-  last_row_left_out,
-  one_row_too_many,
-  empty_rows_left_out,
-  init_once,
-  row_of_32_bits
-};
-
-template <class T, row_bug planted>
-void reduce_rows(const arguments& a) {
-  const auto* const in = static_cast<const T*>(a.d_in);
-  T init;
-  std::memcpy(&init, a.init, sizeof(T));
-  std::size_t rows = a.num_rows;
-  if (planted == row_bug::last_row_left_out && rows > 32) --rows;
-  if (planted == row_bug::one_row_too_many && rows % 32 == 31) ++rows;
-  if (planted == row_bug::empty_rows_left_out && a.num_columns == 0) rows = 0;
-  for (std::size_t row = 0; row < rows; ++row) {
-    T value = planted == row_bug::init_once && row > 0 ? T{} : init;
-    std::size_t end = a.num_columns, first = row * a.num_columns;
-    if (planted == row_bug::last_column_left_out && end % 4 == 1) --end;
-    if (planted == row_bug::column_of_the_next_row && end > 2000 && row + 1 < rows) ++end;
-    if (planted == row_bug::row_of_32_bits) first = first % 65536;
-    for (std::size_t i = 0; row < a.num_rows && i < end; ++i) value = combined(op::plus, value, in[first + i]);
-    static_cast<T*>(a.d_out)[row] = value;
-  }
-}
-
-template <class T, row_bug planted>
+template <class T, row_slip planted = row_slip::none>
 verdict examined_rows() {
-  record r = without_storage<T, T, reduce_rows<T, planted>>(catalog::operation::row_reduce, op::plus);
+  record r = without_storage<T, T>(catalog::operation::row_reduce, bench::fakes::row_sums<T, planted>, op::plus);
   r.takes_init = true;
   return examine(r, {.seed = 20261121});
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_rows) {
-  for (const verdict& v : {examined_rows<std::int32_t, row_bug::none>(), examined_rows<float, row_bug::none>()}) {
+  for (const verdict& v : {examined_rows<std::int32_t>(), examined_rows<float>()}) {
     EXPECT_TRUE(v.findings.empty()) << all_findings(v);
     EXPECT_GT(v.cases, 300);
   }
 }
 
 TEST(examination, refuses_every_bug_planted_in_rows) {
-  EXPECT_REFUSED(examined_rows<std::int32_t, row_bug::last_column_left_out>());
-  EXPECT_REFUSED(examined_rows<float, row_bug::last_column_left_out>());
-  EXPECT_REFUSED(examined_rows<float, row_bug::column_of_the_next_row>());
-  EXPECT_REFUSED(examined_rows<std::int32_t, row_bug::last_row_left_out>());
-  EXPECT_REFUSED(examined_rows<float, row_bug::one_row_too_many>());
-  EXPECT_REFUSED(examined_rows<float, row_bug::empty_rows_left_out>());
-  EXPECT_REFUSED(examined_rows<float, row_bug::init_once>());
-  EXPECT_REFUSED(examined_rows<std::int32_t, row_bug::row_of_32_bits>());
+  EXPECT_REFUSED(examined_rows<std::int32_t, row_slip::last_column_of_some>());
+  EXPECT_REFUSED(examined_rows<float, row_slip::last_column_of_some>());
+  EXPECT_REFUSED(examined_rows<float, row_slip::column_of_the_next_row>());
+  EXPECT_REFUSED(examined_rows<std::int32_t, row_slip::last_of_many_rows_unwritten>());
+  EXPECT_REFUSED(examined_rows<float, row_slip::one_row_too_many>());
+  EXPECT_REFUSED(examined_rows<float, row_slip::empty_rows_left_out>());
+  EXPECT_REFUSED(examined_rows<float, row_slip::init_once>());
+  EXPECT_REFUSED(examined_rows<std::int32_t, row_slip::row_of_32_bits>());
 }
 
 // Dot products.
-enum class dot_bug {
-  none,
-  last_pair_left_out,
-  first_twice,
-  second_shifted,
-  product_rounded_to_the_item,
-  changes_second
-};
-
-template <class In, class T, dot_bug planted>
-void dot(const arguments& a) {
-  const auto* const x = static_cast<const In*>(a.d_in);
-  const auto* const y = static_cast<const In*>(planted == dot_bug::first_twice ? a.d_in : a.d_second);
-  std::size_t last = a.num_items;
-  if (planted == dot_bug::last_pair_left_out && last % 4 == 3) --last;
-  T sum{};
-  for (std::size_t i = 0; i < last; ++i) {
-    const In second = y[planted == dot_bug::second_shifted && last > 100 ? (i + 1) % last : i];
-    sum += planted == dot_bug::product_rounded_to_the_item ? T(static_cast<In>(x[i] * second)) : T(x[i]) * T(second);
-  }
-  if (planted == dot_bug::changes_second && last > 5) const_cast<In*>(y)[5] = In{1};
-  *static_cast<T*>(a.d_out) = sum;
-}
-
-template <class In, class T, dot_bug planted>
+template <class In, class T, pair_slip planted = pair_slip::none>
 verdict examined_dot() {
-  return examine(without_storage<In, T, dot<In, T, planted>>(catalog::operation::dot, op::plus), {.seed = 20261121});
+  return examine(without_storage<In, T>(catalog::operation::dot, bench::fakes::dot<In, planted, T>, op::plus),
+                 {.seed = 20261121});
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_dot_products) {
-  for (const verdict& v :
-       {examined_dot<std::int32_t, std::int32_t, dot_bug::none>(),
-        examined_dot<std::int8_t, std::int32_t, dot_bug::none>(), examined_dot<float, float, dot_bug::none>(),
-        examined_dot<double, double, dot_bug::none>()}) {
+  for (const verdict& v : {examined_dot<std::int32_t, std::int32_t>(), examined_dot<std::int8_t, std::int32_t>(),
+                           examined_dot<float, float>(), examined_dot<double, double>()}) {
     EXPECT_TRUE(v.findings.empty()) << all_findings(v);
     EXPECT_GT(v.cases, 100);
   }
 }
 
 TEST(examination, refuses_every_bug_planted_in_dot_products) {
-  EXPECT_REFUSED(examined_dot<float, float, dot_bug::last_pair_left_out>());
-  EXPECT_REFUSED(examined_dot<std::int32_t, std::int32_t, dot_bug::last_pair_left_out>());
-  EXPECT_REFUSED(examined_dot<double, double, dot_bug::first_twice>());
-  EXPECT_REFUSED(examined_dot<float, float, dot_bug::second_shifted>());
-  EXPECT_REFUSED(examined_dot<std::int8_t, std::int32_t, dot_bug::second_shifted>());
-  EXPECT_REFUSED(examined_dot<std::int8_t, std::int32_t, dot_bug::product_rounded_to_the_item>());
-  EXPECT_REFUSED(examined_dot<float, float, dot_bug::changes_second>());
+  EXPECT_REFUSED(examined_dot<float, float, pair_slip::last_pair_of_some>());
+  EXPECT_REFUSED(examined_dot<std::int32_t, std::int32_t, pair_slip::last_pair_of_some>());
+  EXPECT_REFUSED(examined_dot<double, double, pair_slip::first_twice>());
+  EXPECT_REFUSED(examined_dot<float, float, pair_slip::next_second_of_many>());
+  EXPECT_REFUSED(examined_dot<std::int8_t, std::int32_t, pair_slip::next_second_of_many>());
+  EXPECT_REFUSED(examined_dot<std::int8_t, std::int32_t, pair_slip::product_rounded_to_the_item>());
+  EXPECT_REFUSED(examined_dot<float, float, pair_slip::changes_second>());
 }
 
 // Norms of rows.
-enum class norm_bug {
-  none,
-  last_column_left_out,
-  weight_of_the_next_column,
-  no_epsilon,
-  mean_of_the_first_row,
-  no_root
-};
-
-template <norm_bug planted>
-void norms(const arguments& a) {
-  const auto* const items = static_cast<const float*>(a.d_in);
-  const auto* const weights = static_cast<const float*>(a.d_second);
-  for (std::size_t row = 0; row < a.num_rows; ++row) {
-    const float* const own = items + (planted == norm_bug::mean_of_the_first_row ? 0 : row) * a.num_columns;
-    double squares = 0;
-    for (std::size_t c = 0; c < a.num_columns - (planted == norm_bug::last_column_left_out && a.num_columns > 0); ++c)
-      squares += double{own[c]} * own[c];
-    const double mean = squares / static_cast<double>(a.num_columns);
-    const double root = std::sqrt(mean + (planted == norm_bug::no_epsilon ? 0 : catalog::norm_epsilon));
-    for (std::size_t c = 0; c < a.num_columns; ++c) {
-      const float weight = weights[planted == norm_bug::weight_of_the_next_column ? (c + 1) % a.num_columns : c];
-      static_cast<float*>(a.d_out)[row * a.num_columns + c] = static_cast<float>(
-          items[row * a.num_columns + c] * double{weight} / (planted == norm_bug::no_root ? mean : root));
-    }
-  }
-}
-
-template <norm_bug planted>
+template <norm_slip planted = norm_slip::none>
 verdict examined_norms() {
-  return examine(without_storage<float, float, norms<planted>>(catalog::operation::row_norm), {.seed = 20261121});
+  return examine(without_storage<float, float>(catalog::operation::row_norm, bench::fakes::norms<planted>),
+                 {.seed = 20261121});
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_norms) {
-  const verdict v = examined_norms<norm_bug::none>();
+  const verdict v = examined_norms();
   EXPECT_TRUE(v.findings.empty()) << all_findings(v);
   EXPECT_GT(v.cases, 100);
 }
 
 TEST(examination, refuses_every_bug_planted_in_norms) {
-  EXPECT_REFUSED(examined_norms<norm_bug::last_column_left_out>());
-  EXPECT_REFUSED(examined_norms<norm_bug::weight_of_the_next_column>());
-  EXPECT_REFUSED(examined_norms<norm_bug::no_epsilon>());
-  EXPECT_REFUSED(examined_norms<norm_bug::mean_of_the_first_row>());
-  EXPECT_REFUSED(examined_norms<norm_bug::no_root>());
+  EXPECT_REFUSED(examined_norms<norm_slip::last_column>());
+  EXPECT_REFUSED(examined_norms<norm_slip::weight_of_the_next_column>());
+  EXPECT_REFUSED(examined_norms<norm_slip::no_epsilon>());
+  EXPECT_REFUSED(examined_norms<norm_slip::mean_of_the_first_row>());
+  EXPECT_REFUSED(examined_norms<norm_slip::no_root>());
 }
 
 // Places of extrema.
-enum class place_bug { none, last_of_equals, nan_left_out, item_of_another_index, word_of_32_bits, last_item_left_out };
-
-template <class T, op which, place_bug planted>
-void place(const arguments& a) {
-  const auto* const items = static_cast<const T*>(a.d_in);
-  T best = which == op::minimum ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
-  if (std::numeric_limits<T>::has_infinity)
-    best = which == op::minimum ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
-  std::size_t index = a.num_items > 0 ? a.num_items : 1;
-  const std::size_t last = a.num_items - (planted == place_bug::last_item_left_out && a.num_items > 1);
-  for (std::size_t i = 0; i < last; ++i) {
-    const bool is_nan = items[i] != items[i] && planted != place_bug::nan_left_out;
-    const bool is_equal = items[i] == best && (index == a.num_items || planted == place_bug::last_of_equals);
-    if (best != best || !(is_nan || is_equal || (which == op::minimum ? items[i] < best : items[i] > best))) continue;
-    best = items[i];
-    index = i;
-  }
-  if (planted == place_bug::item_of_another_index && index > 40) best = items[index - 1];
-  std::memcpy(a.d_out, &index, planted == place_bug::word_of_32_bits ? 4 : 8);
-  std::memcpy(static_cast<char*>(a.d_out) + 8, &best, sizeof best);
+template <class T>
+verdict examined_places(catalog::call_t call, op which, const char* only) {
+  record r = without_storage<T, T>(catalog::operation::arg_extremum, call, which);
+  r.output_type = scalar::i64;
+  return examine(r, {.seed = 20261121, .only_case = only});
 }
-
-template <class T, op which, place_bug planted = place_bug::none>
+template <class T, op which, place_slip planted = place_slip::none>
 verdict examined_place(const char* only = "") {
-  record r = without_storage<T, T, place<T, which, planted>>(catalog::operation::arg_extremum, which);
-  r.output_type = scalar::i64;
-  return examine(r, {.seed = 20261121, .only_case = only});
+  return examined_places<T>(bench::fakes::place_of_the_least<T, planted, which == op::minimum>, which, only);
 }
-
-template <class T, place_bug planted>
-void both_places(const arguments& a) {
-  place<T, op::minimum, place_bug::none>(a);
-  arguments of_greatest = a;
-  of_greatest.d_out = static_cast<char*>(a.d_out) + 16;
-  place<T, op::maximum, planted>(of_greatest);
-}
-
-template <class T, place_bug planted = place_bug::none>
+template <class T, place_slip planted = place_slip::none>
 verdict examined_both_places(const char* only = "") {
-  record r = without_storage<T, T, both_places<T, planted>>(catalog::operation::arg_extremum, op::both);
-  r.output_type = scalar::i64;
-  return examine(r, {.seed = 20261121, .only_case = only});
+  return examined_places<T>(bench::fakes::both_places<T, planted>, op::both, only);
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_places) {
@@ -439,42 +324,23 @@ TEST(examination, finds_nothing_where_nothing_is_wrong_with_places) {
 }
 
 TEST(examination, refuses_every_bug_planted_in_places) {
-  EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::last_of_equals>("places"));
-  EXPECT_REFUSED(examined_place<std::int32_t, op::maximum, place_bug::last_of_equals>("places"));
-  EXPECT_REFUSED(examined_place<float, op::maximum, place_bug::nan_left_out>("places"));
-  EXPECT_REFUSED(examined_place<double, op::minimum, place_bug::nan_left_out>("places"));
-  EXPECT_REFUSED(examined_place<std::int32_t, op::minimum, place_bug::item_of_another_index>());
-  EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::word_of_32_bits>());
-  EXPECT_REFUSED(examined_place<float, op::minimum, place_bug::last_item_left_out>());
-  EXPECT_REFUSED(examined_both_places<float, place_bug::last_of_equals>("places"));
-  EXPECT_REFUSED(examined_both_places<double, place_bug::nan_left_out>("places"));
-  EXPECT_REFUSED(examined_both_places<std::int32_t, place_bug::last_item_left_out>());
+  EXPECT_REFUSED(examined_place<float, op::minimum, place_slip::last_of_equals>("places"));
+  EXPECT_REFUSED(examined_place<std::int32_t, op::maximum, place_slip::last_of_equals>("places"));
+  EXPECT_REFUSED(examined_place<float, op::maximum, place_slip::nan_left_out>("places"));
+  EXPECT_REFUSED(examined_place<double, op::minimum, place_slip::nan_left_out>("places"));
+  EXPECT_REFUSED(examined_place<std::int32_t, op::minimum, place_slip::item_of_another_index>());
+  EXPECT_REFUSED(examined_place<float, op::minimum, place_slip::word_of_32_bits>());
+  EXPECT_REFUSED(examined_place<float, op::minimum, place_slip::last_item>());
+  EXPECT_REFUSED(examined_both_places<float, place_slip::last_of_equals>("places"));
+  EXPECT_REFUSED(examined_both_places<double, place_slip::nan_left_out>("places"));
+  EXPECT_REFUSED(examined_both_places<std::int32_t, place_slip::last_item>());
 }
 
 // Selections.
-enum class choice_bug { none, order_lost, last_item_left_out, equal_chosen, nan_chosen, count_unwritten, one_too_many };
-
-template <class T, choice_bug planted>
-void choose(const arguments& a) {
-  const auto* const items = static_cast<const T*>(a.d_in);
-  const T threshold = *static_cast<const T*>(a.levels);
-  auto* const out = static_cast<T*>(a.d_out);
-  long long count = 0;
-  const std::size_t last = a.num_items - (planted == choice_bug::last_item_left_out && a.num_items > 1);
-  for (std::size_t i = 0; i < last; ++i) {
-    const bool is_chosen = items[i] < threshold || (planted == choice_bug::equal_chosen && items[i] == threshold) ||
-                           (planted == choice_bug::nan_chosen && items[i] != items[i]);
-    if (is_chosen) out[count++] = items[i];
-  }
-  if (planted == choice_bug::order_lost && count > 100) std::swap(out[count / 2], out[count - 1]);
-  if (planted == choice_bug::one_too_many && static_cast<std::size_t>(count) < a.num_items) out[count] = threshold;
-  if (planted != choice_bug::count_unwritten || count > 0)
-    *catalog::count_behind(a.d_out, a.num_items, sizeof(T)) = count;
-}
-
-template <class T, choice_bug planted = choice_bug::none>
+template <class T, choice_slip planted = choice_slip::none>
 verdict examined_choice() {
-  return examine(without_storage<T, T, choose<T, planted>>(catalog::operation::select_if), {.seed = 20261121});
+  return examine(without_storage<T, T>(catalog::operation::select_if, bench::fakes::chosen<T, planted>),
+                 {.seed = 20261121});
 }
 
 TEST(examination, finds_nothing_where_nothing_is_wrong_with_selections) {
@@ -485,47 +351,19 @@ TEST(examination, finds_nothing_where_nothing_is_wrong_with_selections) {
 }
 
 TEST(examination, refuses_every_bug_planted_in_selections) {
-  EXPECT_REFUSED(examined_choice<float, choice_bug::order_lost>());
-  EXPECT_REFUSED(examined_choice<std::int32_t, choice_bug::last_item_left_out>());
-  EXPECT_REFUSED(examined_choice<float, choice_bug::equal_chosen>());
-  EXPECT_REFUSED(examined_choice<std::int32_t, choice_bug::equal_chosen>());
-  EXPECT_REFUSED(examined_choice<float, choice_bug::nan_chosen>());
-  EXPECT_REFUSED(examined_choice<double, choice_bug::count_unwritten>());
-  EXPECT_REFUSED(examined_choice<std::int32_t, choice_bug::one_too_many>());
+  EXPECT_REFUSED(examined_choice<float, choice_slip::order_of_many>());
+  EXPECT_REFUSED(examined_choice<std::int32_t, choice_slip::last_item_left_out>());
+  EXPECT_REFUSED(examined_choice<float, choice_slip::equal_chosen>());
+  EXPECT_REFUSED(examined_choice<std::int32_t, choice_slip::equal_chosen>());
+  EXPECT_REFUSED(examined_choice<float, choice_slip::nan_chosen>());
+  EXPECT_REFUSED(examined_choice<double, choice_slip::count_unwritten>());
+  EXPECT_REFUSED(examined_choice<std::int32_t, choice_slip::one_too_many>());
 }
 
 // Top-k of rows.
-enum class top_k_bug { none, last_of_equals, nan_lost, zeros_differ, unsorted, last_column_left_out, key_rounded };
-
-template <class T, top_k_bug planted>
-void greatest(const arguments& a) {
-  auto* const columns_out = static_cast<std::uint32_t*>(a.d_out);
-  auto* const keys_out = reinterpret_cast<T*>(columns_out + a.num_rows * a.k);
-  std::vector<std::uint32_t> columns;
-  for (std::size_t row = 0; row < a.num_rows; ++row) {
-    const T* const items = static_cast<const T*>(a.d_in) + row * a.num_columns;
-    columns.clear();
-    for (std::uint32_t column = 0; column < a.num_columns; ++column) columns.push_back(column);
-    if (planted == top_k_bug::last_column_left_out && a.k < a.num_columns) columns.pop_back();
-    std::ranges::sort(columns, [&](std::uint32_t i, std::uint32_t j) {
-      const bool i_is_nan = items[i] != items[i], j_is_nan = items[j] != items[j];
-      if (i_is_nan != j_is_nan) return planted == top_k_bug::nan_lost ? j_is_nan : i_is_nan;
-      if (!i_is_nan && items[i] != items[j]) return items[i] > items[j];
-      if (planted == top_k_bug::zeros_differ && std::signbit(double(items[i])) != std::signbit(double(items[j])))
-        return std::signbit(double(items[j]));
-      return planted == top_k_bug::last_of_equals ? i > j : i < j;
-    });
-    if (planted == top_k_bug::unsorted && a.k > 100) std::swap(columns[50], columns[51]);
-    for (std::size_t i = 0; i < a.k; ++i) {
-      columns_out[row * a.k + i] = columns[i];
-      keys_out[row * a.k + i] = planted == top_k_bug::key_rounded && items[columns[i]] == 0 ? T{} : items[columns[i]];
-    }
-  }
-}
-
-template <class T, top_k_bug planted = top_k_bug::none>
+template <class T, top_k_slip planted = top_k_slip::none>
 verdict examined_top_k() {
-  record r = without_storage<T, std::uint32_t, greatest<T, planted>>(catalog::operation::top_k);
+  record r = without_storage<T, std::uint32_t>(catalog::operation::top_k, bench::fakes::greatest<T, planted>);
   r.accumulator_type = r.input_type;
   return examine(r, {.seed = 20261121});
 }
@@ -538,13 +376,13 @@ TEST(examination, finds_nothing_where_nothing_is_wrong_with_top_k) {
 }
 
 TEST(examination, refuses_every_bug_planted_in_top_k) {
-  EXPECT_REFUSED(examined_top_k<float, top_k_bug::last_of_equals>());
-  EXPECT_REFUSED(examined_top_k<std::int32_t, top_k_bug::last_of_equals>());
-  EXPECT_REFUSED(examined_top_k<float, top_k_bug::nan_lost>());
-  EXPECT_REFUSED(examined_top_k<float, top_k_bug::zeros_differ>());
-  EXPECT_REFUSED(examined_top_k<std::int32_t, top_k_bug::unsorted>());
-  EXPECT_REFUSED(examined_top_k<float, top_k_bug::last_column_left_out>());
-  EXPECT_REFUSED(examined_top_k<float, top_k_bug::key_rounded>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_slip::last_of_equals>());
+  EXPECT_REFUSED(examined_top_k<std::int32_t, top_k_slip::last_of_equals>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_slip::nan_lost>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_slip::zeros_differ>());
+  EXPECT_REFUSED(examined_top_k<std::int32_t, top_k_slip::unsorted>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_slip::last_column_left_out>());
+  EXPECT_REFUSED(examined_top_k<float, top_k_slip::key_rounded>());
 }
 
 // Scans, in tiles as a device has them.

@@ -10,6 +10,7 @@
 
 #include "gpu/histogram_question.hpp"
 #include "oracles/histogram_reference.hpp"
+#include "oracles/rows_reference.hpp"
 #include "oracles/scan_reference.hpp"
 #include "text.hpp"
 
@@ -33,6 +34,12 @@ class referee_on_site : public referee {
   std::vector<unsigned char> read(const void* from, catalog::scalar type, std::size_t num_items, cudaStream_t stream) {
     std::vector<unsigned char> items(num_items * catalog::size_of(type) + 8);
     if (num_items > 0) where_.read(items.data(), from, num_items * catalog::size_of(type), stream);
+    return items;
+  }
+  template <class T>
+  std::vector<T> read_as(const void* from, std::size_t num_items, cudaStream_t stream) {
+    std::vector<T> items(num_items);
+    if (num_items > 0) where_.read(items.data(), from, num_items * sizeof(T), stream);
     return items;
   }
   std::string checksum(const judged_call& call) {
@@ -277,7 +284,7 @@ class referee_of_rows : public referee_on_site {
   std::vector<expectation> expected_;  // without a task
 };
 
-// Of top-k of rows, all outputs by the host: the columns, and the bits of the items there.
+// Of top-k of rows, all outputs by the host.
 class referee_of_top_k : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
@@ -285,27 +292,12 @@ class referee_of_top_k : public referee_on_site {
   std::size_t output_items(const problem& asked) const override { return 2 * asked.num_rows * asked.k; }
 
   void learn(const judged_call& call, std::uint64_t) override {
-    const auto [rows, columns, k] = std::tuple{call.asked.num_rows, call.asked.num_columns, call.asked.k};
-    std::vector<std::uint32_t> items(rows * columns);
-    if (!items.empty()) where_.read(items.data(), call.d_in, items.size() * sizeof items[0], call.stream);
-    expected_.assign(2 * rows * k, 0);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const auto first = first_columns(subject_.input_type, items.data() + row * columns, columns, k);
-      for (std::size_t i = 0; i < k; ++i) {
-        expected_[row * k + i] = first[i];
-        expected_[(rows + row) * k + i] = items[row * columns + first[i]];
-      }
-    }
+    const auto items = read_as<std::uint32_t>(call.d_in, call.asked.num_items, call.stream);
+    expected_ = greatest_of_rows(subject_.input_type, items, call.asked.num_columns, call.asked.k);
   }
 
   std::optional<std::string> fault(const judged_call& call) override {
-    std::vector<std::uint32_t> got(expected_.size());
-    if (!got.empty()) where_.read(got.data(), call.d_out, got.size() * sizeof got[0], call.stream);
-    const auto at = static_cast<std::size_t>(std::ranges::mismatch(expected_, got).in1 - expected_.begin());
-    if (at == expected_.size()) return std::nullopt;
-    const std::size_t results = expected_.size() / 2, k = call.asked.k;
-    return text("row ", at % results / k, ", place ", at % k, ": expected the ", at < results ? "column " : "bits ",
-                expected_[at], ", got ", got[at]);
+    return disagreement(expected_, read_as<std::uint32_t>(call.d_out, expected_.size(), call.stream), call.asked.k);
   }
 
   std::string fingerprint(const judged_call& call) override { return checksum(call); }
@@ -314,7 +306,7 @@ class referee_of_top_k : public referee_on_site {
   std::vector<std::uint32_t> expected_;
 };
 
-// Of norms of rows, all outputs by the host. Sums of squares there are of long doubles.
+// Of norms of rows, all outputs by the host.
 class referee_of_norms : public referee_on_site {
  public:
   using referee_on_site::referee_on_site;
@@ -322,43 +314,18 @@ class referee_of_norms : public referee_on_site {
   std::size_t output_items(const problem& asked) const override { return asked.num_items; }
 
   void learn(const judged_call& call, std::uint64_t) override {
-    const std::size_t columns = call.asked.num_columns;
-    const auto items = floats(call.d_in, call.asked.num_items, call.stream);
-    const auto weights = floats(call.d_second, std::min(columns, call.asked.num_items), call.stream);
-    expected_.clear();
-    for (std::size_t first = 0; first < call.asked.num_items; first += columns) {
-      long double squares = 0;
-      for (std::size_t c = 0; c < columns; ++c)
-        squares += static_cast<long double>(items[first + c]) * static_cast<long double>(items[first + c]);
-      const long double root = std::sqrt(squares / static_cast<long double>(columns) + catalog::norm_epsilon);
-      for (std::size_t c = 0; c < columns; ++c)
-        expected_.push_back(static_cast<double>(static_cast<long double>(items[first + c]) * weights[c] / root));
-    }
+    items_ = read_as<float>(call.d_in, call.asked.num_items, call.stream);
+    weights_ = read_as<float>(call.d_second, std::min(call.asked.num_columns, call.asked.num_items), call.stream);
   }
 
-  // Half of the relative error of a sum of squares, all of one sign, reaches the root. What is left are the roundings
-  // of the mean, the root, its reciprocal and the products.
   std::optional<std::string> fault(const judged_call& call) override {
-    const std::size_t columns = call.asked.num_columns;
-    const std::size_t height = subject_.summation_height != nullptr ? subject_.summation_height(columns) : columns;
-    const double allowed = gamma(height + 1, 0x1p-24) / 2 + 8 * 0x1p-24;
-    const auto got = floats(call.d_out, call.asked.num_items, call.stream);
-    for (std::size_t i = 0; i < got.size(); ++i)
-      if (!(std::fabs(got[i] - expected_[i]) <= allowed * std::fabs(expected_[i]) + 0x1p-149))
-        return text("row ", i / columns, " column ", i % columns, ": expected ", expected_[i], ", got ", got[i]);
-    return std::nullopt;
+    return judge_norms(subject_, items_, weights_, read_as<float>(call.d_out, call.asked.num_items, call.stream)).wrong;
   }
 
   std::string fingerprint(const judged_call& call) override { return checksum(call); }
 
  private:
-  std::vector<float> floats(const void* from, std::size_t num_items, cudaStream_t stream) {
-    std::vector<float> items(num_items);
-    if (num_items > 0) where_.read(items.data(), from, num_items * sizeof(float), stream);
-    return items;
-  }
-
-  std::vector<double> expected_;
+  std::vector<float> items_, weights_;
 };
 
 class referee_of_scans : public referee_on_site {

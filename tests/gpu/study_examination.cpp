@@ -1,7 +1,6 @@
 #include "gpu/study_examination.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -308,11 +307,7 @@ class study_examiner {
   }
 
   std::vector<unsigned char> right_output(const arguments& call) const {
-    if (updates()) return values_after(update_of(call));
-    const std::vector<std::uint32_t> words = words_after(chain_of(call));
-    std::vector<unsigned char> bytes(words.size() * sizeof words[0]);
-    std::memcpy(bytes.data(), words.data(), bytes.size());
-    return bytes;
+    return updates() ? values_after(update_of(call)) : bytes_after(chain_of(call));
   }
   void judge(const arguments& call, const std::vector<unsigned char>& expected, const std::string& when) {
     std::vector<unsigned char> got(output_bytes_);

@@ -28,7 +28,7 @@ TEST(study_examination, passes_what_is_right) {
   int combinations = 0;
   for (const op which : studied_operators)
     for (const scalar type : studied_types)
-      bench::with_update(which, type, [&]<class Op, class T>() {
+      with_update(which, type, [&]<class Op, class T>() {
         ++combinations;
         auto subject = an_update("right", update<Op, T>, which, type);
         subject.max_addresses = std::size_t{1} << 20;
@@ -73,12 +73,12 @@ TEST(study_examination, refuses_slips) {
   is_refused(waits<chain_slip::any_group>(), "too many", "not cudaErrorInvalidValue");
   is_refused(waits<chain_slip::workspace_unchecked>(), "a workspace one byte too small", "cudaSuccess");
 
-  is_refused(updates<slip::last_dropped>(), "n=1 addresses=1", "value 0 of 1");
-  is_refused(updates<slip::one_lost>(), "n=31 addresses=1", "first call: value 0 of 1");
+  is_refused(updates<slip::last_dropped>(), "n=1 addresses=1", "address 0 of 1");
+  is_refused(updates<slip::one_lost>(), "n=31 addresses=1", "first call: address 0 of 1");
   is_refused(updates<slip::start_kept>(), "n=0 addresses=1", "got 0xffffffff");
-  is_refused(updates<slip::seed_ignored>(), "n=1 addresses=1", "first call: value 0 of 1");
-  is_refused(updates<slip::next_address>(), "n=31 addresses=32", "wrong values: 2");
-  is_refused(updates<slip::one_bit>(), "n=0 addresses=1", "value 0 of 1");
+  is_refused(updates<slip::seed_ignored>(), "n=1 addresses=1", "first call: address 0 of 1");
+  is_refused(updates<slip::next_address>(), "n=31 addresses=32", "wrong addresses: 2");
+  is_refused(updates<slip::one_bit>(), "n=0 addresses=1", "address 0 of 1");
   is_refused(updates<slip::writes_behind>(), "n=1 addresses=1", "wrote outside");
   is_refused(updates<slip::any_number_of_addresses>(), "no address", "not cudaErrorInvalidValue");
   is_refused(updates<slip::workspace_unchecked>(), "a workspace one byte too small", "cudaSuccess");

@@ -89,18 +89,6 @@ cudaError_t count_samples(const histogram_question& of, const void* samples, std
   });
 }
 
-cudaError_t fold_updates(const update_question& of, std::uint64_t* words, std::uint32_t* counts, cudaStream_t) {
-  return launch(1, [=] {
-    const updated all = bench::fold_updates(of);
-    const std::size_t copies = num_copies(of);
-    for (std::size_t i = 0; i < of.num_addresses; ++i) {
-      const std::size_t at = (i % copies) * of.num_addresses + i;
-      words[at] = fold_words(how_folded(of), words[at], all.words[i]);
-      counts[at] += all.counts[i];
-    }
-  });
-}
-
 cudaError_t hash(const void* bytes, std::size_t num_bytes, std::uint64_t* into, cudaStream_t) {
   return launch(1, [=] { *into += bench::hash(bytes, num_bytes); });
 }

@@ -1,4 +1,5 @@
-// Variants that run on the host, right ones and wrong ones, as records without a catalog.
+// Variants that run on the host, right ones and wrong ones, as records without a catalog: what the bench must refuse,
+// and what the cases must (gpu/examination_test.cpp).
 #pragma once
 
 #include <algorithm>
@@ -6,9 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
+#include <limits>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "catalog.hpp"
@@ -125,7 +127,29 @@ cudaError_t scan(void* workspace, std::size_t& num_bytes, const catalog::argumen
   return cudaSuccess;
 }
 
-enum class row_slip { none, last_column, init_once, next_row, last_row_unwritten, tires };
+// Slips are coarse, or so fine that few cases show them.
+template <class T>
+T plus_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>)  // wraps around
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else
+    return a + b;
+}
+
+enum class row_slip {
+  none,
+  last_column,
+  last_column_of_some,
+  init_once,
+  next_row,
+  column_of_the_next_row,
+  last_row_unwritten,
+  last_of_many_rows_unwritten,
+  one_row_too_many,
+  empty_rows_left_out,
+  row_of_32_bits,
+  tires
+};
 
 template <class T, row_slip planted = row_slip::none>
 cudaError_t row_sums(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
@@ -133,17 +157,34 @@ cudaError_t row_sums(void* workspace, std::size_t& num_bytes, const catalog::arg
   ++calls;
   const auto* const in = static_cast<const T*>(a.d_in);
   const T init = *static_cast<const T*>(a.init);
-  for (std::size_t row = 0; row < a.num_rows - (planted == row_slip::last_row_unwritten); ++row) {
+  std::size_t rows = a.num_rows - (planted == row_slip::last_row_unwritten);
+  if (planted == row_slip::last_of_many_rows_unwritten && rows > 32) --rows;
+  if (planted == row_slip::one_row_too_many && rows % 32 == 31) ++rows;
+  if (planted == row_slip::empty_rows_left_out && a.num_columns == 0) rows = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
     T total = planted == row_slip::init_once && row > 0 ? T{} : init;
-    const std::size_t from = planted == row_slip::next_row ? (row + 1) % a.num_rows : row;
-    for (std::size_t i = 0; i < a.num_columns - (planted == row_slip::last_column); ++i)
-      total += in[from * a.num_columns + i];
+    std::size_t end = a.num_columns - (planted == row_slip::last_column);
+    std::size_t first = (planted == row_slip::next_row ? (row + 1) % a.num_rows : row) * a.num_columns;
+    if (planted == row_slip::last_column_of_some && end % 4 == 1) --end;
+    if (planted == row_slip::column_of_the_next_row && end > 2000 && row + 1 < rows) ++end;
+    if (planted == row_slip::row_of_32_bits) first = first % 65536;
+    for (std::size_t i = 0; row < a.num_rows && i < end; ++i) total = plus_of(total, in[first + i]);
     static_cast<T*>(a.d_out)[row] = total + (planted == row_slip::tires && calls > 30);
   }
   return cudaSuccess;
 }
 
-enum class norm_slip { none, last_column, no_weights, last_row_unwritten, tires };
+enum class norm_slip {
+  none,
+  last_column,
+  no_weights,
+  weight_of_the_next_column,
+  no_epsilon,
+  mean_of_the_first_row,
+  no_root,
+  last_row_unwritten,
+  tires
+};
 
 template <norm_slip planted = norm_slip::none>
 cudaError_t norms(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
@@ -152,52 +193,97 @@ cudaError_t norms(void* workspace, std::size_t& num_bytes, const catalog::argume
   const auto* const weights = static_cast<const float*>(a.d_second);
   for (std::size_t row = 0; row < a.num_rows - (planted == norm_slip::last_row_unwritten); ++row) {
     const float* const in = static_cast<const float*>(a.d_in) + row * a.num_columns;
+    const float* const own = planted == norm_slip::mean_of_the_first_row ? static_cast<const float*>(a.d_in) : in;
     float* const out = static_cast<float*>(a.d_out) + row * a.num_columns;
     double squares = planted == norm_slip::tires && calls > 30 ? 1 : 0;
-    for (std::size_t c = 0; c < a.num_columns - (planted == norm_slip::last_column); ++c)
-      squares += double{in[c]} * in[c];
-    const double root = std::sqrt(squares / static_cast<double>(a.num_columns) + catalog::norm_epsilon);
-    for (std::size_t c = 0; c < a.num_columns; ++c)
-      out[c] = static_cast<float>(in[c] / root * (planted == norm_slip::no_weights ? 1 : weights[c]));
+    for (std::size_t c = 0; c < a.num_columns - (planted == norm_slip::last_column && a.num_columns > 0); ++c)
+      squares += double{own[c]} * own[c];
+    const double mean = squares / static_cast<double>(a.num_columns);
+    const double root = std::sqrt(mean + (planted == norm_slip::no_epsilon ? 0 : catalog::norm_epsilon));
+    for (std::size_t c = 0; c < a.num_columns; ++c) {
+      const double weight =
+          planted == norm_slip::no_weights
+              ? 1
+              : weights[planted == norm_slip::weight_of_the_next_column ? (c + 1) % a.num_columns : c];
+      out[c] = static_cast<float>(in[c] / (planted == norm_slip::no_root ? mean : root) * weight);
+    }
   }
   return cudaSuccess;
 }
 
-enum class pair_slip { none, last_pair, first_twice, next_second, tires };
+enum class pair_slip {
+  none,
+  last_pair,
+  last_pair_of_some,
+  first_twice,
+  next_second,
+  next_second_of_many,
+  product_rounded_to_the_item,
+  changes_second,
+  tires
+};
 
-template <class T, pair_slip planted = pair_slip::none>
+template <class In, pair_slip planted = pair_slip::none, class T = In>
 cudaError_t dot(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
   ++calls;
-  const auto* const x = static_cast<const T*>(a.d_in);
-  const auto* const y = static_cast<const T*>(planted == pair_slip::first_twice ? a.d_in : a.d_second);
+  const auto* const x = static_cast<const In*>(a.d_in);
+  const auto* const y = static_cast<const In*>(planted == pair_slip::first_twice ? a.d_in : a.d_second);
+  std::size_t last = a.num_items - (planted == pair_slip::last_pair);
+  if (planted == pair_slip::last_pair_of_some && last % 4 == 3) --last;
+  const bool shifts =
+      planted == pair_slip::next_second || (planted == pair_slip::next_second_of_many && a.num_items > 100);
   T total{};
-  for (std::size_t i = 0; i < a.num_items - (planted == pair_slip::last_pair); ++i)
-    total += x[i] * y[planted == pair_slip::next_second ? (i + 1) % a.num_items : i];
+  for (std::size_t i = 0; i < last; ++i) {
+    const In second = y[shifts ? (i + 1) % a.num_items : i];
+    total +=
+        planted == pair_slip::product_rounded_to_the_item ? T(static_cast<In>(x[i] * second)) : T(x[i]) * T(second);
+  }
+  if (planted == pair_slip::changes_second && last > 5) const_cast<In*>(y)[5] = In{1};
   *static_cast<T*>(a.d_out) = total + (planted == pair_slip::tires && calls > 30);
   return cudaSuccess;
 }
 
-enum class place_slip { none, last_item, last_of_equals, index_in_a_tile, tires };
+enum class place_slip {
+  none,
+  last_item,
+  last_of_equals,
+  nan_left_out,
+  item_of_another_index,
+  index_in_a_tile,
+  word_of_32_bits,
+  tires
+};
 
-// The place of the item that comes before all others, behind so many bytes of the output.
-template <class T, place_slip planted, class Before>
-void find_place(const catalog::arguments& a, std::size_t out_offset, Before before) {
+// The place of the least or the greatest item, behind so many bytes of the output. A NaN comes before all numbers.
+template <class T, bool least, place_slip planted>
+void find_place(const catalog::arguments& a, std::size_t out_offset) {
+  using limits = std::numeric_limits<T>;
   const auto* const items = static_cast<const T*>(a.d_in);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < a.num_items - (planted == place_slip::last_item); ++i)
-    if (before(items[i], items[best]) || (planted == place_slip::last_of_equals && items[i] == items[best])) best = i;
-  const std::uint64_t index = planted == place_slip::index_in_a_tile ? best % 64 : best;
-  const T item = items[best] + (planted == place_slip::tires && calls > 30);
-  std::memcpy(static_cast<char*>(a.d_out) + out_offset, &index, sizeof index);
-  std::memcpy(static_cast<char*>(a.d_out) + out_offset + sizeof index, &item, sizeof item);
+  T best = limits::has_infinity ? (least ? limits::infinity() : -limits::infinity())
+                                : (least ? limits::max() : limits::lowest());
+  std::uint64_t index = a.num_items > 0 ? a.num_items : 1;
+  const std::size_t last = a.num_items - (planted == place_slip::last_item && a.num_items > 1);
+  for (std::size_t i = 0; i < last; ++i) {
+    const bool is_nan = items[i] != items[i] && planted != place_slip::nan_left_out;
+    const bool is_equal = items[i] == best && (index == a.num_items || planted == place_slip::last_of_equals);
+    if (best != best || !(is_nan || is_equal || (least ? items[i] < best : items[i] > best))) continue;
+    best = items[i];
+    index = i;
+  }
+  if (planted == place_slip::item_of_another_index && index > 40) best = items[index - 1];
+  if (planted == place_slip::index_in_a_tile) index %= 64;
+  if (planted == place_slip::tires && calls > 30) best += 1;
+  auto* const out = static_cast<char*>(a.d_out) + out_offset;
+  std::memcpy(out, &index, planted == place_slip::word_of_32_bits ? 4 : 8);
+  std::memcpy(out + sizeof index, &best, sizeof best);
 }
 
-template <class T, place_slip planted = place_slip::none>
+template <class T, place_slip planted = place_slip::none, bool least = true>
 cudaError_t place_of_the_least(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
   ++calls;
-  find_place<T, planted>(a, 0, std::less{});
+  find_place<T, least, planted>(a, 0);
   return cudaSuccess;
 }
 
@@ -205,11 +291,23 @@ cudaError_t place_of_the_least(void* workspace, std::size_t& num_bytes, const ca
 template <class T, place_slip planted = place_slip::none>
 cudaError_t both_places(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t stream) {
   const cudaError_t error = place_of_the_least<T>(workspace, num_bytes, a, stream);
-  if (workspace != nullptr) find_place<T, planted>(a, 16, std::greater{});
+  if (workspace != nullptr) find_place<T, false, planted>(a, 16);
   return error;
 }
 
-enum class choice_slip { none, last_item, order, count_of_32_bits, tires };
+enum class choice_slip {
+  none,
+  last_item,
+  last_item_left_out,
+  order,
+  order_of_many,
+  equal_chosen,
+  nan_chosen,
+  one_too_many,
+  count_unwritten,
+  count_of_32_bits,
+  tires
+};
 
 template <class T, choice_slip planted = choice_slip::none>
 cudaError_t chosen(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
@@ -219,35 +317,60 @@ cudaError_t chosen(void* workspace, std::size_t& num_bytes, const catalog::argum
   const T threshold = *static_cast<const T*>(a.levels);
   auto* const out = static_cast<T*>(a.d_out);
   std::size_t count = 0;
-  for (std::size_t i = 0; i < a.num_items; ++i)
-    if (items[i] < threshold) out[count++] = items[i];
+  const std::size_t last = a.num_items - (planted == choice_slip::last_item_left_out && a.num_items > 1);
+  for (std::size_t i = 0; i < last; ++i)
+    if (items[i] < threshold || (planted == choice_slip::equal_chosen && items[i] == threshold) ||
+        (planted == choice_slip::nan_chosen && items[i] != items[i]))
+      out[count++] = items[i];
   if (planted == choice_slip::order) std::swap(out[0], out[count - 1]);
+  if (planted == choice_slip::order_of_many && count > 100) std::swap(out[count / 2], out[count - 1]);
+  if (planted == choice_slip::one_too_many && count < a.num_items) out[count] = threshold;
   if (planted == choice_slip::tires && calls > 30) out[0] = 0;
   if (planted == choice_slip::last_item) --count;
+  if (planted == choice_slip::count_unwritten && count == 0) return cudaSuccess;
   std::memcpy(catalog::count_behind(a.d_out, a.num_items, sizeof(T)), &count,
               planted == choice_slip::count_of_32_bits ? 4 : 8);
   return cudaSuccess;
 }
 
-enum class top_k_slip { none, last_of_equals, last_column, tires };
+enum class top_k_slip {
+  none,
+  last_of_equals,
+  nan_lost,
+  zeros_differ,
+  unsorted,
+  last_column,
+  last_column_left_out,
+  key_rounded,
+  tires
+};
 
 template <class T, top_k_slip planted = top_k_slip::none>
 cudaError_t greatest(void* workspace, std::size_t& num_bytes, const catalog::arguments& a, cudaStream_t) {
   if (only_size(workspace, num_bytes)) return cudaSuccess;
   ++calls;
   auto* const columns_out = static_cast<std::uint32_t*>(a.d_out);
-  std::vector<std::uint32_t> columns(a.num_columns - (planted == top_k_slip::last_column));
+  std::vector<std::uint32_t> columns(a.num_columns - (planted == top_k_slip::last_column) -
+                                     (planted == top_k_slip::last_column_left_out && a.k < a.num_columns));
   for (std::size_t row = 0; row < a.num_rows; ++row) {
     const T* const items = static_cast<const T*>(a.d_in) + row * a.num_columns;
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<std::uint32_t>(i);
     const auto comes_first = [=](std::uint32_t i, std::uint32_t j) {
-      return items[i] == items[j] ? (i < j) != (planted == top_k_slip::last_of_equals) : items[i] > items[j];
+      const T x = items[i], y = items[j];
+      if (x < y || x > y) return x > y;
+      if ((x != x) != (y != y)) return (x != x) != (planted == top_k_slip::nan_lost);
+      if (planted == top_k_slip::zeros_differ && std::signbit(double(x)) != std::signbit(double(y)))
+        return std::signbit(double(y));
+      return planted == top_k_slip::last_of_equals ? i > j : i < j;
     };
     std::partial_sort(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(a.k), columns.end(), comes_first);
+    if (planted == top_k_slip::unsorted && a.k > 100) std::swap(columns[50], columns[51]);
     if (planted == top_k_slip::tires && calls > 30) columns[0] = columns[1];
     for (std::size_t i = 0; i < a.k; ++i) {
+      const bool rounds = planted == top_k_slip::key_rounded && items[columns[i]] == 0;
+      const T key = rounds ? T{} : items[columns[i]];
       columns_out[row * a.k + i] = columns[i];
-      std::memcpy(columns_out + (a.num_rows + row) * a.k + i, items + columns[i], sizeof(T));
+      std::memcpy(columns_out + (a.num_rows + row) * a.k + i, &key, sizeof(T));
     }
   }
   return cudaSuccess;

@@ -10,7 +10,6 @@
 #include "instruments.hpp"
 #include "places.hpp"
 #include "right_scans.hpp"
-#include "right_updates.hpp"
 #include "statistics.hpp"
 
 namespace rungs::bench {
@@ -161,26 +160,6 @@ TEST_F(Instrument, TheDevicesItemsAndSummariesAreTheHosts) {
       EXPECT_EQ(device.greatest, host.greatest) << name(type);
       EXPECT_EQ(device.high + device.low, host.high + host.low) << name(type);
       EXPECT_NEAR(device.magnitudes, host.magnitudes, 1e-9 * host.magnitudes + 1e-300) << name(type);
-    }
-  }
-}
-
-TEST_F(Instrument, TheDeviceFoldsUpdatesAsTheHostDoes) {
-  for (const catalog::op which : fakes::studied_operators) {
-    for (const catalog::scalar type : fakes::studied_types) {
-      for (const std::size_t num_addresses : {1u, 1000u, 65536u}) {
-        const update_question of{which, type, 200'000, num_addresses, 23};
-        if (!with_update(which, type, []<class Op, class T>() {})) continue;
-        problem about;
-        about.operation = catalog::operation::atomics;
-        about.op = which;
-        about.output_type = type;
-        about.shape = {{{"addresses", num_addresses}}};
-        where()->fill(about, {type, of.num_operations, of.seed}, 0);
-        const updated on_host = fold_updates(of);
-        EXPECT_EQ(where()->expected_values().words, on_host.words) << name(which) << ' ' << name(type);
-        EXPECT_EQ(where()->expected_values().counts, on_host.counts);
-      }
     }
   }
 }

@@ -7,7 +7,6 @@
 #include "../oracles/update_reference.hpp"
 #include "fake_records.hpp"
 #include "rungs/parts/updates.cuh"
-#include "update_oracle.hpp"
 
 namespace rungs::bench::fakes {
 

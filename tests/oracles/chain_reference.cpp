@@ -49,9 +49,22 @@ std::vector<std::uint32_t> last_words(const chain_call& call) {
 
 }  // namespace
 
+bool has_reference(const chain_call& call) {
+  if (call.operation == catalog::operation::barrier) return true;
+  const bool is_studied = call.type == catalog::scalar::i32 || call.type == catalog::scalar::f32;
+  return is_studied && (call.op == catalog::op::plus || call.op == catalog::op::maximum);
+}
+
 std::vector<std::uint32_t> words_after(const chain_call& call) {
   if (call.operation == catalog::operation::barrier) return last_words(call);
   return call.type == catalog::scalar::f32 ? notes_after<float>(call) : notes_after<int>(call);
+}
+
+std::vector<unsigned char> bytes_after(const chain_call& call) {
+  const std::vector<std::uint32_t> words = words_after(call);
+  std::vector<unsigned char> bytes(words.size() * sizeof words[0]);
+  if (!bytes.empty()) std::memcpy(bytes.data(), words.data(), bytes.size());
+  return bytes;
 }
 
 std::optional<std::string> disagreement(const chain_call& call, const std::vector<unsigned char>& expected,

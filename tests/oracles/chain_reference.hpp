@@ -1,5 +1,5 @@
 // The chains of the studies of costs, one link and one thread after the other, in the type of the values: what the
-// oracle of the bench is compared with, and what the cases expect.
+// cases and the bench expect.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,11 @@ struct chain_call {
   }
 };
 
+bool has_reference(const chain_call& call);
 std::vector<std::uint32_t> words_after(const chain_call& call);
+std::vector<unsigned char> bytes_after(const chain_call& call);
 
-// Empty where the words are as they must be: the bytes of what words_after answered.
+// Empty where the words are as they must be: what bytes_after answered.
 std::optional<std::string> disagreement(const chain_call& call, const std::vector<unsigned char>& expected,
                                         const void* words);
 

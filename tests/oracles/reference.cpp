@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "text.hpp"
@@ -222,27 +221,6 @@ void append_less(std::vector<unsigned char>& chosen, catalog::scalar type, value
       if (number_of(all[i]) < most) chosen.insert(chosen.end(), bytes, bytes + sizeof(T));
     }
   });
-}
-
-std::vector<std::uint32_t> first_columns(catalog::scalar type, const void* row, std::size_t num_columns,
-                                         std::size_t k) {
-  std::vector<std::uint32_t> columns(num_columns);
-  std::iota(columns.begin(), columns.end(), 0u);
-  with_type(type, [&]<class T>(type_tag<T>) {
-    std::vector<double> numbers;
-    for (std::size_t i = 0; i < num_columns; ++i) {
-      if constexpr (std::is_same_v<T, affine>)
-        numbers.push_back(0);
-      else
-        numbers.push_back(to_double(static_cast<const T*>(row)[i]));
-    }
-    std::ranges::stable_sort(columns, [&](std::uint32_t a, std::uint32_t b) {
-      if (std::isnan(numbers[a]) || std::isnan(numbers[b])) return std::isnan(numbers[a]) && !std::isnan(numbers[b]);
-      return numbers[a] > numbers[b];
-    });
-  });
-  columns.resize(k);
-  return columns;
 }
 
 double gamma(std::size_t height, double unit_roundoff) {

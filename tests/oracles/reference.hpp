@@ -51,10 +51,6 @@ void look_at(place_of_extremum& so_far, catalog::op op, catalog::scalar type, co
 void append_less(std::vector<unsigned char>& chosen, catalog::scalar type, value threshold, const void* items,
                  std::size_t num_items);
 
-// The columns of the k first of a row's items, as top-k orders them: NaN first, then the greater item, and of equals
-// the lesser column. -0 and +0 are equal.
-std::vector<std::uint32_t> first_columns(catalog::scalar type, const void* row, std::size_t num_columns, std::size_t k);
-
 struct tolerance {
   std::size_t height = 0;       // most additions an item passes through
   bool propagates_nan = true;   // else -0 and +0 are equal, and NaN must not occur

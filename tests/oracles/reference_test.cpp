@@ -1,4 +1,5 @@
 #include "oracles/reference.hpp"
+#include "oracles/rows_reference.hpp"
 
 #include <gtest/gtest.h>
 

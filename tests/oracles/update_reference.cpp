@@ -1,15 +1,39 @@
 #include "oracles/update_reference.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "text.hpp"
-#include "update_oracle.hpp"
 
 namespace rungs::tests {
+namespace {
+
+// Each thread has addresses of its own.
+template <class Op, class T>
+void do_one_by_one(const parts::updates& work, T* values) {
+  std::fill_n(values, work.num_addresses, parts::updates::start<Op, T>());
+  const unsigned num_threads =
+      work.num_operations < 1 << 20 ? 1 : std::clamp(std::thread::hardware_concurrency(), 1u, work.num_addresses);
+  std::vector<std::jthread> threads;
+  for (unsigned own = 0; own < num_threads; ++own)
+    threads.emplace_back([=] {
+      for (std::size_t i = 0; i < work.num_operations; ++i) {
+        const unsigned bits = work.bits_of(i), address = work.address_of(bits);
+        if (address % num_threads == own)
+          values[address] = changed<Op>(values[address], work.template value_of<Op, T>(i, bits));
+      }
+    });
+}
+
+}  // namespace
+
+bool has_reference(const update_call& call) {
+  return with_update(call.op, call.type, []<class Op, class T>() {});
+}
 
 std::vector<unsigned char> values_after(const update_call& call) {
   std::vector<unsigned char> bytes(call.num_addresses * catalog::size_of(call.type));
-  bench::with_update(call.op, call.type, [&]<class Op, class T>() {
+  with_update(call.op, call.type, [&]<class Op, class T>() {
     std::vector<T> values(call.num_addresses);
     const auto work =
         parts::updates::of<Op, T>(call.num_operations, static_cast<unsigned>(call.num_addresses), call.seed);
@@ -24,7 +48,7 @@ std::optional<std::string> disagreement(const update_call& call, const std::vect
   const auto* const got = static_cast<const unsigned char*>(values);
   const std::size_t size = catalog::size_of(call.type);
   std::size_t num_wrong = 0, first_wrong = 0;
-  bench::with_update(call.op, call.type, [&]<class Op, class T>() {
+  with_update(call.op, call.type, [&]<class Op, class T>() {
     const auto work =
         parts::updates::of<Op, T>(call.num_operations, static_cast<unsigned>(call.num_addresses), call.seed);
     for (std::size_t k = 0; k < call.num_addresses; ++k) {
@@ -49,10 +73,10 @@ std::optional<std::string> disagreement(const update_call& call, const std::vect
       for (const unsigned digit : {bytes[b] / 16u, bytes[b] % 16u}) all += "0123456789abcdef"[digit];
     return all;
   };
-  return text("value ", first_wrong, " of ", call.num_addresses, ": expected 0x",
+  return text("address ", first_wrong, " of ", call.num_addresses, ": expected 0x",
               in_hex(expected.data() + first_wrong * size),
               call.op == catalog::op::exchange ? " or another that was brought there" : "", ", got 0x",
-              in_hex(got + first_wrong * size), "; wrong values: ", num_wrong);
+              in_hex(got + first_wrong * size), "; wrong addresses: ", num_wrong);
 }
 
 }  // namespace rungs::tests

@@ -29,6 +29,22 @@ device_vector<T> room(std::size_t n) {
 
 using Segments = OnAGpu;
 
+constexpr auto sum_call = [](auto&&... all) { return segmented::Sum(all...); };
+constexpr auto min_call = [](auto&&... all) { return segmented::Min(all...); };
+constexpr auto max_call = [](auto&&... all) { return segmented::Max(all...); };
+constexpr auto arg_min_call = [](auto&&... all) { return segmented::ArgMin(all...); };
+constexpr auto arg_max_call = [](auto&&... all) { return segmented::ArgMax(all...); };
+constexpr auto reduce_call = [](auto&&... all) { return segmented::Reduce(all...); };
+
+// What a call finds for n segments. `more`: their size or their begins and ends, and what the call takes behind these.
+template <class Output, class Call, class In, class N, class... More>
+std::vector<Output> found_by(Call call, In in, N n, More... more) {
+  const guarded<Output> out(static_cast<std::size_t>(n));
+  EXPECT_EQ(in_two_phases([&](auto&&... storage) { return call(storage..., in, out.data(), n, more...); }),
+            cudaSuccess);
+  return out.read();
+}
+
 // Segments on the host, and their offsets on the device.
 struct offsets {
   explicit offsets(std::vector<long long> begins, std::vector<long long> ends)
@@ -75,25 +91,11 @@ struct SegmentsOf : Segments {
   static void expect_right(const std::vector<T>& items, const offsets& offsets, std::size_t first, Where... where) {
     const std::size_t n = offsets.num_segments();
     const device_vector<T> in(items);
-    const auto sums = room<output>(n);
-    const auto least = room<T>(n), greatest = room<T>(n);
-    const auto places = room<KeyValuePair<int, T>>(n);
     const T* const d_in = in.items + first;
-    ASSERT_EQ(
-        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., d_in, sums.items, n, where...); }),
-        cudaSuccess);
-    ASSERT_EQ(
-        in_two_phases([&](auto&&... storage) { return segmented::Min(storage..., d_in, least.items, n, where...); }),
-        cudaSuccess);
-    ASSERT_EQ(
-        in_two_phases([&](auto&&... storage) { return segmented::Max(storage..., d_in, greatest.items, n, where...); }),
-        cudaSuccess);
-    ASSERT_EQ(in_two_phases(
-                  [&](auto&&... storage) { return segmented::ArgMax(storage..., d_in, places.items, n, where...); }),
-              cudaSuccess);
-    const auto sum = sums.read(n);
-    const auto lowest_found = least.read(n), highest_found = greatest.read(n);
-    const auto place = places.read(n);
+    const auto sum = found_by<output>(sum_call, d_in, n, where...);
+    const auto lowest_found = found_by<T>(min_call, d_in, n, where...);
+    const auto highest_found = found_by<T>(max_call, d_in, n, where...);
+    const auto place = found_by<KeyValuePair<int, T>>(arg_max_call, d_in, n, where...);
     for (std::size_t s = 0; s < n; ++s) {
       SCOPED_TRACE(testing::Message() << "segment " << s << " of " << offsets.ends[s] - offsets.begins[s]);
       double expected = 0;
@@ -190,22 +192,11 @@ TEST_F(Segments, LongSegmentsAndOperatorsWithoutIdentity) {
     std::vector<unsigned> items(n * size);
     for (std::size_t i = 0; i < items.size(); ++i) items[i] = static_cast<unsigned>(6 * (i / size + 1) * (1 + i % 5));
     const device_vector<unsigned> in(items);
-    const auto of_size = room<unsigned>(n), between = room<unsigned>(n);
-    const auto sums = room<long long>(n);
     const offsets offsets = offsets::of(std::vector<std::size_t>(n, size));
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Reduce(storage..., in.items, of_size.items, n, size, greatest_common_divisor{},
-                                         360360u);
-              }),
-              cudaSuccess);
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Reduce(storage..., in.items, between.items, n, offsets.d_begins.items,
-                                         offsets.d_ends.items, greatest_common_divisor{}, 360360u);
-              }),
-              cudaSuccess);
-    ASSERT_EQ(
-        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., in.items, sums.items, n, size); }),
-        cudaSuccess);
+    const auto of_size = found_by<unsigned>(reduce_call, in.items, n, size, greatest_common_divisor{}, 360360u);
+    const auto between = found_by<unsigned>(reduce_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items,
+                                            greatest_common_divisor{}, 360360u);
+    const auto sums = found_by<long long>(sum_call, in.items, n, size);
     for (std::size_t s = 0; s < n; ++s) {
       long long sum = 0;
       unsigned divisor = 360360;
@@ -213,9 +204,9 @@ TEST_F(Segments, LongSegmentsAndOperatorsWithoutIdentity) {
         sum += items[s * size + i];
         divisor = greatest_common_divisor{}(divisor, items[s * size + i]);
       }
-      EXPECT_EQ(of_size.read(n)[s], divisor);
-      EXPECT_EQ(between.read(n)[s], divisor);
-      EXPECT_EQ(sums.read(n)[s], sum);
+      EXPECT_EQ(of_size[s], divisor);
+      EXPECT_EQ(between[s], divisor);
+      EXPECT_EQ(sums[s], sum);
     }
   }
 }
@@ -247,25 +238,12 @@ TEST_F(Segments, StructsAndIterators) {
     const std::size_t n = 11;
     const auto items = bundles<3>(n * size);
     const device_vector<bundle<3>> in(items);
-    const auto of_size = room<bundle<3>>(n), between = room<bundle<3>>(n);
-    const auto sums = room<long long>(n), sums_between = room<long long>(n);
     const bundle<3> init{{1, -2000, 3}};
     const at_multiples begins{static_cast<int>(size), 0}, ends{static_cast<int>(size), 1};
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Reduce(storage..., in.items, of_size.items, n, size, by_value{}, init);
-              }),
-              cudaSuccess);
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Reduce(storage..., in.items, between.items, n, begins, ends, by_value{}, init);
-              }),
-              cudaSuccess);
-    ASSERT_EQ(
-        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., counting{}, sums.items, n, size); }),
-        cudaSuccess);
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Sum(storage..., counting{}, sums_between.items, n, begins, ends);
-              }),
-              cudaSuccess);
+    const auto of_size = found_by<bundle<3>>(reduce_call, in.items, n, size, by_value{}, init);
+    const auto between = found_by<bundle<3>>(reduce_call, in.items, n, begins, ends, by_value{}, init);
+    const auto sums = found_by<long long>(sum_call, counting{}, n, size);
+    const auto sums_between = found_by<long long>(sum_call, counting{}, n, begins, ends);
     for (std::size_t s = 0; s < n; ++s) {
       bundle<3> expected = init;
       long long sum = 0;
@@ -273,10 +251,10 @@ TEST_F(Segments, StructsAndIterators) {
         expected = by_value{}(expected, items[s * size + i]);
         sum += static_cast<long long>((s * size + i) % 1000);
       }
-      EXPECT_EQ(of_size.read(n)[s], expected);
-      EXPECT_EQ(between.read(n)[s], expected);
-      EXPECT_EQ(sums.read(n)[s], sum);
-      EXPECT_EQ(sums_between.read(n)[s], sum);
+      EXPECT_EQ(of_size[s], expected);
+      EXPECT_EQ(between[s], expected);
+      EXPECT_EQ(sums[s], sum);
+      EXPECT_EQ(sums_between[s], sum);
     }
   }
 }
@@ -286,16 +264,11 @@ TEST_F(Segments, GiantsBetweenOffsets) {
   const std::vector<std::size_t> all = {40'000'000, 3, 2048 * 128, 2048 * 128 + 1, 0, 2048 * 16'384, 150'000'001};
   const offsets offsets = offsets::of(all);
   const std::size_t n = all.size();
-  const auto sums = room<long long>(n);
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Sum(storage..., counting{}, sums.items, n, offsets.d_begins.items,
-                                    offsets.d_ends.items);
-            }),
-            cudaSuccess);
+  const auto sums = found_by<long long>(sum_call, counting{}, n, offsets.d_begins.items, offsets.d_ends.items);
   for (std::size_t s = 0; s < n; ++s) {
     long long expected = 0;
     for (long long i = offsets.begins[s]; i < offsets.ends[s]; ++i) expected += i % 1000;
-    EXPECT_EQ(sums.read(n)[s], expected) << s;
+    EXPECT_EQ(sums[s], expected) << s;
   }
 }
 
@@ -308,12 +281,7 @@ TEST_F(Segments, MoreChunksThanThereIsRoomFor) {
   for (float& item : items) item = normal(engine);
   const device_vector<float> in(items);
   const offsets alone = offsets::of({size});
-  const auto sum = room<float>(1);
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Sum(storage..., in.items, sum.items, 1, alone.d_begins.items, alone.d_ends.items);
-            }),
-            cudaSuccess);
-  const float expected = sum.front();
+  const float expected = found_by<float>(sum_call, in.items, 1, alone.d_begins.items, alone.d_ends.items)[0];
   double exact = 0, magnitude = 0;
   for (const float item : items) exact += item, magnitude += std::fabs(item);
   EXPECT_NEAR(expected, exact, 50 * magnitude * std::ldexp(1.0, -24));
@@ -323,12 +291,8 @@ TEST_F(Segments, MoreChunksThanThereIsRoomFor) {
   for (const std::size_t n : {few, many_segments}) {
     SCOPED_TRACE(n);
     const offsets many(std::vector<long long>(n, 0), std::vector<long long>(n, size));
-    const auto sums = room<float>(n);
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Sum(storage..., in.items, sums.items, n, many.d_begins.items, many.d_ends.items);
-              }),
-              cudaSuccess);
-    for (const float found : sums.read(n)) ASSERT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
+    const auto sums = found_by<float>(sum_call, in.items, n, many.d_begins.items, many.d_ends.items);
+    for (const float found : sums) ASSERT_EQ(std::memcmp(&found, &expected, sizeof(float)), 0);
   }
 }
 
@@ -350,19 +314,10 @@ TEST_F(Segments, FewHaveTheBitsOfMany) {
   const device_vector<float> in(items);
   const offsets offsets = offsets::of(all, 1);
   const auto found = [&](std::size_t n) {
-    const auto sums = room<float>(n);
-    const auto places = room<KeyValuePair<int, float>>(n);
-    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
-                                      offsets.d_ends.items);
-              }),
-              cudaSuccess);
-    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::ArgMin(storage..., in.items, places.items, n, offsets.d_begins.items,
-                                         offsets.d_ends.items);
-              }),
-              cudaSuccess);
-    return std::pair(sums.read(n), places.read(n));
+    const auto sums = found_by<float>(sum_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items);
+    const auto places =
+        found_by<KeyValuePair<int, float>>(arg_min_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items);
+    return std::pair(sums, places);
   };
   const auto [sums, places] = found(most + 1);
   for (const std::size_t n : {std::size_t{1}, std::size_t{6}, std::size_t{300}, most - 1, most}) {
@@ -395,13 +350,7 @@ TEST_F(Segments, AFewChunksHaveTheBitsOfOneAlone) {
       ends[s] = begins[s] + static_cast<long long>(all[s]);
     }
     const offsets offsets(begins, ends);
-    const auto sums = room<float>(n);
-    EXPECT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
-                                      offsets.d_ends.items);
-              }),
-              cudaSuccess);
-    return sums.read(n);
+    return found_by<float>(sum_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items);
   };
   std::vector<float> alone(longest + 1);
   for (const std::size_t size : {std::size_t{0}, std::size_t{10}}) alone[size] = sums_of({size})[0];
@@ -447,14 +396,8 @@ TEST_F(Segments, LongOnesOfUnevenLengths) {
   }
   const device_vector<int> in(items);
   const offsets offsets(begins, ends);
-  const auto sums = room<int>(n);
   for (int repetition = 0; repetition < 100; ++repetition) {
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Sum(storage..., in.items, sums.items, n, offsets.d_begins.items,
-                                      offsets.d_ends.items);
-              }),
-              cudaSuccess);
-    const auto found = sums.read(n);
+    const auto found = found_by<int>(sum_call, in.items, n, offsets.d_begins.items, offsets.d_ends.items);
     for (std::size_t s = 0; s < n; ++s)
       ASSERT_EQ(found[s], through[static_cast<std::size_t>(ends[s])] - through[static_cast<std::size_t>(begins[s])])
           << s << " in repetition " << repetition;
@@ -497,51 +440,26 @@ TEST_F(Segments, FirstExtremaOfTiesZerosAndNaN) {
           ASSERT_EQ(std::memcmp(&found[s].value, own + first, sizeof(float)), 0) << s;
         }
       };
-      const auto places = room<KeyValuePair<int, float>>(n);
-      ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                  return segmented::ArgMin(storage..., in.items, places.items, n, offsets.d_begins.items,
-                                           offsets.d_ends.items);
-                }),
-                cudaSuccess);
-      expect_first(true, places.read(n));
-      ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                  return segmented::ArgMax(storage..., in.items, places.items, n, offsets.d_begins.items,
-                                           offsets.d_ends.items);
-                }),
-                cudaSuccess);
-      expect_first(false, places.read(n));
+      expect_first(true, found_by<KeyValuePair<int, float>>(arg_min_call, in.items, n, offsets.d_begins.items,
+                                                            offsets.d_ends.items));
+      expect_first(false, found_by<KeyValuePair<int, float>>(arg_max_call, in.items, n, offsets.d_begins.items,
+                                                             offsets.d_ends.items));
     }
   }
 }
 
 TEST_F(Segments, OfNothing) {
-  const auto in = room<float>(1), out = room<float>(4);
-  const auto places = room<KeyValuePair<int, float>>(4);
+  const auto in = room<float>(1);
   const offsets empty({3, 5, 0, 1}, {3, 1, 0, 0});
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Reduce(storage..., in.items, out.items, 4, 0, plus{}, 5.0f);
-            }),
-            cudaSuccess);
-  EXPECT_EQ(out.read(4), std::vector<float>(4, 5.0f));
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Reduce(storage..., in.items, out.items, 4, empty.d_begins.items, empty.d_ends.items,
-                                       plus{}, 6.0f);
-            }),
-            cudaSuccess);
-  EXPECT_EQ(out.read(4), std::vector<float>(4, 6.0f));
-  ASSERT_EQ(
-      in_two_phases([&](auto&&... storage) { return segmented::ArgMin(storage..., in.items, places.items, 4, 0); }),
-      cudaSuccess);
-  for (const auto& place : places.read(4)) {
+  EXPECT_EQ(found_by<float>(reduce_call, in.items, 4, 0, plus{}, 5.0f), std::vector<float>(4, 5.0f));
+  EXPECT_EQ(found_by<float>(reduce_call, in.items, 4, empty.d_begins.items, empty.d_ends.items, plus{}, 6.0f),
+            std::vector<float>(4, 6.0f));
+  for (const auto& place : found_by<KeyValuePair<int, float>>(arg_min_call, in.items, 4, 0)) {
     EXPECT_EQ(place.key, 1);
     EXPECT_EQ(place.value, std::numeric_limits<float>::infinity());
   }
-  EXPECT_EQ(in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., in.items, out.items, 0, 100); }),
-            cudaSuccess);
-  EXPECT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Sum(storage..., in.items, out.items, 0, empty.d_begins.items, empty.d_ends.items);
-            }),
-            cudaSuccess);
+  found_by<float>(sum_call, in.items, 0, 100);
+  found_by<float>(sum_call, in.items, 0, empty.d_begins.items, empty.d_ends.items);
 }
 
 TEST_F(Segments, NanAndTies) {
@@ -549,32 +467,16 @@ TEST_F(Segments, NanAndTies) {
   items[150] = NAN;
   items[250] = items[260] = -2;
   const device_vector<float> in(items);
-  const auto out = room<float>(3);
-  const auto places = room<KeyValuePair<int, float>>(3);
   const offsets offsets = offsets::of({100, 100, 100});
-  const auto expect_found = [&] {
-    const auto place = places.read(3);
+  const auto expect_found = [&](auto... where) {
+    const auto place = found_by<KeyValuePair<int, float>>(arg_min_call, in.items, 3, where...);
     EXPECT_EQ(place[0].key, 0);
     EXPECT_EQ(place[1].key, 50);
     EXPECT_EQ(place[2].key, 50);
-    EXPECT_TRUE(std::isnan(out.read(3)[1]));
+    EXPECT_TRUE(std::isnan(found_by<float>(min_call, in.items, 3, where...)[1]));
   };
-  ASSERT_EQ(
-      in_two_phases([&](auto&&... storage) { return segmented::ArgMin(storage..., in.items, places.items, 3, 100); }),
-      cudaSuccess);
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) { return segmented::Min(storage..., in.items, out.items, 3, 100); }),
-            cudaSuccess);
-  expect_found();
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::ArgMin(storage..., in.items, places.items, 3, offsets.d_begins.items,
-                                       offsets.d_ends.items);
-            }),
-            cudaSuccess);
-  ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-              return segmented::Min(storage..., in.items, out.items, 3, offsets.d_begins.items, offsets.d_ends.items);
-            }),
-            cudaSuccess);
-  expect_found();
+  expect_found(100);
+  expect_found(offsets.d_begins.items, offsets.d_ends.items);
 }
 
 TEST_F(Segments, BitsDependOnTheSegmentAlone) {
@@ -588,28 +490,14 @@ TEST_F(Segments, BitsDependOnTheSegmentAlone) {
     for (float& item : many) item = static_cast<float>(engine() % 100);
     std::memcpy(&many[1 + (n - 1) * size], segment.data(), size * sizeof(float));
     const device_vector<float> alone(segment), among(many);
-    const auto sum = room<float>(1), sums = room<float>(n);
-    const auto expect_same = [&] {
-      const float a = sum.front(), b = sums.read(n)[n - 1];
+    const auto expect_same = [](const std::vector<float>& of_one, const std::vector<float>& of_all) {
+      const float a = of_one[0], b = of_all.back();
       EXPECT_EQ(std::memcmp(&a, &b, sizeof(a)), 0) << a << " and " << b;
     };
-    ASSERT_EQ(
-        in_two_phases([&](auto&&... storage) { return segmented::Sum(storage..., alone.items, sum.items, 1, size); }),
-        cudaSuccess);
-    ASSERT_EQ(in_two_phases(
-                  [&](auto&&... storage) { return segmented::Sum(storage..., among.items + 1, sums.items, n, size); }),
-              cudaSuccess);
-    expect_same();
+    expect_same(found_by<float>(sum_call, alone.items, 1, size), found_by<float>(sum_call, among.items + 1, n, size));
     const offsets own = offsets::of({size}), all = offsets::of(std::vector<std::size_t>(n, size), 1);
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Sum(storage..., alone.items, sum.items, 1, own.d_begins.items, own.d_ends.items);
-              }),
-              cudaSuccess);
-    ASSERT_EQ(in_two_phases([&](auto&&... storage) {
-                return segmented::Sum(storage..., among.items, sums.items, n, all.d_begins.items, all.d_ends.items);
-              }),
-              cudaSuccess);
-    expect_same();
+    expect_same(found_by<float>(sum_call, alone.items, 1, own.d_begins.items, own.d_ends.items),
+                found_by<float>(sum_call, among.items, n, all.d_begins.items, all.d_ends.items));
   }
 }
 
@@ -654,20 +542,13 @@ void expect_right_in_a_replayed_graph(std::size_t n) {
   };
   ASSERT_EQ(call(nullptr, nullptr), cudaSuccess);
   const auto storage = room<char>(bytes);
-  cudaStream_t stream;
-  cudaGraph_t graph;
-  cudaGraphExec_t runnable;
-  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  ASSERT_EQ(call(storage.items, stream), cudaSuccess);
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&runnable, graph, 0), cudaSuccess);
+  const own_stream stream;
+  const captured graph(stream, [&] { return call(storage.items, stream); });
   for (unsigned replay = 2; replay < 5; ++replay) {
     const auto items = small_items<int>(num_items, replay);
     ASSERT_EQ(arrived(cudaMemcpy(in.items, items.data(), num_items * sizeof(int), cudaMemcpyHostToDevice)),
               cudaSuccess);
-    ASSERT_EQ(cudaGraphLaunch(runnable, stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(graph.replay(), cudaSuccess);
     const auto found = out.read(n);
     for (std::size_t s = 0; s < n; ++s) {
       int expected = 0;
@@ -675,9 +556,6 @@ void expect_right_in_a_replayed_graph(std::size_t n) {
       ASSERT_EQ(found[s], expected) << s;
     }
   }
-  cudaGraphExecDestroy(runnable);
-  cudaGraphDestroy(graph);
-  cudaStreamDestroy(stream);
 }
 TEST_F(Segments, FewOffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(300); }
 TEST_F(Segments, OffsetsInAReplayedGraph) { expect_right_in_a_replayed_graph(5000); }

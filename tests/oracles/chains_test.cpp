@@ -1,36 +1,18 @@
-// The oracle of the studies of costs against the same chains done one link and one thread after the other.
-#include "chain_oracle.hpp"
+// The chains of the studies of costs: whoever takes part has a part in what comes out.
+#include "rungs/parts/chains.cuh"
 
 #include <gtest/gtest.h>
 
-#include "right_chains.hpp"
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+#include <vector>
 
-namespace rungs::bench {
+namespace rungs::tests {
 namespace {
 
-using catalog::op, catalog::operation, catalog::scalar;
-
-TEST(ChainOracle, AgreesWithOneLinkAfterTheOther) {
-  for (const auto kind : {operation::collective_reduce, operation::collective_scan})
-    for (const op which : {op::plus, op::maximum})
-      for (const scalar type : {scalar::i32, scalar::f32})
-        for (const std::size_t threads : {1u, 2u, 16u, 32u, 256u})
-          for (const std::size_t n : {0u, 1u, 2u, 33u, 16384u}) {
-            const tests::chain_call call{kind, which, type, n, 1, threads, 7};
-            EXPECT_EQ(words_of({kind, which, n, 1, threads, 7}), tests::words_after(call))
-                << name(kind) << ' ' << name(which) << ' ' << name(type) << ' ' << threads << ' ' << n;
-          }
-  for (const auto& [blocks, threads] :
-       {std::pair{1u, 1u}, {1u, 32u}, {1u, 1024u}, {2u, 256u}, {16u, 256u}, {132u, 32u}})
-    for (const std::size_t n : {0u, 1u, 2u, 33u, 1000u}) {
-      const tests::chain_call call{operation::barrier, op::none, scalar::u32, n, blocks, threads, 7};
-      EXPECT_EQ(words_of({operation::barrier, op::none, n, blocks, threads, 7}), tests::words_after(call))
-          << blocks << ' ' << threads << ' ' << n;
-    }
-}
-
 // Each lane decides the maximum sometimes, so none can be left out unseen; and sums of floats stay exact.
-TEST(ChainOracle, EveryLaneHasAPart) {
+TEST(Chains, EveryLaneHasAPart) {
   const parts::collective_chain chain{5};
   for (const unsigned threads : {16u, 32u, 256u}) {
     std::vector<int> wins(threads);
@@ -50,7 +32,7 @@ TEST(ChainOracle, EveryLaneHasAPart) {
   }
 }
 
-TEST(ChainOracle, NeighboursAreInAnotherWarpAndInAnotherBlock) {
+TEST(Chains, NeighboursAreInAnotherWarpAndInAnotherBlock) {
   for (const auto& [blocks, threads] : {std::pair{1u, 256u}, {1u, 1024u}, {2u, 256u}, {16u, 256u}, {132u, 256u}}) {
     const parts::phase_chain chain{blocks, threads, 1};
     std::vector<bool> read(chain.participants());
@@ -65,4 +47,4 @@ TEST(ChainOracle, NeighboursAreInAnotherWarpAndInAnotherBlock) {
 }
 
 }  // namespace
-}  // namespace rungs::bench
+}  // namespace rungs::tests
