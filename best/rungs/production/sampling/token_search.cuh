@@ -1,0 +1,391 @@
+// Cuts of a row by windows of values or by bins of weights (window_rows.cuh): a block finds tokens in its share, and
+// where there are more blocks they find them together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rungs/cluster/parts/launch.cuh"
+#include "rungs/parts/warp.cuh"
+#include "rungs/production/sampling/row_blocks.cuh"
+#include "rungs/production/sampling/sampling_task.cuh"
+#include "rungs/production/sampling/token_cuts.cuh"
+#include "rungs/production/sampling/value_bins.cuh"
+#include "rungs/production/sampling/weight_bins.cuh"
+#include "rungs/production/sampling/weights.cuh"
+
+namespace rungs::RUNGS_ABI::production {
+
+// What a block keeps beside its share and its lists. Peers write sizes.
+struct sampling_memory {
+  static constexpr unsigned block_threads = weight_bins::block_threads, few_tokens = 128, most_own = 24;
+  union {
+    weight_bins coarse;
+    window_search windows;
+  };
+  union {
+    weight_bins fine;
+    unsigned short numbers_of_own[most_own][block_threads];  // of each thread: items that lie in windows
+  };
+  bin_scan scan;
+  row_blocks_memory blocks;
+  unsigned sizes[cluster::parts::greatest_cluster_blocks], size, num_few;
+  candidate few[few_tokens];
+  weight_sum sums_of_warps[weight_bins::warps][cut_windows::num],
+      masses_of_warps[weight_bins::warps][cut_windows::num + 1];
+  weight_sum sums_of_blocks[cluster::parts::greatest_cluster_blocks][cut_windows::num];
+  token_cut cut;
+};
+static_assert(sizeof(window_search) <= sizeof(weight_bins));
+static_assert(sizeof(sampling_memory::numbers_of_own) <= sizeof(weight_bins));
+
+// Cuts of a row.
+template <class Share, bool of_logits>
+class token_search {
+  static constexpr unsigned lanes = parts::warp_threads, block_threads = weight_bins::block_threads;
+  static constexpr unsigned no_bin = weight_bins::num_bins;
+  static constexpr unsigned counting_lanes = 4, few_tokens = sampling_memory::few_tokens;
+  static_assert(few_tokens * counting_lanes == block_threads);
+
+ public:
+  // From the greatest level on.
+  static constexpr int bin_shift = level_bits - 6;
+  static __device__ unsigned bin_of(unsigned level) { return (most_level - level) >> bin_shift; }
+
+  __device__ token_search(const Share& share, const row_levels<of_logits>& levels, unsigned least_level,
+                          const sampling_plan& plan, sampling_memory& own, candidate* held, row_blocks& group)
+      : share_(share), levels_(levels), least_level_(least_level), plan_(plan), own_(own), held_(held), group_(group) {
+    list_ = group.num_blocks() > 1 ? held + plan.capacity : held;
+  }
+
+  // The first token with which `target` is reached, of weights or of tokens. All threads call it. Where a draw of
+  // `next` follows, the bins that it can lie in are listed in the same pass.
+  __device__ token_cut find(bool by_count, weight_sum target, bool has_next, weight_sum next) {
+    const found_bin coarse = own_.scan.find(own_.coarse, by_count, target);
+    if (!listed_.has(coarse.bin) || !is_listed_) {
+      bins_of_list bins{coarse.bin, coarse.bin, coarse.bin};
+      if (has_next) {
+        // The cut's sum is more than that of the bins before, and at most that with the bin.
+        const weight_sum most = coarse.before.sum + own_.coarse.mass(coarse.bin).sum;
+        const found_bin first = own_.scan.find(own_.coarse, false, draw_target(coarse.before.sum, next));
+        bins.first = bins.last = first.bin;
+        if (first.before.sum + own_.coarse.mass(first.bin).sum < draw_target(most, next))
+          bins.last = own_.scan.find(own_.coarse, false, draw_target(most, next)).bin;
+      }
+#pragma unroll 1
+      for (;; bins = {coarse.bin, coarse.bin, coarse.bin}) {  // alone, where there is no room for more
+        list(bins);
+        if (is_listed_ || !has_next) break;
+        has_next = false;
+      }
+    }
+    const levels_of_bins of_bin(coarse.bin, coarse.bin, least_level_);
+    const weight_sum needed = target - coarse.before.measure(by_count);
+    if (is_listed_)
+      return among_listed([&](float value) { return of_bin.has(levels_.level(value)); }, by_count, needed,
+                          coarse.before.sum);
+    return narrow<true>(
+        [&](auto take) {
+          share_.template for_each<1>([&](float value, unsigned column) {
+            if (of_bin.has(levels_.level(value))) take(token_candidate(value, column));
+          });
+        },
+        by_count, needed, coarse.before.sum);
+  }
+
+  // Steps 3 and 4: cuts and the draw, of tokens in windows alone. False if a window does not hold its cut, or if there
+  // is no room for its tokens.
+  __device__ bool find_in_windows(const value_bins<of_logits>& bins, const cut_windows& windows,
+                                  const window_targets& targets, token_cut& kept, unsigned& token) {
+    weight_sum before[cut_windows::num] = {0, 0, 0};
+    weigh(bins, windows, targets, before);
+    group_.add_up(before, own_.sums_of_warps);
+    gather(before);
+    if (!is_listed_) return false;
+
+    weight_sum masses[cut_windows::num + 1] = {0, 0, 0, 0};
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < list_size_; i += block_threads) {
+      const float value = value_of_token(list_[i]), mark = bins.mark(value);
+      const unsigned weight = levels_.weight(value);
+#pragma unroll
+      for (int w = 0; w < cut_windows::num; ++w)
+        if (windows.of[w].has(mark)) masses[w] += weight;
+      masses[cut_windows::num] += windows.of[cut_windows::of_count].has(mark);
+    }
+    group_.add_up(masses, own_.masses_of_warps);
+
+    const auto find = [&](int w, weight_sum target, token_cut& found) {
+      const bool by_count = w == cut_windows::of_count;
+      const weight_sum reached = by_count ? windows.count_before : before[w];
+      if (target <= reached || target - reached > masses[by_count ? static_cast<int>(cut_windows::num) : w])
+        return false;
+      const value_window& window = windows.of[w];
+      found = among_listed([&](float value) { return window.has(bins.mark(value)); }, by_count, target - reached,
+                           before[w]);
+      return true;
+    };
+    kept = {0, before[cut_windows::of_count]};
+    if (targets.top_k > 0 && !find(cut_windows::of_count, targets.top_k, kept)) return false;
+    if (targets.by_sum && !find(cut_windows::of_sum,
+                                targets.cuts_by_sum ? share_of_sum(kept.up_to, targets.sum_share) : kept.up_to, kept))
+      return false;
+    token_cut drawn;
+    if (targets.draws) {
+      if (!find(cut_windows::of_draw, draw_target(kept.up_to, targets.fraction), drawn)) return false;
+      token = column_of_token(drawn.last);
+    }
+    return true;
+  }
+
+ private:
+  // Adds up the weights before windows, and lists the block's tokens in them. Each thread notes which of its items
+  // these are, and reads them again.
+  __device__ void weigh(const value_bins<of_logits>& bins, const cut_windows& windows, const window_targets& targets,
+                        weight_sum (&before)[cut_windows::num]) {
+    constexpr unsigned vector_items = Share::vector_items, most_own = sampling_memory::most_own;
+    // Levels below the least one have less weight than it has.
+    const unsigned least_weight = weight_of_level<of_logits>(least_level_);
+    const bool has_least = least_level_ > 1;
+    unsigned number = 0, num_own = 0;
+    bool overflows = false;
+    share_.template for_each_vector<2>([&](const float(&values)[vector_items], unsigned) {
+      float marks[vector_items];
+      unsigned weights[vector_items];
+#pragma unroll
+      for (unsigned i = 0; i < vector_items; ++i) {
+        marks[i] = bins.mark(values[i]);
+        weights[i] = levels_.weight(values[i]);
+      }
+      if (has_least) {
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i)
+          if (weights[i] < least_weight) weights[i] = 0;
+      }
+      unsigned mask = 0;
+      if (targets.top_k > 0) {
+        weigh(windows.of[cut_windows::of_count], marks, weights, before[cut_windows::of_count], mask);
+      } else {
+#pragma unroll
+        for (unsigned i = 0; i < vector_items; ++i) before[cut_windows::of_count] += weights[i];
+      }
+      if (targets.by_sum) weigh(windows.of[cut_windows::of_sum], marks, weights, before[cut_windows::of_sum], mask);
+      if (targets.draws) weigh(windows.of[cut_windows::of_draw], marks, weights, before[cut_windows::of_draw], mask);
+      if (num_own > most_own - vector_items) {
+        overflows = true;
+        num_own = 0;
+      }
+#pragma unroll 1
+      for (; mask != 0; mask &= mask - 1)
+        own_.numbers_of_own[num_own++][threadIdx.x] =
+            static_cast<unsigned short>(number + __ffs(static_cast<int>(mask)) - 1);
+      number += vector_items;
+    });
+    if (overflows) atomicAdd(&own_.size, plan_.capacity + 1);
+#pragma unroll 4
+    for (unsigned i = 0; i < num_own; ++i) {
+      const unsigned column = share_.column_of_own(own_.numbers_of_own[i][threadIdx.x]);
+      const float value = share_.value_at(column);
+      if (levels_.weight(value) < least_weight) continue;  // none, in the last bin
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    }
+  }
+  template <unsigned num>
+  static __device__ void weigh(const value_window& window, const float (&marks)[num], const unsigned (&weights)[num],
+                               weight_sum& before, unsigned& within) {
+#pragma unroll
+    for (unsigned i = 0; i < num; ++i) {
+      const bool is_before = window.is_before(marks[i]);
+      if (is_before) before += weights[i];
+      if (!is_before & (marks[i] <= window.last)) within |= 1u << i;
+    }
+  }
+
+  // One bin, and those from `first` to `last`.
+  struct bins_of_list {
+    unsigned one, first, last;
+
+    __device__ bool has(unsigned bin) const { return (bin == one) | ((bin >= first) & (bin <= last)); }
+  };
+  // The levels of neighbouring bins, as far as tokens of them stay.
+  struct levels_of_bins {
+    unsigned least, width;
+
+    __device__ levels_of_bins(unsigned first, unsigned last, unsigned least_level) {
+      const unsigned greatest = most_level - (first << bin_shift);
+      least = max(most_level - ((last + 1) << bin_shift) + 1, least_level);
+      width = greatest - least;
+    }
+    __device__ bool has(unsigned level) const { return level - least <= width; }
+  };
+  __device__ unsigned weight_of(candidate token) const {
+    return weight_of_level<of_logits>(levels_.level(value_of_token(token)));
+  }
+
+  // Lists the tokens of bins in each block, if there is room.
+  __device__ void list(const bins_of_list& bins) {
+    group_.settle();  // peers have copied the list before
+    if (threadIdx.x == 0) own_.size = 0;
+    __syncthreads();
+    const levels_of_bins one(bins.one, bins.one, least_level_), some(bins.first, bins.last, least_level_);
+    const auto is_wanted = [&](float value) {
+      const unsigned level = levels_.level(value);
+      return one.has(level) | some.has(level);
+    };
+    share_.for_each_of(is_wanted, [&](float value, unsigned column) {
+      const unsigned place = atomicAdd(&own_.size, 1u);
+      if (place < plan_.capacity) held_[place] = token_candidate(value, column);
+    });
+    __syncthreads();
+    listed_ = bins;
+    weight_sum unused[cut_windows::num] = {0, 0, 0};
+    gather(unused);
+  }
+
+  // Brings the lists of all blocks, and their sums. Behind a barrier.
+  __device__ void gather(weight_sum (&sums)[cut_windows::num]) {
+    list_size_ = own_.size;
+    is_listed_ = list_size_ <= plan_.capacity;
+    const unsigned num_blocks = group_.num_blocks();
+    if (num_blocks == 1) return __syncthreads();
+
+    group_.settle();
+    if (threadIdx.x < num_blocks) {
+      *group_.of_rank(own_.sizes + group_.rank(), threadIdx.x) = list_size_;
+      weight_sum* const there = group_.of_rank(own_.sums_of_blocks[group_.rank()], threadIdx.x);
+#pragma unroll
+      for (int i = 0; i < cut_windows::num; ++i) there[i] = sums[i];
+    }
+    group_.meet();
+#pragma unroll
+    for (int i = 0; i < cut_windows::num; ++i)
+      sums[i] = row_blocks::sum_of_lanes<lanes>(
+          threadIdx.x % lanes < num_blocks ? own_.sums_of_blocks[threadIdx.x % lanes][i] : weight_sum{0});
+    const unsigned warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    const unsigned size = lane < num_blocks ? own_.sizes[lane] : 0;
+    unsigned behind = size;  // the tokens of the lane's block and those before, as they are gathered
+#pragma unroll
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      const unsigned before = __shfl_up_sync(parts::full_mask, behind, distance);
+      if (lane >= distance) behind += before;
+    }
+    list_size_ = __shfl_sync(parts::full_mask, behind, lanes - 1);
+    is_listed_ = !__any_sync(parts::full_mask, size > plan_.capacity) && list_size_ <= plan_.gathered_capacity;
+    if (is_listed_) {
+      // A warp copies from one peer, with others where there are fewer peers.
+      const unsigned peer = warp % num_blocks, num_there = __shfl_sync(parts::full_mask, size, peer);
+      candidate* const to = list_ + __shfl_sync(parts::full_mask, behind - size, peer);
+      const candidate* const there = group_.of_rank(held_, peer);
+#pragma unroll 1
+      for (unsigned i = warp / num_blocks * lanes + lane; i < num_there; i += block_threads / num_blocks)
+        to[i] = there[i];
+    }
+    group_.arrive();
+    __syncthreads();
+  }
+
+  // The token among those in the list that have a value of `is_wanted`. The target lies in them.
+  template <class IsWanted>
+  __device__ token_cut among_listed(IsWanted is_wanted, bool by_count, weight_sum needed, weight_sum sum_before) {
+    if (list_size_ <= few_tokens) return among_few(list_, list_size_, is_wanted, by_count, needed, sum_before);
+    return narrow<false>(
+        [&](auto take) {
+#pragma unroll 1
+          for (unsigned i = threadIdx.x; i < list_size_; i += block_threads)
+            if (is_wanted(value_of_token(list_[i]))) take(list_[i]);
+        },
+        by_count, needed, sum_before);
+  }
+
+  // The same of few tokens: four lanes add up what comes up to a token.
+  template <class IsWanted>
+  __device__ token_cut among_few(const candidate* tokens, unsigned size, IsWanted is_wanted, bool by_count,
+                                 weight_sum needed, weight_sum sum_before) {
+    unsigned* const weights = own_.fine.low;  // 0: of no such value
+    if (threadIdx.x < size)
+      weights[threadIdx.x] = is_wanted(value_of_token(tokens[threadIdx.x])) ? weight_of(tokens[threadIdx.x]) : 0;
+    __syncthreads();
+    const unsigned index = threadIdx.x / counting_lanes;
+    const candidate own = index < size ? tokens[index] : 0;
+    const unsigned own_weight = index < size ? weights[index] : 0;
+    token_mass up_to{0, 0};
+#pragma unroll 4
+    for (unsigned other = threadIdx.x % counting_lanes; other < size; other += counting_lanes) {
+      if (tokens[other] < own) continue;
+      up_to.sum += weights[other];
+      up_to.count += weights[other] != 0;
+    }
+#pragma unroll
+    for (unsigned distance = 1; distance < counting_lanes; distance *= 2) {
+      up_to.sum += __shfl_xor_sync(parts::full_mask, up_to.sum, distance);
+      up_to.count += __shfl_xor_sync(parts::full_mask, up_to.count, distance);
+    }
+    const weight_sum reached = up_to.measure(by_count), without = reached - (by_count ? 1 : own_weight);
+    if (own_weight != 0 && threadIdx.x % counting_lanes == 0 && without < needed && needed <= reached)
+      own_.cut = {own, sum_before + up_to.sum};
+    __syncthreads();
+    return own_.cut;
+  }
+
+  // for_each(take) takes tokens of a bin that the target lies in.
+  template <bool across, class ForEach>
+  __device__ token_cut narrow(ForEach for_each, bool by_count, weight_sum needed, weight_sum sum_before) {
+    candidate low = 0, high = ~candidate{0};
+    for (;;) {
+      candidate least = ~candidate{0}, greatest = 0;
+      for_each([&](candidate each) {
+        if (each < low || each > high) return;
+        if (each < least) least = each;
+        if (each > greatest) greatest = each;
+      });
+      group_.template share_extremes<across>(least, greatest);
+      low = least;
+      high = greatest;
+      if (low == high) break;
+      const int span = 64 - __clzll(static_cast<long long>(high - low));
+      const int shift = span > weight_bins::digit_bits ? span - weight_bins::digit_bits : 0;
+      own_.fine.clear();
+      if (threadIdx.x == 0) own_.num_few = 0;
+      __syncthreads();
+      for_each([&](candidate each) {
+        if (each >= low && each <= high)
+          own_.fine.add(static_cast<unsigned>((high - each) >> shift), weight_of(each), true);
+      });
+      if (across)
+        group_.merge(own_.fine);
+      else
+        __syncthreads();
+      const found_bin fine = own_.scan.find(own_.fine, by_count, needed);
+      needed -= fine.before.measure(by_count);
+      sum_before += fine.before.sum;
+      high -= static_cast<candidate>(fine.bin) << shift;
+      const candidate width = (candidate{1} << shift) - 1;
+      if (high - low > width) low = high - width;
+      if (across) continue;
+      const unsigned left = own_.fine.counts[fine.bin];
+      if (left > few_tokens) continue;
+      for_each([&](candidate each) {
+        if (each >= low && each <= high) own_.few[atomicAdd(&own_.num_few, 1u)] = each;
+      });
+      __syncthreads();
+      return among_few(
+          own_.few, left, [](float) { return true; }, by_count, needed, sum_before);
+    }
+    return {high, sum_before + weight_of(high)};
+  }
+
+  const Share& share_;
+  const row_levels<of_logits> levels_;
+  const unsigned least_level_;
+  const sampling_plan& plan_;
+  sampling_memory& own_;
+  candidate* const held_;
+  candidate* list_;
+  row_blocks& group_;
+  bins_of_list listed_{no_bin, no_bin, no_bin};
+  unsigned list_size_ = 0;
+  bool is_listed_ = false;
+};
+
+}  // namespace rungs::RUNGS_ABI::production
