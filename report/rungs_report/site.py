@@ -380,7 +380,7 @@ def first_sentence(lines: list[str]) -> str:
         elif paragraph:
             break
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph))
-    return re.split(r"(?<=[.:]) (?=[A-Z])", plain)[0].rstrip(":").removesuffix(".") + "." if plain else ""
+    return re.split(r"(?<=[.:]) (?=[A-Z])|(?<=\.) (?=[`*\"])", plain)[0].rstrip(":").removesuffix(".") + "." if plain else ""
 
 
 def readme_parts(path: Path) -> tuple[list[str], list[str]]:

@@ -109,7 +109,7 @@ def test_every_page_of_docs_is_there_whole_and_linked_from_the_front(trees):
             assert any(each.get("href") == f"{other.stem}.html" for each in trees[name].iter("a")), (name, other.stem)
     cards = {"".join(each.itertext()).strip() for each in trees["index.html"].iter("p")}
     assert "A rung is one kernel design in one header: a struct with static functions." in cards, "a sentence may go on in the next line"
-    assert not any(text.startswith(("bench/run", "```")) for text in cards), "code is no sentence"
+    assert "bench/run times every rung beside CUB on your GPU, and writes the report." in cards, "code before it is no sentence"
 
 
 def unfenced(text: str) -> list[str]:
