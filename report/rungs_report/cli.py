@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rungs_report import counters, data, errors, export, facts, render, sass, site, tune, versus, words
+from rungs_report import counters, data, errors, export, facts, pick, render, sass, site, tune, versus, words
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "report" / "data"
@@ -70,12 +70,26 @@ def parser() -> argparse.ArgumentParser:
         "with its licence and where its numbers come from: export reduce sum f32 n=4Mi, export scan sum u8:u32 n=16Mi, "
         "export histogram i32 n=1Mi bins=4096.",
     )
-    add("problem", nargs="+", metavar="WORD", help="operation, operator, types, n=SIZE (histograms: bins=N)")
-    add("--gpu", metavar="NAME", help="whose measurements, a folder of the data (needed where there are several)")
-    add("--workspace", choices=("none", "uninitialised", "zeroed_once"), help="only rungs that ask no more of their workspace")
-    add("--repeatable", action="store_true", help="only rungs that give the same bits every time")
-    add("--measured", action="store_true", help="the fastest at the nearest size that was measured, whatever the front door takes")
+
+    def problem() -> None:
+        add("problem", nargs="+", metavar="WORD", help="operation, operator, types, n=SIZE (histograms: bins=N)")
+        add("--gpu", metavar="NAME", help="whose measurements, a folder of the data (default: the GPU that the front door's tables were made from)")
+        add("--workspace", choices=("none", "uninitialised", "zeroed_once"), help="only rungs that ask no more of their workspace")
+        add("--repeatable", action="store_true", help="only rungs that give the same bits every time")
+        add("--measured", action="store_true", help="the fastest at the nearest size that was measured, whatever the front door takes")
+
+    problem()
     add("--output", **file, help="where to write it (default: standard output)")
+    add("--data", **results)
+    add("--root", **sources)
+    add = command(
+        choose_variant,
+        "choose",
+        "say what to take for a problem, and what was measured of it in a stream and in a graph",
+        "Says which call to take for a problem and which rung it launches, with the times nearest to it that were measured: cold, warm "
+        "and in a captured graph. Words as for export: choose reduce sum f16 n=300000.",
+    )
+    problem()
     add("--data", **results)
     add("--root", **sources)
     add = command(
@@ -255,6 +269,13 @@ def export_header(options: argparse.Namespace) -> int:
         print(text, end="")
     else:
         options.output.write_text(text, encoding="utf-8")
+    return OK
+
+
+def choose_variant(options: argparse.Namespace) -> int:
+    asked = export.question(options.problem, options.workspace, options.repeatable, options.measured)
+    machine = export.machine_of(data.read(source(options)), options.gpu, options.root)
+    print("\n".join(pick.answer(machine, asked, options.problem, options.root)))
     return OK
 
 

@@ -86,12 +86,24 @@ def question(terms: list[str], contract: str | None = None, repeatable: bool = F
     return Question(operation, operator, tuple(plain[0].split(":")), number_of(values["n"], "n"), bins, contract, repeatable, measured)
 
 
-def asked_for(cell: Cell, asked: Question) -> bool:
-    if cell.mode != "cold" or cell.operation != asked.operation:
+def asked_for(cell: Cell, asked: Question, mode: str = "cold", any_type: bool = False) -> bool:
+    if cell.mode != mode or cell.operation != asked.operation:
         return False
     if asked.counts:
-        return cell.input_type == asked.types[0] and cell.sizes.get("bins") == asked.bins
-    return cell.operator == asked.operator and (cell.input_type, cell.accumulator_type)[: len(asked.types)] == asked.types
+        return (any_type or cell.input_type == asked.types[0]) and cell.sizes.get("bins") == asked.bins
+    return cell.operator == asked.operator and (any_type or (cell.input_type, cell.accumulator_type)[: len(asked.types)] == asked.types)
+
+
+def allowed(machine: Machine, asked: Question, variant: Variant) -> bool:
+    """Whether it is a rung, and keeps the conditions."""
+    entry = machine.variants[variant]
+    return (
+        variant.family in INCLUDE_ROOTS
+        and not entry.get("source", "").startswith("best/")  # the front door chooses among the others
+        and compare.is_ours(machine, variant)
+        and (asked.contract is None or entry["workspace_contract"] in ("none", asked.contract))
+        and not (asked.repeatable and (variant in machine.unsteady or not entry["deterministic"]))
+    )
 
 
 def problems(machine: Machine, asked: Question) -> list[Cell]:
@@ -124,16 +136,6 @@ def winner(machine: Machine, asked: Question, root: Path | None = None) -> Winne
     or was not measured, and where measurements are to decide: the rung that ranks first, as on every page, at the nearest size that
     was measured; of a histogram, whose samples are not known, the one whose lowest speed-up over the distributions is highest."""
 
-    def allowed(variant: Variant) -> bool:
-        facts = machine.variants[variant]
-        return (
-            variant.family in INCLUDE_ROOTS
-            and not facts.get("source", "").startswith("best/")  # the front door chooses among the others
-            and compare.is_ours(machine, variant)
-            and (asked.contract is None or facts["workspace_contract"] in ("none", asked.contract))
-            and not (asked.repeatable and (variant in machine.unsteady or not facts["deterministic"]))
-        )
-
     def best(cells: list[Cell], candidates: set[Variant], by_table: bool) -> Winner:
         chosen = max(candidates, key=lambda variant: compare.rank_over(machine, cells, variant))
         own = [cell for cell in cells if chosen in compare.contenders(machine, cell)]
@@ -145,20 +147,24 @@ def winner(machine: Machine, asked: Question, root: Path | None = None) -> Winne
     if root is not None and not asked.measured and machine.device:
         capability = int(machine.device["compute_capability"])
         taken = front_door.rung(root, asked.operation, asked.operator, asked.types[0], asked.items, asked.bins, capability)
-        own = {cell: {v for v in compare.contenders(machine, cell) if v.rung == taken and allowed(v)} for cell in all_cells}
+        own = {cell: {v for v in compare.contenders(machine, cell) if v.rung == taken and allowed(machine, asked, v)} for cell in all_cells}
         if cells := nearest(found, asked) if (found := [cell for cell in all_cells if own[cell]]) else []:
             return best(cells, set().union(*(own[cell] for cell in cells)), True)
     cells = nearest(all_cells, asked)
-    candidates = {variant for cell in cells for variant in compare.contenders(machine, cell) if allowed(variant)}
+    candidates = {variant for cell in cells for variant in compare.contenders(machine, cell) if allowed(machine, asked, variant)}
     if not candidates:
         raise Unusable(f"no rung measured there keeps these conditions: {describe(asked)}")
     return best(cells, candidates, False)
 
 
-def machine_of(collection: Collection, gpu: str | None) -> Machine:
+def machine_of(collection: Collection, gpu: str | None, root: Path | None = None) -> Machine:
+    """The GPU that is named; else the only one, or the only one that the front door's tables under `root` were made from."""
     known = {machine.gpu: machine for machine in collection.machines}
-    if gpu is None and len(known) == 1:
-        return next(iter(known.values()))
+    if gpu is None:
+        named = front_door.measured_on(root) if root else set()
+        meant = list(known.values()) if len(known) == 1 else [machine for machine in known.values() if machine.name in named]
+        if len(meant) == 1:
+            return meant[0]
     if gpu not in known:
         raise Unusable(f"{'say which GPU with --gpu' if gpu is None else f'no data of {gpu}'}; there are {', '.join(known) or 'none'}")
     return known[gpu]
@@ -248,7 +254,7 @@ def call(found: Winner, asked: Question) -> str:
 
 
 def header(collection: Collection, root: Path, asked: Question, gpu: str | None, say: Callable[[str], None]) -> str:
-    found = winner(machine_of(collection, gpu), asked, root)
+    found = winner(machine_of(collection, gpu, root), asked, root)
     source = root / found.facts["source"]
     if not source.is_file():
         raise Unusable(f"{found.facts['source']} was measured, but is not in {root}")

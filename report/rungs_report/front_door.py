@@ -38,6 +38,12 @@ def chosen(table: str, operation: str, operator: str, input_type: str, items: in
     return found
 
 
+def measured_on(root: Path) -> set[str]:
+    """The names of the GPUs whose runs the tables were made from."""
+    tables = [path.read_text(encoding="utf-8") for path in sorted(tune.folder(root).glob("*.cuh"))]
+    return {name for table in tables for told in re.findall(r"^// Measured on ([^.]+)\.", table, re.MULTILINE) for name in re.split(r", | and ", told)}
+
+
 def rung(root: Path, operation: str, operator: str, input_type: str, items: int, bins: int | None, capability: int) -> str | None:
     """The rung's name; None where the front door has no table for the operation."""
     path = tune.folder(root) / TABLES.get(operation, "none")

@@ -1,5 +1,5 @@
-"""Markdown as the report writes it, as HTML: a page divided at its headings of the second level, with anchors, tables that scroll
-within their box, charts inline, and links that follow where a page went."""
+"""Markdown as the report writes it, as HTML: a page divided at its headings of the second level or whole, with anchors, tables and code
+that scroll within their box, charts inline, and links that follow where a page went."""
 
 import re
 from collections import Counter
@@ -15,7 +15,9 @@ from rungs_report.page import short, slug
 
 READER = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
 LONG, SHORT = 48, 24  # characters from which a cell of a table is prose, and wraps; and from which it does so on a phone
+FEW = 3  # columns of a table that is words
 ID = re.compile(r'\bid="([^"]+)"')
+OUTSIDE = re.compile(r"[a-z]+:")
 DIFF = {"+": "add", "-": "cut", "@": "at"}
 
 
@@ -34,7 +36,7 @@ class Section:
 
     @property
     def inner(self) -> list[tuple[str, str]]:
-        """The headings right below its own: id and HTML."""
+        """The headings right below its own, or the page's title: id and HTML."""
         opened = [position for position, each in enumerate(self.tokens) if each.type == "heading_open" and each.tag == "h2"]
         return [(str(self.tokens[at].attrGet("id")), inline(self.tokens[at + 1])) for at in opened]
 
@@ -61,7 +63,12 @@ def line(text: str) -> str:
     return str(READER.renderInline(text))
 
 
-def sections(lines: list[str]) -> list[Section]:
+def whole(lines: list[str]) -> Section:
+    """The page behind its title as one, its headings with their ids."""
+    return sections(lines, divided=False)[0]
+
+
+def sections(lines: list[str], divided: bool = True) -> list[Section]:
     """The page behind its title, divided. Headings go up by one level, for a section is a page of its own, and get their ids."""
     found = [Section("", "", [])]
     tokens = READER.parse("\n".join(lines))
@@ -77,13 +84,14 @@ def sections(lines: list[str]) -> list[Section]:
             called = slug(content.content)
             numbered = called + (f"-{times[called]}" if times[called] else "")
             times[called] += 1
-            if token.tag == "h2" and token.level == 0:
+            if divided and token.tag == "h2" and token.level == 0:
                 name = short(content.content)
                 found.append(Section(name if names[name] == 1 else numbered, inline(content), [], {numbered: ""}))
                 skipped = 2
                 continue
             token.attrSet("id", numbered)
-            token.tag = tokens[position + 2].tag = f"h{max(2, int(token.tag[1]) - 1)}"
+            if divided:
+                token.tag = tokens[position + 2].tag = f"h{max(2, int(token.tag[1]) - 1)}"
             found[-1].anchors[numbered] = numbered
         if token.type in ("html_block", "inline"):
             for anchor in ID.findall(token.content):
@@ -109,13 +117,14 @@ def _finished(section: Section, places: Places) -> Iterator[Token]:
         if token.type == "heading_open" and following is not None:
             last_heading = plain(inline(following))
         if token.type == "table_open":
+            _table(tokens[position:])
             yield raw(f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(last_heading or "table")}">')
         if token.type in ("th_open", "td_open") and following is not None:
             _cell(token, tokens[position + 2], following)
         if token.type == "inline":
             token.children = list(_inline(token.children or [], places, linked))
-        if token.type == "fence" and token.info == "diff":
-            yield raw(_diff(token.content))
+        if token.type == "fence":
+            yield raw(_code(token.content, token.info, last_heading))
         else:
             yield token
         if token.type == "table_close":
@@ -125,6 +134,14 @@ def _finished(section: Section, places: Places) -> Iterator[Token]:
 
 def raw(content: str) -> Token:
     return Token("html_block", "", 0, content=content + "\n")
+
+
+def _table(tokens: list[Token]) -> None:
+    """A table of few columns and without numbers is words: all of it wraps on a phone. tokens: from its beginning on."""
+    own = tokens[: next(at for at, each in enumerate(tokens) if each.type == "table_close")]
+    heads = [each for each in own if each.type == "th_open"]
+    if len(heads) <= FEW and not any("right" in str(each.attrGet("style")) for each in heads):
+        own[0].attrSet("class", "words")
 
 
 def _cell(opened: Token, closed: Token, content: Token) -> None:
@@ -170,17 +187,22 @@ def figure(drawn: str, name: str, title: str) -> str:
 
 
 def _inline(children: list[Token], places: Places, linked: set[str]) -> Iterator[Token]:
-    """Links led to where their pages went; names of rungs linked to their sources, each once in a section."""
-    within: list[bool] = []
+    """Links led to where their pages went, addresses outside as code; names of rungs linked to their sources, each once in a section."""
+    within: list[str] = []  # the addresses of the links that are open, empty for those that became text
+    outside = ""
     for child in children:
         if child.type == "link_open":
-            where = places.link(str(child.attrGet("href")))
-            within.append(where is not None)
+            address = str(child.attrGet("href"))
+            where = places.link(address)
+            within.append(where or "")
             if where is None:
+                outside = address if OUTSIDE.match(address) else ""
                 continue
             child.attrSet("href", where)
         elif child.type == "link_close":
             if not within.pop():
+                if outside:
+                    yield from (Token("text", "", 0, content=" ("), Token("code_inline", "code", 0, content=outside), Token("text", "", 0, content=")"))
                 continue
         elif child.type == "code_inline" and not any(within) and child.content not in linked and (where := places.code(child.content)):
             linked.add(child.content)
@@ -190,9 +212,11 @@ def _inline(children: list[Token], places: Places, linked: set[str]) -> Iterator
         yield child
 
 
-def _diff(content: str) -> str:
+def _code(content: str, language: str, heading: str) -> str:
+    """Lines of code, those of a difference each by its kind."""
     told = []
     for each in content.rstrip("\n").split("\n"):
-        kind = DIFF.get(each[:1])
+        kind = DIFF.get(each[:1]) if language == "diff" else None
         told.append(f'<span class="{kind}">{escape(each, quote=False)}</span>' if kind else escape(each, quote=False))
-    return f'<pre class="scroll" tabindex="0" role="group" aria-label="difference"><code>{chr(10).join(told)}</code></pre>'
+    label = "difference" if language == "diff" else escape(f"code: {heading}" if heading else "code")
+    return f'<pre class="scroll" tabindex="0" role="group" aria-label="{label}"><code>{chr(10).join(told)}</code></pre>'

@@ -80,6 +80,7 @@ def site(collection: Collection, root: Path, repository: str | None, told: Calla
             drawn[path] = (sites.inlined(report.get(path) or charts.svg(chart), f"{machine.gpu}_{chart.name}"), words.text(chart.title))
         rows[f"{machine.gpu}/{ROWS}"] = results_csv(machine)
     machines = [(machine, own.answers) for machine, own in built] + [(machine, []) for machine in collection.without_suite]
+    markdown |= sites.documentation(root)
     told("writing the site")
     return sites.made(sites.Site(machines, markdown, drawn, charts.styles(collection.machines), root, repository)) | rows
 

@@ -77,7 +77,8 @@ const opened = (page, width) => new Promise((done) => {
   frame.style.cssText = `width:${width}px;height:900px;border:0`;
   frame.onload = () => {
     const view = frame.contentWindow, root = frame.contentDocument.documentElement;
-    seen[page][width] = [view.innerWidth, root.scrollWidth, root.querySelectorAll("h1").length, view.getComputedStyle(frame.contentDocument.body).backgroundColor];
+    const code = [...root.querySelectorAll("main pre")].filter((each) => each.scrollWidth > each.clientWidth);
+    seen[page][width] = [view.innerWidth, root.scrollWidth, root.querySelectorAll("h1").length, view.getComputedStyle(frame.contentDocument.body).backgroundColor, code.length];
     frame.remove();
     done();
   };
@@ -109,10 +110,10 @@ def served(folder: Path, asked: list[str]) -> Iterator[str]:
         thread.join()
 
 
-def looked_at(site: Path, folder: Path, pages: list[str], *options: str) -> tuple[dict, list[str], list[str]]:
+def looked_at(site: Path, folder: Path, pages: list[str], *options: str, widths: tuple[int, ...] = WIDTHS) -> tuple[dict, list[str], list[str]]:
     """What was seen of the pages at each width, the console, and what the browser asked the server for."""
     (site / "done").write_text("")
-    frames = FRAMES.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(WIDTHS))
+    frames = FRAMES.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(widths))
     (site / "frames.html").write_text(frames, encoding="utf-8")
     asked: list[str] = []
     with served(site, asked) as address:
@@ -280,6 +281,17 @@ def test_the_table_sorts(see):
     assert seen["columns"][1:] == ["variant", "over CUB", "% of ceiling", "GB/s", "time", "interval", "verdict", "error", "same bits"]
     assert seen["ratio"] == sorted(seen["ratio"]) and seen["ratio_down"] == sorted(seen["ratio"], reverse=True)
     assert seen["focus"].startswith("over CUB"), "the keyboard stays where it was"
+
+
+def test_pages_of_docs_at_a_phone_a_tablet_and_a_desk(committed_site, tmp_path):
+    pages = ["index.html", *(page for page in pages_of(committed_site) if page.startswith("docs/"))]
+    papers = []
+    for scheme in (LIGHT, DARK):
+        seen, console, _ = looked_at(committed_site, tmp_path, pages, scheme, widths=(360, 768, 1280))
+        assert console == [] and fits(seen) == [] and len(seen) == len(pages) > 10
+        assert [page for page, told in seen.items() if told["360"][4]] == [], "on a phone code wraps"
+        papers.append({told[3] for widths in seen.values() for told in widths.values()})
+    assert len(papers[0]) == len(papers[1]) == 1 and papers[0] != papers[1]
 
 
 def test_the_pages_of_the_committed_results(committed_site, tmp_path):

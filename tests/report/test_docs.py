@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 from rungs_report import data
+from rungs_report import front_door as tables
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 README = REPOSITORY / "README.md"
@@ -92,6 +93,24 @@ def front_door(run: str) -> dict[tuple[Any, ...], tuple[float, str]]:
         elif row["rung"] == "front_door":
             ours[cell] = row
     return {cell: (best[cell] / row["median_us"], row["verdict"]) for cell, row in ours.items() if cell in best and row["median_us"]}
+
+
+def test_the_answer_about_halves_is_what_the_tables_say() -> None:
+    """docs/faq.md names the sizes between which a rung is taken for 2-byte items on sm_90."""
+    answer = (REPOSITORY / "docs" / "faq.md").read_text(encoding="utf-8").partition("## ")[2].partition("\n## ")[0]
+    numbers = [int(each.replace(",", "")) for found in re.findall(r"sums of ([\d,]+) and|for ([\d,]+) to ([\d,]+) such", answer) for each in found if each]
+    least, first, last = numbers
+
+    def rung(operation: str, items: int) -> str | None:
+        return tables.rung(REPOSITORY, operation, "plus", "f16", items, None, 90)
+
+    for operation, name, inside, outside in (
+        ("reduce", "tagged_aggregates", (300_000, least, 1 << 30), (least - 1,)),
+        ("inclusive_scan", "tagged_wave", (300_000, first, last), (first - 1, last + 1)),
+    ):
+        assert f"`{name}`" in answer
+        assert {rung(operation, items) for items in inside} == {name} and name not in {rung(operation, items) for items in outside}
+    assert "report/run choose reduce sum f16 n=300000" in answer
 
 
 def line(call: str, mode: str, found: list[tuple[float, str]]) -> str:

@@ -79,6 +79,30 @@ def test_export_and_front_door_agree_between_sizes():
         assert found.by_table and found.variant.rung == rung
 
 
+def test_choose_answers_for_halves_in_a_graph(capsys):
+    """What was not measured is said to be so, beside what is nearest to it."""
+    assert cli.main(["choose", "reduce", "sum", "f16", "n=300000"]) == 0
+    title, take, cold, warm, graph, header = capsys.readouterr().out.splitlines()
+    assert title == "NVIDIA H200, reduce, plus of f16, n = 300,000", "the tables' GPU where none is named"
+    assert take == "  take: rungs::DeviceReduce, which launches tagged_aggregates (handwritten/rungs/reductions/18_tagged_aggregates.cuh)"
+    figures = r"the front door [\d.]+ µs, CUB [\d.]+ [\d.]+ µs, the fastest rung \w+ [\d.]+ µs \(run \S+\)"
+    assert re.fullmatch(rf"  in a stream, cold: f16 to f32 sum of 256 Ki: {figures}", cold)
+    assert re.fullmatch(rf"  in a stream, warm: (no f16 was measured; f32 sum|f16 to f32 sum) of [\d,]+ [KM]i: {figures}", warm)
+    assert re.fullmatch(rf"  in a captured graph: (no f16 was measured; f32 sum|f16 to f32 sum) of [\d,]+ [KM]i: {figures}", graph)
+    assert header == f"  as one header: report/run export reduce sum f16 n=300000 --gpu={GPU}"
+
+
+def test_choose_keeps_the_conditions(repository: Path, choose, capsys):
+    choose("reduce", "sum", "f32", "n=4Mi")  # makes the data
+    where = ["--data", str(repository / "report/data"), "--root", str(repository)]
+    assert cli.main(["choose", "reduce", "sum", "f32", "n=4Mi", "--repeatable", "--workspace=uninitialised", *where]) == 0
+    _, take, cold, warm, graph, header = capsys.readouterr().out.splitlines()
+    assert take.startswith("  take: vector_loads (") and take.endswith("the fastest at 4 Mi of what keeps the conditions")
+    assert "f32 sum of 4 Mi: CUB" in cold and "the fastest rung vector_loads 19.0 µs" in cold
+    assert warm.endswith(": not measured") and graph.endswith(": not measured")
+    assert header.endswith("n=4Mi --workspace=uninitialised --repeatable --gpu=synthetic-gpu")
+
+
 @pytest.mark.parametrize(
     ("terms", "named"),
     [
@@ -96,6 +120,13 @@ def test_export_and_front_door_agree_between_sizes():
 def test_what_cannot_be_answered_is_named(terms, named, capsys):
     assert cli.main(["export", *terms, "--gpu", GPU]) == 2
     assert named in capsys.readouterr().err
+
+
+def test_of_several_gpus_the_tables_say_which(capsys):
+    collection = data.read(COMMITTED)
+    assert export.machine_of(collection, None, REPOSITORY).gpu == GPU
+    with pytest.raises(data.Unusable, match="say which GPU"):
+        export.machine_of(collection, None)
 
 
 def test_an_unknown_gpu_is_named(capsys):

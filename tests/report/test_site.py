@@ -96,6 +96,35 @@ def test_every_page_of_every_gpu_is_there(trees):
         assert len(views) > 5 or not (REPORT / folder / "index.md").is_file()
 
 
+def test_every_page_of_docs_is_there_whole_and_linked_from_the_front(trees):
+    pages = sorted((REPOSITORY / "docs").glob("*.md"))
+    assert len(pages) > 10
+    front = {each.get("href") for each in trees["index.html"].find("body/div/main").iter("a")}
+    for path in pages:
+        name = f"docs/{path.stem}.html"
+        assert name in trees and name in front
+        told = set(ids(trees[name]))
+        assert {anchor for _, anchor in headings(unfenced(path.read_text(encoding="utf-8")), deepest=6)} <= told, name
+        for other in pages:
+            assert any(each.get("href") == f"{other.stem}.html" for each in trees[name].iter("a")), (name, other.stem)
+    cards = {"".join(each.itertext()).strip() for each in trees["index.html"].iter("p")}
+    assert "A rung is one kernel design in one header: a struct with static functions." in cards, "a sentence may go on in the next line"
+    assert "bench/run times every rung beside CUB on your GPU, and writes the report." in cards, "code before it is no sentence"
+
+
+def unfenced(text: str) -> list[str]:
+    return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
+
+
+def test_addresses_outside_stand_as_code(trees, committed_site):
+    named = {path.stem: re.findall(r"\]\((https?:[^)]*)\)", "\n".join(unfenced(path.read_text(encoding="utf-8")))) for path in (REPOSITORY / "docs").glob("*.md")}
+    assert sum(map(len, named.values())) > 0
+    for stem, addresses in named.items():
+        links = {each.get("href") for each in trees[f"docs/{stem}.html"].iter("a")}
+        code = {"".join(each.itertext()) for each in trees[f"docs/{stem}.html"].iter("code")}
+        assert set(addresses) <= code and not set(addresses) & links, stem
+
+
 def test_links_and_anchors_lead_somewhere(trees, committed_site):
     files = {path.relative_to(committed_site).as_posix() for path in committed_site.rglob("*") if path.is_file()}
     assert broken(trees, files) == []
@@ -150,17 +179,22 @@ def test_pages_can_be_read_by_everybody(trees):
 
 def test_rungs_lead_to_their_sources_at_the_commit_that_was_measured(trees):
     links = {each.get("href") for tree in trees.values() for each in tree.iter("a")}
-    sources = [link for link in links if link and link.startswith("https://host.example/owner/rungs/blob/")]
+    sources = [match for link in links if (match := re.fullmatch(rf"{OUTSIDE}/(blob|tree)/([^/]+)/?(.*)", link or ""))]
     runs = list((REPORT / "data").glob("*/*.json.gz"))
-    commits = {match[1] for path in runs if (match := re.search(r"Z-([0-9a-f]+)\.json", path.name))}
-    assert len(sources) > 50
+    measured = {match[1] for path in runs if (match := re.search(r"Z-([0-9a-f]+)\.json", path.name))}
+    assert len(sources) > 50 and any(match[1] == "tree" and match[3] for match in sources)
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", "-C", str(REPOSITORY), *words], capture_output=True, text=True)
 
     def git_has(name: str) -> bool:
-        return subprocess.run(["git", "-C", REPOSITORY, "cat-file", "-e", name], capture_output=True).returncode == 0
+        return git("cat-file", "-e", name).returncode == 0
 
-    for link in sources:
-        commit, _, path = link.removeprefix("https://host.example/owner/rungs/blob/").partition("/")
-        assert commit in commits, link
+    # What is no rung's source, such as a file that docs/ name, is linked as it is now.
+    head = {git("rev-parse", "--short", "HEAD").stdout.strip()} if (REPOSITORY / ".git").exists() else set()
+    for match in sources:
+        link, commit, path = match[0], match[2], unquote(match[3])
+        assert commit in measured | head, link
         # A file may have moved since. Where the history is not at hand, it has to be where it was.
         assert git_has(f"{commit}:{path}") if git_has(commit) else (REPOSITORY / path).exists(), link
 
@@ -258,6 +292,62 @@ def test_the_home_has_what_the_readme_says(little, run):
     assert "What <a href=\"https://host.example/o/r/blob/abc1234/docs/a.md\">it</a> is." in home
     assert "<em>door</em>" in home and '<td class="r">1.10x</td>' in home and "not this" not in home
     assert '<li id="reductions"><h3>Reductions</h3>' in home and "the best rung is" in home and "caption_synthetic-gpu_headline" in home
+
+
+DOC = """# A page
+
+```
+bench/run     # code, no sentence
+```
+
+The first [sentence](b.md) goes on
+here. The second.
+
+- [tasks](https://elsewhere.example/tasks), [file](../best/x.cuh), [none](../best/none.cuh), [folder](../best), [results](../report/synthetic-gpu/reductions.md#the-sweep-over-n)
+
+## What: it is
+
+See [below](#more) and `last_block`.
+
+### More
+
+```cpp
+int wide = 0;  // <b>not bold</b>
+```
+"""
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=x", "-c", "user.email=x@host.example"]
+    return subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_pages_of_docs(little, run):
+    (little / "docs").mkdir()
+    (little / "docs/a.md").write_text(DOC)
+    (little / "docs/faq.md").write_text("# Answers\n\nShort ones.\n")
+    (little / "best").mkdir()
+    (little / "best/x.cuh").write_text("")
+    git(little, "init", "-q")
+    git(little, "add", "best", "docs")
+    git(little, "commit", "-q", "-m", "x")
+    head = git(little, "rev-parse", "--short", "HEAD")
+    assert run("site", "--repository", "https://host.example/o/r")[0] == 0
+    out = little / "report/site"
+    told = (out / "docs/a.html").read_text()
+    strict(told, "docs/a.html")
+    assert "tasks (<code>https://elsewhere.example/tasks</code>)," in told
+    assert f'<a href="https://host.example/o/r/blob/{head}/best/x.cuh">file</a>' in told and f'<a href="https://host.example/o/r/tree/{head}/best">folder</a>' in told
+    assert " none, " in told, "what is not in the repository is no link"
+    assert '<a href="../synthetic-gpu/reductions/the-sweep-over-n.html">results</a>' in told and '<a href="a.html#more">below</a>' in told
+    assert '<h2 id="what-it-is">What: it is</h2>' in told and '<h3 id="more">More</h3>' in told and '<a href="faq.html">Answers</a>' in told
+    assert '<pre class="scroll" tabindex="0" role="group" aria-label="code: More"><code>int wide = 0;  // &lt;b&gt;not bold&lt;/b&gt;</code></pre>' in told
+    home = (out / "index.html").read_text()
+    assert '<h3><a href="docs/a.html">A page</a></h3><p>The first sentence goes on here.</p>' in home
+    assert home.index('"docs/faq.html"') < home.index('"docs/a.html"'), "short answers first"
+    assert 'href="../docs/a.html"' in (out / "synthetic-gpu/reductions.html").read_text()
+    assert run("site")[0] == 0
+    assert "https" not in re.sub("<code>.*?</code>", "", (out / "docs/a.html").read_text())
 
 
 def test_sections_keep_their_names_when_the_data_differ():
