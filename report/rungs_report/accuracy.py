@@ -7,7 +7,7 @@ from rungs_report.circumstances import FLOATS
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, over_cub
 from rungs_report.sweeps import few
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 
 FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error that is promised to repeat"
@@ -123,18 +123,18 @@ def contents(page: Page) -> list[str]:
         told = asked(machine, cell, found)
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"
         before = len(lines)
-        lines += [f"### {about} items", ""]
+        lines += spaced(f"### {about} items")
         if told:
             prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, PLAIN, EXACT, BOTH)]
             overview.append([about, page.label(told[FASTEST]["variant"]), *prices])
-            lines += [sentence(page, told), ""]
+            lines += spaced(sentence(page, told))
             lines += priced(page, "what is asked for", [[name, each] for name, each in told.items()], told[FASTEST])
         several = f"{problem.operation}_{problem.input_type}"
         lines += page.drawn(charts.pareto, (cell, found), several) if compare.is_headline(problem) else []
         ordered = sorted(found, key=lambda each: (each["price"], each["error"]))
         # By the ladder, not by what was measured: the rows keep their places when a GPU is measured again.
         steady = sorted(found, key=lambda each: machine.order[each["variant"]])
-        lines += ["The Pareto front of all variants, what no other beats in one without losing in the other:", ""]
+        lines += spaced("The Pareto front of all variants, what no other beats in one without losing in the other:")
         lines += priced(page, "Pareto", [["**front**", each] for each in ordered if each["front"]], ordered[0])
         lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [["**front**" * each["front"], each] for each in steady], ordered[0]))
         if not compare.is_headline(problem):
@@ -142,15 +142,14 @@ def contents(page: Page) -> list[str]:
     if not lines:
         return []
     errors = list(dict.fromkeys(f"for {topic.name} {topic.error}" for topic in page.topics if topic.name in ("reductions", "scans")))
-    about = [
+    about = spaced(
         f"Error: {'; '.join(errors)}; of several sizes the worst: those up to the one shown at which every variant of the table was run. Repeats: 20 runs gave the same bits in every case of every"
         " type; promised: the variant says it always will. Times the fastest: how many times the time of the fastest of its table it takes, by"
         " their speed-ups over the same CUB; that is the price. ≈: measured against another release's CUB, and carried over. There is one input a"
         " size, so errors that lie close together tell no rungs apart.",
-        "",
-    ]
+    )
     headers = ["", "fastest", "the same bits every time cost", "these under CUB's workspace contract", "the least error costs", "the least error that is promised to repeat costs"]
-    return [*about, *([*table(headers, overview), ""] if len(overview) > 1 else []), *growth(page), *lines]
+    return [*about, *(spaced(table(headers, overview)) if len(overview) > 1 else []), *growth(page), *lines]
 
 
 def growth(page: Page) -> list[str]:
@@ -167,8 +166,8 @@ def growth(page: Page) -> list[str]:
                 rows.append([each.cell.items, words.size(each.cell.items), *told])
         shown = few({row[0] for row in rows})
         if rows := [row[1:] for row in rows if row[0] in shown]:
-            lines += [f"### {text(charts.describe(problem))}: the error at each n", ""]
-            lines += [*table([">n", "best rung", ">its error (ulp)", "CUB's fastest entry", ">its error (ulp)"], rows), ""]
+            lines += spaced(f"### {text(charts.describe(problem))}: the error at each n")
+            lines += spaced(table([">n", "best rung", ">its error (ulp)", "CUB's fastest entry", ">its error (ulp)"], rows))
     return lines
 
 
@@ -188,7 +187,7 @@ def priced(page: Page, first: str, named: list[list[Any]], fast: dict[str, Any])
             ]
         )
     headers = [first, "variant", ">time", f">{compare.over_main(machine)}", ">times the fastest", ">error (ulp)", "repeats", "promised"]
-    return [*table(headers, rows), ""]
+    return spaced(table(headers, rows))
 
 
 def briefly(page: Page) -> str:

@@ -3,7 +3,7 @@
 from rungs_report import compare, words
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 OPERATION, BOTH = "arg_extremum", "both"
 ONE, DOOR, DOOR_OF_BOTH = "minimum", "front_door", "front_door_of_both"
@@ -42,4 +42,4 @@ def both(page: Page) -> list[str]:
         rows.append([words.size(cell.items), *map(words.time, times), words.time(alone), words.ratio(2 * alone / door if alone and door else None)])
     headers = [">n", *(f">{page.label(variant)}" for variant in variants), ">the least alone", ">over two such calls"]
     about = "Cold. The least alone: the front door's `ArgMin` at the same n. Over two such calls: twice that time over the time of both at once, by the front door."
-    return [f"## {text('Both at once: one read instead of two')}", "", about, "", *table(headers, rows), ""]
+    return spaced(f"## {text('Both at once: one read instead of two')}", about, table(headers, rows))

@@ -10,7 +10,7 @@ from rungs_report.data import Cell, Machine, Variant
 from rungs_report.ladders import anchor, before, ladder_groups
 from rungs_report.page import Page, fold
 from rungs_report.topics import Topic
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 # What the kernels of other bins than a histogram's have among their template's arguments: of edges, of even bins, of several channels.
 CHANNELS = r"active_channels<(?!1,)"
@@ -182,7 +182,7 @@ def why(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
         else:
             row += [words.UNKNOWN, words.UNKNOWN, says, words.UNKNOWN]
         rows.append(row)
-    return [*table(["rung", ">time", "against", ">gain", "why, as its source says", "what moved, counted"], rows), ""]
+    return spaced(table(["rung", ">time", "against", ">gain", "why, as its source says", "what moved, counted"], rows))
 
 
 def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list[str]:
@@ -214,7 +214,7 @@ def climb(page: Page, topic: Topic, cell: Cell, variants: list[Variant]) -> list
     headers = ["rung", "its idea", ">time", ">gain over the rung before", ">gain over the fastest before", ">gain over the first", ">kernels a call", ">lines changed"]
     headers += [">warps that fit"] * fits + counters.HEADERS * counted
     headers += [">registers a thread", ">shared memory a block", "instructions in the code"] if inside or fits else []
-    return [*table(headers, rows), ""]
+    return spaced(table(headers, rows))
 
 
 def contents(page: Page) -> list[str]:
@@ -227,7 +227,7 @@ def contents(page: Page) -> list[str]:
             for (family, ladder), variants in ladders(page, cell).items() if cell else ():
                 own = drawn if problem == compare.main_problem(machine, topic) else []
                 named = f"{text(charts.describe(problem))}, {words.size(cell.items)} items, {text(family)}"
-                own += [f"### {named}", ""]
+                own += spaced(f"### {named}")
                 several = f"{family}_{ladder}_{problem.operation}_{problem.input_type}_{problem.shape}"
                 far = [variant for variant in variants if is_far(machine, cell, variants, variant)]
                 near = [variant for variant in variants if variant not in far]
@@ -236,7 +236,7 @@ def contents(page: Page) -> list[str]:
                 own += page.drawn(charts.waterfall, (cell, near), re.sub(r"[= ]+", "_", several).strip("_"))
                 if far:
                     told = words.listed([page.label(variant) for variant in far])
-                    own += [f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.", ""]
+                    own += spaced(f"Not in the chart, because over {FAR} times as slow here as the fastest before: {told}.")
                 own += why(page, cell, variants)
                 own += fold("All figures of this ladder, and the diffs", climb(page, topic, cell, variants))
                 drawn += fold(named, own) if own is not drawn else []
@@ -244,15 +244,14 @@ def contents(page: Page) -> list[str]:
             lines += drawn
     if not lines:
         return []
-    about = [
+    about = spaced(
         "A gain is another rung's time over this one's, taken within a run: 2.00x is half the time, below 1.00x the step cost time, and = says that CUB"
         " is as far from itself there. Against: the rung that the source compares itself with, else the one before it on the ladder; where that is"
         f" for other sizes (over {FAR} times as slow here as the fastest before it), the fastest before. Why: from the comment that opens the rung's"
         " file, its beginning and what it says of the price. What moved: of what was counted of both.",
-        "",
-        *fold(
+        fold(
             "What the figures are",
-            [
+            spaced(
                 f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; instructions are counted in the kernel that has most"
                 " of them."
                 " Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
@@ -260,10 +259,9 @@ def contents(page: Page) -> list[str]:
                 + (SASS_GUIDE + how_disassembled(machine) if machine.sass else "")
                 + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
                 + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
-                "",
-            ],
+            ),
         ),
-    ]
+    )
     return [*about, *lines]
 
 

@@ -12,7 +12,7 @@ from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
 from rungs_report.ladders import DETAILS, FORETOLD, asked, edge, estimates, ladder_groups, stopped
 from rungs_report.page import Page, briefly, flags, fold, interval, marked, over_cub, verdict
 from rungs_report.sweeps import matrix
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 EVEN, RANGE, MULTI = "histogram_even", "histogram_range", "multi_histogram_even"
 # Samples and bins that have a ladder, and those that are swept over n: the cells the targets are set for.
@@ -76,14 +76,13 @@ def headline(machine: Machine) -> list[str]:
         return []
     verdicts = [ratio.verdict for ratio in judged]
     worst = min((each for each in found if each.worst), key=lambda each: each.worst.value)
-    lines = [
+    lines = spaced(
         f"**Histograms, one rung for each kind of samples, number of bins and n, chosen without knowing the distribution: over"
         f" {words.plural(len(found), 'choice')} and {words.plural(len(judged), 'distribution')} in all it is faster than CUB in"
         f" {verdicts.count('FASTER')}, level in {verdicts.count('SAME')}, slower in {verdicts.count('SLOWER')}"
         + (f", undecided in {verdicts.count('AMBIGUOUS')}" if "AMBIGUOUS" in verdicts else "")
         + f".** Its lowest speed-up is {words.ratio(worst.worst.value)} ({named(worst)}).",
-        "",
-    ]
+    )
     within = [(compare.spread(each.times), each) for each in found if each.setting.sizes.get("bins", 0) <= MANY]
     if within:
         quotient, each = max(within, key=lambda pair: pair[0])
@@ -131,23 +130,20 @@ def distributions(page: Page) -> list[str]:
             if r.verdict == "SLOWER"
         ]
     headers = ["samples", ">n", "", *[f">{charts.distribution(d)}" for d in columns], ">worst / best"]
-    lines = [
+    lines = spaced(
         "## Each distribution a column",
-        "",
         "Who does not know the distribution of the samples has to choose one rung for all. Recommended for a kind of samples, a number of"
         " bins and an n is, of the rungs measured there with the most distributions, the one whose lowest speed-up over CUB among them is"
         " highest (where CUB has no time, the one whose longest time is least). Its times, in parentheses the speed-up over CUB"
         " (= is a tie, ? undecided, − CUB wins), and CUB's fastest entry below.",
-        "",
-        *table(headers, rows),
-        "",
-        *(fold("Other sizes", [*table(headers, others), ""]) if others else []),
-    ]
+        table(headers, rows),
+        fold("Other sizes", spaced(table(headers, others))) if others else [],
+    )
     if slower:
         shown = table(["samples", ">n", "recommended", "distribution", ">over CUB", "interval"], slower)
-        lines += ["CUB is faster than the recommended rung here:", "", *shown, ""]
+        lines += spaced("CUB is faster than the recommended rung here:", shown)
     else:
-        lines += ["CUB is faster than the recommended rung in none of them.", ""]
+        lines += spaced("CUB is faster than the recommended rung in none of them.")
     return lines
 
 
@@ -169,7 +165,7 @@ def ladders(page: Page) -> list[str]:
         other = cell._replace(distribution="constant")
         beside = other if compare.contenders(machine, other) else None
         named = f"{text(kind(cell))}, {words.size(cell.items)} samples"
-        own = [f"### {named}", ""]
+        own = spaced(f"### {named}")
         own += page.drawn(charts.ladder_beside, (cell, beside), f"{cell.input_type}_{cell.sizes['bins']}")
         for (family, name), variants in ladder_groups(page, cell).items():
             own += ladder_table(page, cell, beside, family, name, variants)
@@ -182,7 +178,7 @@ def ladders(page: Page) -> list[str]:
         "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run. Counts have no error: every"
         " counter of every row is compared with an independent count, before, after and on changed samples."
     )
-    return [f"## The ladders{said}", "", *lines, " ".join(told), ""]
+    return spaced(f"## The ladders{said}", lines, " ".join(told))
 
 
 def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: str, variants: list) -> list[str]:
@@ -212,12 +208,12 @@ def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: 
                 row += [over_cub(ratio), "" if compare.is_cub(variant) else verdict(ratio)]
         rows.append(row)
     title = "Library baselines" if family == YARDSTICKS else f"{text(family.capitalize())}: {text(name)}"
-    more = [*table(DETAILS, [asked(page, cell, variant) for variant in variants]), ""]
-    lines = [f"#### {title}", "", *table(headers, rows), "", *fold("What each asks for and what it answers with", more)]
+    more = spaced(table(DETAILS, [asked(page, cell, variant) for variant in variants]))
+    lines = spaced(f"#### {title}", table(headers, rows), fold("What each asks for and what it answers with", more))
     if any(foretold.values()):
-        lines += [FORETOLD, ""]
+        lines += spaced(FORETOLD)
     if left := stopped(machine, cell, family, name):
-        lines += [f"Not run here: {words.listed(left)}.", ""]
+        lines += spaced(f"Not run here: {words.listed(left)}.")
     return lines
 
 
@@ -267,12 +263,12 @@ def every_kind(page: Page) -> list[str]:
     if len(swept) > 1:
         lines += page.drawn(charts.kinds, [(kind(problem), problem) for problem in swept])
     if shown := contests(page, first):
-        lines += [*shown, ""]
+        lines += spaced(shown)
     if shown := contests(page, rest):
-        lines += fold(f"Other samples and numbers of bins: {len(rest)}", [*shown, ""])
+        lines += fold(f"Other samples and numbers of bins: {len(rest)}", spaced(shown))
     if overview := matrix(machine, problems):
-        lines += ["The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", "", *overview, ""]
-    return ["## Samples, bins and n", "", "Uniform samples, even bins.", "", *lines] if lines else []
+        lines += spaced("The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", overview)
+    return spaced("## Samples, bins and n", "Uniform samples, even bins.", lines) if lines else []
 
 
 def ranges_and_channels(page: Page) -> list[str]:
@@ -288,9 +284,9 @@ def ranges_and_channels(page: Page) -> list[str]:
             shown = contests(page, cells(machine, operation, page.main.mode, name))
             first = f"## {title}" not in lines
             if shown and first:
-                lines += [f"## {title}", "", about, ""]
+                lines += spaced(f"## {title}", about)
             if shown:
-                told = [f"{charts.distribution(name).capitalize()}:", "", *shown, ""]
+                told = spaced(f"{charts.distribution(name).capitalize()}:", shown)
                 lines += told if first else fold(charts.distribution(name), told)
     return lines
 
@@ -331,14 +327,11 @@ def uncounted(page: Page) -> list[str]:
             ]
         )
     headers = ["call", "of", "samples", "n", "", "what was seen, in the first case", "counted right by"]
-    return [
+    return spaced(
         "## What CUB refuses or gets wrong",
-        "",
         "These calls have no time, and beating them is no win: a ratio exists only where CUB's counts are right.",
-        "",
-        *table(headers, rows),
-        "",
-    ]
+        table(headers, rows),
+    )
 
 
 # ---- the whole grid
@@ -408,7 +401,7 @@ def grid_tables(machine: Machine, best: dict[Cell, tuple[Variant, Ratio]], one: 
             rows.append([f"{setting.sizes['bins']:,}", words.size(setting.items), *told])
         if rows:
             headers = [">bins", ">n", *[f">{charts.distribution(name)}" for name in charts.DISTRIBUTIONS]]
-            lines += fold(f"{input_type}: the best rung's speed-up / the recommended one's", [*table(headers, rows), ""])
+            lines += fold(f"{input_type}: the best rung's speed-up / the recommended one's", spaced(table(headers, rows)))
     return lines
 
 
@@ -432,32 +425,30 @@ def whole_grid(page: Page) -> list[str]:
     if page.topic is None or not page.machine.device:
         return []
     machine = page.machine.grids.get(data.HISTOGRAMS)
-    lines = ["## The whole grid", ""]
+    lines = spaced("## The whole grid")
     if machine is None:
-        return [*lines, "Not measured yet: `bench/run --grid=histograms` measures it.", ""]
+        return spaced(lines, "Not measured yet: `bench/run --grid=histograms` measures it.")
     own = replace(page, machine=machine)
     best, one = of_best(machine), of_recommended(machine)
     if not best or not one:
-        return [*lines, "CUB has no time in any of its cells.", ""]
+        return spaced(lines, "CUB has no time in any of its cells.")
     runs = words.listed([f"{code(run.name)} (CCCL {text(run.cccl)})" for run in machine.runs])
-    lines += [
-        *banners(own),
+    lines += spaced(
+        banners(own),
         f"Every kind of samples with every number of bins and distribution, measured by {runs}. In each cell are CUB's entries, the front door, and"
         " the four rungs that a pilot call found fastest there. Where samples cannot tell so many bins apart, they are uniform only.",
-        "",
         "Recommended is one rung for each kind of samples, number of bins and n, without knowing the distribution.",
-        "",
-    ]
+    )
     for called, found in (("the best rung", best), ("the recommended rung", one), ("the front door", of_door(machine))):
         if found:
             shown = below(own, found)
             end = f"CUB's time is {'less here:' if shown else 'nowhere less.'}"
-            lines += [f"{standing(called.capitalize(), found)} {end}", "", *shown, *([""] if shown else [])]
+            lines += spaced(f"{standing(called.capitalize(), found)} {end}", shown, [""] if shown else [])
     without = [fault for fault in faults(machine) if fault.cell not in best]
     if without:
         counted = {kind_of: len({f.cell for f in without if f.kind == kind_of}) for kind_of in sorted({f.kind for f in without})}
         said = words.listed([f"{count} {kind_of}" for kind_of, count in counted.items()])
-        lines += [f"Where CUB has no right result there is no speed-up, and no win: {said}, as the tables say.", ""]
+        lines += spaced(f"Where CUB has no right result there is no speed-up, and no win: {said}, as the tables say.")
     return [*lines, *grid_maps(own, one), *grid_tables(machine, best, one)]
 
 
@@ -473,9 +464,9 @@ def sweeps(page: Page) -> list[str]:
     for problem in heads(machine, page.main.mode):
         if len(compare.sizes(machine, problem)) > 1:
             lines += page.drawn(charts.sweep_rate, problem, f"{problem.input_type}_{problem.sizes['bins']}")
-    over_n = ["## The sweep over n", "", *lines] if lines else []
+    over_n = spaced("## The sweep over n", lines) if lines else []
     if over_n:
-        over_n += ["Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.", ""]
+        over_n += spaced("Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.")
     lines, tables = [], []
     for input_type in TYPES:
         for name in ("uniform", "constant"):
@@ -486,7 +477,7 @@ def sweeps(page: Page) -> list[str]:
                 at = [c for c in found if c.items == compare.LADDER_ITEMS]
                 lines += page.drawn(charts.sweep_bins, at, f"{input_type}_{name}")
                 tables += bins_table(page, at)
-    over_bins = ["## The sweep over the number of bins", "", *lines, *tables] if lines else []
+    over_bins = spaced("## The sweep over the number of bins", lines, tables) if lines else []
     return [*over_n, *over_bins]
 
 
@@ -502,4 +493,4 @@ def bins_table(page: Page, at: list[Cell]) -> list[str]:
             took = [words.time(cub[1] if cub else None), words.time(each.median_us)]
             rows.append([f"{cell.sizes['bins']:,}", *took, rate, code(machine.labels[each.variant]), briefly(each.ratio)])
     about = f"{at[0].input_type}, {charts.distribution(at[0].distribution)}, {words.size(at[0].items)} samples"
-    return fold(words.html(about), [*table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows), ""]) if rows else []
+    return fold(words.html(about), spaced(table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows))) if rows else []

@@ -9,7 +9,7 @@ from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
 from rungs_report.published import SERVING, Published
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 NAMES = {
     "route": "experts of a token", "top_k": "greatest keys", "sample_top_p": "draw by top-p", "sample_top_k": "draw by top-k", "sample": "draw from all tokens",
@@ -111,7 +111,7 @@ def findings(page: Page) -> list[str]:
             over = studies.ratios([speedup for _, speedup in compared], [cell for cell, _ in compared], lambda cell: f"({where(cell)})")
             rows.append([title, code(name), text(beside(run)), *over, reached])
     headers = ["", "beside", "of", ">over it", "least", ">most", ">faster / tie / slower / undecided", ">share of the roof from 64 MiB"]
-    return [*table(headers, rows), "", *verified(page)]
+    return spaced(table(headers, rows), verified(page))
 
 
 def verified(page: Page) -> list[str]:
@@ -120,7 +120,7 @@ def verified(page: Page) -> list[str]:
     lines = [f"The host verified each way of {words.plural(len(cells), 'cell')}, before the samples and behind them: ours were right in all."]
     wrong = [(cell, each) for cell in cells for each in cell["results"] if each["role"] == "rival" and not each["verified"]]
     lines += [f"{code(each['name'])} was wrong at {where(cell)}: {text(each['defect'])}." for cell, each in wrong]
-    return [" ".join(lines), ""]
+    return spaced(" ".join(lines))
 
 
 def told(cell: Cell, name: str) -> str:
@@ -160,7 +160,7 @@ def times(page: Page) -> list[str]:
             )
         ways = [f">{name}" for name in names["rungs"]] + [f">{code(name)}" for name in names["rival"]]
         headers = ["", "input", ">rows x columns", "", *ways, ">roof", ">share of the roof", ">over an empty kernel"]
-        lines += [f"## {title}, {text(beside(run))}", "", *table(headers, rows), ""]
+        lines += spaced(f"## {title}, {text(beside(run))}", table(headers, rows))
     return lines
 
 
@@ -173,15 +173,12 @@ def publications(page: Page) -> list[str]:
             rows.append([NAMES[each.work], where(found), words.time(ours(found)["median_us"]), words.time(each.microseconds), each.chip, credit(each)])
     if not rows:
         return []
-    return [
+    return spaced(
         "## Beside published figures",
-        "",
         f"Ours are of this {text(page.machine.name)}, cold. Theirs are of other chips, clocks and harnesses, so no ratio is made of them. RadiK (ICS 2024) publishes gains over its"
         " predecessors, up to 2.5x for one row and 4.8x for batches, and no times of these shapes. vLLM samples by flashinfer.",
-        "",
-        *table(["", "cell", ">ours", ">theirs", "chip", "whose"], rows),
-        "",
-    ]
+        table(["", "cell", ">ours", ">theirs", "chip", "whose"], rows),
+    )
 
 
 def credit(of: Published) -> str:
@@ -197,17 +194,13 @@ def how(page: Page) -> list[str]:
     """What was measured, and with what."""
     names = {each["name"] for run in runs(page.machine) for cell in run["cells"] for each in timed(cell, "rungs")}
     taught = "".join(f" {code(name)} {what}" for name, what in TAUGHT.items() if name in names)
-    return [
+    return spaced(
         "## How this was measured",
-        "",
         "All ways of a cell take turns, cold: a clean flush comes before each sample. Storage is allocated before. Times are medians. The roof is a plain kernel that reads as many bytes"
         " as the call has to read, or copies as many as it has to read and write; the share is its time over the first of ours. The last column is the first of ours less the"
         " time of an empty kernel.",
-        "",
         "`route`, `sorted`, `unsorted` and `rungs` are ours. A rival's field tells its time, and how many times as fast the first of ours is. `cub_radix_sort` sorts whole rows with their columns."
         " `cub_sort_and_scan` sorts, scans, cuts and draws. `toolkit` is a kernel with the conversions of the toolkit's headers." + taught,
-        "",
         studies.undecided(runs(page.machine), "the first of ours lies"),
-        "",
-        *studies.measured_with(runs(page.machine), "program", "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
-    ]
+        studies.measured_with(runs(page.machine), "program", "run", "card", "driver", "CCCL", "nvcc", "commit", ">cells"),
+    )

@@ -6,7 +6,7 @@ from functools import partial
 from rungs_report import charts, compare, diffs, reasons, words
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, interval, over_cub, verdict
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 TOO_LONG = re.compile(r"one sample takes ([\d.]+) (µs|us|ms|s) at ")  # why the benchmark leaves a rung out, and what it would take
 MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
@@ -105,9 +105,9 @@ def ladder(page: Page) -> list[str]:
     cell = compare.ladder_cell(machine, page.main) if page.main else None
     if page.topic is None or page.main is None or cell is None:
         return []
-    lines = [f"## The ladder: {text(charts.describe(page.main))}, {words.size(cell.items)} items", ""]
+    lines = spaced(f"## The ladder: {text(charts.describe(page.main))}, {words.size(cell.items)} items")
     if machine.device and cell.items != compare.LADDER_ITEMS:
-        lines += ["16 Mi items were not measured; this is the size at which most rungs were.", ""]
+        lines += spaced("16 Mi items were not measured; this is the size at which most rungs were.")
     lines += page.drawn(charts.ladder, cell)
     versions = compare.cccl_versions(machine)
     several = len(versions) > 1
@@ -140,18 +140,16 @@ def ladder(page: Page) -> list[str]:
                 row += [interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
             rows.append(row)
             more.append(asked(page, cell, variant))
-        lines += [
+        lines += spaced(
             "### Library baselines" if family == compare.YARDSTICKS else f"### {text(family.capitalize())}: {text(name)}",
-            "",
-            *table(headers, rows),
-            "",
-        ]
+            table(headers, rows),
+        )
         if foretold:
-            lines += [FORETOLD, ""]
+            lines += spaced(FORETOLD)
         about = "What each asks for and what it answers with"
-        lines += fold(about, [*table(DETAILS, more), ""])
+        lines += fold(about, spaced(table(DETAILS, more)))
         if named := stopped(machine, cell, family, name):
-            lines += [f"Not run at this size: {words.listed(named)}.", ""]
+            lines += spaced(f"Not run at this size: {words.listed(named)}.")
     told = []
     if machine.device:
         told.append(f"The ceiling is {page.topic.roof}.")
@@ -161,7 +159,7 @@ def ladder(page: Page) -> list[str]:
             " shape as well as another idea."
         )
     told.append(f"Error is {page.topic.error}.")
-    return [*lines, " ".join(told), ""]
+    return spaced(lines, " ".join(told))
 
 
 def anchor(variant: Variant) -> str:
@@ -190,19 +188,16 @@ def lessons(page: Page) -> list[str]:
             diff = diffs.between(page.root, old, new)
             if diff is None:
                 absent = [name for name in (old, new) if diffs.source(page.root, name) is None]
-                lines += [
+                lines += spaced(
                     f"{page.label(variant)} after {page.label(previous)}: {won}; no diff, for {words.listed([code(a) for a in absent])} is not in the tree.",
-                    "",
-                ]
+                )
             else:
                 after = " after ".join(f"<code>{words.html(machine.labels[each])}</code>" for each in (variant, previous))
-                lines += [f'<a id="{anchor(variant)}"></a>', "", *fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff))]
+                lines += spaced(f'<a id="{anchor(variant)}"></a>', fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff)))
     if not lines:
         return []
-    return [
+    return spaced(
         "## What each rung changed, and what that gained",
-        "",
         f"The diff of each rung's file against the one before; the gain is the one at {words.size(cell.items)} items.",
-        "",
-        *lines,
-    ]
+        lines,
+    )

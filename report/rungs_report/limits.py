@@ -4,7 +4,7 @@ from rungs_report import charts, compare, histograms, topics, words
 from rungs_report.data import Cell, Machine
 from rungs_report.page import Page, fold
 from rungs_report.topics import Topic
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 NEAR_LIMIT = 90.0
 
@@ -95,19 +95,20 @@ def contents(page: Page) -> list[str]:
             if not rows:
                 continue
             said = farthest(machine, problem)
-            drawn += [f"### {text(charts.describe(problem))}", "", f"{said[:1].upper()}{said[1:]}.", ""]
+            drawn += spaced(f"### {text(charts.describe(problem))}", f"{said[:1].upper()}{said[1:]}.")
             several = f"{problem.operation}_{problem.input_type}_{problem.shape}".replace("=", "_").strip("_")
             drawn += page.drawn(charts.limit, problem, several)
-            shown = [*table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{compare.main_cub(machine)}, % of ceiling"], rows), ""]
+            shown = spaced(
+                table([">n", ">the ceiling's time", ">a launch's share of it", "best rung", ">% of ceiling", f">{compare.main_cub(machine)}, % of ceiling"], rows),
+            )
             drawn += shown if problem == compare.main_problem(machine, topic) else fold("the table over n", shown)
         if drawn:
-            lines += [f"The ceiling is {topic.roof}.", "", *drawn]
+            lines += spaced(f"The ceiling is {topic.roof}.", drawn)
     if not lines:
         return []
-    about = [
+    about = spaced(
         "The ceiling was measured at the same footprint in the same process, so 100 % is what this GPU did, not a datasheet. At the left nothing"
         " can be faster than a launch: the grey area is an empty kernel's share of the ceiling's time. At the right nothing can be faster"
         " than the memory. Every variant is a line; coloured are CUB and what wins somewhere.",
-        "",
-    ]
+    )
     return [*about, *lines]

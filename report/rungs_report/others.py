@@ -6,7 +6,7 @@ from rungs_report import published, studies, words
 from rungs_report.data import Machine
 from rungs_report.page import Page
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 Problem = tuple[str, str, int, int | None]  # operation, input's type, items, percent of contention
 DOOR, REPEATABLE, CUB = "front_door", "repeatable_door", "cub_device"
@@ -125,15 +125,12 @@ def beside_cub(page: Page) -> list[str]:
             ]
         )
     headers = ["problem", "flush", ">front door", *(f">CUB {text(run['versions']['cccl'])}" for run in every), ">over CUB", "best rung", ">time", ">over CUB"]
-    return [
+    return spaced(
         "## Ours and CUB's at their sizes",
-        "",
         "All times are means of calls that took turns, verified before and after. Over CUB is the lowest ratio of the runs; times of ours are of the latest."
         " Zeroed once: the rung's storage must hold zeros before the first call.",
-        "",
-        *table(headers, rows),
-        "",
-    ]
+        table(headers, rows),
+    )
 
 
 def beside_theirs(page: Page) -> list[str]:
@@ -151,17 +148,18 @@ def beside_theirs(page: Page) -> list[str]:
         if same
         else f"These runs are of {words.listed([text(chip) for chip in chips])}. No published figure is of that chip, so no ratios are drawn."
     )
-    return ["## Beside what they published", "", about, "", *table(["study", "problem", "theirs", "chip", ">their time", "here", ">time here", ">theirs / here"], rows), ""]
+    return spaced(
+        "## Beside what they published",
+        about,
+        table(["study", "problem", "theirs", "chip", ">their time", "here", ">time here", ">theirs / here"], rows),
+    )
 
 
 def how(page: Page) -> list[str]:
-    return [
+    return spaced(
         "## How they measured, and how these were measured",
-        "",
-        *(f"- {text(study)}: {method}" for study, method in HOW.items()),
-        "",
+        list(f"- {text(study)}: {method}" for study, method in HOW.items()),
         "`rungs_others` measures with CUDA events, launches hidden behind earlier work, buffers and storage allocated before. It flushes as each of them does. It takes 60 samples"
         " or more of a call, 20 of those over 1 GiB. Items are random where theirs are ones; the scans of integers and floats move as many bytes.",
-        "",
-        *studies.measured_with(runs(page.machine), "`run`", "card", "driver", "CCCL", "nvcc"),
-    ]
+        studies.measured_with(runs(page.machine), "`run`", "card", "driver", "CCCL", "nvcc"),
+    )

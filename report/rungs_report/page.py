@@ -10,7 +10,7 @@ from rungs_report.charts import Chart, Style
 from rungs_report.compare import Ratio
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.topics import Topic
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Page:
         if chart is None:
             return []
         self.charts.append(chart)
-        return [f"![{text(chart.title)}](charts/{chart.name}.svg)", ""]
+        return spaced(f"![{text(chart.title)}](charts/{chart.name}.svg)")
 
     def label(self, variant: Variant) -> str:
         return code(self.machine.labels[variant])
@@ -56,7 +56,7 @@ def divided(lines: list[str], site: str) -> tuple[list[str], bool]:
     depth, folded, section = 0, False, ""
 
     def told() -> list[str]:
-        said = [f"Only in `{site}{section}.html`: {'; '.join(named)}.", ""] if named else []
+        said = spaced(f"Only in `{site}{section}.html`: {'; '.join(named)}.") if named else []
         named.clear()
         return said
 
@@ -124,13 +124,13 @@ def flags(machine: Machine, variant: Variant) -> list[str]:
 def study_findings(page: Page, about: str, sentences: Iterable[str | None]) -> list[str]:
     """What a study found, a sentence a line."""
     found = [f"- {sentence}" for sentence in sentences if sentence]
-    return ["## Findings", "", about, "", *found, ""] if found and page.machine.device else []
+    return spaced("## Findings", about, found) if found and page.machine.device else []
 
 
 def study_ideas(page: Page, heading: str, first: str, variants: Iterable[Variant]) -> list[str]:
     """What each variant of a study is."""
     rows = [[page.label(v), text(page.machine.variants[v]["idea"]), ", ".join(flags(page.machine, v))] for v in variants]
-    return [f"## {heading}", "", *table([first, "idea", "asks for"], rows), ""] if rows else []
+    return spaced(f"## {heading}", table([first, "idea", "asks for"], rows)) if rows else []
 
 
 SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}

@@ -10,7 +10,7 @@ from rungs_report.circumstances import banners
 from rungs_report.data import Cell, Machine, Row, Run
 from rungs_report.page import Page, fold
 from rungs_report.tune import middle
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 THRESHOLD = 0.03  # what the geometric mean is to stay under
 LEAST_FLOOR = 0.01  # where no twins tell
@@ -173,19 +173,17 @@ def slower(page: Page, found: list[Point]) -> list[str]:
     """Every point at which CUB is faster, by name."""
     lost = sorted((each for each in found if each.loses_to_cub), key=lambda each: each.over_cub)
     if not lost:
-        return ["CUB is faster beyond the noise floor at no point.", ""]
+        return spaced("CUB is faster beyond the noise floor at no point.")
     rows = []
     for each in lost:
         ends = words.UNKNOWN if each.door.speedup_low is None else words.interval(each.door.speedup_low, each.door.speedup_high)
         floor = f"{each.floor * 100:.1f} %"
         times = [words.time(each.door.median_us), words.time(each.cub.median_us)]
         rows.append([text(named(each.cell, each.release)), words.size(each.cell.items), *times, words.ratio(each.over_cub), ends, floor])
-    return [
+    return spaced(
         f"CUB is faster beyond the noise floor at {words.plural(len(lost), 'point')}:",
-        "",
-        *table(["", ">n", ">front door", ">CUB", ">over CUB", "interval", ">noise floor"], rows),
-        "",
-    ]
+        table(["", ">n", ">front door", ">CUB", ">over CUB", "interval", ">noise floor"], rows),
+    )
 
 
 def judged(page: Page) -> list[str]:
@@ -195,15 +193,15 @@ def judged(page: Page) -> list[str]:
     far = sorted((each for each in found if each.behind > 1 + max(THRESHOLD, each.floor)), key=lambda each: -each.behind)
     rows = [[*line(page, each), lag(each.behind), f"{each.floor * 100:.1f} %"] for each in far]
     headers = ["", ">n", ">front door", "fastest", ">its time", ">regret", ">noise floor"]
-    return [
+    return spaced(
         f"**The front door is {sentence(found)}.**",
-        "",
-        *by_operation(found),
-        "",
-        *slower(page, found),
-        *pictures(page, found),
-        *(fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", [*table(headers, rows), ""]) if far else []),
-    ]
+        by_operation(found),
+        slower(page, found),
+        pictures(page, found),
+        fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", spaced(
+            table(headers, rows),
+        )) if far else [],
+    )
 
 
 def doorless(machine: Machine) -> list[Cell]:
@@ -236,7 +234,7 @@ def contents(page: Page) -> list[str]:
         "",
     ]
     if missing := doorless(machine):
-        lines += [f"The front door has no time in {words.plural(len(missing), 'cell')}: {text('; '.join(map(where, missing)))}.", ""]
+        lines += spaced(f"The front door has no time in {words.plural(len(missing), 'cell')}: {text('; '.join(map(where, missing)))}.")
     return [*lines, *judged(own)]
 
 

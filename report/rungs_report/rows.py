@@ -8,7 +8,7 @@ from rungs_report.against_cub import Stand
 from rungs_report.data import Cell, Machine, Variant, is_cub
 from rungs_report.page import Page
 from rungs_report.topics import ROW_NORM, ROW_REDUCE
-from rungs_report.words import table, text
+from rungs_report.words import spaced, table, text
 
 CALL = "DeviceSegmentedReduce::Sum"
 FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
@@ -60,11 +60,10 @@ def findings(page: Page) -> list[str]:
     every = against_cub.releases(found)
     told = [stand.speedup for stand in found]
     lower = " Of each shape the release counts that leaves us less." * (len(every) > 1)
-    return [
+    return spaced(
         f"`rungs::DeviceSegmentedReduce` over the fastest call of CUB {words.listed([text(each) for each in every])} for the same segments:"
         f" {words.ratio(statistics.geometric_mean(told))} in the geometric mean of {words.plural(len(told), 'shape')}, {words.ratio(min(told))} at least.{lower}",
-        "",
-    ]
+    )
 
 
 def shapes(page: Page) -> list[str]:
@@ -89,7 +88,7 @@ def shapes(page: Page) -> list[str]:
         lines.append([*row, f"{page.label(best)} {words.time(time(machine, cell, best))}" if best else words.UNKNOWN])
     of = f", of the runs beside CUB {text(compare.main_cccl(machine))}" * (len(every) > 1)
     about = f"A speed-up is over the fastest of the CUB calls to its left, whose times and the front door's are of one run. The front door's share is of the read-only roof; it and the best rung come last{of}."
-    return ["## Shape by shape", "", about, "", *table([*headers, ">share", "best rung"], lines), ""] if lines else []
+    return spaced("## Shape by shape", about, table([*headers, ">share", "best rung"], lines)) if lines else []
 
 
 def ladder(page: Page) -> list[str]:
@@ -112,7 +111,7 @@ def ladder(page: Page) -> list[str]:
             ]
         )
     headers = ["rung", ">time", ">share", ">GFLOP/s", ">in the text", "idea"]
-    return [f"## The ladder at {shape(cell)}", "", *table(headers, lines), ""]
+    return spaced(f"## The ladder at {shape(cell)}", table(headers, lines))
 
 
 def by_shape(page: Page) -> list[str]:
@@ -128,7 +127,7 @@ def by_shape(page: Page) -> list[str]:
     lines = [[page.label(variant), *(share(cell, variant) for cell in found)] for variant in variants]
     if not lines:
         return []
-    return ["## Every rung, in percent of the roof", "", *table(["rung", *(f">{shape(cell)}" for cell in found)], lines), ""]
+    return spaced("## Every rung, in percent of the roof", table(["rung", *(f">{shape(cell)}" for cell in found)], lines))
 
 
 def norms(page: Page) -> list[str]:
@@ -146,11 +145,8 @@ def norms(page: Page) -> list[str]:
             told += [words.time(time(machine, cell, variant)), words.UNKNOWN if share is None else f"{share:.0f}"]
         lines.append([shape(cell), *told])
     headers = [">rows x columns", *(header for v in variants for header in (f">{page.label(v)}", ">% of a copy"))]
-    return [
+    return spaced(
         "## Root-mean-square norms",
-        "",
         "Every row divided by the root of its mean square, times a row of weights. A copy reads and writes as many bytes.",
-        "",
-        *table(headers, lines),
-        "",
-    ]
+        table(headers, lines),
+    )

@@ -4,7 +4,7 @@ from rungs_report import compare, extrema, words
 from rungs_report.data import is_cub
 from rungs_report.page import Page
 from rungs_report.topics import SELECTIONS
-from rungs_report.words import table
+from rungs_report.words import spaced, table
 
 OPERATION = "select_if"
 
@@ -30,4 +30,4 @@ def shares(page: Page) -> list[str]:
         times = {variant: compare.figure(machine, cell, variant, "median_us") for variant in variants}
         rows.append([f"{cell.sizes['percent']} %", *map(words.time, times.values()), words.ratio(over_cub(times))])
     headers = [">chosen", *(f">{page.label(variant)}" for variant in variants), ">front door over CUB"]
-    return ["## By the share of chosen items", "", f"{words.size(max(sizes))} floats, cold.", "", *table(headers, rows), ""]
+    return spaced("## By the share of chosen items", f"{words.size(max(sizes))} floats, cold.", table(headers, rows))

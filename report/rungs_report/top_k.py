@@ -3,7 +3,7 @@
 from rungs_report import compare, extrema, rows, selections, words
 from rungs_report.page import Page
 from rungs_report.topics import TOP_K
-from rungs_report.words import table
+from rungs_report.words import spaced, table
 
 OPERATION = "top_k"
 
@@ -22,4 +22,4 @@ def shapes(page: Page) -> list[str]:
         lines.append([rows.shape(cell), words.number(cell.sizes["k"]), *map(words.time, times.values()), words.ratio(selections.over_cub(times))])
     headers = ["rows x columns", ">k", *(f">{page.label(variant)}" for variant in variants), ">front door over CUB"]
     about = "Floats, cold. CUB has no such call with sorted results: it sorts whole rows, or k of them behind `cub::DeviceTopK`."
-    return ["## By rows, columns and k", "", about, "", *table(headers, lines), ""]
+    return spaced("## By rows, columns and k", about, table(headers, lines))

@@ -7,7 +7,7 @@ from typing import Any
 from rungs_report import published, words
 from rungs_report.data import Machine
 from rungs_report.page import Page
-from rungs_report.words import code, table, text
+from rungs_report.words import code, spaced, table, text
 
 Cell = dict[str, Any]
 TYPES = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "float8_e4m3fn": "e4m3", "int32": "i32"}
@@ -126,9 +126,9 @@ def findings(page: Page) -> list[str]:
     headers = ["", ">shapes", ">over torch", "least", ">slower", "share of a copy or a read"]
     runs = page.machine.torch
     beside = words.listed(sorted({f"torch {text(run['environment']['torch'])}" for run in runs}))
-    lines = [f"`rungs_torch` beside {beside}: over the better of eager and compiled, cold. {SHADES}", "", *table(headers, lines), ""]
+    lines = spaced(f"`rungs_torch` beside {beside}: over the better of eager and compiled, cold. {SHADES}", table(headers, lines))
     if bad := wrong(page.machine):
-        lines += [f"Not verified, and without a time: {words.listed([code(cell['cell']) for cell in bad])}.", ""]
+        lines += spaced(f"Not verified, and without a time: {words.listed([code(cell['cell']) for cell in bad])}.")
     return lines
 
 
@@ -144,7 +144,7 @@ def grid(found: list[Cell], written: Any) -> list[str]:
         [words.size(rows), *(written(by_shape[rows, size]) if (rows, size) in by_shape else "" for size in columns)]
         for rows in sorted({cell["shape"][0] for cell in found}, reverse=True)
     ]
-    return [*table(["rows \\ columns", *(f">{words.size(size)}" for size in columns)], lines), ""]
+    return spaced(table(["rows \\ columns", *(f">{words.size(size)}" for size in columns)], lines))
 
 
 def told(cell: Cell) -> str:
@@ -163,11 +163,11 @@ def tables(page: Page) -> list[str]:
     for (operation, type_name), found in groups(page.machine).items():
         roof = "a copy" if found[0]["roof"] == "copy" else "reading alone"
         about = f"Over the better of torch's (c: compiled), the share of the speed of {roof}"
-        lines += [f"## {text(title(operation, type_name))}", ""]
+        lines += spaced(f"## {text(title(operation, type_name))}")
         if len({cell["shape"][1] for cell in found}) > 1:
-            lines += [f"{about}:", "", *grid(found, told), "Ours / torch's, µs:", "", *grid(found, times)]
+            lines += spaced(f"{about}:", grid(found, told), "Ours / torch's, µs:", grid(found, times))
         else:
-            lines += [f"{about}, and ours / torch's time:", "", *grid(found, lambda cell: f"{told(cell)}, {times(cell)} µs")]
+            lines += spaced(f"{about}, and ours / torch's time:", grid(found, lambda cell: f"{told(cell)}, {times(cell)} µs"))
     return lines
 
 
@@ -187,7 +187,7 @@ def arrays(page: Page) -> list[str]:
         ]
         for cell in found
     ]
-    return ["## Arrays", "", *table(["", ">items", ">ours", ">torch's (c: compiled)", ">over torch", ">share"], lines), ""]
+    return spaced("## Arrays", table(["", ">items", ">ours", ">torch's (c: compiled)", ">over torch", ">share"], lines))
 
 
 def beside_quack(page: Page) -> list[str]:
@@ -215,16 +215,12 @@ def how(page: Page) -> list[str]:
             ]
         )
     wide = max(cells(page.machine), key=spread)
-    return [
+    return spaced(
         "## How this was measured",
-        "",
         "`python/bench_torch.py` times one call of each contender on the same tensors, in turns, in one process. Caches are emptied "
         "before each call. The roof is timed with them: `copy_` of torch of as many bytes for what writes rows, the sum of all items for "
         "what is only read. Every cell is verified, in float64 or bit for bit. Times are medians.",
-        "",
-        *(DRAWS if any(cell["operation"].startswith("sample") for cell in cells(page.machine)) else ()),
+        DRAWS if any(cell["operation"].startswith("sample") for cell in cells(page.machine)) else (),
         f"The quartiles of ours lie {words.percent(100 * spread(wide))} of the median apart at most ({code(wide['cell'])}).",
-        "",
-        *table(["began", "GPU", "driver", "torch", "commit", ">cells", ">compiled", "caches emptied by"], lines),
-        "",
-    ]
+        table(["began", "GPU", "driver", "torch", "commit", ">cells", ">compiled", "caches emptied by"], lines),
+    )

@@ -134,3 +134,13 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
     rule = "|" + "|".join("-" * (w + 1) + (":" if r else "-") for w, r in zip(widths, right, strict=True)) + "|"
     return [line(cells[0]), rule, *[line(row) for row in cells[1:]]]
+
+
+def spaced(*parts: str | Sequence[str]) -> list[str]:
+    """Paragraphs, tables and sections as lines, with one empty line behind each; what is empty is left out."""
+    lines: list[str] = []
+    for part in parts:
+        lines += [part] if isinstance(part, str) and part else part
+        if lines and lines[-1]:
+            lines.append("")
+    return lines
