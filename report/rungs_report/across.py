@@ -99,7 +99,7 @@ def findings(page: Page) -> list[str]:
                     rows.append([str(run["ranks"]), what, mode, code(ours), NAMES.get(name, code(name)), *told[:2], told[3]])
         lines.append(verified(run))
     headers = [">GPUs", "", "mode", "ours", "beside", ">over it", "least", ">faster / tie / slower / undecided"]
-    return [*(spaced(table(headers, rows)) if rows else []), *[line for each in lines for line in (each, "")]]
+    return [*(spaced(table(headers, rows))), *[line for each in lines for line in (each, "")]]
 
 
 def verified(run: Run) -> str:

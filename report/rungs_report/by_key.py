@@ -104,7 +104,7 @@ def findings(page: Page) -> list[str]:
     every = runs(page.machine)
     lines = spaced(
         table(["", f">over {text(beside(*every))}", ">at the copy's speed", "least", ">most", ">faster / tie / slower / undecided"], rows),
-    ) if rows else []
+    )
     if len(every) > 1:
         once = met_once(page)
         lines += spaced(

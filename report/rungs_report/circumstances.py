@@ -113,7 +113,7 @@ def environment(page: Page) -> list[str]:
             ["run", "", *[f">{text(name.replace('_', ' '))}" for name in names]],
             [[code(run), moment, *[reading(values.get(name)) for name in names]] for (run, moment), values in readings.items()],
         )
-        lines += fold("The GPU before and after each run", spaced(told))
+        lines += fold("The GPU before and after each run", told)
     variables = sorted({f"{k}={v}" for run in machine.runs for k, v in (run.context.get("variables") or {}).items()})
     if variables:
         lines += spaced(f"Environment variables that change behaviour: {words.listed([code(v) for v in variables])}.")
@@ -158,7 +158,7 @@ def ceilings(page: Page) -> list[str]:
                 for f in footprints
             ],
         )
-        lines += fold(f"In GB/s, bytes read and written, {words.html(mode)}", spaced(shown))
+        lines += fold(f"In GB/s, bytes read and written, {words.html(mode)}", shown)
     floors: dict[tuple[str, str], list[float]] = {}
     for run in runs:
         for entry in run.document["floors"]:
@@ -224,9 +224,7 @@ def noise(page: Page) -> list[str]:
         "CUB is entered twice in every cell; how far it lies from itself is the noise. A cell's floor comes from the twins of the other cells of"
         " like shape and footprint, and a difference below it is a tie.",
         table(["mode", *headers], [[text(mode), *_apart(twins)] for mode, twins in sorted(by_mode.items())]),
-        fold("By run", spaced(
-            table([">run", "mode", *headers], [[str(number), text(mode), *_apart(twins)] for (number, mode), twins in sorted(twins_of.items())]),
-        )),
+        fold("By run", table([">run", "mode", *headers], [[str(number), text(mode), *_apart(twins)] for (number, mode), twins in sorted(twins_of.items())])),
     )
 
 

@@ -352,7 +352,7 @@ def changing(found: list[Way], spread: bool) -> list[str]:
                      signed(least), signed(middle), signed(largest), *apart, str(lost) if lost else ""]
                 )  # fmt: skip
     headers = ["way", "kind", ">different results", ">the most frequent", ">least error", ">median", ">largest", *[">spread"] * spread, ">calls with no sum"]
-    return spaced(table(headers, rows)) if rows else []
+    return spaced(table(headers, rows))
 
 
 def runs(page: Page) -> list[str]:

@@ -251,15 +251,13 @@ def contents(page: Page) -> list[str]:
         " file, its beginning and what it says of the price. What moved: of what was counted of both.",
         fold(
             "What the figures are",
-            spaced(
-                f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; instructions are counted in the kernel that has most"
+            f"What moved is the first {reasons.MOST} of these that did: {reasons.order(machine)}; instructions are counted in the kernel that has most"
                 " of them."
                 " Gains are over three rungs: the one before on the ladder (of those run at this size), the fastest of all before, and the ladder's first."
                 " Lines changed: of the rung's file against the one before, and the diff behind them."
                 + (SASS_GUIDE + how_disassembled(machine) if machine.sass else "")
                 + (OCCUPANCY_GUIDE if any(row.values.get("occupancy") for run in machine.runs for row in run.rows) else "")
                 + (counters.GUIDE + counters.how_counted(machine) if machine.counters else ""),
-            ),
         ),
     )
     return [*about, *lines]

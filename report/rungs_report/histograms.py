@@ -137,7 +137,7 @@ def distributions(page: Page) -> list[str]:
         " highest (where CUB has no time, the one whose longest time is least). Its times, in parentheses the speed-up over CUB"
         " (= is a tie, ? undecided, − CUB wins), and CUB's fastest entry below.",
         table(headers, rows),
-        fold("Other sizes", spaced(table(headers, others))) if others else [],
+        fold("Other sizes", table(headers, others)) if others else [],
     )
     if slower:
         shown = table(["samples", ">n", "recommended", "distribution", ">over CUB", "interval"], slower)
@@ -246,7 +246,7 @@ def contests(page: Page, found: list[Cell]) -> list[str]:
         by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
         row += [over_cub(by_version.get(version)) for version in versions] if several else [over_cub(each.ratio)]
         rows.append([*row, interval(each.ratio), verdict(each.ratio), ", ".join(flags(machine, each.variant))])
-    return table([*headers, "interval", "verdict", "asks for"], rows) if rows else []
+    return table([*headers, "interval", "verdict", "asks for"], rows)
 
 
 def every_kind(page: Page) -> list[str]:
@@ -265,7 +265,7 @@ def every_kind(page: Page) -> list[str]:
     if shown := contests(page, first):
         lines += spaced(shown)
     if shown := contests(page, rest):
-        lines += fold(f"Other samples and numbers of bins: {len(rest)}", spaced(shown))
+        lines += fold(f"Other samples and numbers of bins: {len(rest)}", shown)
     if overview := matrix(machine, problems):
         lines += spaced("The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", overview)
     return spaced("## Samples, bins and n", "Uniform samples, even bins.", lines) if lines else []
@@ -379,7 +379,7 @@ def below(page: Page, found: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
         + [over_cub(ratio), interval(ratio), verdict(ratio)]
         for cell, variant, ratio in lost
     ]
-    return table(["samples", ">bins", ">n", "distribution", "rung", ">over CUB", "interval", "verdict"], rows) if rows else []
+    return table(["samples", ">bins", ">n", "distribution", "rung", ">over CUB", "interval", "verdict"], rows)
 
 
 def grid_tables(machine: Machine, best: dict[Cell, tuple[Variant, Ratio]], one: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
@@ -401,7 +401,7 @@ def grid_tables(machine: Machine, best: dict[Cell, tuple[Variant, Ratio]], one: 
             rows.append([f"{setting.sizes['bins']:,}", words.size(setting.items), *told])
         if rows:
             headers = [">bins", ">n", *[f">{charts.distribution(name)}" for name in charts.DISTRIBUTIONS]]
-            lines += fold(f"{input_type}: the best rung's speed-up / the recommended one's", spaced(table(headers, rows)))
+            lines += fold(f"{input_type}: the best rung's speed-up / the recommended one's", table(headers, rows))
     return lines
 
 
@@ -493,4 +493,4 @@ def bins_table(page: Page, at: list[Cell]) -> list[str]:
             took = [words.time(cub[1] if cub else None), words.time(each.median_us)]
             rows.append([f"{cell.sizes['bins']:,}", *took, rate, code(machine.labels[each.variant]), briefly(each.ratio)])
     about = f"{at[0].input_type}, {charts.distribution(at[0].distribution)}, {words.size(at[0].items)} samples"
-    return fold(words.html(about), spaced(table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows))) if rows else []
+    return fold(words.html(about), table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows)) if rows else []

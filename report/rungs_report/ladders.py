@@ -147,7 +147,7 @@ def ladder(page: Page) -> list[str]:
         if foretold:
             lines += spaced(FORETOLD)
         about = "What each asks for and what it answers with"
-        lines += fold(about, spaced(table(DETAILS, more)))
+        lines += fold(about, table(DETAILS, more))
         if named := stopped(machine, cell, family, name):
             lines += spaced(f"Not run at this size: {words.listed(named)}.")
     told = []

@@ -10,7 +10,7 @@ from rungs_report.charts import Chart, Style
 from rungs_report.compare import Ratio
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.topics import Topic
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Page:
 
 def fold(summary: str, lines: list[str]) -> list[str]:
     """Lines that a committed page only names and the site shows, under a line that opens them. The summary is HTML."""
-    return ["<details>", f"<summary>{summary}</summary>", "", *lines, "</details>", ""] if lines else []
+    return ["<details>", f"<summary>{summary}</summary>", "", *spaced(lines), "</details>", ""] if lines else []
 
 
 def divided(lines: list[str], site: str) -> tuple[list[str], bool]:
@@ -130,7 +130,7 @@ def study_findings(page: Page, about: str, sentences: Iterable[str | None]) -> l
 def study_ideas(page: Page, heading: str, first: str, variants: Iterable[Variant]) -> list[str]:
     """What each variant of a study is."""
     rows = [[page.label(v), text(page.machine.variants[v]["idea"]), ", ".join(flags(page.machine, v))] for v in variants]
-    return spaced(f"## {heading}", table([first, "idea", "asks for"], rows)) if rows else []
+    return section(f"## {heading}", table([first, "idea", "asks for"], rows))
 
 
 SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}

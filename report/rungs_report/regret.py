@@ -198,9 +198,7 @@ def judged(page: Page) -> list[str]:
         by_operation(found),
         slower(page, found),
         pictures(page, found),
-        fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", spaced(
-            table(headers, rows),
-        )) if far else [],
+        fold(f"Points more than {THRESHOLD * 100:.0f} % and the noise floor behind the best: {len(far)}", table(headers, rows)) if far else [],
     )
 
 

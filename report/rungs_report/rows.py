@@ -8,7 +8,7 @@ from rungs_report.against_cub import Stand
 from rungs_report.data import Cell, Machine, Variant, is_cub
 from rungs_report.page import Page
 from rungs_report.topics import ROW_NORM, ROW_REDUCE
-from rungs_report.words import spaced, table, text
+from rungs_report.words import section, spaced, table, text
 
 CALL = "DeviceSegmentedReduce::Sum"
 FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
@@ -88,7 +88,7 @@ def shapes(page: Page) -> list[str]:
         lines.append([*row, f"{page.label(best)} {words.time(time(machine, cell, best))}" if best else words.UNKNOWN])
     of = f", of the runs beside CUB {text(compare.main_cccl(machine))}" * (len(every) > 1)
     about = f"A speed-up is over the fastest of the CUB calls to its left, whose times and the front door's are of one run. The front door's share is of the read-only roof; it and the best rung come last{of}."
-    return spaced("## Shape by shape", about, table([*headers, ">share", "best rung"], lines)) if lines else []
+    return section("## Shape by shape", about, table([*headers, ">share", "best rung"], lines))
 
 
 def ladder(page: Page) -> list[str]:

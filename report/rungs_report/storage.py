@@ -41,5 +41,5 @@ class Storage:
         lines = spaced(
             "`ours : CUB's` in bytes; of several types, releases or entries of CUB's the least and the most. CUB asks for 1 byte where it needs none.",
         )
-        lines += spaced(table(["call", "of", *(f">n = {words.size(n)}" for n in SIZES)], rows)) if rows else []
-        return lines + (spaced(table(["call", "rows x columns", ">bytes"], shapes)) if shapes else [])
+        lines += spaced(table(["call", "of", *(f">n = {words.size(n)}" for n in SIZES)], rows))
+        return lines + (spaced(table(["call", "rows x columns", ">bytes"], shapes)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from rungs_report import words
 from rungs_report.page import Page, quoted
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 Run = dict[str, Any]
 Cell = dict[str, Any]
@@ -68,7 +68,7 @@ def left_out(runs: list[Run], headers: list[str], about: Callable[[Run, Result],
     """about: what is told of a run and a contender that it left out."""
     counts = Counter((about(run, each), each["reason"]) for run in runs for each in run["skipped"])
     rows = [[*said, str(count), text(reason)] for (said, reason), count in counts.items()]
-    return spaced("## What was not run", table([*headers, ">cells", "why"], rows)) if rows else []
+    return section("## What was not run", table([*headers, ">cells", "why"], rows))
 
 
 def undecided(runs: list[Run], noise: str) -> str:

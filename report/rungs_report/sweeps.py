@@ -43,7 +43,7 @@ def headline_table(machine: Machine, problem: Cell) -> list[str]:
         else:
             row += [over_cub(each.ratio), interval(each.ratio)]
         rows.append([*row, verdict(each.ratio), ", ".join(flags(machine, each.variant))])
-    return table([*headers, "verdict", "asks for"], rows) if rows else []
+    return table([*headers, "verdict", "asks for"], rows)
 
 
 FASTEST_OF_EACH = spaced(
@@ -203,7 +203,7 @@ def of_verdict(page: Page, found: list[Topic], verdict: str, contract: bool) -> 
             rungs = dict.fromkeys(page.label(each.variant) for each in own)
             rows.append([text(charts.describe(problem)), where, ", ".join(rungs), " to ".join(ratios)])
             total += len(own)
-    return total, spaced(table(["problem", "at n", "our best", ">over CUB"], rows)) if rows else []
+    return total, spaced(table(["problem", "at n", "our best", ">over CUB"], rows))
 
 
 def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
@@ -363,7 +363,7 @@ def matrix(machine: Machine, problems: list[Cell]) -> list[str]:
             row.append(marked(found[count].ratio if count in found else None))
         if any(entry != words.UNKNOWN for entry in row[1:]):
             rows.append(row)
-    return table(["problem", *[f">{words.size(count)}" for count in counts]], rows) if rows else []
+    return table(["problem", *[f">{words.size(count)}" for count in counts]], rows)
 
 
 def other_types(page: Page) -> list[str]:

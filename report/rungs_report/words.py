@@ -121,10 +121,12 @@ def html(value: object) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table, padded so that it reads as one in the source too, but for columns of sentences. A header that begins with '>'
-    aligns right."""
+    """A Markdown table, padded so that it reads as one in the source too, but for columns of sentences; nothing without rows. A header
+    that begins with '>' aligns right."""
     right = [header.startswith(">") for header in headers]
     cells = [[header.lstrip(">") for header in headers], *[list(row) for row in rows]]
+    if len(cells) == 1:
+        return []
     longest = [max(len(line[column]) for line in cells) for column in range(len(headers))]
     widths = [max(3, width) if width <= SENTENCE else 3 for width in longest]
 
@@ -144,3 +146,8 @@ def spaced(*parts: str | Sequence[str]) -> list[str]:
         if lines and lines[-1]:
             lines.append("")
     return lines
+
+
+def section(heading: str, *parts: str | Sequence[str]) -> list[str]:
+    """A heading and what stands under it; nothing where no table and no lines do."""
+    return spaced(heading, *parts) if any(part for part in parts if not isinstance(part, str)) else []
