@@ -54,7 +54,7 @@ def committed_pages_made_once(committed_results_read_once: dict[tuple[object, ..
     def once(machine: data.Machine, root: Path, looks: dict[Any, charts.Style], others: tuple[str, ...] = ()) -> pages.Pages:
         if not any(machine in read.machines for (name, *_), read in committed_results_read_once.items() if name == "read"):
             return make(machine, root, looks, others)
-        about, checked = (machine.gpu, root, *looks.items(), others), charts.grammar_checked()
+        about, checked = (machine.gpu, root, *looks.items(), others), charts.check_grammar is not None
         if about not in made or made[about][0] < checked:
             made[about] = checked, make(machine, root, looks, others)
         return made[about][1]
