@@ -20,10 +20,6 @@ def runs(machine: Machine) -> list[Run]:
     return studies.latest(machine.across, lambda run: run["ranks"])
 
 
-def measured(machine: Machine) -> bool:
-    return bool(machine.across)
-
-
 def result(cell: Cell, name: str) -> Result | None:
     return next((each for each in cell["results"] if each["name"] == name), None)
 
@@ -80,10 +76,6 @@ def gpus(run: Run) -> str:
 
 def told(speedup: Result | None) -> str:
     return words.ratio(speedup["value"]) + SAID[speedup["verdict"]].replace("CUB", "NCCL") if speedup else words.UNKNOWN
-
-
-def banners(page: Page) -> list[str]:
-    return studies.banners(page, runs(page.machine), "across")
 
 
 def findings(page: Page) -> list[str]:
@@ -194,8 +186,7 @@ def ideas(page: Page) -> list[str]:
     return spaced("## What each does", table(["", "against", "idea", "gains", "costs"], rows))
 
 
-def left_out(page: Page) -> list[str]:
-    return studies.left_out(runs(page.machine), spaced(">GPUs"), lambda run, each: (str(run["ranks"]), code(each["name"])))
+left_out = studies.left_out(runs, [">GPUs", ""], lambda run, each: (str(run["ranks"]), code(each["name"])))
 
 
 def how(page: Page) -> list[str]:

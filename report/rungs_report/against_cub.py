@@ -211,7 +211,7 @@ def tallies(page: Page) -> list[str]:
         " the storage, whose bytes [workspace](#workspace) tells, was allocated before. [How a number comes to be](../../docs/measuring.md#how-a-number-comes-to-be).",
         table(["call", "mode", ">cells", ">geometric mean", ">median", ">lowest", ">faster", ">level or undecided", ">slower"], rows),
         "Calls without a section were not timed through the front door here."
-        + (" Calls by key, partitions and runs were measured by another program: [selections and runs of keys](by_key.md)." if by_key.measured(page.machine) else ""),
+        + (" Calls by key, partitions and runs were measured by another program: [selections and runs of keys](by_key.md)." if page.machine.by_key else ""),
     )
 
 
@@ -288,7 +288,7 @@ def workspace(page: Page) -> list[str]:
             cell = stand.cell
             of = shape(cell) if cell.sizes.keys() & {"rows", "bins"} else cell.input_type
             asked.add(name, of, cell.items, int(stand.latest.workspace_bytes or 0), cubs_bytes(stand))
-    keys = " Calls by key have [their own table](by_key.md#workspace)." if by_key.measured(page.machine) else ""
+    keys = " Calls by key have [their own table](by_key.md#workspace)." if page.machine.by_key else ""
     return spaced("## Workspace", f"The temporary storage that a call asks for in CUB's first phase: {told}.{keys}", asked.table())
 
 
@@ -352,7 +352,7 @@ def losses(page: Page) -> list[str]:
         worst = several[0]
         speedups = " / ".join(words.ratio(each.speedup) for each in several)
         rows.append([speedups, f"`{call}`", " / ".join(each.types for each in several), problem, words.size(items), words.significant(worst.ours), words.significant(worst.cub), text(worst.release)])
-    keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if by_key.measured(page.machine) else ""
+    keys = " Calls by key, partitions and runs are counted on [their page](by_key.md), too." if page.machine.by_key else ""
     by_key_scans = any("SegmentedScan" in each.call and text(each.release) < "3.3" for each in found)
     scans = " CUB before 3.3 has no scan of segments. There its scan by key stands beside ours, over keys that are made beforehand." * by_key_scans
     return spaced(

@@ -26,10 +26,6 @@ def runs(machine: Machine) -> list[Run]:
     return studies.latest(machine.by_key)
 
 
-def measured(machine: Machine) -> bool:
-    return bool(machine.by_key)
-
-
 def result(cell: Cell, name: str) -> Result | None:
     return next((each for each in cell["results"] if each["name"] == name and "median_us" in each), None)
 
@@ -77,10 +73,6 @@ def groups(page: Page) -> dict[str, list[Cell]]:
 
 def beside(*several: Run) -> str:
     return f"CUB {words.listed([run['versions']['cccl'] for run in several])}"
-
-
-def banners(page: Page) -> list[str]:
-    return studies.banners(page, runs(page.machine), "by_key")
 
 
 def where(cell: Cell) -> str:
@@ -170,11 +162,9 @@ def rival(page: Page, name: str) -> list[str]:
     )
 
 
-def left_out(page: Page) -> list[str]:
-    return studies.left_out(
-        runs(page.machine), ["run beside", "whose call", ""],
-        lambda run, each: (text(beside(run)), each["name"], code(NAMES.get(each["operation"], each["operation"]))),
-    )  # fmt: skip
+left_out = studies.left_out(
+    runs, ["run beside", "whose call", ""], lambda run, each: (text(beside(run)), each["name"], code(NAMES.get(each["operation"], each["operation"])))
+)
 
 
 def how(page: Page) -> list[str]:

@@ -8,7 +8,7 @@ from rungs_report import claims, compare, words
 from rungs_report.data import Machine, Refusal, Run, Variant
 from rungs_report.page import Page, fold, quoted
 from rungs_report.topics import name_of
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 FEW_SKIPPED = 6  # as many lines a page shows
@@ -338,9 +338,7 @@ def omissions(page: Page) -> list[str]:
 
 
 def refused(page: Page) -> list[str]:
-    if not page.machine.refusals:
-        return []
-    return spaced("## Refused", "This report uses none of these:", refusal_table(page.machine.refusals))
+    return section("## Refused", "This report uses none of these:", refusal_table(page.machine.refusals))
 
 
 def refusal_table(refusals: list[Refusal]) -> list[str]:

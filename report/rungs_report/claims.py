@@ -913,8 +913,8 @@ def of(machine: Machine) -> dict[str, tuple[Claim, ...]]:
     extrema = {topics.EXTREMA: EXTREMA} if EXTREMUM.operation in operations else {}
     by_rows = {"rows": ROWS + FUSED * norms_measured(machine)} if rows_measured(machine) else {}
     by_error = {"accuracy": ACCURACY + ACCURACY_OF_DOTS * bool(errors.ways(machine, dots=True))} if errors.measured(machine) else {}
-    several = {"across GPUs": ACROSS} if across.measured(machine) else {}
-    of_inference = {"inference": INFERENCE} if inference.measured(machine) else {}
+    several = {"across GPUs": ACROSS} if machine.across else {}
+    of_inference = {"inference": INFERENCE} if machine.inference else {}
     return CLAIMS | dots | extrema | by_rows | by_error | several | of_inference
 
 

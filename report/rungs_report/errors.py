@@ -17,7 +17,7 @@ from typing import Any
 from rungs_report import sass, words
 from rungs_report.data import ACCURACY_SCHEMA, Machine, Unusable
 from rungs_report.page import Page, fold
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 STUDY_SCHEMA = "rungs.accuracy_study/1"
 LADDER = "accumulators"
@@ -293,9 +293,7 @@ def by_size(page: Page) -> list[str]:
             headers = [">CUB, `gpu_to_gpu`", ">exact over it"]
         lines += spaced(f"### {text(sweep['input_type'])} {what}, {text(sweep['kind'].replace('_', ' '))}")
         lines += spaced(table([">n", ">plain", ">exact", ">speed of the plain one", *headers], rows))
-    if not lines:
-        return []
-    return spaced(
+    return section(
         "## Exact sums at every size",
         "Cold, all ways of a table together. Plain: `rungs::DeviceReduce::Sum`, of pairs the rung `dots/tagged_sums`. Each exact result was"
         " compared with the exact sum, bit for bit. Longer inputs repeat 16 Mi items. Halves are summed to a float.",
@@ -358,9 +356,7 @@ def changing(found: list[Way], spread: bool) -> list[str]:
 def runs(page: Page) -> list[str]:
     """What atomics answer from call to call."""
     rows = changing(ways(page.machine), spread=False)
-    if not rows:
-        return []
-    return spaced(
+    return section(
         "## Results that change from call to call",
         f"Of {study(page.machine)['runs']} calls on the same items. Errors with their sign, in ulp. What is not listed answered the same bits in all calls.",
         rows,
@@ -386,9 +382,7 @@ def ranked(machine: Machine, rungs: tuple[str, ...], dots: bool) -> list[str]:
 def nearer(page: Page) -> list[str]:
     """Which order of additions comes nearer to the exact sum: one float each, added in different orders."""
     rows = ranked(page.machine, (SERIAL, "atomic_per_element", "atomic_per_block", "cub_device_reduce", "front_door", "plain", "pairwise"), dots=False)
-    if not rows:
-        return []
-    return spaced(
+    return section(
         "## Which order comes nearer",
         "Every way here adds in floats alone; only the order differs. The nearest is bold. The host's order is one chain of all items; a"
         " GPU's is a tree over short chains.",

@@ -10,7 +10,7 @@ from rungs_report.circumstances import banners
 from rungs_report.compare import Ratio, Recommended
 from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
 from rungs_report.ladders import DETAILS, FORETOLD, asked, edge, estimates, ladder_groups, stopped
-from rungs_report.page import Page, briefly, flags, fold, interval, marked, over_cub, verdict
+from rungs_report.page import Page, briefly, cubs_time, flags, fold, interval, marked, over_cub, over_each, over_headers, verdict
 from rungs_report.sweeps import matrix
 from rungs_report.words import code, spaced, table, text
 
@@ -223,30 +223,16 @@ def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: 
 def contests(page: Page, found: list[Cell]) -> list[str]:
     """A line a cell: CUB, the best rung, the speed-up with its interval and verdict, and how near the ceiling that is."""
     machine = page.machine
-    versions = compare.cccl_versions(machine)
-    several = len(versions) > 1
     broken: dict[Cell, str] = {fault.cell: fault.kind for fault in faults(machine)}
-    headers = ["samples", ">bins", ">n", ">CUB", "best rung", ">time", ">% of ceiling"]
-    headers += [f">over CUB {version}" for version in versions] if several else [">over CUB"]
-    rows = []
-    for cell in found:
-        each = compare.best(machine, cell)
-        if each is None:
-            continue
-        cub = compare.fastest_cub(machine, cell)
-        row = [
-            cell.input_type,
-            f"{cell.sizes.get('bins', 0):,}",
-            words.size(cell.items),
-            words.time(cub[1]) if cub else broken.get(cell, words.UNKNOWN),
-            code(machine.labels[each.variant]),
-            words.time(each.median_us),
-            words.percent(each.percent_of_ceiling),
-        ]
-        by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
-        row += [over_cub(by_version.get(version)) for version in versions] if several else [over_cub(each.ratio)]
-        rows.append([*row, interval(each.ratio), verdict(each.ratio), ", ".join(flags(machine, each.variant))])
-    return table([*headers, "interval", "verdict", "asks for"], rows)
+    rows = [
+        [cell.input_type, f"{cell.sizes.get('bins', 0):,}", words.size(cell.items), cubs_time(machine, cell) if compare.fastest_cub(machine, cell) else broken.get(cell, words.UNKNOWN)]
+        + [page.label(each.variant), words.time(each.median_us), words.percent(each.percent_of_ceiling), *over_each(machine, each.all_ratios)]
+        + [interval(each.ratio), verdict(each.ratio), ", ".join(flags(machine, each.variant))]
+        for cell in found
+        if (each := compare.best(machine, cell))
+    ]
+    headers = ["samples", ">bins", ">n", ">CUB", "best rung", ">time", ">% of ceiling", *over_headers(machine), "interval", "verdict", "asks for"]
+    return table(headers, rows)
 
 
 def every_kind(page: Page) -> list[str]:
@@ -487,10 +473,8 @@ def bins_table(page: Page, at: list[Cell]) -> list[str]:
     rows = []
     for cell in at:
         each = compare.best(machine, cell)
-        cub = compare.fastest_cub(machine, cell)
         if each:
-            rate = words.number(each.gb_per_s)
-            took = [words.time(cub[1] if cub else None), words.time(each.median_us)]
-            rows.append([f"{cell.sizes['bins']:,}", *took, rate, code(machine.labels[each.variant]), briefly(each.ratio)])
+            took = [cubs_time(machine, cell), words.time(each.median_us), words.number(each.gb_per_s)]
+            rows.append([f"{cell.sizes['bins']:,}", *took, page.label(each.variant), briefly(each.ratio)])
     about = f"{at[0].input_type}, {charts.distribution(at[0].distribution)}, {words.size(at[0].items)} samples"
     return fold(words.html(about), table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows)) if rows else []

@@ -9,7 +9,7 @@ from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
 from rungs_report.published import SERVING, Published
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 NAMES = {
     "route": "experts of a token", "top_k": "greatest keys", "sample_top_p": "draw by top-p", "sample_top_k": "draw by top-k", "sample": "draw from all tokens",
@@ -38,10 +38,6 @@ LARGE = 64 << 20  # bytes from which shares of a roof are told in short
 def runs(machine: Machine) -> list[Run]:
     """Of each program the latest beside each CCCL."""
     return studies.latest(machine.inference, lambda run: (run["program"], run["versions"]["cccl"]))
-
-
-def measured(machine: Machine) -> bool:
-    return bool(machine.inference)
 
 
 def timed(cell: Cell, role: str) -> list[Result]:
@@ -92,11 +88,8 @@ def beside(run: Run) -> str:
     return f"CCCL {run['versions']['cccl']}"
 
 
-def banners(page: Page) -> list[str]:
-    def filtered(run: Run) -> list[str]:
-        return [f"Run {code(run['run'])} has only the cells that {code(run['arguments'][1])} matches."] if len(run["arguments"]) > 1 else []
-
-    return studies.banners(page, runs(page.machine), "inference", filtered)
+def filtered(run: Run) -> list[str]:
+    return [f"Run {code(run['run'])} has only the cells that {code(run['arguments'][1])} matches."] if len(run["arguments"]) > 1 else []
 
 
 def findings(page: Page) -> list[str]:
@@ -171,9 +164,7 @@ def publications(page: Page) -> list[str]:
         found = next((cell for _, cell in find(page.machine, each.work, **each.about()) if ours(cell)), None)
         if found:
             rows.append([NAMES[each.work], where(found), words.time(ours(found)["median_us"]), words.time(each.microseconds), each.chip, credit(each)])
-    if not rows:
-        return []
-    return spaced(
+    return section(
         "## Beside published figures",
         f"Ours are of this {text(page.machine.name)}, cold. Theirs are of other chips, clocks and harnesses, so no ratio is made of them. RadiK (ICS 2024) publishes gains over its"
         " predecessors, up to 2.5x for one row and 4.8x for batches, and no times of these shapes. vLLM samples by flashinfer.",
@@ -186,8 +177,7 @@ def credit(of: Published) -> str:
     return f"{of.whose} ({repository.split('/')[1]}#{number})"
 
 
-def left_out(page: Page) -> list[str]:
-    return studies.left_out(runs(page.machine), ["program", "of", "way"], lambda run, each: (code(run["program"]), text(beside(run)), code(each["name"])))
+left_out = studies.left_out(runs, ["program", "of", "way"], lambda run, each: (code(run["program"]), text(beside(run)), code(each["name"])))
 
 
 def how(page: Page) -> list[str]:

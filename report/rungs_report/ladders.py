@@ -5,8 +5,8 @@ from functools import partial
 
 from rungs_report import charts, compare, diffs, reasons, words
 from rungs_report.data import Cell, Machine, Variant
-from rungs_report.page import Page, fold, interval, over_cub, verdict
-from rungs_report.words import code, spaced, table, text
+from rungs_report.page import Page, fold, interval, over_each, over_headers, verdict
+from rungs_report.words import code, section, spaced, table, text
 
 TOO_LONG = re.compile(r"one sample takes ([\d.]+) (µs|us|ms|s) at ")  # why the benchmark leaves a rung out, and what it would take
 MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
@@ -109,16 +109,13 @@ def ladder(page: Page) -> list[str]:
     if machine.device and cell.items != compare.LADDER_ITEMS:
         lines += spaced("16 Mi items were not measured; this is the size at which most rungs were.")
     lines += page.drawn(charts.ladder, cell)
-    versions = compare.cccl_versions(machine)
-    several = len(versions) > 1
     compared = any(compare.ratios(machine, cell, variant) for variant in compare.contenders(machine, cell))
     for (family, name), variants in ladder_groups(page, cell).items():
         climbing = family != compare.YARDSTICKS and not name.startswith(compare.FRONT_DOOR)
         headers = ["rung", "idea", ">time", ">GB/s"] + ([">% of ceiling"] if machine.device else [])
         headers += ["against", ">gain"] * climbing
         if compared:
-            headers += [f">over CUB {v}" for v in versions] if several else [">over CUB"]
-            headers += ["interval", "verdict"]
+            headers += [*over_headers(machine), "interval", "verdict"]
         rows, more = [], []
         foretold = estimates(machine, cell, family, name)
         for variant in sorted([*variants, *foretold], key=machine.order.__getitem__):
@@ -134,10 +131,8 @@ def ladder(page: Page) -> list[str]:
             if climbing:
                 row += edge(page, cell, variant, foretold)
             if compared:
-                found = {ratio.cccl: ratio for ratio in compare.over(machine, cell, variant)}
                 lowest = compare.headline(machine, cell, variant)
-                row += [over_cub(found.get(v)) for v in versions] if several else [over_cub(lowest)]
-                row += [interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
+                row += [*over_each(machine, compare.over(machine, cell, variant)), interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
             rows.append(row)
             more.append(asked(page, cell, variant))
         lines += spaced(
@@ -194,9 +189,7 @@ def lessons(page: Page) -> list[str]:
             else:
                 after = " after ".join(f"<code>{words.html(machine.labels[each])}</code>" for each in (variant, previous))
                 lines += spaced(f'<a id="{anchor(variant)}"></a>', fold(f"{after}: {won}, {diffs.changed(diff)}", diffs.block(diff)))
-    if not lines:
-        return []
-    return spaced(
+    return section(
         "## What each rung changed, and what that gained",
         f"The diff of each rung's file against the one before; the gain is the one at {words.size(cell.items)} items.",
         lines,

@@ -57,10 +57,6 @@ def runs(machine: Machine) -> list[Run]:
     return studies.latest(machine.others)
 
 
-def measured(machine: Machine) -> bool:
-    return bool(machine.others)
-
-
 def problem(cell: Cell) -> Problem:
     return cell["operation"], cell["input_type"], cell["items"], cell["contention"]
 
@@ -95,10 +91,6 @@ def by_problem(page: Page) -> dict[Problem, list[Cell]]:
         for cell in run["cells"]:
             found.setdefault(problem(cell), []).append(cell)
     return found
-
-
-def banners(page: Page) -> list[str]:
-    return studies.banners(page, runs(page.machine), "others")
 
 
 def mean(result: Result | None) -> str:

@@ -144,6 +144,23 @@ def over_cub(ratio: Ratio | None) -> str:
     return ("≈" if ratio.carried else "") + words.ratio(ratio.value)
 
 
+def over_each(machine: Machine, found: Iterable[Ratio]) -> list[str]:
+    """The speed-up over each release's CUB."""
+    by_release = {ratio.cccl: ratio for ratio in found}
+    return [over_cub(by_release.get(release)) for release in compare.cccl_versions(machine)]
+
+
+def over_headers(machine: Machine) -> list[str]:
+    releases = compare.cccl_versions(machine)
+    return [f">over CUB {release}" for release in releases] if len(releases) > 1 else [">over CUB"]
+
+
+def cubs_time(machine: Machine, cell: Cell) -> str:
+    """Of CUB's fastest entry."""
+    cub = compare.fastest_cub(machine, cell)
+    return words.time(cub[1] if cub else None)
+
+
 def interval(ratio: Ratio | None) -> str:
     return words.interval(ratio.low, ratio.high) if ratio else ""
 

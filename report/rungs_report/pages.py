@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from rungs_report import accuracy as accuracies
-from rungs_report import across, against_cub, answers, atomics, by_key, charts, chips, choose, compare, costs, counters, crossover, errors, extrema, gains, histograms, inference, limits, others, predict, regret, rows, selections, top_k, topics, torch_rows, words
+from rungs_report import across, against_cub, answers, atomics, by_key, charts, chips, choose, compare, costs, counters, crossover, errors, gains, histograms, inference, limits, others, predict, regret, rows, shapes, studies, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
 from rungs_report.circumstances import (
@@ -61,7 +62,7 @@ def within(title: str, *contents: Section) -> Section:
             position = lines.index(heading)
             del lines[position : position + 2]
         lines = [demoted(line) if not topic or line.startswith("## ") else line for line in lines]
-        return spaced(f"## {title}", lines) if lines else []
+        return words.section(f"## {title}", lines)
 
     return section
 
@@ -72,7 +73,7 @@ def study(name: str, title: str, *sections: Section) -> Section:
     def section(page: Page) -> list[str]:
         topic = next((topic for topic in page.topics if topic.name == name), None)
         lines = [line for each in sections for line in each(replace(page, topic=topic))] if topic else []
-        return spaced(f"## {title}", map(demoted, lines)) if lines else []
+        return words.section(f"## {title}", [*map(demoted, lines)])
 
     return section
 
@@ -88,7 +89,7 @@ FRONT: tuple[Section, ...] = (
     within(answers.REGRET, lambda page: regret.contents(page) if regret.measured(page.machine) else []),
     environment, ceilings, noise, omissions, refused, reading_guide,
 )  # fmt: skip
-TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, extrema.both, selections.shares, top_k.shapes, losses, other_types, other_modes, omissions)
+TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, shapes.both_extrema, shapes.shares_chosen, shapes.top_k, losses, other_types, other_modes, omissions)
 HISTOGRAMS: tuple[Section, ...] = (
     banners, in_short, histograms.one_rung, histograms.ladders, *IN_TOPIC, within(CROSSOVER, crossover.contents, counters.spread_bins),
     histograms.every_kind, histograms.distributions, histograms.ranges_and_channels, histograms.uncounted, histograms.whole_grid, histograms.sweeps, losses, other_modes, omissions,
@@ -98,24 +99,37 @@ ROWS: tuple[Section, ...] = (banners, rows.findings, rows.shapes, rows.ladder, r
 ERRORS: tuple[Section, ...] = (banners, errors.findings, errors.by_time, errors.by_size, errors.runs, errors.nearer, errors.dots, errors.accumulators)
 TORCH: tuple[Section, ...] = (banners, torch_rows.findings, torch_rows.beside_quack, torch_rows.arrays, torch_rows.tables, torch_rows.how)
 ACROSS: tuple[Section, ...] = (
-    across.banners, across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
+    studies.banners("across", across.runs), across.findings, claimed_across, across.speeds, across.ladder, across.beside_torch, across.ideas, across.left_out, across.how,
 )  # fmt: skip
-BY_KEY: tuple[Section, ...] = (by_key.banners, by_key.findings, by_key.times, by_key.workspace, by_key.left_out, by_key.how)
-OTHERS: tuple[Section, ...] = (others.banners, others.beside_cub, others.beside_theirs, others.how)
-INFERENCE: tuple[Section, ...] = (inference.banners, inference.findings, inference.times, inference.publications, inference.left_out, inference.how)
+BY_KEY: tuple[Section, ...] = (studies.banners("by_key", by_key.runs), by_key.findings, by_key.times, by_key.workspace, by_key.left_out, by_key.how)
+OTHERS: tuple[Section, ...] = (studies.banners("others", others.runs), others.beside_cub, others.beside_theirs, others.how)
+INFERENCE: tuple[Section, ...] = (studies.banners("inference", inference.runs, inference.filtered), inference.findings, inference.times, inference.publications, inference.left_out, inference.how)
 STUDIES: tuple[Section, ...] = (
     banners,
     study(topics.ATOMICS, "Atomics", atomics.findings, atomics.overviews, atomics.ideas, omissions),
     study(topics.COSTS, "Collectives, barriers and launches", costs.findings, costs.collectives, costs.barriers, costs.ideas, omissions),
 )
 
-# The pages that need no run of the suite: file, title before the GPU's name, sections, and whether there is anything to say.
-ALONE: tuple[tuple[str, str, tuple[Section, ...], Callable[[Machine], bool]], ...] = (
-    ("torch.md", "Rows beside PyTorch on", TORCH, torch_rows.measured),
-    ("across.md", "All-reduce across GPUs:", ACROSS, across.measured),
-    ("by_key.md", "Selections and runs of keys on", BY_KEY, by_key.measured),
-    ("others.md", "Others' problems on", OTHERS, others.measured),
-    ("inference.md", "What inference needs on", INFERENCE, inference.measured),
+class Sheet(NamedTuple):
+    """A page besides the topics': what it is called, and whether a machine has anything to say on it."""
+
+    file: str
+    called: str  # by links
+    title: str
+    sections: tuple[Section, ...]
+    measured: Callable[[Machine], bool]
+    alone: bool = True  # needs no run of the suite
+
+
+SHEETS = (
+    Sheet("front_door.md", "front door against CUB", "The front door against CUB on {}", DOOR, against_cub.measured, False),
+    Sheet("rows.md", "rows", "Rows on {}", ROWS, rows.measured, False),
+    Sheet("accuracy.md", "accuracy", "Accuracy of sums on {}", ERRORS, errors.measured, False),
+    Sheet("torch.md", "torch", "Rows beside PyTorch on {}", TORCH, torch_rows.measured),
+    Sheet("across.md", "across GPUs", "All-reduce across GPUs: {}", ACROSS, lambda machine: bool(machine.across)),
+    Sheet("by_key.md", "selections and runs of keys", "Selections and runs of keys on {}", BY_KEY, lambda machine: bool(machine.by_key)),
+    Sheet("inference.md", "inference", "What inference needs on {}", INFERENCE, lambda machine: bool(machine.inference)),
+    Sheet("others.md", "others' problems", "Others' problems on {}", OTHERS, lambda machine: bool(machine.others)),
 )
 
 
@@ -123,16 +137,9 @@ def elsewhere(machine: Machine) -> list[tuple[str, str]]:
     """What has a page or a section of its own besides the topics: what links call it, and the link."""
     if not machine.device:
         return []
-    door = [("front door against CUB", "front_door.md")] if against_cub.measured(machine) else []
     measured = [("regret", f"index.md#{slug(answers.REGRET)}")] if regret.measured(machine) else []
-    by_row = [("rows", "rows.md")] if rows.measured(machine) else []
-    by_error = [("accuracy", "accuracy.md")] if errors.measured(machine) else []
-    beside_torch = [("torch", "torch.md")] if torch_rows.measured(machine) else []
-    several = [("across GPUs", "across.md")] if across.measured(machine) else []
-    of_keys = [("selections and runs of keys", "by_key.md")] if by_key.measured(machine) else []
-    published = [("others' problems", "others.md")] if others.measured(machine) else []
-    of_inference = [("inference", "inference.md")] if inference.measured(machine) else []
-    return [*door, *by_row, *by_error, *beside_torch, *several, *of_keys, *of_inference, *published, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
+    sheets = [(sheet.called, sheet.file) for sheet in SHEETS if sheet.measured(machine)]
+    return [*sheets, ("which to use", f"index.md#{slug(answers.CHOICE)}"), *measured, ("claims", "claims.md")]
 
 
 def finished(lines: list[str]) -> list[str]:
@@ -184,15 +191,9 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
         else:
             sections = HISTOGRAMS if topic.name == topics.HISTOGRAMS else TOPIC
             add(file, f"{text(topic.name.capitalize())} on {name}", topic, sections, (accuracy, lessons))
-    if against_cub.measured(machine):
-        add("front_door.md", f"The front door against CUB on {name}", None, DOOR)
-    if rows.measured(machine):
-        add("rows.md", f"Rows on {name}", None, ROWS)
-    if errors.measured(machine):
-        add("accuracy.md", f"Accuracy of sums on {name}", None, ERRORS)
-    for file, title, sections, is_measured in ALONE:
-        if is_measured(machine):
-            add(file, f"{title} {name}", None, sections)
+    for sheet in SHEETS:
+        if sheet.measured(machine):
+            add(sheet.file, sheet.title.format(name), None, sheet.sections)
     if machine.device:
         add("claims.md", f"What the texts claim, and what was measured: {name}", None, (banners, claimed))
     return made
@@ -201,13 +202,13 @@ def pages(machine: Machine, root: Path, looks: dict[Variant, Style], others: tup
 def without_suite(machine: Machine, root: Path) -> dict[str, list[str]]:
     """The lines of the pages of a GPU on which no suite ran, by their names."""
     made = {}
-    for file, title, sections, is_measured in ALONE:
-        if is_measured(machine):
+    for sheet in SHEETS:
+        if sheet.alone and sheet.measured(machine):
             page = Page(machine, root, {}, [], None, [])
-            lines = [line for section in sections for line in section(page)]
+            lines = [line for section in sheet.sections for line in section(page)]
             contents = " · ".join(f"[{heading}](#{anchor})" for heading, anchor in headings(lines, 2))
-            up = spaced("[All results](../index.md). The suite of `bench/run` was not measured on this GPU.", f"On this page: {contents}.")
-            made[file] = finished(spaced(GENERATED, f"# {title} {text(machine.name)}", up, lines))
+            up = "[All results](../index.md). The suite of `bench/run` was not measured on this GPU."
+            made[sheet.file] = finished(spaced(GENERATED, f"# {sheet.title.format(text(machine.name))}", up, f"On this page: {contents}.", lines))
     return made
 
 
@@ -248,10 +249,10 @@ def index(collection: Collection) -> list[str]:
         lines += spaced(f"[{chips.TITLE}]({chips.FILE}): the front door on each, in runs of one commit.")
     if bests:
         lines += spaced("The best rung of each size against CUB: faster / level / slower / undecided.", across_machines(collection.machines, bests))
-    for file, title, _, is_measured in ALONE:
-        if found := [machine for machine in collection.without_suite if is_measured(machine)]:
-            alone = words.listed([f"[{text(machine.name)}]({machine.gpu}/{file})" for machine in found])
-            lines += spaced(f"{title.removesuffix(' on').removesuffix(':')} alone, without the suite: {alone}.")
+    for sheet in SHEETS:
+        if sheet.alone and (found := [machine for machine in collection.without_suite if sheet.measured(machine)]):
+            alone = words.listed([f"[{text(machine.name)}]({machine.gpu}/{sheet.file})" for machine in found])
+            lines += spaced(f"{re.sub(r'(:| on) {}', '', sheet.title)} alone, without the suite: {alone}.")
     if executed := [text(machine.name) for machine in collection.machines if machine.device]:
         compiled = {str(a) for m in collection.machines for run in m.runs for a in run.context["versions"].get("architectures") or []}
         lines += spaced(f"Executed on: {words.listed(executed)}.", f"Compiled for: {words.listed([f'sm_{text(a)}' for a in sorted(compiled)])}.")

@@ -125,9 +125,7 @@ def by_shape(page: Page) -> list[str]:
         return "" if value is None else f"{value:.0f}"
 
     lines = [[page.label(variant), *(share(cell, variant) for cell in found)] for variant in variants]
-    if not lines:
-        return []
-    return spaced("## Every rung, in percent of the roof", table(["rung", *(f">{shape(cell)}" for cell in found)], lines))
+    return section("## Every rung, in percent of the roof", table(["rung", *(f">{shape(cell)}" for cell in found)], lines))
 
 
 def norms(page: Page) -> list[str]:
@@ -135,8 +133,6 @@ def norms(page: Page) -> list[str]:
     machine = page.machine
     found = cells(machine, operation=ROW_NORM)
     variants = sorted({v for cell in found for v in compare.contenders(machine, cell)}, key=machine.order.__getitem__)
-    if not variants:
-        return []
     lines = []
     for cell in found:
         told = []

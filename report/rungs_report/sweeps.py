@@ -5,7 +5,7 @@ from collections import Counter
 from rungs_report import charts, compare, words
 from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine
-from rungs_report.page import MARKS, SAID, Page, flags, fold, interval, marked, over_cub, verdict
+from rungs_report.page import MARKS, SAID, Page, cubs_time, flags, fold, interval, marked, over_cub, over_each, over_headers, verdict
 from rungs_report.topics import ATOMICS, COSTS, Topic
 from rungs_report.words import code, spaced, table, text
 
@@ -23,27 +23,14 @@ MANY_LINES = 12  # more are folded
 def headline_table(machine: Machine, problem: Cell) -> list[str]:
     """At each n: CUB, the best rung, the speed-up and its verdict; a column a CCCL release where there are two."""
     found = [each for each in compare.bests(machine, problem) if each.ratio]
-    versions = compare.cccl_versions(machine)
-    several = len(versions) > 1
-    headers = [">n", ">CUB", "best rung", ">time", ">% of ceiling"]
-    headers += [f">over CUB {version}" for version in versions] if several else [">over CUB", "interval"]
-    rows = []
-    for each in found:
-        cub = compare.fastest_cub(machine, each.cell)
-        row = [
-            words.size(each.cell.items),
-            words.time(cub[1] if cub else None),
-            code(machine.labels[each.variant]),
-            words.time(each.median_us),
-            words.percent(each.percent_of_ceiling),
-        ]
-        if several:
-            by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
-            row += [over_cub(by_version.get(version)) for version in versions]
-        else:
-            row += [over_cub(each.ratio), interval(each.ratio)]
-        rows.append([*row, verdict(each.ratio), ", ".join(flags(machine, each.variant))])
-    return table([*headers, "verdict", "asks for"], rows)
+    alone = len(compare.cccl_versions(machine)) == 1
+    rows = [
+        [words.size(each.cell.items), cubs_time(machine, each.cell), code(machine.labels[each.variant]), words.time(each.median_us)]
+        + [words.percent(each.percent_of_ceiling), *over_each(machine, each.all_ratios), *[interval(each.ratio)] * alone]
+        + [verdict(each.ratio), ", ".join(flags(machine, each.variant))]
+        for each in found
+    ]
+    return table([">n", ">CUB", "best rung", ">time", ">% of ceiling", *over_headers(machine), *["interval"] * alone, "verdict", "asks for"], rows)
 
 
 FASTEST_OF_EACH = spaced(
@@ -107,11 +94,8 @@ def contest(machine: Machine, each: Best | None) -> list[str]:
     """CUB's time, the best rung's, which that is, and the speed-up over each release's CUB."""
     if each is None:
         return [words.UNKNOWN] * 4
-    cub = compare.fastest_cub(machine, each.cell)
-    times = [words.time(cub[1] if cub else None), words.time(each.median_us)]
-    by_version = {ratio.cccl: ratio for ratio in each.all_ratios}
-    over = " / ".join(over_cub(by_version.get(version)) for version in compare.cccl_versions(machine))
-    return [*times, code(machine.labels[each.variant]), over + SAID[each.ratio.verdict]]
+    over = " / ".join(over_each(machine, each.all_ratios))
+    return [cubs_time(machine, each.cell), words.time(each.median_us), code(machine.labels[each.variant]), over + SAID[each.ratio.verdict]]
 
 
 def brief_table(machine: Machine, topics: list[Topic], times: bool = False) -> list[str]:
@@ -121,19 +105,18 @@ def brief_table(machine: Machine, topics: list[Topic], times: bool = False) -> l
     versions = compare.cccl_versions(machine)
 
     def over(best: Best) -> str:
-        by_version = {ratio.cccl: ratio for ratio in best.all_ratios}
-        told = " / ".join(over_cub(by_version.get(version)) for version in versions)
+        told = " / ".join(over_each(machine, best.all_ratios))
         return (told if words.UNKNOWN in told else told.replace("x / ", " / ")) + MARKS[best.ratio.verdict]
 
     def took(best: Best) -> str:
-        cub = compare.fastest_cub(machine, best.cell)
-        return f"{words.time(best.median_us)} : {words.time(cub[1] if cub else None)}"
+        return f"{words.time(best.median_us)} : {cubs_time(machine, best.cell)}"
 
     sizes = few({count for each in found for count in each})
     if not sizes:
         return []
     shown = [(topic.name, by_size) for (topic, _), by_size in zip(heads, found, strict=True) if by_size.keys() & sizes]
-    carried = what_carried_means([each.all_ratios for by_size in found for each in by_size.values()])
+    carried = any(ratio.carried for by_size in found for each in by_size.values() for ratio in each.all_ratios)
+    carried = " ≈: the rung has not met that release; its speed-up is carried over by the rungs that met both." * carried
     releases = " / ".join(text(version) for version in versions)
     lower = " The mark belongs to the lower of the two." * (len(versions) > 1)
     tables = [(over, f"The speed-up of the best rung over the CUB of CCCL {releases}. = is a tie, ? undecided, − CUB wins.{lower}{carried}")]
@@ -144,12 +127,6 @@ def brief_table(machine: Machine, topics: list[Topic], times: bool = False) -> l
         rows = [[words.size(n), *(tell(by_size[n]) if n in by_size else words.UNKNOWN for _, by_size in shown)] for n in sizes]
         lines += spaced(about, table([">n", *(f">[{name}]({name}.md)" if times else f">{name}" for name, _ in shown)], rows))
     return lines
-
-
-def what_carried_means(found: list[tuple[compare.Ratio, ...]]) -> str:
-    if not any(ratio.carried for own in found for ratio in own):
-        return ""
-    return " ≈: the rung has not met that release; its speed-up is carried over by the rungs that met both."
 
 
 def front(page: Page, more: list[str], others: list[tuple[str, str]]) -> list[str]:
