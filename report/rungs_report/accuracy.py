@@ -7,7 +7,7 @@ from rungs_report.circumstances import FLOATS
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, over_cub
 from rungs_report.sweeps import few
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, columns, spaced, table, text
 
 
 FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the least error", "the least error that is promised to repeat"
@@ -128,15 +128,15 @@ def contents(page: Page) -> list[str]:
             prices = [costs(told, name) if name in told else words.UNKNOWN for name in (STEADY, PLAIN, EXACT, BOTH)]
             overview.append([about, page.label(told[FASTEST]["variant"]), *prices])
             lines += spaced(sentence(page, told))
-            lines += priced(page, "what is asked for", [[name, each] for name, each in told.items()], told[FASTEST])
+            lines += priced(page, "what is asked for", list(told.items()), told[FASTEST])
         several = f"{problem.operation}_{problem.input_type}"
         lines += page.drawn(charts.pareto, (cell, found), several) if compare.is_headline(problem) else []
         ordered = sorted(found, key=lambda each: (each["price"], each["error"]))
         # By the ladder, not by what was measured: the rows keep their places when a GPU is measured again.
         steady = sorted(found, key=lambda each: machine.order[each["variant"]])
         lines += spaced("The Pareto front of all variants, what no other beats in one without losing in the other:")
-        lines += priced(page, "Pareto", [["**front**", each] for each in ordered if each["front"]], ordered[0])
-        lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [["**front**" * each["front"], each] for each in steady], ordered[0]))
+        lines += priced(page, "Pareto", [("**front**", each) for each in ordered if each["front"]], ordered[0])
+        lines += fold(f"Every variant: {len(found)}", priced(page, "Pareto", [("**front**" * each["front"], each) for each in steady], ordered[0]))
         if not compare.is_headline(problem):
             lines[before:] = fold(f"{about} items", lines[before:])
     if not lines:
@@ -171,23 +171,18 @@ def growth(page: Page) -> list[str]:
     return lines
 
 
-def priced(page: Page, first: str, named: list[list[Any]], fast: dict[str, Any]) -> list[str]:
-    machine, rows = page.machine, []
-    for name, each in named:
-        rows.append(
-            [
-                name,
-                page.label(each["variant"]),
-                words.time(each["time"]),
-                over_cub(each["ratio"]),
-                price(each, fast),
-                words.number(float(each["error"])),
-                words.yes_no(each["repeats"]),
-                words.yes_no(machine.variants[each["variant"]].get("deterministic")),
-            ]
-        )
-    headers = [first, "variant", ">time", f">{compare.over_main(machine)}", ">times the fastest", ">error (ulp)", "repeats", "promised"]
-    return spaced(table(headers, rows))
+def priced(page: Page, first: str, named: list[tuple[str, dict[str, Any]]], fast: dict[str, Any]) -> list[str]:
+    told = {
+        first: lambda named: named[0],
+        "variant": lambda named: page.label(named[1]["variant"]),
+        ">time": lambda named: words.time(named[1]["time"]),
+        f">{compare.over_main(page.machine)}": lambda named: over_cub(named[1]["ratio"]),
+        ">times the fastest": lambda named: price(named[1], fast),
+        ">error (ulp)": lambda named: words.number(float(named[1]["error"])),
+        "repeats": lambda named: words.yes_no(named[1]["repeats"]),
+        "promised": lambda named: words.yes_no(page.machine.variants[named[1]["variant"]].get("deterministic")),
+    }
+    return spaced(columns(named, told))
 
 
 def briefly(page: Page) -> str:

@@ -5,7 +5,7 @@ from rungs_report import studies, words
 from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
 from rungs_report.studies import Cell, Result, Run
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 NAMES = {
     "nccl": "NCCL", "nccl_symmetric": "NCCL symmetric", "cub_then_nccl": "CUB, then NCCL", "cub_then_nccl_symmetric": "CUB, then NCCL symmetric",
@@ -58,11 +58,8 @@ def bus(run: Run, cell: Cell, name: str | None) -> float | None:
 
 def groups(run: Run) -> dict[tuple[str, str], list[Cell]]:
     """By problem and mode, the fewest bytes first; of the problems all-reduce first, and of these sums of floats."""
-    found: dict[tuple[str, str], list[Cell]] = {}
     order = sorted(run["cells"], key=lambda cell: (cell["operation"], cell["type"] != "f32", cell["type"], MODES.index(cell["mode"]), cell["items"]))
-    for cell in order:
-        found.setdefault((problem(cell), cell["mode"]), []).append(cell)
-    return found
+    return words.grouped(order, lambda cell: (problem(cell), cell["mode"]))
 
 
 def problem(cell: Cell) -> str:
@@ -116,15 +113,10 @@ def speeds(page: Page) -> list[str]:
             sends, rows = found[0]["operation"] == "all_reduce", []
             for cell in found:
                 best = min(named(run, "rung", cell), key=lambda name: time(cell, name), default=None)
-                rows.append(
-                    [
-                        words.byte_size(cell["bytes"]),
-                        words.time(time(cell, ours)),
-                        *(part for name in libraries for part in (words.time(time(cell, name)), told(over(cell, ours, name)))),
-                        *([f"{words.time(time(cell, best))} {code(best)}" if best else words.UNKNOWN] if rungs else []),
-                        *([words.number(bus(run, cell, ours)), share(run, cell)] if sends else []),
-                    ]
-                )
+                row = [words.byte_size(cell["bytes"]), words.time(time(cell, ours))]
+                row += [part for name in libraries for part in (words.time(time(cell, name)), told(over(cell, ours, name)))]
+                row += [f"{words.time(time(cell, best))} {code(best)}" if best else words.UNKNOWN] * bool(rungs)
+                rows.append(row + [words.number(bus(run, cell, ours)), share(run, cell)] * sends)
             headers = [">size", f">{code(ours)}", *(part for name in libraries for part in (f">{NAMES.get(name, name)}", ">over it"))]
             headers += [">fastest rung"] * bool(rungs) + [">bus GB/s", ">of the link"] * sends
             lines += spaced(f"## {gpus(run)}: {what}, {mode}", table(headers, rows))
@@ -180,10 +172,9 @@ def beside_torch(page: Page) -> list[str]:
 def ideas(page: Page) -> list[str]:
     """What each contender is about; the latest run's word counts."""
     merged = {each["name"]: each for run in runs(page.machine) for each in run["contenders"]}
-    rows = [
-        [code(each["name"]), code(each["against"]), text(each["idea"]), text(each["gains"]), text(each["costs"])] for each in merged.values()
-    ]
-    return spaced("## What each does", table(["", "against", "idea", "gains", "costs"], rows))
+    told = {"": lambda each: code(each["name"]), "against": lambda each: code(each["against"])}
+    told |= {name: lambda each, name=name: text(each[name]) for name in ("idea", "gains", "costs")}
+    return section("## What each does", columns(merged.values(), told))
 
 
 left_out = studies.left_out(runs, [">GPUs", ""], lambda run, each: (str(run["ranks"]), code(each["name"])))

@@ -88,10 +88,8 @@ def stands(machine: Machine) -> dict[str, list[Stand]]:
                 if compare.is_door(variant) and row.speedup_over_cub and row.verdict and (cell.operation, cell.operator) in CALLS:
                     found.setdefault(cell, {})[run.cccl] = Met(run, row)
     order = list(CALLS)
-    by_call: dict[str, list[Stand]] = {}
-    for cell in sorted(found, key=lambda cell: (order.index((cell.operation, cell.operator)), place(cell))):
-        by_call.setdefault(CALLS[cell.operation, cell.operator][0], []).append(Stand(cell, found[cell]))
-    return by_call
+    cells = sorted(found, key=lambda cell: (order.index((cell.operation, cell.operator)), place(cell)))
+    return words.grouped(cells, lambda cell: CALLS[cell.operation, cell.operator][0], lambda cell: Stand(cell, found[cell]))
 
 
 def place(cell: Cell) -> tuple[object, ...]:
@@ -174,11 +172,12 @@ def compact(found: list[Stand]) -> list[str]:
 def spread(found: list[Stand]) -> list[str]:
     """The speed-ups of samples that are not uniform, over all sizes."""
     headers, named = naming(found, size=False)
-    fields: dict[tuple[str, ...], dict[str, list[float]]] = {}
-    for stand in sorted(found, key=lambda each: (each.cell.input_type, place(each.cell))):
-        fields.setdefault((stand.cell.input_type, *named(stand.cell)), {}).setdefault(charts.distribution(stand.cell.distribution), []).append(stand.speedup)
+    ordered = sorted(found, key=lambda each: (each.cell.input_type, place(each.cell)))
     columns = list(dict.fromkeys(charts.distribution(each.cell.distribution) for each in found))
-    rows = [[*names, *(words.ratio(min(own[each])) if each in own else words.UNKNOWN for each in columns)] for names, own in fields.items()]
+    rows = []
+    for names, alike in words.grouped(ordered, lambda each: (each.cell.input_type, *named(each.cell))).items():
+        own = words.grouped(alike, lambda each: charts.distribution(each.cell.distribution), lambda each: each.speedup)
+        rows.append([*names, *(words.ratio(min(own[each]) if each in own else None) for each in columns)])
     return spaced(
         "Other distributions, the lowest speed-up over all n ([each n](histograms.md)):",
         table(["type", *headers, *(f">{each}" for each in columns)], rows),
@@ -344,11 +343,8 @@ def losses(page: Page) -> list[str]:
     found = slower(page)
     if not found:
         return spaced(f"## {LOSSES}", "In no cell of this page.")
-    alike: dict[tuple[str, str, int], list[Slower]] = {}
-    for each in found:
-        alike.setdefault((each.call, each.problem, each.items), []).append(each)
     rows = []
-    for (call, problem, items), several in alike.items():
+    for (call, problem, items), several in words.grouped(found, lambda each: (each.call, each.problem, each.items)).items():
         worst = several[0]
         speedups = " / ".join(words.ratio(each.speedup) for each in several)
         rows.append([speedups, f"`{call}`", " / ".join(each.types for each in several), problem, words.size(items), words.significant(worst.ours), words.significant(worst.cub), text(worst.release)])

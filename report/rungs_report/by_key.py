@@ -51,10 +51,7 @@ def about(cell: Cell) -> tuple[Any, ...]:
 
 def decisive(page: Page) -> list[Cell]:
     """Of each problem the cell of the release that we are the least ahead of."""
-    found: dict[tuple[Any, ...], list[Cell]] = {}
-    for run in runs(page.machine):
-        for cell in run["cells"]:
-            found.setdefault(about(cell), []).append(cell)
+    found = words.grouped((cell for run in runs(page.machine) for cell in run["cells"]), about)
     return [min(cells, key=lambda cell: cell["speedup"]["value"] if "speedup" in cell else float("inf")) for cells in found.values()]
 
 

@@ -8,7 +8,7 @@ from rungs_report import claims, compare, words
 from rungs_report.data import Machine, Refusal, Run, Variant
 from rungs_report.page import Page, fold, quoted
 from rungs_report.topics import name_of
-from rungs_report.words import code, section, spaced, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 FEW_SKIPPED = 6  # as many lines a page shows
@@ -137,33 +137,16 @@ def ceilings(page: Page) -> list[str]:
     kinds = sorted({entry["kind"] for run in runs for entry in run.document["ceilings"]})
     lines: list[str] = []
     for mode in sorted({entry["mode"] for run in runs for entry in run.document["ceilings"]}, key=lambda m: (m != "cold", m)):
-        rates: dict[tuple[int, str], list[float]] = {}
-        drifts: dict[int, list[float]] = {}
-        for run in runs:
-            for entry in run.document["ceilings"]:
-                if entry["mode"] == mode and entry["gb_per_s"] is not None:
-                    rates.setdefault((entry["bytes"], entry["kind"]), []).append(entry["gb_per_s"])
-                    drifts.setdefault(entry["bytes"], []).append(abs(entry.get("drift_percent") or 0.0))
-        footprints = sorted({footprint for footprint, _ in rates})
-        if not footprints:
-            continue
-        shown = table(
-            [">footprint", *[f">{text(kind)}" for kind in kinds], ">largest drift"],
-            [
-                [
-                    words.byte_size(f),
-                    *[words.number(words.median(rates.get((f, k), []))) for k in kinds],
-                    f"{max(drifts[f]):.1f} %",
-                ]
-                for f in footprints
-            ],
-        )
+        known = [entry for run in runs for entry in run.document["ceilings"] if entry["mode"] == mode and entry["gb_per_s"] is not None]
+        rates = words.grouped(known, lambda entry: (entry["bytes"], entry["kind"]), lambda entry: entry["gb_per_s"])
+        drifts = words.grouped(known, lambda entry: entry["bytes"], lambda entry: abs(entry.get("drift_percent") or 0.0))
+        footprints = sorted(drifts)
+        told = {">footprint": words.byte_size}
+        told |= {f">{text(kind)}": lambda f, kind=kind: words.number(words.median(rates.get((f, kind), []))) for kind in kinds}
+        shown = columns(footprints, told | {">largest drift": lambda f: f"{max(drifts[f]):.1f} %"})
         lines += fold(f"In GB/s, bytes read and written, {words.html(mode)}", shown)
-    floors: dict[tuple[str, str], list[float]] = {}
-    for run in runs:
-        for entry in run.document["floors"]:
-            if entry["median_us"] is not None:
-                floors.setdefault((entry["mode"], entry["kind"]), []).append(entry["median_us"])
+    known = [entry for run in runs for entry in run.document["floors"] if entry["median_us"] is not None]
+    floors = words.grouped(known, lambda entry: (entry["mode"], entry["kind"]), lambda entry: entry["median_us"])
     if floors:
         said = [
             f"{words.time(words.median(values))} {text(mode)} ({text(kind)})" for (mode, kind), values in sorted(floors.items())
@@ -191,35 +174,22 @@ def accuracy(page: Page) -> list[str]:
     variants = [v for v in machine.variants if v.ladder != compare.SWEEP_OF_LAUNCHES and any((v, t) in worst for t in types)]
     if not variants:
         return []
-    shown = [
-        [
-            page.label(v),
-            *[words.number(worst.get((v, t))) for t in types],
-            words.yes_no(steady[v]),
-            words.yes_no(machine.variants[v].get("deterministic")),
-        ]
-        for v in variants
-    ]
+    told = {"rung": page.label} | {f">{t} error": lambda v, t=t: words.number(worst.get((v, t))) for t in types}
+    told |= {"repeats": lambda v: words.yes_no(steady[v]), "promised": lambda v: words.yes_no(machine.variants[v].get("deterministic"))}
     return spaced(
         "## Accuracy and repeatability",
         f"For sums, at the worst of all sizes and runs, {topic.error}; whether 20 runs gave the same bits in every case, of every type and"
         " operator; and whether the variant promises that.",
-        table(["rung", *[f">{t} error" for t in types], "repeats", "promised"], shown),
+        columns(variants, told),
     )
 
 
 def noise(page: Page) -> list[str]:
-    twins_of: dict[tuple[int, str], list[dict]] = {}
-    for number, run in enumerate(page.machine.runs, 1):
-        for twin in run.document["twins"]:
-            twins_of.setdefault((number, twin["mode"]), []).append(twin)
-    if not twins_of:
-        return []
-    by_mode: dict[str, list[dict]] = {}
-    for (_, mode), twins in sorted(twins_of.items()):
-        by_mode.setdefault(mode, []).extend(twins)
+    every = [(number, twin) for number, run in enumerate(page.machine.runs, 1) for twin in run.document["twins"]]
+    by_mode = words.grouped(every, lambda pair: pair[1]["mode"], lambda pair: pair[1])
+    twins_of = words.grouped(every, lambda pair: (pair[0], pair[1]["mode"]), lambda pair: pair[1])
     headers = [">cells", ">twins apart, median", ">at most", ">noise floor", ">called different"]
-    return spaced(
+    return section(
         "## Noise",
         "CUB is entered twice in every cell; how far it lies from itself is the noise. A cell's floor comes from the twins of the other cells of"
         " like shape and footprint, and a difference below it is a tie.",
@@ -244,18 +214,9 @@ def beside_texts(machine: Machine, told: tuple[claims.Claim, ...]) -> list[str]:
     """The table of these claims."""
     rows = []
     for claim in told:
-        found = claims.answer(claim, machine)
-        rows.append(
-            [
-                claim.identity,
-                text(claim.says),
-                text(claim.figure) or words.UNKNOWN,
-                text(claim.chip) or words.UNKNOWN,
-                text(found.measured),
-                words.ratio(found.ratio_of_ratios),
-                f"**{found.verdict}**" if found.verdict == claims.FAILS else found.verdict,
-            ]
-        )
+        measured, verdict, ratio = claims.answer(claim, machine)
+        figures = [text(each) or words.UNKNOWN for each in (claim.figure, claim.chip)]
+        rows.append([claim.identity, text(claim.says), *figures, text(measured), words.ratio(ratio), f"**{verdict}**" if verdict == claims.FAILS else verdict])
     return table(["", "the text says", "figure", "chip", "measured here", ">ours over theirs", "verdict"], rows)
 
 

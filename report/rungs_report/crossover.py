@@ -177,9 +177,7 @@ def of_bins(page: Page) -> list[str]:
 
 def _at_sizes(wins: list[tuple[int, int]]) -> str:
     """Of pairs of a size and a number of bins: the sizes with the same numbers of bins together."""
-    sizes_of: dict[tuple[int, ...], list[int]] = {}
-    for items in sorted({items for items, _ in wins}):
-        sizes_of.setdefault(tuple(sorted(bins for size, bins in wins if size == items)), []).append(items)
+    sizes_of = words.grouped(sorted({items for items, _ in wins}), lambda items: tuple(sorted(bins for size, bins in wins if size == items)))
     told = [
         f"at {words.listed([words.size(items) for items in sizes])} with {words.listed([f'{each:,}' for each in bins])} bins"
         for bins, sizes in sizes_of.items()

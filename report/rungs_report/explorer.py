@@ -125,10 +125,7 @@ class Table:
     def begin(self, all_of_them: bool) -> None:
         """Marks whom a problem shows first: the front door, the entry of CUB that speed-ups are over, or else the fastest of other
         libraries, and our best three. A study compares ways of doing a thing, and shows all of them."""
-        by_problem: dict[int, list[dict[str, Any]]] = {}
-        for row in self.rows:
-            by_problem.setdefault(row["problem"], []).append(row)
-        for number, own_rows in by_problem.items():
+        for number, own_rows in words.grouped(self.rows, lambda row: row["problem"]).items():
             if all_of_them:
                 self.problems[number]["first"] = sorted({row["variant"] for row in own_rows})
                 continue

@@ -9,7 +9,7 @@ from rungs_report.charts import HeatMap
 from rungs_report.circumstances import banners
 from rungs_report.compare import Ratio, Recommended
 from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
-from rungs_report.ladders import DETAILS, FORETOLD, asked, edge, estimates, ladder_groups, stopped
+from rungs_report.ladders import FORETOLD, details, edge, estimates, ladder_groups, ladder_title, stopped
 from rungs_report.page import Page, briefly, cubs_time, flags, fold, interval, marked, over_cub, over_each, over_headers, verdict
 from rungs_report.sweeps import matrix
 from rungs_report.words import code, spaced, table, text
@@ -207,9 +207,7 @@ def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: 
                 ratio = compare.told(machine, each).get(variant)
                 row += [over_cub(ratio), "" if compare.is_cub(variant) else verdict(ratio)]
         rows.append(row)
-    title = "Library baselines" if family == YARDSTICKS else f"{text(family.capitalize())}: {text(name)}"
-    more = spaced(table(DETAILS, [asked(page, cell, variant) for variant in variants]))
-    lines = spaced(f"#### {title}", table(headers, rows), fold("What each asks for and what it answers with", more))
+    lines = spaced(f"#### {ladder_title(family, name)}", table(headers, rows), details(page, cell, variants))
     if any(foretold.values()):
         lines += spaced(FORETOLD)
     if left := stopped(machine, cell, family, name):
@@ -292,9 +290,7 @@ def uncounted(page: Page) -> list[str]:
     found = [each for each in faults(machine) if page.topic and each.cell.operation in page.topic.operations]
     if not found:
         return []
-    grouped: dict[tuple, list[Fault]] = {}
-    for each in found:
-        grouped.setdefault((each.variant, each.cell.operation, each.cell.input_type, each.cell.shape, each.kind), []).append(each)
+    grouped = words.grouped(found, lambda each: (each.variant, each.cell.operation, each.cell.input_type, each.cell.shape, each.kind))
     rows = []
     for (variant, _, _, _, what), cases in sorted(grouped.items(), key=lambda item: (machine.order[item[0][0]], place(item[1][0].cell))):
         of = cases[0].cell

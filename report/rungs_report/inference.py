@@ -7,7 +7,7 @@ from typing import Any
 from rungs_report import studies, words
 from rungs_report.data import Machine
 from rungs_report.page import SAID, Page
-from rungs_report.published import SERVING, Published
+from rungs_report.published import SERVING
 from rungs_report.studies import Cell, Result, Run
 from rungs_report.words import code, section, spaced, table, text
 
@@ -136,21 +136,12 @@ def times(page: Page) -> list[str]:
     lines = []
     for title, run, cells in groups(page.machine):
         names = {role: list(dict.fromkeys(each["name"] for cell in cells for each in timed(cell, role))) for role in ("rungs", "rival")}
-        rows = []
-        for cell in cells:
-            limit = roof(cell)
-            rows.append(
-                [
-                    NAMES[cell["work"]],
-                    ", ".join(filter(None, (cell["input"], text(cell["data"])))),
-                    shape(cell),
-                    cell["parameter"],
-                    *(told(cell, name) for own in names.values() for name in own),
-                    f"{words.time(limit['median_us'])} ({cell['roof']})" if limit else words.UNKNOWN,
-                    words.percent(share(cell)),
-                    over_empty(cell),
-                ]
-            )
+        rows = [
+            [NAMES[cell["work"]], ", ".join(filter(None, (cell["input"], text(cell["data"])))), shape(cell), cell["parameter"]]
+            + [told(cell, name) for own in names.values() for name in own]
+            + [f"{words.time(limit['median_us'])} ({cell['roof']})" if limit else words.UNKNOWN, words.percent(share(cell)), over_empty(cell)]
+            for cell, limit in ((cell, roof(cell)) for cell in cells)
+        ]
         ways = [f">{name}" for name in names["rungs"]] + [f">{code(name)}" for name in names["rival"]]
         headers = ["", "input", ">rows x columns", "", *ways, ">roof", ">share of the roof", ">over an empty kernel"]
         lines += spaced(f"## {title}, {text(beside(run))}", table(headers, rows))
@@ -159,22 +150,18 @@ def times(page: Page) -> list[str]:
 
 def publications(page: Page) -> list[str]:
     """Others' figures of cells that were measured here."""
-    rows = []
-    for each in SERVING:
-        found = next((cell for _, cell in find(page.machine, each.work, **each.about()) if ours(cell)), None)
-        if found:
-            rows.append([NAMES[each.work], where(found), words.time(ours(found)["median_us"]), words.time(each.microseconds), each.chip, credit(each)])
+    measured = ((each, next((cell for _, cell in find(page.machine, each.work, **each.about()) if ours(cell)), None)) for each in SERVING)
+    rows = [
+        [NAMES[each.work], where(cell), words.time(ours(cell)["median_us"]), words.time(each.microseconds), each.chip, each.credit]
+        for each, cell in measured
+        if cell
+    ]
     return section(
         "## Beside published figures",
         f"Ours are of this {text(page.machine.name)}, cold. Theirs are of other chips, clocks and harnesses, so no ratio is made of them. RadiK (ICS 2024) publishes gains over its"
         " predecessors, up to 2.5x for one row and 4.8x for batches, and no times of these shapes. vLLM samples by flashinfer.",
         table(["", "cell", ">ours", ">theirs", "chip", "whose"], rows),
     )
-
-
-def credit(of: Published) -> str:
-    repository, number = of.source.split("#")
-    return f"{of.whose} ({repository.split('/')[1]}#{number})"
 
 
 left_out = studies.left_out(runs, ["program", "of", "way"], lambda run, each: (code(run["program"]), text(beside(run)), code(each["name"])))

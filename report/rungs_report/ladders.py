@@ -1,30 +1,27 @@
 """The ladder at one size: what each rung costs, gains, asks for and changes against the one before."""
 
 import re
+from collections.abc import Iterable
 from functools import partial
 
 from rungs_report import charts, compare, diffs, reasons, words
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, interval, over_each, over_headers, verdict
-from rungs_report.words import code, section, spaced, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 TOO_LONG = re.compile(r"one sample takes ([\d.]+) (µs|us|ms|s) at ")  # why the benchmark leaves a rung out, and what it would take
 MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
 FORETOLD = "≈: not run at this size, where a sample takes longer than the benchmark's limit; its estimate, as a rule from a smaller size."
 FAMILIES = ("handwritten", "cluster", compare.YARDSTICKS)
-# What a rung asks for, and what it answers with.
-DETAILS = (
-    "rung", ">error (ulp)", "repeatable", ">kernels", ">workspace", "contract", "waits for host", "progress", ">block",
-    ">items a thread",
-)  # fmt: skip
 
 
 def ladder_groups(page: Page, cell: Cell) -> dict[tuple[str, str], list[Variant]]:
     """The cell's contenders by family and ladder, hand-written first, yardsticks last, each in ladder order."""
-    groups: dict[tuple[str, str], list[Variant]] = {}
-    for variant in compare.contenders(page.machine, cell):
-        if variant.ladder != compare.SWEEP_OF_LAUNCHES:
-            groups.setdefault((variant.family, variant.ladder), []).append(variant)
+    return by_ladder(compare.contenders(page.machine, cell))
+
+
+def by_ladder(variants: Iterable[Variant]) -> dict[tuple[str, str], list[Variant]]:
+    groups = words.grouped((variant for variant in variants if variant.ladder != compare.SWEEP_OF_LAUNCHES), lambda variant: variant[:2])
     return dict(sorted(groups.items(), key=lambda item: (FAMILIES.index(item[0][0]), item[0][1])))
 
 
@@ -49,24 +46,31 @@ def edge(page: Page, cell: Cell, variant: Variant, foretold: dict[Variant, float
     return [code(reason.against), f"≈{words.ratio(long / here)}" if long and here else words.UNKNOWN]
 
 
-def asked(page: Page, cell: Cell, variant: Variant) -> list[str]:
-    """A line of the table under DETAILS."""
+def details(page: Page, cell: Cell, variants: list[Variant]) -> list[str]:
+    """What each asks for and what it answers with, folded."""
     machine = page.machine
-    entry = machine.variants[variant]
-    latest = machine.rows(cell, variant)[-1][1]
-    workspace = words.median(r.workspace_bytes for _, r in machine.rows(cell, variant))
-    return [
-        page.label(variant),
-        words.number(compare.figure(machine, cell, variant, "error")),
-        latest.repeatable,
-        words.number(latest.kernels),
-        words.byte_size(None if workspace is None else int(workspace)),
-        latest.workspace_contract.replace("_", " "),
-        words.yes_no(entry.get("waits_for_host")),
-        text(entry.get("progress") or words.UNKNOWN),
-        words.number(entry.get("block_threads") or None),
-        words.number(entry.get("items_per_thread") or None),
-    ]
+
+    def workspace(variant: Variant) -> str:
+        found = words.median(row.workspace_bytes for _, row in machine.rows(cell, variant))
+        return words.byte_size(None if found is None else int(found))
+
+    told = {
+        "rung": page.label,
+        ">error (ulp)": lambda variant: words.number(compare.figure(machine, cell, variant, "error")),
+        "repeatable": lambda variant: machine.rows(cell, variant)[-1][1].repeatable,
+        ">kernels": lambda variant: words.number(machine.rows(cell, variant)[-1][1].kernels),
+        ">workspace": workspace,
+        "contract": lambda variant: machine.rows(cell, variant)[-1][1].workspace_contract.replace("_", " "),
+        "waits for host": lambda variant: words.yes_no(machine.variants[variant].get("waits_for_host")),
+        "progress": lambda variant: text(machine.variants[variant].get("progress") or words.UNKNOWN),
+        ">block": lambda variant: words.number(machine.variants[variant].get("block_threads") or None),
+        ">items a thread": lambda variant: words.number(machine.variants[variant].get("items_per_thread") or None),
+    }
+    return fold("What each asks for and what it answers with", columns(variants, told))
+
+
+def ladder_title(family: str, name: str) -> str:
+    return "Library baselines" if family == compare.YARDSTICKS else f"{text(family.capitalize())}: {text(name)}"
 
 
 def left_out(machine: Machine, cell: Cell, family: str, ladder_name: str) -> dict[Variant, str]:
@@ -116,7 +120,7 @@ def ladder(page: Page) -> list[str]:
         headers += ["against", ">gain"] * climbing
         if compared:
             headers += [*over_headers(machine), "interval", "verdict"]
-        rows, more = [], []
+        rows = []
         foretold = estimates(machine, cell, family, name)
         for variant in sorted([*variants, *foretold], key=machine.order.__getitem__):
             entry = machine.variants[variant]
@@ -134,15 +138,10 @@ def ladder(page: Page) -> list[str]:
                 lowest = compare.headline(machine, cell, variant)
                 row += [*over_each(machine, compare.over(machine, cell, variant)), interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
             rows.append(row)
-            more.append(asked(page, cell, variant))
-        lines += spaced(
-            "### Library baselines" if family == compare.YARDSTICKS else f"### {text(family.capitalize())}: {text(name)}",
-            table(headers, rows),
-        )
+        lines += spaced(f"### {ladder_title(family, name)}", table(headers, rows))
         if foretold:
             lines += spaced(FORETOLD)
-        about = "What each asks for and what it answers with"
-        lines += fold(about, table(DETAILS, more))
+        lines += details(page, cell, variants)
         if named := stopped(machine, cell, family, name):
             lines += spaced(f"Not run at this size: {words.listed(named)}.")
     told = []
@@ -170,12 +169,8 @@ def lessons(page: Page) -> list[str]:
     if page.topic is None or cell is None or not machine.device:
         return []
     measured = {v for run in machine.runs for c, rows in run.cells.items() if c.operation in page.topic.operations for v in rows}
-    ladders: dict[tuple[str, str], list[Variant]] = {}
-    for variant in machine.variants:
-        if variant in measured and variant.family != compare.YARDSTICKS and variant.ladder != compare.SWEEP_OF_LAUNCHES:
-            ladders.setdefault(variant[:2], []).append(variant)
     lines: list[str] = []
-    for _, variants in sorted(ladders.items(), key=lambda item: (FAMILIES.index(item[0][0]), item[0][1])):
+    for variants in by_ladder(v for v in machine.variants if v in measured and v.family != compare.YARDSTICKS).values():
         for previous, variant in zip(variants, variants[1:], strict=False):
             old, new = (machine.variants[each]["source"] for each in (previous, variant))
             gained = compare.within_runs(machine, cell, previous, variant)

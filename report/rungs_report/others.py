@@ -66,15 +66,11 @@ def told(about: Problem) -> str:
     return f"{input_type} {OPERATIONS[operation]}, {words.size(items)} items" + (f", contention {contention} %" if contention else "")
 
 
-def is_ours(result: Result) -> bool:
-    return result["family"] != "library_baselines"
-
-
 def fastest(cell: Cell, wanted: str | None = None) -> Result | None:
     """Of the results whose name begins so; of none, our rungs but for the doors."""
 
     def fits(each: Result) -> bool:
-        return each["rung"].startswith(wanted) if wanted else is_ours(each) and each["rung"] not in (DOOR, REPEATABLE)
+        return each["rung"].startswith(wanted) if wanted else each["family"] != "library_baselines" and each["rung"] not in (DOOR, REPEATABLE)
 
     return min((each for each in cell["results"] if "mean_us" in each and fits(each)), key=lambda each: each["mean_us"], default=None)
 
@@ -86,11 +82,7 @@ def speedup(cell: Cell, wanted: str | None = None) -> float | None:
 
 def by_problem(page: Page) -> dict[Problem, list[Cell]]:
     """Of each run one, the latest last."""
-    found: dict[Problem, list[Cell]] = {}
-    for run in runs(page.machine):
-        for cell in run["cells"]:
-            found.setdefault(problem(cell), []).append(cell)
-    return found
+    return words.grouped((cell for run in runs(page.machine) for cell in run["cells"]), problem)
 
 
 def mean(result: Result | None) -> str:
@@ -104,18 +96,9 @@ def beside_cub(page: Page) -> list[str]:
         rung, latest = fastest(found[-1]), found[-1]
         lowest = [min((each for cell in found if (each := speedup(cell, wanted))), default=None) for wanted in (DOOR, None)]
         zeroed = " (zeroed once)" if rung and rung["temp_storage"] == "zeroed_once" else ""
-        rows.append(
-            [
-                told(about),
-                FLUSHED[latest["mode"]],
-                mean(fastest(latest, DOOR)),
-                *(mean(cubs.get(run["versions"]["cccl"])) for run in every),
-                words.ratio(lowest[0]),
-                code(rung["rung"]) + zeroed if rung else words.UNKNOWN,
-                mean(rung),
-                words.ratio(lowest[1]),
-            ]
-        )
+        times = [mean(fastest(latest, DOOR)), *(mean(cubs.get(run["versions"]["cccl"])) for run in every)]
+        best = [code(rung["rung"]) + zeroed if rung else words.UNKNOWN, mean(rung)]
+        rows.append([told(about), FLUSHED[latest["mode"]], *times, words.ratio(lowest[0]), *best, words.ratio(lowest[1])])
     headers = ["problem", "flush", ">front door", *(f">CUB {text(run['versions']['cccl'])}" for run in every), ">over CUB", "best rung", ">time", ">over CUB"]
     return spaced(
         "## Ours and CUB's at their sizes",

@@ -22,10 +22,6 @@ def comparable(gpu: str) -> bool:
     return "H100" in gpu and "HBM3" in gpu.split()
 
 
-def of_peak(gb_per_s: float) -> float:
-    return 100 * gb_per_s / PEAK_GB_PER_S
-
-
 def ours(cell: Cell) -> float:
     """GB/s of the bytes that must move, which quack counts alike."""
     return cell["bytes"] / cell["rungs"]["median_us"] / 1000
@@ -44,15 +40,8 @@ def beside(cells: list[Cell], gpus: list[str], name: Any) -> list[str]:
             if cell := found.get((operation, shape)):
                 reached = ours(cell)
                 ratios.append(reached / published)
-                rows.append(
-                    [
-                        name(operation),
-                        " x ".join(words.size(each) for each in shape),
-                        words.percent(of_peak(reached)),
-                        words.percent(of_peak(published)),
-                        words.ratio(ratios[-1]),
-                    ]
-                )
+                of_peak = [words.percent(100 * each / PEAK_GB_PER_S) for each in (reached, published)]
+                rows.append([name(operation), " x ".join(words.size(each) for each in shape), *of_peak, words.ratio(ratios[-1])])
     if not rows:
         return spaced(lines, "None of the shapes that quack published was measured.")
     above = sum(ratio >= 1 for ratio in ratios)
@@ -82,6 +71,11 @@ class Published(NamedTuple):
     def about(self) -> dict[str, Any]:
         """The fields of the cell, but for its work."""
         return {name: getattr(self, name) for name in ("input", "rows", "columns", "parameter", "data")}
+
+    @property
+    def credit(self) -> str:
+        repository, number = self.source.split("#")
+        return f"{self.whose} ({repository.split('/')[1]}#{number})"
 
 
 UNSTATED = "not stated"

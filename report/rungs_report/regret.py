@@ -112,9 +112,7 @@ def summary(found: list[Point]) -> list[str]:
 
 
 def by_operation(found: list[Point]) -> list[str]:
-    operations: dict[str, list[Point]] = {}
-    for each in found:
-        operations.setdefault(each.cell.operation, []).append(each)
+    operations = words.grouped(found, lambda each: each.cell.operation)
     known = [operation for topic in topics.KNOWN for operation in topic.operations if operation in operations]
     rows = [[text(name), *summary(operations[name])] for name in known]
     headers = ["", ">points", ">regret, mean", ">regret at worst", "where", ">points within the noise", ">over CUB, mean", ">points slower than CUB"]

@@ -8,7 +8,7 @@ from rungs_report.against_cub import Stand
 from rungs_report.data import Cell, Machine, Variant, is_cub
 from rungs_report.page import Page
 from rungs_report.topics import ROW_NORM, ROW_REDUCE
-from rungs_report.words import section, spaced, table, text
+from rungs_report.words import columns, section, spaced, table, text
 
 CALL = "DeviceSegmentedReduce::Sum"
 FIXED, OFFSETS = "cub_device_segmented_reduce_fixed_size", "cub_device_segmented_reduce"
@@ -97,21 +97,15 @@ def ladder(page: Page) -> list[str]:
     cell = next((c for c in cells(machine) if (c.sizes["rows"], c.sizes["columns"]) == TEXT_SHAPE), None)
     if cell is None:
         return []
-    lines = []
-    for variant in compare.contenders(machine, cell):
-        took = time(machine, cell, variant)
-        lines.append(
-            [
-                page.label(variant),
-                words.time(took),
-                words.percent(compare.figure(machine, cell, variant, "percent_of_ceiling")),
-                words.significant(cell.items / took / 1e3),
-                words.time(TEXT_MS[variant.rung] * 1e3) if variant.rung in TEXT_MS else "",
-                text(machine.variants[variant].get("idea", "")),
-            ]
-        )
-    headers = ["rung", ">time", ">share", ">GFLOP/s", ">in the text", "idea"]
-    return spaced(f"## The ladder at {shape(cell)}", table(headers, lines))
+    told = {
+        "rung": page.label,
+        ">time": lambda variant: words.time(time(machine, cell, variant)),
+        ">share": lambda variant: words.percent(compare.figure(machine, cell, variant, "percent_of_ceiling")),
+        ">GFLOP/s": lambda variant: words.significant(cell.items / time(machine, cell, variant) / 1e3),
+        ">in the text": lambda variant: words.time(TEXT_MS[variant.rung] * 1e3) if variant.rung in TEXT_MS else "",
+        "idea": lambda variant: text(machine.variants[variant].get("idea", "")),
+    }
+    return section(f"## The ladder at {shape(cell)}", columns(compare.contenders(machine, cell), told))
 
 
 def by_shape(page: Page) -> list[str]:

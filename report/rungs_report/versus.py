@@ -169,17 +169,10 @@ def about(letter: str, machine: Machine) -> str:
 
 def ceilings_apart(a: Machine, b: Machine) -> dict[str, list[tuple[int, float]]]:
     """By mode: footprint, and how far the two measurements of the same roof lie apart."""
-    rates: list[dict[tuple[str, str, int], list[float]]] = [{}, {}]
-    for found, machine in zip(rates, (a, b), strict=True):
-        for run in machine.runs:
-            for entry in run.document["ceilings"]:
-                if entry["gb_per_s"]:
-                    found.setdefault((entry["mode"], entry["kind"], entry["bytes"]), []).append(entry["gb_per_s"])
-    apart: dict[str, list[tuple[int, float]]] = {}
-    for key in rates[0].keys() & rates[1].keys():
-        ratio = words.median(rates[0][key]) / words.median(rates[1][key])
-        apart.setdefault(key[0], []).append((key[2], max(ratio, 1 / ratio) - 1))
-    return apart
+    known = ((entry for run in machine.runs for entry in run.document["ceilings"] if entry["gb_per_s"]) for machine in (a, b))
+    ours, theirs = (words.grouped(own, lambda entry: (entry["mode"], entry["kind"], entry["bytes"]), lambda entry: entry["gb_per_s"]) for own in known)
+    ratios = {key: words.median(ours[key]) / words.median(theirs[key]) for key in ours.keys() & theirs.keys()}
+    return words.grouped(ratios.items(), lambda item: item[0][0], lambda item: (item[0][2], max(item[1], 1 / item[1]) - 1))
 
 
 def differences(a: Machine, b: Machine, wanted: Filter = Filter(), threshold: float = 0.0) -> list[Difference]:
