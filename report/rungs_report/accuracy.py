@@ -14,11 +14,6 @@ FASTEST, STEADY, EXACT, BOTH = "nothing more", "the same bits every time", "the 
 PLAIN = "the same bits every time, under CUB's workspace contract"
 
 
-def is_shown(variant: Variant) -> bool:
-    """Neither a mere launch shape of another rung nor the choice of one."""
-    return variant.ladder != compare.SWEEP_OF_LAUNCHES and not compare.is_door(variant)
-
-
 def errors_of(machine: Machine, cells: list[Cell], variant: Variant) -> dict[Cell, list[float]]:
     """Of all runs, in the cells where it has any."""
     found = {cell: [row.error for _, row in machine.rows(cell, variant) if row.error is not None] for cell in cells}
@@ -32,7 +27,9 @@ def points(machine: Machine, cell: Cell) -> list[dict[str, Any]]:
     smaller = [each for each in compare.sizes(machine, cell.problem) if each.items <= cell.items]
     ratios = compare.told(machine, cell)
     found = []
-    told = {v: errors_of(machine, smaller, v) for v in compare.contenders(machine, cell) if is_shown(v)}
+    # Neither a mere launch shape of another rung nor the choice of one.
+    shown = [v for v in compare.contenders(machine, cell) if v.ladder != compare.SWEEP_OF_LAUNCHES and not compare.is_door(v)]
+    told = {v: errors_of(machine, smaller, v) for v in shown}
     told = {variant: by_size for variant, by_size in told.items() if cell in by_size}
     shared = [each for each in smaller if all(each in by_size for by_size in told.values())]
     for variant, by_size in told.items():
@@ -117,8 +114,8 @@ def contents(page: Page) -> list[str]:
     overview = []
     for problem in problems(page):
         cell = compare.ladder_cell(machine, problem)
-        found = points(machine, cell) if cell else []
-        if cell is None or len(found) < 2:
+        found = points(machine, cell)
+        if len(found) < 2:
             continue
         told = asked(machine, cell, found)
         about = f"{text(charts.describe(problem))}, {words.size(cell.items)}"

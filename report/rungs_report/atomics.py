@@ -198,10 +198,9 @@ def findings(page: Page) -> list[str]:
     return study_findings(page, about, (finding(study) for finding in FINDINGS))
 
 
-def headline(machine: Machine) -> list[str]:
+def headline(page: Page) -> list[str]:
     """For the front: what contention costs."""
-    study = study_of(machine)
-    sentence = contention(study) if machine.device else None
+    sentence = contention(study_of(page.machine)) if page.machine.device else None
     return spaced(f"**Atomics: {sentence}** ([atomics](costs.md#atomics)).") if sentence else []
 
 
@@ -270,5 +269,4 @@ def more_operations(page: Page, study: Study, first: str) -> list[str]:
     return lines
 
 
-def ideas(page: Page) -> list[str]:
-    return study_ideas(page, "The mechanisms", "mechanism", study_of(page.machine).mechanisms)
+ideas = study_ideas("The mechanisms", "mechanism", lambda machine: study_of(machine).mechanisms)

@@ -51,7 +51,7 @@ def alike(one: Machine, other: Machine) -> tuple[list[tuple[Run, Run]], dict[Cel
 
 
 def mean(values: list[float]) -> str:
-    return words.ratio(statistics.geometric_mean(values)) if values else words.UNKNOWN
+    return words.ratio(statistics.geometric_mean(values) if values else None)
 
 
 def compared(one: Machine, other: Machine) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rungs_report import claims, compare, words
 from rungs_report.data import Machine, Refusal, Run, Variant
-from rungs_report.page import Page, fold, quoted
+from rungs_report.page import Page, fold, notes_of, quoted
 from rungs_report.topics import name_of
 from rungs_report.words import code, columns, section, spaced, table, text
 
@@ -27,10 +27,7 @@ def banners(page: Page) -> list[str]:
     machine, notes = page.machine, []
     for run in page.machine.runs:
         notes += [banner(run, said) for said in run.context["banners"]]
-        if run.document["commit"].endswith("-dirty"):
-            notes.append(f"Run {code(run.name)} was built from a tree with uncommitted changes ({code(run.document['commit'])}).")
-        if not run.document["complete"]:
-            notes.append(f"Run {code(run.name)} is incomplete: its budget ended before every case was sampled.")
+        notes += notes_of(run.name, run.document["commit"], run.document["complete"], "case")
     for variant, entry in machine.variants.items():
         if entry.get("deterministic") and variant in machine.unsteady:
             notes.append(f"{code(variant.rung)} of {text(variant.ladder)} is declared deterministic but did not repeat bit for bit.")

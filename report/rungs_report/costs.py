@@ -236,9 +236,9 @@ def findings(page: Page) -> list[str]:
     return study_findings(page, about, (finding(study) for finding in FINDINGS))
 
 
-def headline(machine: Machine) -> list[str]:
+def headline(page: Page) -> list[str]:
     """For the front."""
-    sentence = warp_against_memory(study_of(machine)) if machine.device else None
+    sentence = warp_against_memory(study_of(page.machine)) if page.machine.device else None
     return spaced(f"**Costs: {sentence}** ([costs](costs.md)).") if sentence else []
 
 
@@ -314,5 +314,4 @@ def barriers(page: Page) -> list[str]:
     )
 
 
-def ideas(page: Page) -> list[str]:
-    return study_ideas(page, "What they are", "", study_of(page.machine).variants)
+ideas = study_ideas("What they are", "", lambda machine: study_of(machine).variants)

@@ -117,10 +117,6 @@ def last_place(value: float) -> float:
     return math.ldexp(1.0, max(math.frexp(value)[1] if value else -125, -125) - 24)
 
 
-def float_of(bits: int) -> float:
-    return struct.unpack("<f", struct.pack("<I", bits))[0]
-
-
 @dataclass
 class Way:
     family: str
@@ -173,7 +169,7 @@ def ways(machine: Machine, dots: bool = False) -> list[Way]:
             for result in entry["results"]:
                 if "values" in result:
                     values = tuple((v["error_ulp"], v["error_of_magnitudes"], v["count"]) for v in result["values"])
-                    answers = tuple(float_of(v["bits"]) for v in result["values"])
+                    answers = tuple(struct.unpack("<f", struct.pack("<I", v["bits"]))[0] for v in result["values"])
                     way.results[result["kind"]] = Result(result["kind"], result.get("median_us"), values, answers)
             if way.results:
                 found.append(way)

@@ -12,7 +12,7 @@ from rungs_report.data import YARDSTICKS, Cell, Fault, Machine, Variant
 from rungs_report.ladders import FORETOLD, details, edge, estimates, ladder_groups, ladder_title, stopped
 from rungs_report.page import Page, briefly, cubs_time, flags, fold, interval, marked, over_cub, over_each, over_headers, verdict
 from rungs_report.sweeps import matrix
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, columns, section, spaced, table, text
 
 EVEN, RANGE, MULTI = "histogram_even", "histogram_range", "multi_histogram_even"
 # Samples and bins that have a ladder, and those that are swept over n: the cells the targets are set for.
@@ -46,10 +46,6 @@ def kind(cell: Cell) -> str:
     return f"{cell.input_type}, {cell.sizes.get('bins', 0):,} bins"
 
 
-def of_topic(page: Page) -> bool:
-    return page.topic is not None and page.main is not None
-
-
 # ---- one rung for whoever does not know the distribution
 
 
@@ -64,13 +60,9 @@ def named(each: Recommended) -> str:
     return f"{kind(each.setting)}, {words.size(each.setting.items)}"
 
 
-def one_rung(page: Page) -> list[str]:
-    return headline(page.machine)
-
-
-def headline(machine: Machine) -> list[str]:
+def headline(page: Page) -> list[str]:
     """In a few sentences: how the recommended rungs stand against CUB, and what the distribution costs them."""
-    found = choices(machine)
+    found = choices(page.machine)
     judged = [ratio for each in found for ratio in each.ratios.values()]
     if not judged:
         return []
@@ -98,7 +90,7 @@ def distributions(page: Page) -> list[str]:
     """The recommended rung's time by distribution, and CUB's below it."""
     machine = page.machine
     found = choices(machine)
-    if not of_topic(page) or not found:
+    if not found:
         return []
     columns = [d for d in charts.DISTRIBUTIONS if any(d in each.times for each in found)]
     columns += sorted({d for each in found for d in each.times} - set(columns))
@@ -137,7 +129,7 @@ def distributions(page: Page) -> list[str]:
         " highest (where CUB has no time, the one whose longest time is least). Its times, in parentheses the speed-up over CUB"
         " (= is a tie, ? undecided, − CUB wins), and CUB's fastest entry below.",
         table(headers, rows),
-        fold("Other sizes", table(headers, others)) if others else [],
+        fold("Other sizes", table(headers, others)),
     )
     if slower:
         shown = table(["samples", ">n", "recommended", "distribution", ">over CUB", "interval"], slower)
@@ -153,14 +145,10 @@ def distributions(page: Page) -> list[str]:
 def ladders(page: Page) -> list[str]:
     """The whole ladder at one size for three kinds of samples, spread over all bins beside all in one."""
     machine = page.machine
-    if page.topic is None or page.main is None:
-        return []
     lines: list[str] = []
     sizes: set[int] = set()
     for problem in heads(machine, page.main.mode, LADDERS):
         cell = compare.ladder_cell(machine, problem)
-        if cell is None:
-            continue
         sizes.add(cell.items)
         other = cell._replace(distribution="constant")
         beside = other if compare.contenders(machine, other) else None
@@ -170,15 +158,13 @@ def ladders(page: Page) -> list[str]:
         for (family, name), variants in ladder_groups(page, cell).items():
             own += ladder_table(page, cell, beside, family, name, variants)
         lines += fold(named, own) if lines else own
-    if not lines:
-        return []
     said = f" at {words.listed([words.size(n) for n in sorted(sizes)])} samples"
     told = [f"The ceiling is {page.topic.roof}."] if machine.device else []
     told.append(
         "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run. Counts have no error: every"
         " counter of every row is compared with an independent count, before, after and on changed samples."
     )
-    return spaced(f"## The ladders{said}", lines, " ".join(told))
+    return section(f"## The ladders{said}", lines, " ".join(told))
 
 
 def ladder_table(page: Page, cell: Cell, other: Cell | None, family: str, name: str, variants: list) -> list[str]:
@@ -236,7 +222,7 @@ def contests(page: Page, found: list[Cell]) -> list[str]:
 def every_kind(page: Page) -> list[str]:
     """Uniform samples: the cells the targets are set for in full, all others by their speed-up and folded."""
     machine = page.machine
-    if page.topic is None or page.main is None or not machine.device:
+    if not machine.device:
         return []
     found = cells(machine, EVEN, page.main.mode)
     problems = list(dict.fromkeys(cell.problem for cell in found))
@@ -252,12 +238,12 @@ def every_kind(page: Page) -> list[str]:
         lines += fold(f"Other samples and numbers of bins: {len(rest)}", shown)
     if overview := matrix(machine, problems):
         lines += spaced("The best rung's speed-up over CUB; = is a tie, ? undecided, − CUB wins.", overview)
-    return spaced("## Samples, bins and n", "Uniform samples, even bins.", lines) if lines else []
+    return section("## Samples, bins and n", "Uniform samples, even bins.", lines)
 
 
 def ranges_and_channels(page: Page) -> list[str]:
     machine = page.machine
-    if page.main is None or not machine.device:
+    if not machine.device:
         return []
     lines: list[str] = []
     for title, operation, about in (
@@ -404,7 +390,7 @@ def grid_maps(page: Page, one: dict[Cell, tuple[Variant, Ratio]]) -> list[str]:
 
 def whole_grid(page: Page) -> list[str]:
     """Every kind of samples with every number of bins and distribution: bench/run --grid=histograms."""
-    if page.topic is None or not page.machine.device:
+    if not page.machine.device:
         return []
     machine = page.machine.grids.get(data.HISTOGRAMS)
     lines = spaced("## The whole grid")
@@ -440,15 +426,13 @@ def whole_grid(page: Page) -> list[str]:
 def sweeps(page: Page) -> list[str]:
     """Rates over n, a chart for each of the headline cells, and over the number of bins."""
     machine = page.machine
-    if page.topic is None or page.main is None or not machine.device:
+    if not machine.device:
         return []
     lines: list[str] = []
     for problem in heads(machine, page.main.mode):
         if len(compare.sizes(machine, problem)) > 1:
             lines += page.drawn(charts.sweep_rate, problem, f"{problem.input_type}_{problem.sizes['bins']}")
-    over_n = spaced("## The sweep over n", lines) if lines else []
-    if over_n:
-        over_n += spaced("Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.")
+    over_n = section("## The sweep over n", lines, "Coloured are CUB and whatever wins somewhere; grey is everything else that was measured.")
     lines, tables = [], []
     for input_type in TYPES:
         for name in ("uniform", "constant"):
@@ -465,12 +449,13 @@ def sweeps(page: Page) -> list[str]:
 
 def bins_table(page: Page, at: list[Cell]) -> list[str]:
     """CUB and the best rung at each number of bins."""
-    machine = page.machine
-    rows = []
-    for cell in at:
-        each = compare.best(machine, cell)
-        if each:
-            took = [cubs_time(machine, cell), words.time(each.median_us), words.number(each.gb_per_s)]
-            rows.append([f"{cell.sizes['bins']:,}", *took, page.label(each.variant), briefly(each.ratio)])
+    told = {
+        ">bins": lambda best: f"{best.cell.sizes['bins']:,}",
+        ">CUB": lambda best: cubs_time(page.machine, best.cell),
+        ">best rung": lambda best: words.time(best.median_us),
+        ">GB/s": lambda best: words.number(best.gb_per_s),
+        "which": lambda best: page.label(best.variant),
+        ">over CUB": lambda best: briefly(best.ratio),
+    }
     about = f"{at[0].input_type}, {charts.distribution(at[0].distribution)}, {words.size(at[0].items)} samples"
-    return fold(words.html(about), table([">bins", ">CUB", ">best rung", ">GB/s", "which", ">over CUB"], rows)) if rows else []
+    return fold(words.html(about), columns(filter(None, (compare.best(page.machine, cell) for cell in at)), told))

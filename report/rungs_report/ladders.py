@@ -106,9 +106,7 @@ def stopped(machine: Machine, cell: Cell, family: str, ladder_name: str) -> list
 
 def ladder(page: Page) -> list[str]:
     machine = page.machine
-    cell = compare.ladder_cell(machine, page.main) if page.main else None
-    if page.topic is None or page.main is None or cell is None:
-        return []
+    cell = compare.ladder_cell(machine, page.main)
     lines = spaced(f"## The ladder: {text(charts.describe(page.main))}, {words.size(cell.items)} items")
     if machine.device and cell.items != compare.LADDER_ITEMS:
         lines += spaced("16 Mi items were not measured; this is the size at which most rungs were.")
@@ -165,8 +163,8 @@ def lessons(page: Page) -> list[str]:
     """Each rung's change against the one before, beside what it gained. Neighbours on the ladder are neighbours here, even
     where one of them was too slow to be run at this size."""
     machine = page.machine
-    cell = compare.ladder_cell(machine, page.main) if page.main else None
-    if page.topic is None or cell is None or not machine.device:
+    cell = compare.ladder_cell(machine, page.main)
+    if not machine.device:
         return []
     measured = {v for run in machine.runs for c, rows in run.cells.items() if c.operation in page.topic.operations for v in rows}
     lines: list[str] = []

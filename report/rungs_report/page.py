@@ -10,7 +10,7 @@ from rungs_report.charts import Chart, Style
 from rungs_report.compare import Ratio
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.topics import Topic
-from rungs_report.words import code, section, spaced, table, text
+from rungs_report.words import code, columns, section, spaced, text
 
 
 @dataclass
@@ -26,9 +26,9 @@ class Page:
     others: tuple[str, ...] = ()  # the folders of the other GPUs
 
     @property
-    def main(self) -> Cell | None:
-        """The problem the page is about: sums of floats, cold; on a CPU what the host ran."""
-        return compare.main_problem(self.machine, self.topic) if self.topic else None
+    def main(self) -> Cell:
+        """The problem that a topic's page is about: sums of floats, cold; on a CPU what the host ran."""
+        return compare.main_problem(self.machine, self.topic)
 
     def drawn(self, make: Callable[..., Chart | None], about: object, of: str = "") -> list[str]:
         """Draws a chart, adds it to the machine's, and gives its line of Markdown. of: what tells several of a kind apart."""
@@ -76,6 +76,12 @@ def divided(lines: list[str], site: str) -> tuple[list[str], bool]:
 
 def quoted(notes: list[str]) -> list[str]:
     return [line for note in notes for line in (f"> **Note.** {note}", ">")][:-1] + ([""] if notes else [])
+
+
+def notes_of(name: str, commit: str, complete: bool, sampled: str) -> list[str]:
+    """What a reader has to know of a run first."""
+    dirty = [f"Run {code(name)} was built from a tree with uncommitted changes ({code(commit)})."] if commit.endswith("-dirty") else []
+    return dirty + ([] if complete else [f"Run {code(name)} is incomplete: its budget ended before every {sampled} was sampled."])
 
 
 def level(heading: str) -> int:
@@ -127,10 +133,14 @@ def study_findings(page: Page, about: str, sentences: Iterable[str | None]) -> l
     return spaced("## Findings", about, found) if found and page.machine.device else []
 
 
-def study_ideas(page: Page, heading: str, first: str, variants: Iterable[Variant]) -> list[str]:
+def study_ideas(heading: str, first: str, variants: Callable[[Machine], Iterable[Variant]]) -> Callable[[Page], list[str]]:
     """What each variant of a study is."""
-    rows = [[page.label(v), text(page.machine.variants[v]["idea"]), ", ".join(flags(page.machine, v))] for v in variants]
-    return section(f"## {heading}", table([first, "idea", "asks for"], rows))
+
+    def ideas(page: Page) -> list[str]:
+        told = {first: page.label, "idea": lambda v: text(page.machine.variants[v]["idea"]), "asks for": lambda v: ", ".join(flags(page.machine, v))}
+        return section(f"## {heading}", columns(variants(page.machine), told))
+
+    return ideas
 
 
 SAID = {"FASTER": "", "SLOWER": " **CUB wins**", "SAME": " tie", "AMBIGUOUS": " undecided"}

@@ -42,7 +42,7 @@ Section = Callable[[Page], list[str]]
 
 
 def front_page(page: Page) -> list[str]:
-    more = [*histograms.headline(page.machine), *atomics.headline(page.machine), *costs.headline(page.machine)]
+    more = [*histograms.headline(page), *atomics.headline(page), *costs.headline(page)]
     return front(page, more, [(what, where) for what, where in elsewhere(page.machine) if what != "claims" and "#" not in where])
 
 
@@ -91,7 +91,7 @@ FRONT: tuple[Section, ...] = (
 )  # fmt: skip
 TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, shapes.both_extrema, shapes.shares_chosen, shapes.top_k, losses, other_types, other_modes, omissions)
 HISTOGRAMS: tuple[Section, ...] = (
-    banners, in_short, histograms.one_rung, histograms.ladders, *IN_TOPIC, within(CROSSOVER, crossover.contents, counters.spread_bins),
+    banners, in_short, histograms.headline, histograms.ladders, *IN_TOPIC, within(CROSSOVER, crossover.contents, counters.spread_bins),
     histograms.every_kind, histograms.distributions, histograms.ranges_and_channels, histograms.uncounted, histograms.whole_grid, histograms.sweeps, losses, other_modes, omissions,
 )  # fmt: skip
 DOOR: tuple[Section, ...] = (banners, against_cub.tallies, against_cub.guide, against_cub.calls, against_cub.workspace, against_cub.sources, against_cub.losses)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rungs_report import words
 from rungs_report.data import Machine
-from rungs_report.page import Page, quoted
+from rungs_report.page import Page, notes_of, quoted
 from rungs_report.words import code, section, spaced, table, text
 
 Run = dict[str, Any]
@@ -45,11 +45,7 @@ def banners(files: str, runs: Runs, more: Callable[[Run], Iterable[str]] = lambd
         notes = []
         for run in runs(page.machine):
             notes += [f"Run {code(run['run'])}: {text(said)}." for said in run["banners"]]
-            if run["commit"].endswith("-dirty"):
-                notes.append(f"Run {code(run['run'])} was built from a tree with uncommitted changes ({code(run['commit'])}).")
-            if not run.get("complete", True):
-                notes.append(f"Run {code(run['run'])} is incomplete: its budget ended before every cell was sampled.")
-            notes += more(run)
+            notes += [*notes_of(run["run"], run["commit"], run.get("complete", True), "cell"), *more(run)]
         refused = [refusal for refusal in page.machine.refusals if not refusal.expected and f"/{files}" in refusal.file]
         return quoted(notes + [f"{code(refusal.file)} was refused: {text(refusal.reason)}." for refusal in refused])
 

@@ -7,7 +7,7 @@ from rungs_report.compare import Best
 from rungs_report.data import Cell, Machine
 from rungs_report.page import MARKS, SAID, Page, cubs_time, flags, fold, interval, marked, over_cub, over_each, over_headers, verdict
 from rungs_report.topics import ATOMICS, COSTS, Topic
-from rungs_report.words import code, spaced, table, text
+from rungs_report.words import code, section, spaced, table, text
 
 MODES = {
     "cold": "the data comes from memory",
@@ -220,8 +220,6 @@ def where_cub_wins(page: Page, found: list[Topic]) -> list[str]:
 
 
 def in_short(page: Page) -> list[str]:
-    if page.main is None:
-        return []
     found = compare.bests(page.machine, page.main)
     if not any(each.ratio for each in found):
         if page.machine.device:
@@ -237,7 +235,7 @@ def in_short(page: Page) -> list[str]:
 
 
 def sweep(page: Page) -> list[str]:
-    if page.main is None or page.topic is None or len(compare.sizes(page.machine, page.main)) < 2:
+    if len(compare.sizes(page.machine, page.main)) < 2:
         return []
     machine = page.machine
     lines = spaced("## The sweep over n")
@@ -252,7 +250,7 @@ def sweep(page: Page) -> list[str]:
 def beside(page: Page) -> list[str]:
     """The operations of a topic beside each other: exclusive scans beside inclusive ones."""
     machine = page.machine
-    if page.topic is None or page.main is None or len(page.topic.operations) < 2:
+    if len(page.topic.operations) < 2:
         return []
     alike = [page.main._replace(operation=operation) for operation in page.topic.operations]
     alike = [problem for problem in alike if compare.sizes(machine, problem)]
@@ -299,7 +297,7 @@ def beside(page: Page) -> list[str]:
 def losses(page: Page) -> list[str]:
     """Where CUB wins and where nobody does, for every problem and mode."""
     machine = page.machine
-    if not machine.device or page.topic is None:
+    if not machine.device:
         return []
     found = [(problem, each) for problem in compare.problems(machine, page.topic) for each in compare.bests(machine, problem) if each.ratio]
     if not found:
@@ -345,8 +343,6 @@ def matrix(machine: Machine, problems: list[Cell]) -> list[str]:
 
 def other_types(page: Page) -> list[str]:
     machine = page.machine
-    if page.topic is None or page.main is None:
-        return []
     alike = compare.problems(machine, page.topic, page.main.mode)
     if len(alike) < 2:
         return []
@@ -361,9 +357,7 @@ def other_modes(page: Page) -> list[str]:
     machine = page.machine
     lines = []
     for mode, means in MODES.items():
-        if page.topic is None or page.main is None or mode == page.main.mode:
+        if mode == page.main.mode:
             continue
-        overview = matrix(machine, compare.problems(machine, page.topic, mode))
-        if overview:
-            lines += spaced(f"### {mode}: {means}", "The best rung's speed-up over CUB:", overview)
-    return spaced("## Other ways of running", "Never to be mixed with the figures above.", lines) if lines else []
+        lines += section(f"### {mode}: {means}", "The best rung's speed-up over CUB:", matrix(machine, compare.problems(machine, page.topic, mode)))
+    return section("## Other ways of running", "Never to be mixed with the figures above.", lines)

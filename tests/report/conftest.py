@@ -116,6 +116,17 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
 
 @pytest.fixture
+def run_of(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[[dict[str, Any]], tuple[int, str, str]]:
+    """What run tells of a document."""
+
+    def call(made: dict[str, Any]) -> tuple[int, str, str]:
+        synthetic.write(repository / "report/data", made)
+        return run()
+
+    return call
+
+
+@pytest.fixture
 def install(repository: Path, tmp_path: Path) -> Callable[..., int]:
     """report/run accept of these documents, whose exit code it returns."""
 

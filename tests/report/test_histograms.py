@@ -43,9 +43,8 @@ def cell(made, times, items=1 << 24, input_type="i32", bins=256, distribution="u
 # ---- what a library cannot count
 
 
-def test_a_library_that_fails_is_told_and_no_win(repository, run, little, whole_page):
-    synthetic.write(repository / "report/data", little)
-    code, out, err = run()
+def test_a_library_that_fails_is_told_and_no_win(repository, little, whole_page, run_of):
+    code, out, err = run_of(little)
     assert (code, err) == (0, "") and "+ 1 where a library was wrong or refused + 0 rows refused" in out
     page = page_of(repository)
     told = section(page, "What CUB refuses or gets wrong")
@@ -69,11 +68,10 @@ def test_a_library_that_fails_is_told_and_no_win(repository, run, little, whole_
         {"rung": "nobody"},
     ],
 )
-def test_any_other_failure_is_refused(repository, run, little, change):
+def test_any_other_failure_is_refused(little, change, run_of):
     (fault,) = (row for row in little["rows"] if row.get("fault"))
     fault |= change
-    synthetic.write(repository / "report/data", little)
-    code, out, err = run()
+    code, out, err = run_of(little)
     assert code == 1 and "was not verified" in err and "wrong or refused" not in out and "+ 1 rows refused" in out
 
 
@@ -164,17 +162,14 @@ def test_the_ladder_has_both_distributions(repository, run, little, whole_page):
     assert re.search(r"\| `grid_stride` +\| the synthetic idea of grid stride +\| `global_atomics` +\| +30.0 µs \|[^|]+\| 10.0x \|.*\| +45.0 µs \|[^|]+\| 22.5x \|", told)
 
 
-def test_pages_without_histograms_leave_them_out(repository, run):
-    synthetic.write(repository / "report/data", synthetic.full(topics=("reductions",), sizes=(1 << 20, 1 << 24)))
-    synthetic.write_sources(repository)
-    assert run()[0] == 0
+def test_pages_without_histograms_leave_them_out(repository, rendered):
+    rendered(synthetic.full(topics=("reductions",), sizes=(1 << 20, 1 << 24)))
     assert not list((repository / "report/synthetic-gpu").rglob("histograms*"))
     assert "No histograms were measured" in (repository / "report/synthetic-gpu/claims.md").read_text()
 
 
-def test_a_machine_without_a_gpu_shows_its_histograms(repository, run):
-    synthetic.write(repository / "report/data", synthetic.host_only())
-    assert run()[0] == 0
+def test_a_machine_without_a_gpu_shows_its_histograms(repository, rendered):
+    rendered(synthetic.host_only())
     page = (repository / "report/synthetic-cpu/histograms.md").read_text()
     assert "`host_serial_histogram`" in page and "no usable GPU" in page and "over CUB" not in page
 

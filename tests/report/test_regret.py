@@ -203,9 +203,8 @@ def test_a_grid_without_a_run_of_the_suite_waits(repository, run):
     assert code == 0 and "no run of the suite on that GPU lies beside it" in err
 
 
-def test_an_unknown_grid_is_refused(repository, suite, run):
-    synthetic.write(repository / "report/data", grid("everything"))
-    code, _, err = run()
+def test_an_unknown_grid_is_refused(suite, run_of):
+    code, _, err = run_of(grid("everything"))
     assert code == 1 and "context.grid 'everything'" in err
 
 

@@ -55,19 +55,16 @@ def test_each_page_tells_of_its_own(rendered):
     assert "cub_device_reduce" not in scans and "cub_device_scan" not in reductions
 
 
-def test_a_row_that_two_ladders_could_have_had_is_refused(repository, run):
+def test_a_row_that_two_ladders_could_have_had_is_refused(rendered, run_of):
     made = both()
     row = next(row for row in made["rows"] if row["rung"] == "warp_shuffle")
     row["operation"] = "histogram_even"
-    synthetic.write(repository / "report/data", made)
-    code, _, err = run()
+    code, _, err = run_of(made)
     assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder" in err
     row["ladder"] = "scans"
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     made["variants"].append(synthetic.variant("handwritten", "scans_of_rows", "warp_shuffle", 1))
-    synthetic.write(repository / "report/data", made)
-    code, out, err = run()
+    code, out, err = run_of(made)
     assert code == 1 and "handwritten/warp_shuffle could be of more than one ladder (4 rows, first rows[3])" in err
 
 
@@ -143,7 +140,7 @@ def test_an_operation_nobody_has_heard_of_has_its_page(repository, rendered):
     assert [topic.name for topic in topics.of(data.read(repository / "report/data").machines[0])] == ["reductions", "scans", "rows"]
 
 
-def test_sizes_may_lack_modes(repository, run):
+def test_sizes_may_lack_modes(repository, rendered):
     """Cold at three sizes, in a graph at one of them, warm at another, exclusive at a third."""
     made = synthetic.document()
     for items in (1 << 10, 1 << 20, 1 << 24):
@@ -154,16 +151,14 @@ def test_sizes_may_lack_modes(repository, run):
     scans = {("handwritten", "look_back"): 9.0, ("library_baselines", "cub_device_scan"): 10.0}
     synthetic.add_cell(made, 1 << 10, scans, operation="inclusive_scan")
     synthetic.add_cell(made, 1 << 24, scans, operation="exclusive_scan")
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     page = (folder(repository) / "reductions.md").read_text()
     graph = page[page.index("### graph") :]
     assert "| problem        |  1 Ki |" in graph and "16 Mi" not in graph
     beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
     assert re.search(r"\| +1 Ki \| .*1.11x \| +– \| +– \| +– +\| +– \|", beside), "no size in common: all are shown"
     synthetic.add_cell(made, 1 << 24, scans, operation="inclusive_scan")
-    synthetic.write(repository / "report/data", made)
-    assert run()[0] == 0
+    rendered(made)
     beside = (folder(repository) / "scans.md").read_text().split("## Exclusive beside inclusive")[1].split("\n## ")[0]
     assert "| 16 Mi |" in beside and "| 1 Ki |" not in beside and "–" not in beside.split("Every rung")[0]
 
