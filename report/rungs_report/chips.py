@@ -15,13 +15,6 @@ READ = "stream_read"
 Met = tuple[Row, Row]  # the front door's row on the one GPU and on the other
 
 
-def read_rate(machine: Machine) -> float | None:
-    """GB/s of a kernel that only reads, of the largest buffer that was read."""
-    rates = [(entry["bytes"], entry["gb_per_s"]) for run in machine.runs for entry in run.document["ceilings"] if (entry["mode"], entry["kind"]) == ("cold", READ) and entry["gb_per_s"]]
-    largest = max(rates, default=(0, 0.0))[0]
-    return words.median(rate for size, rate in rates if size == largest)
-
-
 def facts(machines: list[Machine]) -> list[str]:
     device = [machine.device for machine in machines]
     rows = [
@@ -29,7 +22,7 @@ def facts(machines: list[Machine]) -> list[str]:
         ["L2", *(words.byte_size(each.get("l2_bytes")) for each in device)],
         ["memory", *(words.byte_size(each.get("memory_bytes")) for each in device)],
         ["GB/s, by the datasheet's clock and bus", *(words.number(each.get("peak_gb_per_s")) for each in device)],
-        ["GB/s, read by the plainest kernel", *(words.number(read_rate(machine)) for machine in machines)],
+        ["GB/s, read by the plainest kernel", *(words.number((compare.roof_rate(machine.runs, READ) or (0, None))[1]) for machine in machines)],
         ["an empty kernel in a stream", *(words.time(launch_us(machine)) for machine in machines)],
     ]
     return spaced(table(["", *(f">{text(machine.name)}" for machine in machines)], rows))

@@ -15,11 +15,7 @@ from typing import Any, NamedTuple
 
 from rungs_report import across, atomics, compare, costs, errors, inference, topics, torch_rows, words
 from rungs_report.data import Cell, Machine, Row, Variant
-from rungs_report.rows import TEXT_MS, TEXT_SHAPE
-from rungs_report.rows import measured as rows_measured
-from rungs_report.rows import named as of_row
-from rungs_report.rows import norms_measured
-from rungs_report.rows import time as row_time
+from rungs_report.rows import TEXT_MS, TEXT_SHAPE, norms_measured, measured as rows_measured, named as of_row, time as row_time
 
 HOLDS, FAILS, CANNOT, UNMEASURED = (
     "holds", "does not hold", "cannot be re-measured on this chip", "not measured in this run",
@@ -310,16 +306,9 @@ def flat(seen: Evidence, name: str) -> Answer:
 
 
 def copy_share(seen: Evidence) -> Answer:
-    peak = seen.machine.device and seen.machine.device.get("peak_gb_per_s")
-    copies = [
-        (entry["bytes"], entry["gb_per_s"])
-        for run in compare.main_runs(seen.machine)
-        for entry in run.document["ceilings"]
-        if entry["kind"] == "copy" and entry["mode"] == "cold" and entry["gb_per_s"]
-    ]
-    known(peak and copies)
-    largest = max(footprint for footprint, _ in copies)
-    ours = words.median(rate for footprint, rate in copies if footprint == largest) / peak * 100
+    peak = known(seen.machine.device and seen.machine.device.get("peak_gb_per_s"))
+    largest, rate = known(compare.roof_rate(compare.main_runs(seen.machine), "copy"))
+    ours = rate / peak * 100
     return Answer(f"{words.percent(ours)} of peak at {words.byte_size(largest)}", between(ours, LIMIT, 100))
 
 

@@ -203,19 +203,15 @@ def atomics_by_place(machine: Machine) -> list[str]:
 
 def contents(page: Page) -> list[str]:
     """When does a cluster beat a grid?"""
-    machine = page.machine
     lines: list[str] = []
     told = {topic.name for topic in page.topics}
-    for title, operation in (("Reductions", "reduce"), ("Scans", "inclusive_scan")):
-        own: list[str] = []
-        if title.lower() not in told:
-            continue
-        for input_type in ("f32", "i32"):
-            own += of_designs(page, Cell(operation, "plus", input_type, input_type, input_type, "", "uniform", "cold", 0))
-        own += of_types(page, operation, "plus")
-        lines += spaced(f"## {title}", own) if own else []
-    counted = of_bins(page) if topics.HISTOGRAMS in told else []
-    lines += spaced("## Histograms", counted, atomics_by_place(machine)) if counted else []
+    for topic, operation in (("reductions", "reduce"), (topics.SCANS, "inclusive_scan")):
+        if topic in told:
+            for input_type in ("f32", "i32"):
+                lines += of_designs(page, Cell(operation, "plus", input_type, input_type, input_type, "", "uniform", "cold", 0))
+            lines += of_types(page, operation, "plus")
+    if topics.HISTOGRAMS in told and (counted := of_bins(page)):
+        lines += [*counted, *atomics_by_place(page.machine)]
     if not lines:
         return []
     return spaced(

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterable
-from functools import partial
 
 from rungs_report import charts, compare, diffs, reasons, words
 from rungs_report.data import Cell, Machine, Variant
 from rungs_report.page import Page, fold, interval, over_each, over_headers, verdict
-from rungs_report.words import code, columns, section, spaced, table, text
+from rungs_report.words import code, columns, section, spaced, text
 
 TOO_LONG = re.compile(r"one sample takes ([\d.]+) (µs|us|ms|s) at ")  # why the benchmark leaves a rung out, and what it would take
 MICROSECONDS = {"µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
@@ -114,44 +113,37 @@ def ladder(page: Page) -> list[str]:
     compared = any(compare.ratios(machine, cell, variant) for variant in compare.contenders(machine, cell))
     for (family, name), variants in ladder_groups(page, cell).items():
         climbing = family != compare.YARDSTICKS and not name.startswith(compare.FRONT_DOOR)
-        headers = ["rung", "idea", ">time", ">GB/s"] + ([">% of ceiling"] if machine.device else [])
-        headers += ["against", ">gain"] * climbing
-        if compared:
-            headers += [*over_headers(machine), "interval", "verdict"]
-        rows = []
         foretold = estimates(machine, cell, family, name)
-        for variant in sorted([*variants, *foretold], key=machine.order.__getitem__):
-            entry = machine.variants[variant]
-            if variant in foretold:
-                row = [page.label(variant), text(entry["idea"]), f"≈{words.time(foretold[variant])}"]
-                rows.append(row + [words.UNKNOWN] * (len(headers) - len(row)))
-                continue
-            take = partial(compare.figure, machine, cell, variant)
-            row = [page.label(variant), text(entry["idea"]), words.time(take("median_us")), words.number(take("gb_per_s"))]
-            if machine.device:
-                row.append(words.percent(take("percent_of_ceiling")))
-            if climbing:
-                row += edge(page, cell, variant, foretold)
-            if compared:
-                lowest = compare.headline(machine, cell, variant)
-                row += [*over_each(machine, compare.over(machine, cell, variant)), interval(lowest), "" if compare.is_cub(variant) else verdict(lowest)]
-            rows.append(row)
-        lines += spaced(f"### {ladder_title(family, name)}", table(headers, rows))
+
+        def take(variant: Variant, column: str) -> float | None:
+            return compare.figure(machine, cell, variant, column)
+
+        figures = {">GB/s": lambda v: words.number(take(v, "gb_per_s"))}
+        if machine.device:
+            figures[">% of ceiling"] = lambda v: words.percent(take(v, "percent_of_ceiling"))
+        for at, header in enumerate(("against", ">gain") if climbing else ()):
+            figures[header] = lambda v, at=at: edge(page, cell, v, foretold)[at]
+        for at, header in enumerate(over_headers(machine) if compared else ()):
+            figures[header] = lambda v, at=at: over_each(machine, compare.over(machine, cell, v))[at]
+        if compared:
+            figures["interval"] = lambda v: interval(compare.headline(machine, cell, v))
+            figures["verdict"] = lambda v: "" if compare.is_cub(v) else verdict(compare.headline(machine, cell, v))
+        told = {"rung": page.label, "idea": lambda v: text(machine.variants[v]["idea"])}
+        told[">time"] = lambda v: f"≈{words.time(foretold[v])}" if v in foretold else words.time(take(v, "median_us"))
+        told |= {header: lambda v, tell=tell: words.UNKNOWN if v in foretold else tell(v) for header, tell in figures.items()}
+        shown = columns(sorted([*variants, *foretold], key=machine.order.__getitem__), told)
+        lines += spaced(f"### {ladder_title(family, name)}", shown)
         if foretold:
             lines += spaced(FORETOLD)
         lines += details(page, cell, variants)
         if named := stopped(machine, cell, family, name):
             lines += spaced(f"Not run at this size: {words.listed(named)}.")
-    told = []
-    if machine.device:
-        told.append(f"The ceiling is {page.topic.roof}.")
-    if compared:
-        told.append(
-            "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run; it may come with another launch"
-            " shape as well as another idea."
-        )
-    told.append(f"Error is {page.topic.error}.")
-    return spaced(lines, " ".join(told))
+    roof = f"The ceiling is {page.topic.roof}. " * bool(machine.device)
+    gain = (
+        "A gain is the time of the rung that a rung's source compares it with (against) over its own, within a run; it may come with another launch"
+        " shape as well as another idea. "
+    )
+    return spaced(lines, f"{roof}{gain * compared}Error is {page.topic.error}.")
 
 
 def anchor(variant: Variant) -> str:

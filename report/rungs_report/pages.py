@@ -14,20 +14,7 @@ from rungs_report import accuracy as accuracies
 from rungs_report import across, against_cub, answers, atomics, by_key, charts, chips, choose, compare, costs, counters, crossover, errors, gains, histograms, inference, limits, others, predict, regret, rows, shapes, studies, topics, torch_rows, words
 from rungs_report.answers import Answer, file_of
 from rungs_report.charts import Chart, Style
-from rungs_report.circumstances import (
-    accuracy,
-    banners,
-    caveats,
-    ceilings,
-    claimed,
-    claimed_across,
-    environment,
-    noise,
-    omissions,
-    reading_guide,
-    refusal_table,
-    refused,
-)
+from rungs_report.circumstances import accuracy, banners, caveats, ceilings, claimed, claimed_across, environment, noise, omissions, reading_guide, refusal_table, refused
 from rungs_report.data import Collection, Machine, Variant
 from rungs_report.ladders import ladder, lessons
 from rungs_report.page import Page, divided, headings, slug
@@ -57,10 +44,6 @@ def within(title: str, *contents: Section) -> Section:
         topic = page.topic
         own = replace(page, topic=None, topics=[topic]) if topic else page
         lines = [line for each in contents for line in each(own)]
-        heading = f"## {text(topic.name.capitalize())}" if topic else None
-        if heading in lines:  # the section's title says it
-            position = lines.index(heading)
-            del lines[position : position + 2]
         lines = [demoted(line) if not topic or line.startswith("## ") else line for line in lines]
         return words.section(f"## {title}", lines)
 
@@ -86,7 +69,7 @@ IN_TOPIC = (
 CROSSOVER = "When a cluster beats a grid"
 FRONT: tuple[Section, ...] = (
     banners, caveats, answers.contents, front_page, within(answers.CHOICE, choose.contents),
-    within(answers.REGRET, lambda page: regret.contents(page) if regret.measured(page.machine) else []),
+    within(answers.REGRET, regret.contents),
     environment, ceilings, noise, omissions, refused, reading_guide,
 )  # fmt: skip
 TOPIC: tuple[Section, ...] = (banners, in_short, ladder, sweep, *IN_TOPIC, within(CROSSOVER, crossover.contents), beside, shapes.both_extrema, shapes.shares_chosen, shapes.top_k, losses, other_types, other_modes, omissions)

@@ -212,6 +212,8 @@ def measured(machine: Machine) -> bool:
 
 
 def contents(page: Page) -> list[str]:
+    if not measured(page.machine):
+        return []
     machine = page.machine.grids[data.HELD_OUT]
     own = replace(page, machine=machine)
     runs = words.listed([f"{words.code(run.name)} (CCCL {text(run.cccl)})" for run in machine.runs])

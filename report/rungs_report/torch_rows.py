@@ -28,20 +28,18 @@ DRAWS = (
 SPEEDUPS, SHARES = (1, 1.1, 1.5), (70, 80, 90)  # where a shade begins
 
 
-def verified(machine: Machine, dimensions: int) -> list[Cell]:
+def latest(machine: Machine) -> list[Cell]:
     """The latest run's word counts."""
-    latest = {cell["cell"]: cell for run in machine.torch for cell in run["cells"]}
-    return [cell for cell in latest.values() if len(cell["shape"]) == dimensions and cell["verified"] and cell["rungs"]]
+    return list({cell["cell"]: cell for run in machine.torch for cell in run["cells"]}.values())
+
+
+def verified(machine: Machine, dimensions: int) -> list[Cell]:
+    return [cell for cell in latest(machine) if len(cell["shape"]) == dimensions and cell["verified"] and cell["rungs"]]
 
 
 def cells(machine: Machine) -> list[Cell]:
     """Of rows."""
     return verified(machine, 2)
-
-
-def wrong(machine: Machine) -> list[Cell]:
-    latest = {cell["cell"]: cell for run in machine.torch for cell in run["cells"]}
-    return [cell for cell in latest.values() if not cell["verified"]]
 
 
 def measured(machine: Machine) -> bool:
@@ -118,7 +116,7 @@ def findings(page: Page) -> list[str]:
     runs = page.machine.torch
     beside = words.listed(sorted({f"torch {text(run['environment']['torch'])}" for run in runs}))
     lines = spaced(f"`rungs_torch` beside {beside}: over the better of eager and compiled, cold. {SHADES}", columns(groups(page.machine).values(), told))
-    if bad := wrong(page.machine):
+    if bad := [cell for cell in latest(page.machine) if not cell["verified"]]:
         lines += spaced(f"Not verified, and without a time: {words.listed([code(cell['cell']) for cell in bad])}.")
     return lines
 

@@ -11,7 +11,8 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "report"), str(Path(__file__).resolve().parent)]
 
 import synthetic  # noqa: E402
-from rungs_report import charts, cli, data, pages, render  # noqa: E402
+from rungs_report import charts, cli, data, pages, render, topics  # noqa: E402
+from rungs_report.page import Page  # noqa: E402
 from synthetic import libraries, ours  # noqa: E402
 
 
@@ -239,6 +240,19 @@ def add_small_scans(made: dict[str, Any], cub: float = 44.0) -> None:
             synthetic.add_cell(made, items, times, operation=operation)
     times = ours(bulk_pipeline=70.0) | libraries(cub_device_scan=90.0)
     synthetic.add_cell(made, 1 << 24, times, operation="inclusive_scan", operator="compose", input_type="affine")
+
+
+def machine_of(repository: Path, *documents: dict[str, Any]) -> data.Machine:
+    """The first machine of the results, with these documents among them."""
+    for made in documents:
+        synthetic.write(repository / "report/data", made)
+    return data.read(repository / "report/data").machines[0]
+
+
+def page_of(repository: Path, *documents: dict[str, Any]) -> Page:
+    """A page in the making of that machine, of no topic."""
+    machine = machine_of(repository, *documents)
+    return Page(machine, repository, charts.styles([machine]), topics.of(machine), None, [])
 
 
 @pytest.fixture(scope="session")

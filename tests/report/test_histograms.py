@@ -4,18 +4,13 @@ import re
 
 import pytest
 import synthetic
-from conftest import add_small_histograms
-from rungs_report import claims, compare, data, histograms
+from conftest import add_small_histograms, machine_of
+from rungs_report import claims, compare, histograms
 from rungs_report.data import Cell
 
 BYTES = claims.BYTE_COUNTS._replace(items=1 << 24)
 COUNTED = {"operation": "histogram_even", "operator": "", "accumulator_type": "u32", "output_type": "u32", "error": 0}
 OURS = ("global_atomics", "grid_stride", "warp_private", "overlapped_clear", "bin_ranges")
-
-
-def machine(repository, made):
-    synthetic.write(repository / "report/data", made)
-    return data.read(repository / "report/data").machines[0]
 
 
 def page_of(repository):
@@ -97,7 +92,7 @@ def test_the_recommended_rung_is_the_one_with_the_best_worst_case(repository):
     cell(made, {"grid_stride": 10.0, "warp_private": 18.0, "overlapped_clear": 12.0, "cub_device_histogram": 20.0})
     in_one = {"grid_stride": 80.0, "warp_private": 20.0, "overlapped_clear": 25.0, "cub_device_histogram": 40.0}
     cell(made, in_one, distribution="constant")
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     (found,) = histograms.choices(seen)
     assert found.variant.rung == "overlapped_clear" and found.worst.value == pytest.approx(1.6)
     assert found.times == {"uniform": 12.0, "constant": 25.0} and compare.spread(found.times) == pytest.approx(25 / 12)
@@ -109,7 +104,7 @@ def test_a_rung_that_lacks_a_distribution_is_not_recommended(repository):
     made = synthetic.document()
     cell(made, {"grid_stride": 5.0, "overlapped_clear": 12.0, "cub_device_histogram": 20.0})
     cell(made, {"overlapped_clear": 25.0, "cub_device_histogram": 40.0}, distribution="zipf")
-    (found,) = histograms.choices(machine(repository, made))
+    (found,) = histograms.choices(machine_of(repository, made))
     assert found.variant.rung == "overlapped_clear"
 
 
@@ -117,7 +112,7 @@ def test_without_cub_the_longest_time_decides(repository):
     made = synthetic.document()
     cell(made, {"grid_stride": 5.0, "overlapped_clear": 12.0}, bins=1 << 20)
     cell(made, {"grid_stride": 30.0, "overlapped_clear": 25.0}, bins=1 << 20, distribution="zipf")
-    (found,) = histograms.choices(machine(repository, made))
+    (found,) = histograms.choices(machine_of(repository, made))
     assert found.variant.rung == "overlapped_clear" and found.worst is None and found.cub == {}
 
 
@@ -190,7 +185,7 @@ def test_d8_with_the_texts_own_times(repository):
     made = synthetic.document()
     cell(made, {rung: 1000 * time for rung, time in claims.CLASSIC_HISTOGRAMS.items()})
     cell(made, {"global_atomics": 9000.0, "grid_stride": 100.0, "cub_device_histogram": 100.0}, distribution="constant")
-    order, *gains, contended = answered(machine(repository, made), "D8")
+    order, *gains, contended = answered(machine_of(repository, made), "D8")
     assert order.verdict == claims.HOLDS and order.measured == "1.82 ms, 280 µs, 190 µs and 160 µs at 16 Mi"
     assert [gain.ratio_of_ratios for gain in gains] == pytest.approx([1.0] * 4) and {g.verdict for g in gains} == {claims.HOLDS}
     figures = [claim.figure for claim in claims.HISTOGRAMS if claim.identity == "D8"][1:5]
@@ -204,7 +199,7 @@ def test_c4_and_c5(repository):
     cell(made, {"overlapped_clear": 20.0, "bin_ranges": 50.0, "cub_device_histogram": 100.0}, bins=4096)
     cell(made, {"overlapped_clear": 20.0, "bin_ranges": 50.0, "cub_device_histogram": 100.0}, bins=16384)
     cell(made, {"bin_ranges": 60.0, "cub_device_histogram": 100.0}, bins=65536)
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     bytes_, integers = answered(seen, "C4")
     assert bytes_ == claims.Answer("35.0x at 16 Mi", claims.HOLDS, 1.0) and integers.verdict == claims.UNMEASURED
     fits, several, many = answered(seen, "C5")
@@ -217,7 +212,7 @@ def test_negative_samples_are_told_with_the_rows_that_were_checked(repository):
     (claim,) = (claim for claim in claims.PITFALLS if "remainder" in claim.says)
     made = synthetic.document()
     cell(made, {"overlapped_clear": 10.0}, input_type="i8")
-    assert "1 row of i8 and i16" in claims.answer(claim, machine(repository, made)).measured
+    assert "1 row of i8 and i16" in claims.answer(claim, machine_of(repository, made)).measured
 
 
 def test_what_one_cluster_has_no_room_for_is_the_time_of_global_atomics(repository):
@@ -226,7 +221,7 @@ def test_what_one_cluster_has_no_room_for_is_the_time_of_global_atomics(reposito
     about = COUNTED | {"input_type": "i32"}
     for bins, own in ((4096, {}), (65536, {}), (1 << 20, {("handwritten", "global_atomics"): 8.1})):
         synthetic.add_cell(made, 1 << 14, {("cluster", "one_cluster"): 8.0} | own, **about, shape=f"bins={bins}")
-    seen = machine(repository, made)
+    seen = machine_of(repository, made)
     told = [(row.cell.sizes["bins"], row.variant.rung, row.values["rung"], row.median_us) for row in seen.runs[0].rows]
     assert sorted(told) == [
         (4096, "one_cluster", "one_cluster", 8.0), (65536, "global_atomics", "global_atomics", 8.0), (1 << 20, "global_atomics", "global_atomics", 8.1)

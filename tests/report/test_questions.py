@@ -5,20 +5,14 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import accuracy, answers, charts, choose, claims, compare, data, gains, limits, topics
+from conftest import page_of
+from rungs_report import accuracy, answers, choose, claims, compare, gains, limits
 from rungs_report.data import Cell, Variant
-from rungs_report.page import Page, slug
+from rungs_report.page import slug
 
 SUM = claims.SUM
 ONE, TICKET, STRIDE, LAST = (Variant("handwritten", "reductions", name) for name in ("one_block", "early_ticket", "vector_loads", "last_block"))
 MI = 1 << 20
-
-
-def page_of(repository, *documents):
-    for made in documents:
-        synthetic.write(repository / "report/data", made)
-    machine = data.read(repository / "report/data").machines[0]
-    return Page(machine, repository, charts.styles([machine]), topics.of(machine), None, [])
 
 
 def sweep(times, mode="cold", **about):

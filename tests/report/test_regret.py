@@ -2,7 +2,7 @@
 
 import pytest
 import synthetic
-from conftest import add_small_cell
+from conftest import add_small_cell, machine_of
 
 from rungs_report import cli, data, histograms, regret, tune
 
@@ -62,7 +62,7 @@ def suite(repository, small):
 
 
 def machine(repository):
-    (found,) = data.read(repository / "report/data").machines
+    found = machine_of(repository)
     return found
 
 

@@ -4,7 +4,8 @@ import re
 
 import pytest
 import synthetic
-from rungs_report import claims, data, torch_rows
+from conftest import machine_of
+from rungs_report import claims, torch_rows
 from synthetic import section
 
 
@@ -87,7 +88,7 @@ def test_the_latest_run_of_a_cell_counts(repository, run, written):
     shape = (65536, 2048)
     first = document("2026-01-02T00:00:00Z", cell("softmax", "float32", shape, 100, 200), cell("sum", "float32", shape, 100, 200))
     written(first, document("2026-01-01T00:00:00Z", cell("softmax", "float32", shape, 100, 300)))
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     assert [torch_rows.speedup(each) for each in torch_rows.cells(machine)] == [2, 2]
 
 
@@ -207,7 +208,7 @@ def test_claims_are_answered_from_the_runs(repository, run, written):
             cell("rms_norm", "float32", (32768, 2048), 100, 200, roof=95.0),
         )
     )
-    machine = data.read(repository / "report/data").machines[0]
+    machine = machine_of(repository)
     answers = [claims.answer(claim, machine) for claim in claims.ROWS if claim.identity in ("A7", "A8")]
     assert [answer.verdict for answer in answers] == [claims.HOLDS, claims.FAILS, claims.UNMEASURED, claims.UNMEASURED]
     assert answers[0].measured == "95.0 % of the speed of reading alone at 64 Ki x 2 Ki floats, verified in float64"
