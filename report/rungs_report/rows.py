@@ -135,7 +135,7 @@ def norms(page: Page) -> list[str]:
             told += [words.time(time(machine, cell, variant)), words.UNKNOWN if share is None else f"{share:.0f}"]
         lines.append([shape(cell), *told])
     headers = [">rows x columns", *(header for v in variants for header in (f">{page.label(v)}", ">% of a copy"))]
-    return spaced(
+    return section(
         "## Root-mean-square norms",
         "Every row divided by the root of its mean square, times a row of weights. A copy reads and writes as many bytes.",
         table(headers, lines),

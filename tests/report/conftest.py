@@ -117,11 +117,11 @@ def run(repository: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
 
 
 @pytest.fixture
-def run_of(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[[dict[str, Any]], tuple[int, str, str]]:
-    """What run tells of a document."""
+def run_of(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, str, str]]:
+    """What run tells of a document, which is written as synthetic.write does."""
 
-    def call(made: dict[str, Any]) -> tuple[int, str, str]:
-        synthetic.write(repository / "report/data", made)
+    def call(*made: Any, **where: Any) -> tuple[int, str, str]:
+        synthetic.write(repository / "report/data", *made, **where)
         return run()
 
     return call
@@ -157,13 +157,12 @@ def study_page(repository: Path, run: Callable[..., tuple[int, str, str]], small
 
 
 @pytest.fixture
-def rendered(repository: Path, run: Callable[..., tuple[int, str, str]]) -> Callable[[dict[str, Any]], Path]:
+def rendered(repository: Path, run_of: Callable[..., tuple[int, str, str]]) -> Callable[..., Path]:
     """Writes a run beside the rungs' sources, and gives the folder of its pages."""
 
-    def write(made: dict[str, Any]) -> Path:
-        synthetic.write(repository / "report/data", made)
+    def write(*made: Any, **where: Any) -> Path:
         synthetic.write_sources(repository)
-        assert run()[0] == 0
+        assert run_of(*made, **where)[0] == 0
         return repository / "report/synthetic-gpu"
 
     return write
