@@ -92,8 +92,8 @@ def distributions(page: Page) -> list[str]:
     found = choices(machine)
     if not found:
         return []
-    columns = [d for d in charts.DISTRIBUTIONS if any(d in each.times for each in found)]
-    columns += sorted({d for each in found for d in each.times} - set(columns))
+    seen = [d for d in charts.DISTRIBUTIONS if any(d in each.times for each in found)]
+    seen += sorted({d for each in found for d in each.times} - set(seen))
     broken = {(f.cell._replace(distribution=""), f.cell.distribution): f for f in faults(machine)}
     rows, others, slower = [], [], []
     sizes = {each.setting.items for each in found}
@@ -113,15 +113,15 @@ def distributions(page: Page) -> list[str]:
             fault = broken.get((each.setting, distribution))
             return fault.kind if fault else words.UNKNOWN
 
-        rung = [code(machine.labels[each.variant]), *map(ours, columns), words.ratio(compare.spread(each.times))]
-        cub = ["CUB", *map(theirs, columns), words.ratio(compare.spread(each.cub))]
+        rung = [code(machine.labels[each.variant]), *map(ours, seen), words.ratio(compare.spread(each.times))]
+        cub = ["CUB", *map(theirs, seen), words.ratio(compare.spread(each.cub))]
         (rows if setting.items in shown else others).extend(([kind(setting), words.size(setting.items), *rung], ["", "", *cub]))
         slower += [
             [kind(setting), words.size(setting.items), page.label(each.variant), charts.distribution(d), over_cub(r), interval(r)]
             for d, r in each.ratios.items()
             if r.verdict == "SLOWER"
         ]
-    headers = ["samples", ">n", "", *[f">{charts.distribution(d)}" for d in columns], ">worst / best"]
+    headers = ["samples", ">n", "", *[f">{charts.distribution(d)}" for d in seen], ">worst / best"]
     lines = spaced(
         "## Each distribution a column",
         "Who does not know the distribution of the samples has to choose one rung for all. Recommended for a kind of samples, a number of"

@@ -97,6 +97,7 @@ def test_a_point_slower_than_cub_is_listed_by_name(repository, suite, run):
     assert "15.2 % behind the fastest in the geometric mean over 3 points, which is not under the 3 %" in told
     assert "slower than CUB beyond the noise floor at 1 of 3 points" in told
     assert "66.7 %" in told  # of the points lie within the noise
+    assert "Points more than 3 % and the noise floor behind the best: 1." in told
     assert "[How far from the best is what the front door chooses?](#how-far-the-front-door-is-from-the-best)" in page(repository, "index")
     assert "15.2 % behind" in page(repository, "index")
 
